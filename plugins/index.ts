@@ -1,0 +1,30 @@
+import type { ProviderDefinition, StageFactory } from '../src/plugin.ts';
+import { openai } from './providers/openai/index.ts';
+import { vllm } from './providers/vllm/index.ts';
+import { auth } from './stages/auth/index.ts';
+import { errorEnvelope } from './stages/error-envelope/index.ts';
+import { reasoningSplit } from './stages/reasoning-split/index.ts';
+import { requestRewrite } from './stages/request-rewrite/index.ts';
+import { streamRechunk } from './stages/stream-rechunk/index.ts';
+import { validation } from './stages/validation/index.ts';
+
+export { auth, errorEnvelope, openai, reasoningSplit, requestRewrite, streamRechunk, validation, vllm };
+
+/**
+ * The built-in stages in their default order: read down on the way in, up on the way out. So the reply is split into
+ * reasoning and answer first, and brought into its final chunks after that.
+ */
+export const builtInStages: readonly StageFactory[] = [
+  errorEnvelope,
+  auth,
+  validation,
+  requestRewrite,
+  streamRechunk,
+  reasoningSplit,
+] as unknown as readonly StageFactory[];
+
+/** The adapters by the name that `providers.*.adapter` gives. */
+export const builtInProviders: readonly ProviderDefinition[] = [
+  openai,
+  vllm,
+] as readonly ProviderDefinition[];

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { accountsSchema, ConfiguredAccounts, defineStage, refusal } from '../../../src/plugin.ts';
+
+const schema = z.strictObject({
+  accounts: accountsSchema
+    .optional()
+    .describe(
+      "Accounts with their keys, in place of the gateway's own `accounts`; for use of this stage alone.",
+    ),
+  x_api_key: z.boolean().default(false).describe('Accept the key in an `x-api-key` header as well.'),
+});
+
+/** Scheme in any case, spaces, one token; anything else is a malformed header (protocol a3). */
+const credentials = /^(?:bearer|api-key) +([^\s,]+)\s*$/i;
+
+/** Finds the account of the key and refuses everyone else, before a byte of the body is read (spec 5; protocol a1 to a4). */
+export const auth = defineStage({
+  name: 'auth',
+  schema,
+  create({ accounts: own, x_api_key }, setup) {
+    const accounts = own ? new ConfiguredAccounts(own) : setup.accounts;
+    return {
+      async onHeaders(exchange) {
+        if (exchange.endpoint.public) return;
+        const { authorization, 'x-api-key': bare } = exchange.headers;
+        const key =
+          credentials.exec(authorization?.trim() ?? '')?.[1] ??
+          (x_api_key && typeof bare === 'string' && bare !== '' ? bare : undefined);
+        if (key === undefined) throw refusal('missing_api_key');
+        const found = accounts.find(key);
+        const account = found instanceof Promise ? await found : found;
+        if (!account) throw refusal('invalid_api_key');
+        exchange.account = account;
+      },
+    };
+  },
+});

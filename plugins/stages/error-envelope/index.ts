@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { defineStage, GatewayError } from '../../../src/plugin.ts';
+
+const schema = z.strictObject({
+  openai_fields: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Add `param` and `code` to the envelope, as OpenAI does; without it errors have `message` and `type` only.',
+    ),
+});
+
+/**
+ * The last word on every error: what goes to the client, and everything else to the log (spec 2.6; protocol b1). Stands first
+ * in the chain, so that it sees the errors of all other stages.
+ */
+export const errorEnvelope = defineStage({
+  name: 'error-envelope',
+  schema,
+  create({ openai_fields }) {
+    return {
+      onError(exchange, error) {
+        const { status, type, code, cause } = error;
+        const facts = { status, type, code, model: exchange.model?.id, account: exchange.account?.id };
+        if (type === 'server_error' || type === 'configuration_error')
+          exchange.log.error({ ...facts, err: cause }, error.message);
+        else if (status >= 500) exchange.log.warn({ ...facts, err: cause }, error.message);
+        else exchange.log.debug({ ...facts, err: cause }, error.message);
+        if (!openai_fields) return error;
+        const shown = new GatewayError(error.type, error.status, error.message, error);
+        shown.openaiFields = true;
+        return shown;
+      },
+    };
+  },
+});

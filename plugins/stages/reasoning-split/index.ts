@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { type Completion, defineStage, type Exchange } from '../../../src/plugin.ts';
+import { JoinedStream, joinReply } from './join.ts';
+import { SplitStream, splitReply } from './split.ts';
+
+const schema = z.strictObject({
+  trim: z
+    .boolean()
+    .default(true)
+    .describe('Drop whitespace around the tags; `false` keeps every byte between them, as vLLM does.'),
+});
+
+/**
+ * Reasoning and answer apart, or together, as the client asks with `reasoning_split` (spec 4.3; protocol f). Apart is the default
+ * on reasoning models: `<think>` tags become the `reasoning` field. Together: a field that the upstream separated is put back.
+ */
+export const reasoningSplit = defineStage({
+  name: 'reasoning-split',
+  schema,
+  create({ trim }) {
+    return {
+      onReply(exchange, reply): Completion {
+        if (!isActive(exchange)) return joinReply(reply);
+        const implicit =
+          exchange.request.reasoning_effort === 'none'
+            ? false
+            : (exchange.model?.starts_in_reasoning ?? false);
+        return splitReply(reply, implicit, trim);
+      },
+      onStream(exchange, chunks) {
+        if (!isActive(exchange)) return new JoinedStream().read(chunks);
+        // Whether an opening tag is missing cannot be known before the end, so `auto` means no here (f3).
+        const implicit =
+          exchange.model?.starts_in_reasoning === true && exchange.request.reasoning_effort !== 'none';
+        return new SplitStream({ implicit, trim }).read(chunks);
+      },
+    };
+  },
+});
+
+const isActive = ({ request, model }: Exchange): boolean =>
+  request.reasoning_split ?? model?.reasoning ?? false;

@@ -1,0 +1,133 @@
+import type { Chunk, ChunkChoice, Completion, Delta, ReplyMessage } from '../../../src/plugin.ts';
+import { type Split, type SplitterOptions, ThinkSplitter } from './think-splitter.ts';
+
+/** A whole reply split. `auto`: a closing tag without an opening one shows that the text began inside (protocol f3). */
+export function splitReply(
+  reply: Completion,
+  starts_in_reasoning: boolean | 'auto',
+  trim: boolean,
+): Completion {
+  const choices = reply.choices.map(choice => ({
+    ...choice,
+    message: splitMessage(choice.message, starts_in_reasoning, trim),
+  }));
+  return { ...reply, choices };
+}
+
+function splitMessage(
+  message: ReplyMessage,
+  starts_in_reasoning: boolean | 'auto',
+  trim: boolean,
+): ReplyMessage {
+  const { content } = message;
+  // What the upstream has separated is not looked at for tags (f10).
+  if (message.reasoning) return message;
+  if (!content) return { ...message, reasoning: '' };
+  const opens = content.trimStart().startsWith('<think>');
+  const implicit =
+    starts_in_reasoning === 'auto' ? !opens && content.includes('</think>') : starts_in_reasoning;
+  const splitter = new ThinkSplitter({ implicit, trim });
+  const pushed = splitter.push(content);
+  const rest = splitter.end();
+  const text = pushed.content + rest.content;
+  return {
+    ...message,
+    content: text === '' && message.tool_calls ? null : text,
+    reasoning: pushed.reasoning + rest.reasoning,
+  };
+}
+
+/** A stream split, each choice for itself. */
+export class SplitStream {
+  readonly #options: SplitterOptions;
+  /** `null`: this choice needs no splitter any more. */
+  readonly #splitters = new Map<number, ThinkSplitter | null>();
+
+  constructor(options: SplitterOptions) {
+    this.#options = options;
+  }
+
+  async *read(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
+    try {
+      for await (const chunk of chunks) {
+        if (this.#passes(chunk)) yield chunk;
+        else yield* this.#split(chunk);
+      }
+    } catch (fault) {
+      yield* this.#rest();
+      throw fault;
+    }
+    yield* this.#rest();
+  }
+
+  /** Most chunks of a long answer need nothing done. */
+  #passes({ choices }: Chunk): boolean {
+    for (const { index } of choices) if (this.#splitters.get(index) !== null) return false;
+    return true;
+  }
+
+  /** Reasoning first, then the rest of the chunk; each piece keeps the chunk's usage, which is cumulative. */
+  *#split({ choices, usage }: Chunk): Generator<Chunk> {
+    const before: ChunkChoice[] = [];
+    const after: ChunkChoice[] = [];
+    for (const choice of choices) this.#splitChoice(choice, before, after);
+    if (before.length > 0) yield usage ? { choices: before, usage } : { choices: before };
+    if (after.length > 0 || choices.length === 0)
+      yield usage ? { choices: after, usage } : { choices: after };
+  }
+
+  #splitChoice(choice: ChunkChoice, before: ChunkChoice[], after: ChunkChoice[]): void {
+    const { index, delta, finish_reason } = choice;
+    const splitter = this.#splitterOf(choice);
+    if (!splitter) {
+      after.push(choice);
+      return;
+    }
+    const split = splitter.push(delta.content ?? '');
+    const ends = delta.reasoning || delta.tool_calls || finish_reason;
+    if (ends) {
+      add(split, splitter.end());
+      this.#splitters.set(index, null);
+    }
+    // A reasoning field beside text that was held back: that text came first.
+    if (delta.reasoning && (split.reasoning || split.content))
+      before.push({ index, delta: deltaOf(split), finish_reason: null });
+    else if (split.reasoning)
+      before.push({ index, delta: { reasoning: split.reasoning }, finish_reason: null });
+    const rest: Delta = { ...delta };
+    delete rest.content;
+    if (!delta.reasoning && split.content) rest.content = split.content;
+    if (Object.keys(rest).length > 0 || finish_reason || choice.logprobs != null)
+      after.push({ ...choice, delta: rest });
+  }
+
+  #splitterOf({ index, delta }: ChunkChoice): ThinkSplitter | null {
+    let splitter = this.#splitters.get(index);
+    if (splitter === undefined) {
+      // A choice that begins with a reasoning field is separated by the upstream (f10).
+      splitter = delta.reasoning ? null : new ThinkSplitter(this.#options);
+      this.#splitters.set(index, splitter);
+    }
+    return splitter;
+  }
+
+  *#rest(): Generator<Chunk> {
+    for (const [index, splitter] of this.#splitters) {
+      const split = splitter?.end();
+      if (!split) continue;
+      this.#splitters.set(index, null);
+      if (split.reasoning || split.content)
+        yield { choices: [{ index, delta: deltaOf(split), finish_reason: null }] };
+    }
+  }
+}
+
+function add(to: Split, more: Split): void {
+  to.reasoning += more.reasoning;
+  to.content += more.content;
+}
+
+const deltaOf = ({ reasoning, content }: Split): Delta => ({
+  ...(reasoning && { reasoning }),
+  ...(content && { content }),
+});

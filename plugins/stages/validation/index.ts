@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { defineStage, invalidField, refusal } from '../../../src/plugin.ts';
+import { checkEffort } from './effort.ts';
+import { checkContext, checkMaxTokens } from './length.ts';
+import { checkMetadata } from './metadata.ts';
+
+const schema = z.strictObject({
+  unknown_parameters: z
+    .enum(['ignore', 'reject'])
+    .default('ignore')
+    .describe('Fields outside the interface: not forwarded and named in `x-ignored-parameters`, or refused.'),
+  max_tokens_above_cap: z
+    .enum(['reject', 'clamp'])
+    .default('reject')
+    .describe("`max_tokens` above the model's `max_completion_tokens`: refused, or lowered to it."),
+  max_choices: z.int().min(1).default(8).describe('The largest `n`.'),
+});
+
+/** Checks what depends on the catalog and on policy; nothing is ever coerced silently (spec 4.2, 8; protocol m). */
+export const validation = defineStage({
+  name: 'validation',
+  schema,
+  create({ unknown_parameters, max_tokens_above_cap, max_choices }) {
+    return {
+      onRequest(exchange) {
+        const { request, model } = exchange;
+        if (!model) {
+          throw invalidField(
+            'model',
+            `unknown model '${request.model.slice(0, 128)}'; GET /v1/models lists those available.`,
+          );
+        }
+        if (request.metadata) checkMetadata(request.metadata);
+        checkEffort(request, model);
+        checkMaxTokens(request, model, max_tokens_above_cap);
+        checkContext(request, model);
+        if (request.n !== undefined && request.n > max_choices) {
+          throw invalidField('n', `must be at most ${max_choices}, not ${request.n}`);
+        }
+        if (request.tools?.length && !model.tool_calls) {
+          throw invalidField('tools', `${model.id} does not accept tools.`);
+        }
+        const ignored = Object.keys(request.unknown).filter(name => !model.extra_parameters.includes(name));
+        if (ignored.length === 0) return;
+        if (unknown_parameters === 'reject') {
+          throw refusal('invalid_request', {
+            message: `${ignored[0]!.slice(0, 64)}: unknown parameter.`,
+            param: ignored[0]!,
+          });
+        }
+        exchange.replyHeaders['x-ignored-parameters'] = listed(ignored);
+      },
+    };
+  },
+});
+
+/** Names as a header can carry them: visible ASCII without commas, at most twenty. */
+function listed(names: readonly string[]): string {
+  const safe = names.slice(0, 20).map(name => name.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?').slice(0, 64));
+  return names.length > 20 ? `${safe.join(', ')}, …`.replace('…', '...') : safe.join(', ');
+}

@@ -1,0 +1,36 @@
+import { invalidField, shown } from '../../../src/plugin.ts';
+
+const max_keys = 16;
+const max_key_characters = 64;
+const max_value_characters = 512;
+
+/** Characters as people count them: code points, not UTF-16 units (protocol m10). */
+function isLonger(text: string, max_characters: number): boolean {
+  if (text.length <= max_characters) return false;
+  let characters = 0;
+  for (const _ of text) if (++characters > max_characters) return true;
+  return false;
+}
+
+/** The limits of spec 8: 16 keys of 64 characters, values that are strings of at most 512 characters. */
+export function checkMetadata(metadata: Record<string, unknown>): void {
+  const entries = Object.entries(metadata);
+  if (entries.length > max_keys) {
+    throw invalidField('metadata', `must have at most ${max_keys} keys, not ${entries.length}.`);
+  }
+  for (const [key, value] of entries) {
+    const shownKey = key.length > 32 ? `${key.slice(0, 32)}…` : key;
+    if (isLonger(key, max_key_characters)) {
+      throw invalidField(
+        'metadata',
+        `the key '${shownKey}' is longer than ${max_key_characters} characters.`,
+      );
+    }
+    if (typeof value !== 'string') {
+      throw invalidField(`metadata.${shownKey}`, `must be a string, not ${shown(value)}.`);
+    }
+    if (isLonger(value, max_value_characters)) {
+      throw invalidField(`metadata.${shownKey}`, `must have at most ${max_value_characters} characters.`);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The canonical form: an OpenAI chat completion request, reply and chunk. Dialects translate into it, adapters out of it,
+ * stages see nothing else. The identity of a reply (`id`, `object`, `created`, `model`) is the dialect's business (protocol d1),
+ * so it stands in none of these types.
+ */
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+}
+
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+/** Spec 2.2. `content` is absent or null only on an assistant message that calls tools. */
+export interface Message {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  content?: string | TextPart[] | null;
+  tool_calls?: ToolCall[];
+  tool_call_id?: string;
+  name?: string;
+}
+
+export interface Tool {
+  type: 'function';
+  function: {
+    name: string;
+    description?: string;
+    parameters?: Record<string, unknown>;
+    [key: string]: unknown;
+  };
+}
+
+/** What a client asks for, after its dialect (spec 4.3). Fields the client left out are absent, never null (protocol m6). */
+export interface ChatRequest {
+  model: string;
+  messages: Message[];
+  stream: boolean;
+  temperature?: number;
+  max_tokens?: number;
+  stop?: string[];
+  /** Only what a client may ask of a stream; usage is always asked of the upstream. */
+  stream_options?: { continuous_usage_stats?: boolean; include_usage?: boolean };
+  tools?: Tool[];
+  reasoning_effort?: string;
+  reasoning_split?: boolean;
+  metadata?: Record<string, string>;
+  n?: number;
+  /** Sampling parameters of the OpenAI format that are forwarded as they are (protocol m5). */
+  parameters: Record<string, unknown>;
+  /** Fields that the interface does not know. A provider forwards those its configuration names, no other. */
+  unknown: Record<string, unknown>;
+}
+
+/** Tokens, cumulative over the whole exchange. `total = prompt + completion`. */
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: { cached_tokens: number };
+  completion_tokens_details?: { reasoning_tokens?: number; [key: string]: unknown };
+}
+
+export interface ReplyMessage {
+  role: 'assistant';
+  content: string | null;
+  reasoning?: string;
+  tool_calls?: ToolCall[];
+  refusal?: string | null;
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+export interface Choice {
+  index: number;
+  message: ReplyMessage;
+  finish_reason: FinishReason;
+  logprobs?: unknown;
+}
+
+/** A whole reply (spec 2.3). `usage` is absent only while the upstream's adapter has not been told. */
+export interface Completion {
+  choices: Choice[];
+  usage?: Usage;
+}
+
+export interface ToolCallDelta {
+  index: number;
+  id?: string;
+  type?: 'function';
+  function?: { name?: string; arguments?: string };
+}
+
+export interface Delta {
+  role?: 'assistant';
+  content?: string | null;
+  reasoning?: string;
+  tool_calls?: ToolCallDelta[];
+  refusal?: string | null;
+}
+
+export interface ChunkChoice {
+  index: number;
+  delta: Delta;
+  finish_reason: FinishReason | null;
+  logprobs?: unknown;
+}
+
+/** One piece of a streamed reply (spec 2.4). A chunk without choices carries usage only. */
+export interface Chunk {
+  choices: ChunkChoice[];
+  /** Cumulative over the exchange and all its choices, whatever the upstream's own habit is (protocol d8). */
+  usage?: Usage;
+}
+
+/** `usage` with `total_tokens` added up and the details that the interface always shows (protocol d10). */
+export function usageOf(
+  prompt_tokens: number,
+  completion_tokens: number,
+  cached_tokens = 0,
+  completion_tokens_details?: Usage['completion_tokens_details'],
+): Usage {
+  return {
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+    prompt_tokens_details: { cached_tokens },
+    ...(completion_tokens_details && { completion_tokens_details }),
+  };
+}
+
+/** The text of a message, its parts joined. */
+export function textOf(content: Message['content']): string {
+  if (typeof content === 'string') return content;
+  return content ? content.map(part => part.text).join('') : '';
+}

@@ -1,0 +1,22 @@
+import type { ModelConfig } from './model-schema.ts';
+
+/** A model as the chain sees it: the record behind both the public catalog and validation (spec 2.1). */
+export type Model = Readonly<ModelConfig> & {
+  /** Request fields outside the interface that at least one of its providers is sent (protocol m5). */
+  readonly extra_parameters: readonly string[];
+};
+
+/** All configured models, looked up by their exact id (protocol m12). */
+export class Catalog {
+  readonly models: readonly Model[];
+  readonly #byId: ReadonlyMap<string, Model>;
+
+  constructor(models: readonly Model[]) {
+    this.models = models;
+    this.#byId = new Map(models.map(model => [model.id, model]));
+  }
+
+  find(id: string): Model | undefined {
+    return this.#byId.get(id);
+  }
+}

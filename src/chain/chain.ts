@@ -1,0 +1,121 @@
+import type { Chunk, Completion } from '../canonical.ts';
+import { GatewayError } from '../errors.ts';
+import type { Exchange, Outcome } from '../exchange.ts';
+import type { Stage } from '../stage.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { StageTimes, timedStream } from './instrument.ts';
+
+/** Stages in order: read down on the way in, up on the way out. */
+export class Chain {
+  readonly stages: readonly Stage[];
+  readonly metrics: Metrics | undefined;
+  /** How many stages an exchange has entered before the first hook has run. */
+  readonly enteredAtStart: number;
+
+  constructor(stages: readonly Stage[], metrics?: Metrics) {
+    this.stages = stages;
+    this.metrics = metrics;
+    const first = stages.findIndex(stage => stage.onHeaders);
+    this.enteredAtStart = first === -1 ? stages.length : first;
+  }
+
+  /** Begins the way of `exchange` through these stages. */
+  enter(exchange: Exchange): Passage {
+    return new Passage(this, exchange);
+  }
+}
+
+/** One exchange on its way through a chain: which stages it has entered, and how long each took. */
+export class Passage {
+  readonly #chain: Chain;
+  readonly #exchange: Exchange;
+  readonly #times: StageTimes;
+  #entered: number;
+  #settled = false;
+
+  constructor(chain: Chain, exchange: Exchange) {
+    this.#chain = chain;
+    this.#exchange = exchange;
+    this.#times = new StageTimes(chain.stages, exchange, chain.metrics);
+    this.#entered = chain.enteredAtStart;
+  }
+
+  /** First to last, before the body is read. */
+  async onHeaders(): Promise<void> {
+    const { stages } = this.#chain;
+    for (let index = 0; index < stages.length; index++) {
+      this.#entered = Math.max(this.#entered, index + 1);
+      const stage = stages[index]!;
+      if (stage.onHeaders) await this.#times.run(index, 'onHeaders', () => stage.onHeaders?.(this.#exchange));
+    }
+  }
+
+  /** First to last, the canonical request is there. */
+  async onRequest(): Promise<void> {
+    const { stages } = this.#chain;
+    for (let index = 0; index < stages.length; index++) {
+      const stage = stages[index]!;
+      if (stage.onRequest) await this.#times.run(index, 'onRequest', () => stage.onRequest?.(this.#exchange));
+    }
+  }
+
+  /** Last to first over a whole reply. */
+  async onReply(reply: Completion): Promise<Completion> {
+    const { stages } = this.#chain;
+    let current = reply;
+    for (let index = stages.length - 1; index >= 0; index--) {
+      const stage = stages[index]!;
+      if (!stage.onReply) continue;
+      await this.#times.run(index, 'onReply', async () => {
+        current = (await stage.onReply?.(this.#exchange, current)) ?? current;
+      });
+    }
+    return current;
+  }
+
+  /** Last to first over a stream: each stage reads from the one below it. */
+  onStream(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
+    const { stages } = this.#chain;
+    let current = chunks;
+    for (let index = stages.length - 1; index >= 0; index--) {
+      const stage = stages[index]!;
+      if (!stage.onStream) continue;
+      const below = current;
+      current = timedStream(
+        this.#times,
+        index,
+        below,
+        input => stage.onStream?.(this.#exchange, input) ?? input,
+      );
+    }
+    return current;
+  }
+
+  /** What the client will see of `error`, after the stages that were entered, last to first. */
+  onError(thrown: unknown): GatewayError {
+    let error = GatewayError.from(thrown);
+    for (let index = this.#entered - 1; index >= 0; index--) {
+      try {
+        error = this.#chain.stages[index]?.onError?.(this.#exchange, error) ?? error;
+      } catch (fault) {
+        error = GatewayError.from(fault);
+      }
+    }
+    return error;
+  }
+
+  /** Tells every stage that was entered, once however often it is called. */
+  onSettled(outcome: Outcome): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    for (let index = this.#entered - 1; index >= 0; index--) {
+      const stage = this.#chain.stages[index]!;
+      try {
+        stage.onSettled?.(this.#exchange, outcome);
+      } catch (fault) {
+        this.#exchange.log.error({ err: fault, stage: stage.name }, 'a stage threw in onSettled');
+      }
+    }
+    this.#times.report();
+  }
+}

@@ -1,0 +1,9 @@
+/** Time, injected so that tests need not wait for it. */
+export interface Clock {
+  /** Milliseconds since 1970, for what people and ledgers read. */
+  epoch_ms(): number;
+  /** Milliseconds that never run backwards, for durations. */
+  elapsed_ms(): number;
+}
+
+export const systemClock: Clock = { epoch_ms: () => Date.now(), elapsed_ms: () => performance.now() };

@@ -1,0 +1,104 @@
+import { dirname, resolve } from 'node:path';
+import { builtInProviders } from '../../plugins/index.ts';
+import type { Model } from '../catalog/catalog.ts';
+import type { StagePlan } from '../chain/define-stage.ts';
+import type { AccountsConfig } from '../stores/accounts.ts';
+import type { ProviderDefinition } from '../upstream/adapter.ts';
+import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts';
+import { acceptedAt } from './accepted.ts';
+import { checkReferences } from './check-references.ts';
+import { expandVariables } from './environment.ts';
+import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
+import { loadStages } from './load-stages.ts';
+import { readConfigFile } from './read-file.ts';
+import { type CheckedConfig, configSchema, type GatewayConfig } from './schema.ts';
+
+/** A configuration as an object, or the path of a YAML or JSON file. */
+export type ConfigSource = GatewayConfig | string;
+
+export interface ProviderSettings {
+  readonly name: string;
+  readonly definition: ProviderDefinition;
+  readonly config: ProviderConfig;
+  /** The adapter's own options. */
+  readonly options: unknown;
+}
+
+/** A configuration that has been checked, with its plugins loaded: all that a gateway is made of. */
+export interface Settings {
+  readonly server: CheckedConfig['server'];
+  readonly admin: CheckedConfig['admin'];
+  readonly log: CheckedConfig['log'];
+  readonly models: readonly Model[];
+  readonly providers: readonly ProviderSettings[];
+  readonly accounts: AccountsConfig;
+  readonly stages: readonly StagePlan[];
+  /** What is accepted but has no effect; to be said loudly. */
+  readonly warnings: readonly string[];
+}
+
+/** Reads and checks a configuration. Throws a ConfigError that lists every mistake with its path, and its line if it has one. */
+export async function loadConfig(
+  source: ConfigSource,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<Settings> {
+  const file =
+    typeof source === 'string' ? readConfigFile(source) : { value: source, lineOf: () => undefined };
+  const directory = typeof source === 'string' ? dirname(resolve(source)) : process.cwd();
+  const issues: ConfigIssue[] = [];
+  const parsed = configSchema.safeParse(expandVariables(file.value, environment, issues));
+  if (parsed.success) issues.push(...checkReferences(parsed.data));
+  else issues.push(...issuesOf(parsed.error, path => acceptedAt(configSchema, path)));
+  const entries = parsed.success ? parsed.data.stages : stagesIn(file.value);
+  const stages = await loadStages(entries, directory, issues);
+  if (issues.length > 0 || !parsed.success) {
+    const placed = issues.map(issue => ({ ...issue, line: file.lineOf(issue.path) }));
+    throw new ConfigError(typeof source === 'string' ? source : 'configuration', placed);
+  }
+  return settingsOf(parsed.data, stages);
+}
+
+/** The stages of a configuration that is wrong elsewhere, so that their mistakes are told in the same run. */
+function stagesIn(value: unknown): (string | Record<string, unknown>)[] | undefined {
+  const { stages } = (typeof value === 'object' && value !== null ? value : {}) as { stages?: unknown };
+  if (!Array.isArray(stages)) return undefined;
+  return stages.filter(entry => typeof entry === 'string' || (typeof entry === 'object' && entry !== null));
+}
+
+function settingsOf(config: CheckedConfig, stages: readonly StagePlan[]): Settings {
+  const providers = Object.entries(config.providers).map(([name, given]) => providerOf(name, given));
+  const extra = new Map(providers.map(({ name, config: { extra_parameters } }) => [name, extra_parameters]));
+  const models = config.models.map(model => ({
+    ...model,
+    extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
+  }));
+  const { server, admin, log, accounts } = config;
+  return { server, admin, log, models, providers, accounts, stages, warnings: warningsOf(config) };
+}
+
+function providerOf(name: string, given: CheckedConfig['providers'][string]): ProviderSettings {
+  const definition = builtInProviders.find(adapter => adapter.name === given.adapter)!;
+  const all: Record<string, unknown> = given;
+  const common = Object.keys(providerBaseSchema.shape);
+  const pick = (keep: (key: string) => boolean) =>
+    Object.fromEntries(Object.entries(all).filter(([key]) => keep(key)));
+  return {
+    name,
+    definition,
+    config: pick(key => common.includes(key)) as ProviderConfig,
+    options: pick(key => key !== 'adapter' && !common.includes(key)),
+  };
+}
+
+/** Parts of the configuration that this version reads and does nothing with. */
+function* unused({ plans, stores }: CheckedConfig): Generator<string> {
+  for (const [name, limits] of Object.entries(plans)) {
+    const given = Object.keys(limits);
+    if (given.length > 0)
+      yield `plans.${name}: ${given.join(', ')} are not enforced: there is no rate-limit stage yet`;
+  }
+  if (stores.state !== 'memory') yield 'stores.state: not used yet, state is kept in memory';
+  if (stores.records !== 'memory') yield 'stores.records: not used yet, no ledger is written';
+}
+
+const warningsOf = (config: CheckedConfig): string[] => [...unused(config)];

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { builtInProviders } from '../../plugins/index.ts';
+import { modelSchema } from '../catalog/model-schema.ts';
+import { bodyLimits } from '../inbound/limits.ts';
+import { streamLimits } from '../outbound/limits.ts';
+import { accountsSchema } from '../stores/accounts.ts';
+import { providerBaseSchema } from '../upstream/provider.ts';
+
+const ms = (value: number) => z.int().positive().default(value);
+
+export const serverSchema = z.strictObject({
+  host: z.string().default('127.0.0.1'),
+  port: z.int().min(0).max(65_535).default(8080).describe('0 takes a free port.'),
+  ...bodyLimits,
+  ...streamLimits,
+  non_stream_timeout_ms: ms(120_000).describe(
+    'After this a non-streamed request is answered 524; generation goes on and is billed.',
+  ),
+  max_background_ms: ms(900_000).describe(
+    'How long a reply is read on after its client was answered 524 or has left.',
+  ),
+  max_background: z.int().min(0).default(256).describe('How many replies are read on at the same time.'),
+  drain_ms: ms(30_000).describe('How long running exchanges may take to finish after SIGTERM.'),
+});
+
+export const adminSchema = z.strictObject({
+  host: z.string().default('127.0.0.1'),
+  port: z.int().min(0).max(65_535).default(8081).describe('0 takes a free port.'),
+});
+
+/** Usage limits of a plan, per account. */
+export const planSchema = z.strictObject({
+  requests_per_minute: z.int().positive().optional(),
+  tokens_per_minute: z.int().positive().optional(),
+  tokens_per_day: z.int().positive().optional().describe('Per UTC day.'),
+  concurrent_requests: z.int().positive().optional(),
+  usd_per_month: z.number().positive().optional(),
+});
+
+export const storesSchema = z.strictObject({
+  state: z.string().default('memory'),
+  records: z.string().default('memory'),
+});
+
+type ProviderOption = z.ZodObject<{ adapter: z.ZodLiteral<string> }>;
+
+const providerOptions = builtInProviders.map(({ name, schema }) =>
+  providerBaseSchema.extend({ adapter: z.literal(name), ...(schema as unknown as z.ZodObject).shape }),
+) as unknown as [ProviderOption, ...ProviderOption[]];
+
+/** A provider: what all have in common, and its adapter's own options. */
+export const providerSchema = z.discriminatedUnion('adapter', providerOptions, {
+  error: issue =>
+    issue.code === 'invalid_union'
+      ? `adapter: must be one of: ${builtInProviders.map(({ name }) => name).join(', ')}`
+      : undefined,
+});
+
+/** A stage by name, or by name with options: `auth`, `{ validation: { … } }`, `{ ./my-stage.ts: { … } }`. */
+const stageEntrySchema = z.union([z.string().min(1), z.record(z.string().min(1), z.unknown())], {
+  error: 'must be the name of a stage, or one name with its options',
+});
+
+/** The whole configuration; strict, so that a typo is refused and not ignored. */
+export const configSchema = z.strictObject({
+  server: serverSchema.prefault({}),
+  admin: adminSchema.prefault({}),
+  log: z
+    .strictObject({
+      level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    })
+    .prefault({}),
+  providers: z.record(z.string(), providerSchema),
+  models: z.array(modelSchema).min(1, 'must list at least one model'),
+  plans: z.record(z.string(), planSchema).default({}),
+  accounts: accountsSchema.default({}),
+  stages: z
+    .array(stageEntrySchema)
+    .optional()
+    .describe('The chain in order; without it the built-in stages in their default order.'),
+  stores: storesSchema.prefault({}),
+});
+
+export type GatewayConfig = z.input<typeof configSchema>;
+export type CheckedConfig = z.output<typeof configSchema>;
+export type ServerConfig = CheckedConfig['server'];

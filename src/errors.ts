@@ -1,0 +1,187 @@
+/** One row of the error catalogue: what a client is told, and when. */
+export interface ErrorRow {
+  readonly status: number;
+  readonly type: string;
+  /** The message when the place that refuses has nothing more precise to say. */
+  readonly message: string;
+  /** Reply headers that belong to this error. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For the operator: when this is sent. Shown in the README's table. */
+  readonly when: string;
+}
+
+/**
+ * Every error that a client can receive (spec 7; protocol a1, a2, b1 to b9, j2). The README's table is held equal to it.
+ * The name of a row is the `code` that clients see when `openai_fields` is on.
+ */
+export const errorCatalogue = {
+  missing_api_key: {
+    status: 401,
+    type: 'authentication_error',
+    message: "Missing API key. Send 'Authorization: Bearer <API_KEY>' or 'Authorization: Api-Key <API_KEY>'.",
+    headers: { 'www-authenticate': 'Bearer realm="api", Api-Key realm="api"' },
+    when: 'No `Authorization` header, another scheme, or an empty key.',
+  },
+  invalid_api_key: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'Invalid API key.',
+    headers: { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' },
+    when: 'The key is unknown or revoked; which of the two is never said.',
+  },
+  unknown_url: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: 'Unknown request URL.',
+    when: 'No such path below `/v1`. Mounted without `terminal`, the parent application answers instead.',
+  },
+  method_not_allowed: {
+    status: 405,
+    type: 'invalid_request_error',
+    message: 'Method not allowed.',
+    when: 'The path exists, the method does not; `Allow` names those that do.',
+  },
+  body_too_large: {
+    status: 413,
+    type: 'invalid_request_error',
+    message: 'The request body is too large.',
+    when: 'The body, or what it decompresses to, exceeds `server.max_body_bytes`.',
+  },
+  invalid_request: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'Invalid request.',
+    when: 'Malformed body, unknown model, a field outside its accepted values; the message names the field and what is accepted.',
+  },
+  upstream_refused: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'The upstream provider refused the request.',
+    when: 'The upstream answered 400, 413 or 422; its message is passed on, shortened and without addresses or keys.',
+  },
+  provider_misconfigured: {
+    status: 400,
+    type: 'configuration_error',
+    message: 'This model is not available because of a server-side configuration error.',
+    when: 'The upstream answered 401, 403 or 404: its address, key or model name in the configuration is wrong. Details are in the log.',
+  },
+  rate_limited: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'Rate limit exceeded.',
+    when: "A usage limit of the account is used up; with `pass_upstream_429` also the upstream's own limit.",
+  },
+  provider_error: {
+    status: 502,
+    type: 'provider_error',
+    message: 'The upstream provider returned an error.',
+    when: 'The upstream answered 402, 409, 429 or 5xx, or with an error inside a 200; a valid `Retry-After` is copied.',
+  },
+  provider_unreachable: {
+    status: 502,
+    type: 'provider_error',
+    message: 'The upstream provider could not be reached.',
+    when: 'Connection refused, name not resolved, TLS failure, reset or no answer before the reply began.',
+  },
+  provider_invalid: {
+    status: 502,
+    type: 'provider_error',
+    message: 'The upstream provider returned an invalid response.',
+    when: "The upstream's reply is not what its format promises, or exceeds the configured size.",
+  },
+  provider_broke_off: {
+    status: 502,
+    type: 'provider_error',
+    message: 'The upstream provider closed the stream unexpectedly.',
+    when: 'The upstream ended, reset or stalled in the middle of its reply.',
+  },
+  server_error: {
+    status: 502,
+    type: 'server_error',
+    message: 'Temporary server-side error. Retry the request.',
+    headers: { 'retry-after': '1' },
+    when: 'Overload, shutdown or a bug. Nothing internal is said; the log has the cause under the same request id.',
+  },
+  time_limit: {
+    status: 524,
+    type: 'timeout_error',
+    message:
+      'No complete answer within the time limit. Generation continues server-side and is billed; use "stream": true.',
+    headers: { 'x-should-retry': 'false' },
+    when: 'A non-streamed reply took longer than `server.non_stream_timeout_ms`. Generation is read to its end and billed.',
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+/** What a refusal may add to its row of the catalogue. */
+export interface ErrorDetail {
+  readonly message?: string | undefined;
+  /** The request field at fault, such as `messages[2].content`. */
+  readonly param?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** For the log only, never for the client. */
+  readonly cause?: unknown;
+}
+
+const brand = Symbol.for('sluice.GatewayError');
+
+/** An error that a client may see: `type`, `status` and `message` as they go out (spec 2.6). The `cause` goes to the log. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly [brand] = true;
+  readonly type: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly code: string | undefined;
+  readonly param: string | undefined;
+  /** Set by the `error-envelope` stage: the envelope carries `param` and `code` as well (protocol b1). */
+  openaiFields = false;
+
+  constructor(
+    type: string,
+    status: number,
+    message: string,
+    detail: Omit<ErrorDetail, 'message'> & { code?: string | undefined } = {},
+  ) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.type = type;
+    this.status = status;
+    this.headers = detail.headers ?? {};
+    this.code = detail.code;
+    this.param = detail.param;
+  }
+
+  /** True also for errors of another copy of this package, as plugins may bring one along. */
+  static is(thrown: unknown): thrown is GatewayError {
+    return typeof thrown === 'object' && thrown !== null && brand in thrown;
+  }
+
+  /** What a client may see of anything thrown: a GatewayError as it is, everything else as `server_error`. */
+  static from(thrown: unknown): GatewayError {
+    return GatewayError.is(thrown) ? thrown : refusal('server_error', { cause: thrown });
+  }
+
+  /** The body of spec 2.6. */
+  envelope(): { error: { message: string; type: string; param?: string | null; code?: string | null } } {
+    const { message, type } = this;
+    if (!this.openaiFields) return { error: { message, type } };
+    return { error: { message, type, param: this.param ?? null, code: this.code ?? null } };
+  }
+}
+
+/** An error of the catalogue, ready to be thrown. */
+export function refusal(code: ErrorCode, detail: ErrorDetail = {}): GatewayError {
+  const row: ErrorRow = errorCatalogue[code];
+  return new GatewayError(row.type, row.status, detail.message ?? row.message, {
+    code,
+    param: detail.param,
+    cause: detail.cause,
+    headers: { ...row.headers, ...detail.headers },
+  });
+}
+
+/** The refusal of a field: `message` starts with its name, as in `max_tokens: 0 is not accepted; …`. */
+export function invalidField(param: string, problem: string): GatewayError {
+  return refusal('invalid_request', { message: `${param}: ${problem}`, param });
+}

@@ -1,0 +1,186 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Span } from '@opentelemetry/api';
+import type { ChatRequest, Usage } from './canonical.ts';
+import type { Model } from './catalog/catalog.ts';
+import type { Clock } from './clock.ts';
+import type { Account } from './stores/accounts.ts';
+import type { Log } from './telemetry/log.ts';
+
+/** What a path offers. `name` is the metric label; a `public` endpoint needs no key (spec 5). */
+export interface Endpoint {
+  readonly name: 'models' | 'chat.completions' | 'unknown';
+  readonly public: boolean;
+}
+
+/** Why an exchange ended. */
+export type EndReason =
+  | 'completed'
+  | 'refused' // by a stage or by the gateway, before the upstream was asked
+  | 'upstream_failed'
+  | 'client_gone'
+  | 'slow_client'
+  | 'time_limit' // 524 sent, generation read to its end
+  | 'shutdown'
+  | 'internal_error';
+
+/** Tokens known or estimated so far; never decreasing while the exchange runs. */
+export interface RunningUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  cached_tokens: number;
+  /** The upstream's own breakdown, passed on as it is (protocol d10). */
+  completion_details: Usage['completion_tokens_details'];
+  /** False once the upstream's own figure covers everything that was generated. */
+  estimated: boolean;
+}
+
+/** What is known when an exchange has ended, for metrics, logs and `onSettled`. */
+export interface Outcome {
+  readonly end_reason: EndReason;
+  /** The HTTP status sent, or 0 when the client left before one was. */
+  readonly status: number;
+  /** `error.type` of the envelope or error event, if one was sent. */
+  readonly error_type: string | undefined;
+  readonly usage: Readonly<RunningUsage>;
+  readonly duration_ms: number;
+}
+
+/** A place for what one plugin leaves for another, found by importing the key and by nothing else. */
+export interface Key<T> {
+  readonly description: string;
+  /** Carries the type, never a value. */
+  readonly _value?: T;
+}
+
+export function defineKey<T>(description: string): Key<T> {
+  return { description };
+}
+
+/** What an exchange is made of when its headers have arrived. */
+export interface ExchangeStart {
+  readonly id: string;
+  readonly endpoint: Endpoint;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly span: Span;
+}
+
+/** One request and its reply, from the first header to settlement. */
+export class Exchange {
+  readonly id: string;
+  readonly endpoint: Endpoint;
+  readonly method: string;
+  readonly path: string;
+  /** The client's headers, names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  readonly clock: Clock;
+  readonly span: Span;
+  readonly started_ms: number;
+
+  /** Set by `auth`; absent on public endpoints. */
+  account: Account | undefined;
+  /** Set once the body is there and names a model of the catalog. */
+  model: Model | undefined;
+  /** Headers that stages add to whatever reply is sent. */
+  readonly replyHeaders: Record<string, string> = {};
+  readonly usage: RunningUsage = {
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    cached_tokens: 0,
+    completion_details: undefined,
+    estimated: true,
+  };
+  /** How long the exchange has waited for the upstream's first event or whole reply, in milliseconds. */
+  upstream_wait_ms = 0;
+  /** When the first chunk with text or a tool call arrived, on `clock.elapsed_ms`. */
+  first_token_ms: number | undefined;
+  /** When the first byte of the reply was written. */
+  replied_ms: number | undefined;
+  /** When the body had been read. */
+  received_ms: number | undefined;
+  /** The HTTP status that was sent; 0 before. */
+  status = 0;
+  /** `error.type` of what was sent, if it was an error. */
+  error_type: string | undefined;
+  /** Why it ended, once that is decided. */
+  end_reason: EndReason | undefined;
+  /** Nobody reads the reply any longer. */
+  client_gone = false;
+
+  readonly #log: Log;
+  #exchangeLog: Log | undefined;
+  #request: ChatRequest | undefined;
+  #abort: AbortController | undefined;
+  #left: Map<Key<unknown>, unknown> | undefined;
+
+  constructor(start: ExchangeStart) {
+    this.id = start.id;
+    this.endpoint = start.endpoint;
+    this.method = start.method;
+    this.path = start.path;
+    this.headers = start.headers;
+    this.clock = start.clock;
+    this.span = start.span;
+    this.started_ms = start.clock.elapsed_ms();
+    this.#log = start.log;
+  }
+
+  /** The log, with this exchange's id on every line. */
+  get log(): Log {
+    this.#exchangeLog ??= this.#log.child({ request_id: this.id });
+    return this.#exchangeLog;
+  }
+
+  /** The canonical request. There from `onRequest` on; asking earlier is a programming error. */
+  get request(): ChatRequest {
+    if (!this.#request) throw new Error('exchange.request is there from onRequest on, not before');
+    return this.#request;
+  }
+
+  set request(request: ChatRequest) {
+    this.#request = request;
+  }
+
+  get hasRequest(): boolean {
+    return this.#request !== undefined;
+  }
+
+  /** Aborts when nothing more is wanted of the upstream: the client has gone, or the gateway shuts down. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#aborted) this.#abort.abort();
+    return this.#abort.signal;
+  }
+
+  #aborted = false;
+
+  /** Ends the exchange early. The first reason given stays. */
+  abort(reason: EndReason): void {
+    this.end_reason ??= reason;
+    this.#aborted = true;
+    this.#abort?.abort();
+  }
+
+  /** What to do instead of aborting when the client leaves, while a reply that will be billed is read to its end. */
+  readOn: (() => void) | undefined;
+
+  /** The connection was closed before the reply was complete (protocol j4, j5). */
+  clientLeft(): void {
+    this.client_gone = true;
+    this.end_reason ??= 'client_gone';
+    if (this.readOn) this.readOn();
+    else this.abort('client_gone');
+  }
+
+  get<T>(key: Key<T>): T | undefined {
+    return this.#left?.get(key) as T | undefined;
+  }
+
+  set<T>(key: Key<T>, value: T): void {
+    this.#left ??= new Map();
+    this.#left.set(key, value);
+  }
+}

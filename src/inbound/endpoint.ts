@@ -1,0 +1,40 @@
+import { chatCompletions } from '../dialects/chat-completions.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import type { Endpoint } from '../exchange.ts';
+
+/** An endpoint with its methods, and the dialect of those that generate. */
+export interface Route extends Endpoint {
+  readonly methods: readonly string[];
+  readonly dialect?: Dialect;
+}
+
+/** Everything that is offered below `/v1` (spec 4). */
+const routes: Readonly<Record<string, Route>> = {
+  '/v1/models': { name: 'models', public: true, methods: ['GET', 'HEAD'] },
+  '/v1/chat/completions': {
+    name: 'chat.completions',
+    public: false,
+    methods: ['POST'],
+    dialect: chatCompletions,
+  },
+};
+
+/** Stands for every path that is not offered here; behind a chain of stages it may still be the parent's, and needs a key. */
+export const unknownEndpoint: Endpoint = { name: 'unknown', public: false };
+
+/** The path of a request target without its query and without a slash at its end. */
+export function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  const path = query === -1 ? url : url.slice(0, query);
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+export function routeOf(path: string): Route | undefined {
+  return Object.hasOwn(routes, path) ? routes[path] : undefined;
+}
+
+/** The route of a path below any mount point, as in `/llm/v1/chat/completions`. */
+export function mountedRouteOf(path: string): Route | undefined {
+  const name = Object.keys(routes).find(known => path.endsWith(known));
+  return name === undefined ? undefined : routes[name];
+}

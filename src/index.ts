@@ -1,0 +1,15 @@
+/** Everything public: `import { createGateway } from 'sluice'`. What plugins need beside it is `sluice/plugin`. */
+export {
+  auth,
+  errorEnvelope,
+  reasoningSplit,
+  requestRewrite,
+  streamRechunk,
+  validation,
+} from '../plugins/index.ts';
+export { type ChainOptions, createChain } from './chain/create-chain.ts';
+export { defineStage, type RequestHandler, type StageFactory } from './chain/define-stage.ts';
+export { ConfigError, type ConfigIssue } from './config/issue.ts';
+export type { GatewayConfig } from './config/schema.ts';
+export { errorCatalogue, GatewayError } from './errors.ts';
+export { createGateway, type Gateway, type GatewayOptions } from './gateway.ts';

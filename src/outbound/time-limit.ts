@@ -1,0 +1,28 @@
+import { refusal } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
+
+/** Rejects `beforeTimeLimit` when nobody waits for the reply any longer; it never reaches a client. */
+export class ClientGone extends Error {}
+
+/**
+ * `reply`, unless the time limit of non-streamed requests passes or the client leaves first (spec 8; protocol j1 to j4). Either way
+ * `reply` itself goes on: generation is read to its end and billed.
+ */
+export function beforeTimeLimit<T>(reply: Promise<T>, exchange: Exchange, limit_ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const remaining_ms = exchange.started_ms + limit_ms - exchange.clock.elapsed_ms();
+    const timer = setTimeout(() => {
+      exchange.end_reason ??= 'time_limit';
+      const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
+      reject(refusal('time_limit', { message }));
+    }, remaining_ms);
+    if (exchange.model?.on_client_gone !== 'abort') {
+      exchange.readOn = () => {
+        clearTimeout(timer);
+        reject(new ClientGone('the client left before the reply was complete'));
+      };
+    }
+    const done = () => clearTimeout(timer);
+    reply.then(resolve, reject).then(done, done);
+  });
+}

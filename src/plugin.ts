@@ -1,0 +1,53 @@
+/**
+ * What a plugin may import, published as `sluice/plugin`. The built-in stages and adapters use nothing else, which shows
+ * that it is enough for anyone's.
+ */
+export type {
+  ChatRequest,
+  Choice,
+  Chunk,
+  ChunkChoice,
+  Completion,
+  Delta,
+  FinishReason,
+  Message,
+  ReplyMessage,
+  TextPart,
+  Tool,
+  ToolCall,
+  ToolCallDelta,
+  Usage,
+} from './canonical.ts';
+export { textOf, usageOf } from './canonical.ts';
+export type { Catalog, Model } from './catalog/catalog.ts';
+export { defineStage, type Hooks, type StageFactory, type StageSetup } from './chain/define-stage.ts';
+export type { Clock } from './clock.ts';
+export { shown } from './dialects/explain.ts';
+export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
+export {
+  defineKey,
+  type Endpoint,
+  type Exchange,
+  type Key,
+  type Outcome,
+  type RunningUsage,
+} from './exchange.ts';
+export { estimateTokens, shownUsage } from './settlement/estimate.ts';
+export type { SseEvent } from './sse/parse.ts';
+export type { Stage } from './stage.ts';
+export {
+  type Account,
+  type AccountDirectory,
+  accountsSchema,
+  ConfiguredAccounts,
+} from './stores/accounts.ts';
+export {
+  type Adapter,
+  defineProvider,
+  type ProviderDefinition,
+  type StreamDecoder,
+  type Target,
+  type UpstreamRequest,
+} from './upstream/adapter.ts';
+export { decodeOpenAiReply, encodeOpenAi, OpenAiStreamDecoder } from './upstream/openai-format.ts';
+export { scrubbed } from './upstream/read-error.ts';

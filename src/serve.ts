@@ -1,0 +1,81 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { adminHandler } from './admin.ts';
+import type { ConfigSource } from './config/load.ts';
+import { createGateway, type Gateway } from './gateway.ts';
+
+/** A gateway that listens on its own: the public address, the admin address, and their end. */
+export interface Sidecar {
+  readonly gateway: Gateway;
+  readonly url: string;
+  readonly adminUrl: string;
+  /** Not ready, no new exchanges; running ones finish within `server.drain_ms`; then everything is closed. */
+  close(): Promise<void>;
+}
+
+/** Starts both listeners. Throws a ConfigError, or an error that says which address is taken. */
+export async function serve(source: ConfigSource): Promise<Sidecar> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const gateway = await createGateway(source, { terminal: true, registry });
+  const { server, admin } = gateway.settings;
+  const listeners: Server[] = [];
+  try {
+    const main = await listen(
+      (request, response) => gateway(request, response, () => {}),
+      server.host,
+      server.port,
+    );
+    listeners.push(main);
+    // A streamed reply may last for hours; only the request's own arrival is timed, and that in readBody.
+    main.requestTimeout = 0;
+    main.headersTimeout = 30_000;
+    main.keepAliveTimeout = 75_000;
+    const operators = await listen(adminHandler(gateway), admin.host, admin.port);
+    listeners.push(operators);
+    return {
+      gateway,
+      url: urlOf(main),
+      adminUrl: urlOf(operators),
+      close: () => close(gateway, main, operators),
+    };
+  } catch (error) {
+    for (const listener of listeners) listener.close();
+    await gateway.close(0);
+    throw error;
+  }
+}
+
+async function close(gateway: Gateway, main: Server, operators: Server): Promise<void> {
+  // The listener stays open while draining: whoever still comes is told to go elsewhere, not refused a connection.
+  await gateway.close();
+  await Promise.all([main, operators].map(closeListener));
+}
+
+function closeListener(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    setTimeout(() => server.closeAllConnections(), 1000).unref();
+  });
+}
+
+function listen(listener: RequestListener, host: string, port: number): Promise<Server> {
+  const server = createServer(listener);
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(`${host}:${port} is in use; set another port in the configuration`)
+          : error,
+      );
+    });
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+function urlOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,45 @@
+import type { Exchange } from '../exchange.ts';
+import type { Attempt } from '../upstream/attempt.ts';
+
+export interface BackgroundLimits {
+  /** How long a reply whose client has its answer, or has gone, is read on. */
+  readonly max_background_ms: number;
+  /** How many such replies are read at the same time; further ones are aborted. */
+  readonly max_background: number;
+}
+
+/** Replies that are read to their end for the bill alone (protocol j3, j4), bounded in time and number. */
+export class Background {
+  readonly #limits: BackgroundLimits;
+  #running = 0;
+
+  constructor(limits: BackgroundLimits) {
+    this.#limits = limits;
+  }
+
+  /** How many are read now. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Waits for the end of `pending`, if it has not come; what is pending longer than allowed is aborted. Never throws. */
+  async finish(
+    exchange: Exchange,
+    attempt: Attempt | undefined,
+    pending: Promise<unknown> | undefined,
+  ): Promise<void> {
+    if (!attempt) return;
+    if (!pending || attempt.ended || this.#running >= this.#limits.max_background) {
+      attempt.cancel();
+      return;
+    }
+    this.#running++;
+    const timer = setTimeout(() => {
+      exchange.log.warn({ model: exchange.model?.id }, 'a reply was not read to its end in the time allowed');
+      attempt.cancel();
+    }, this.#limits.max_background_ms).unref();
+    await pending.catch(() => {});
+    clearTimeout(timer);
+    this.#running--;
+  }
+}

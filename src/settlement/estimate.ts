@@ -1,0 +1,133 @@
+import type { ChatRequest, Chunk, Completion, Usage } from '../canonical.ts';
+import { textOf, usageOf } from '../canonical.ts';
+import type { Exchange } from '../exchange.ts';
+
+/** Tokens per character by class of character, measured against the Llama 3 tokenizer (protocol e). */
+const ascii_share = 1 / 4;
+const letter_share = 1 / 3;
+const ideograph_share = 0.75;
+
+/** Counts the characters of growing text by class, so that a running estimate rounds once and not once a piece. */
+export class TokenEstimator {
+  #ascii = 0;
+  #letters = 0;
+  #ideographs = 0;
+
+  add(text: string): void {
+    for (let at = 0; at < text.length; at++) {
+      const unit = text.charCodeAt(at);
+      if (unit < 0x80) this.#ascii++;
+      else if (unit >= 0x2e80 && unit <= 0xd7ff) this.#ideographs++;
+      else this.#letters++;
+    }
+  }
+
+  get tokens(): number {
+    return Math.ceil(
+      this.#ascii * ascii_share + this.#letters * letter_share + this.#ideographs * ideograph_share,
+    );
+  }
+}
+
+/** About how many tokens `text` has. */
+export function estimateTokens(text: string): number {
+  const estimator = new TokenEstimator();
+  estimator.add(text);
+  return estimator.tokens;
+}
+
+/** About how many tokens the upstream will count for the prompt: its text, tools, and four for the frame of each message. */
+export function estimatePrompt({ messages, tools }: ChatRequest): number {
+  const estimator = new TokenEstimator();
+  for (const message of messages) {
+    estimator.add(textOf(message.content));
+    if (message.tool_calls) estimator.add(JSON.stringify(message.tool_calls));
+  }
+  if (tools?.length) estimator.add(JSON.stringify(tools));
+  return estimator.tokens + 4 * messages.length;
+}
+
+/**
+ * The running usage of one exchange (protocol e): the upstream's own figure where there is one, else an estimate, never
+ * decreasing; the upstream's final figure replaces both. Reasoning, text and tool arguments count alike.
+ */
+export class UsageMeter {
+  readonly #exchange: Exchange;
+  readonly #estimator = new TokenEstimator();
+  /** Text has come since the upstream last told its usage. */
+  #uncounted = false;
+  /** What the upstream told last; the estimate adds to it. */
+  #told = 0;
+  /** The estimator's count when the upstream told its usage last. */
+  #base = 0;
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange;
+  }
+
+  /** Before the first chunk: what is known without the upstream. */
+  begin(): void {
+    const { request, usage } = this.#exchange;
+    if (request.stream && request.stream_options?.continuous_usage_stats)
+      usage.prompt_tokens = estimatePrompt(request);
+  }
+
+  chunk(chunk: Chunk): void {
+    if (chunk.usage) {
+      this.#tell(chunk.usage);
+      return;
+    }
+    for (const { delta } of chunk.choices) this.#count(delta.reasoning, delta.content, delta.tool_calls);
+    if (!this.#uncounted) return;
+    const { usage, request } = this.#exchange;
+    usage.estimated = true;
+    const estimate = this.#told + this.#estimator.tokens - this.#base;
+    usage.completion_tokens = Math.max(usage.completion_tokens, capped(estimate, request));
+  }
+
+  reply({ choices, usage }: Completion): void {
+    if (usage) return this.#tell(usage);
+    for (const { message } of choices) this.#count(message.reasoning, message.content, message.tool_calls);
+    this.#exchange.usage.completion_tokens = capped(this.#estimator.tokens, this.#exchange.request);
+  }
+
+  /** At the end, however it came: a prompt that nobody has counted is estimated now, if the upstream was asked at all. */
+  end(): void {
+    const { usage, request } = this.#exchange;
+    if (usage.prompt_tokens === 0) usage.prompt_tokens = estimatePrompt(request);
+  }
+
+  #count(
+    reasoning: string | undefined,
+    content: string | null | undefined,
+    calls: readonly { function?: { name?: string; arguments?: string } }[] | undefined,
+  ): void {
+    if (reasoning) this.#estimator.add(reasoning);
+    if (content) this.#estimator.add(content);
+    for (const call of calls ?? [])
+      this.#estimator.add(`${call.function?.name ?? ''}${call.function?.arguments ?? ''}`);
+    if (reasoning || content || calls?.length) this.#uncounted = true;
+  }
+
+  #tell(told: Usage): void {
+    const { usage } = this.#exchange;
+    usage.prompt_tokens = told.prompt_tokens;
+    usage.completion_tokens = told.completion_tokens;
+    usage.cached_tokens = told.prompt_tokens_details.cached_tokens;
+    usage.completion_details = told.completion_tokens_details;
+    usage.estimated = false;
+    this.#told = told.completion_tokens;
+    this.#base = this.#estimator.tokens;
+    this.#uncounted = false;
+  }
+}
+
+/** A running value must not exceed the final one, and that cannot exceed what was asked for (protocol e). */
+function capped(tokens: number, request: ChatRequest): number {
+  return request.max_tokens === undefined ? tokens : Math.min(tokens, request.max_tokens * (request.n ?? 1));
+}
+
+/** Usage as replies and chunks show it: the same keys everywhere (protocol d6, d10). */
+export function shownUsage({ usage }: Exchange): Usage {
+  return usageOf(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.completion_details);
+}

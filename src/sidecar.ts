@@ -1,0 +1,104 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { ConfigError } from './config/issue.ts';
+import { loadConfig } from './config/load.ts';
+import { demoConfig, invitation } from './demo.ts';
+import { type Sidecar, serve } from './serve.ts';
+
+const usage = `sluice: middleware in front of LLM inference providers
+
+  sluice                       serve a demo: the example catalog in front of a simulated server
+  sluice --config FILE         serve a configuration
+  sluice check --config FILE   say everything that is wrong with a configuration
+  sluice simulate --port N     run the simulated inference server alone (sluice simulate --help)
+
+Environment:
+  UPSTREAM_URL   serve the example catalog in front of this OpenAI-compatible server instead of the simulated one
+  UPSTREAM_KEY   the key to send to it
+  UPSTREAM_ADAPTER   how to speak to it: vllm (default) or openai
+`;
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+async function main(argv: string[]): Promise<void> {
+  const [command] = argv;
+  if (command === 'simulate') return simulate(argv.slice(1));
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: { config: { type: 'string', short: 'c' }, help: { type: 'boolean', short: 'h' } },
+  });
+  const name = positionals[0] ?? 'serve';
+  if (values.help) return print(usage);
+  if (positionals.length > 1 || !['serve', 'check'].includes(name))
+    throw new Error(`there is no command '${positionals.join(' ')}'\n\n${usage}`);
+  if (name === 'check') return check(values.config);
+  if (values.config === undefined) return serveDemo();
+  const sidecar = await serve(values.config);
+  print(`sluice is listening on ${sidecar.url} (admin: ${sidecar.adminUrl})`);
+  closeOnSignal(sidecar, async () => {});
+}
+
+async function check(file: string | undefined): Promise<void> {
+  if (file === undefined) throw new Error('check: --config FILE is missing');
+  const { models, providers, stages, warnings } = await loadConfig(file);
+  for (const warning of warnings) print(`warning: ${warning}`);
+  print(
+    `${file}: ok; ${models.length} models, ${providers.length} providers, stages: ${stages.map(stage => stage.name).join(', ')}`,
+  );
+}
+
+async function simulate(argv: string[]): Promise<void> {
+  const { runSimulate } = await import('./simulator/command.ts');
+  const simulator = await runSimulate(argv, print);
+  if (simulator) onSignal(() => simulator.close());
+}
+
+async function serveDemo(): Promise<void> {
+  const given = process.env.UPSTREAM_URL;
+  const simulator = given ? undefined : await startDemoSimulator();
+  const upstream = given ?? simulator!.url;
+  const adapter = process.env.UPSTREAM_ADAPTER === 'openai' ? 'openai' : 'vllm';
+  const { config, key } = demoConfig(upstream, adapter, process.env.UPSTREAM_KEY);
+  const sidecar = await serve(config);
+  const described = simulator
+    ? `SIMULATED, at ${upstream}: it makes up its answers. For a real server: UPSTREAM_URL=http://…/v1 npm start`
+    : upstream;
+  print(invitation(sidecar.url, sidecar.adminUrl, key, described));
+  closeOnSignal(sidecar, async () => simulator?.close());
+}
+
+async function startDemoSimulator() {
+  const { startSimulator } = await import('./simulator/server.ts');
+  // The pace of a mid-sized model, so that the stream can be seen.
+  return startSimulator({ ttft_ms: 200, tokens_per_second: 40 });
+}
+
+function closeOnSignal(sidecar: Sidecar, after: () => Promise<void>): void {
+  onSignal(async () => {
+    await sidecar.close();
+    await after();
+  });
+}
+
+/** Runs `close` at the first SIGTERM or SIGINT and exits 0 after it; a second signal exits at once. */
+function onSignal(close: () => Promise<void>): void {
+  let closing = false;
+  const stop = () => {
+    if (closing) process.exit(1);
+    closing = true;
+    close().then(() => process.exit(0), fail);
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+}
+
+function fail(error: unknown): never {
+  const text =
+    error instanceof ConfigError ? error.message : error instanceof Error ? error.message : String(error);
+  process.stderr.write(`${text}\n`);
+  process.exit(1);
+}
+
+main(process.argv.slice(2)).catch(fail);

@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+
+/** Who a request is billed to. Limits are per account, not per key (protocol i5). */
+export interface Account {
+  readonly id: string;
+  readonly plan: string | undefined;
+}
+
+const keySchema = z.union([
+  z.strictObject({ value: z.string().min(8, 'must have at least 8 characters') }),
+  z.strictObject({
+    sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits'),
+  }),
+]);
+
+export const accountSchema = z.strictObject({
+  plan: z.string().optional().describe('A name under `plans`.'),
+  keys: z.array(keySchema).default([]).describe('Keys as `value` or, better, as their `sha256`.'),
+});
+
+export const accountsSchema = z.record(z.string(), accountSchema);
+
+export type AccountsConfig = z.infer<typeof accountsSchema>;
+
+/** Finds the account of a key. Only digests are kept: a key cannot be read back, and comparing digests tells nothing of a key. */
+export interface AccountDirectory {
+  /** `undefined` for unknown and revoked keys alike. */
+  find(key: string): Account | undefined | Promise<Account | undefined>;
+}
+
+const digestOf = (key: string): string => hash('sha256', key, 'hex');
+
+/** The accounts and keys of the configuration. */
+export class ConfiguredAccounts implements AccountDirectory {
+  readonly #byDigest = new Map<string, Account>();
+
+  constructor(accounts: AccountsConfig) {
+    for (const [id, { plan, keys }] of Object.entries(accounts)) {
+      const account = Object.freeze({ id, plan });
+      for (const key of keys) {
+        this.#byDigest.set('sha256' in key ? key.sha256.toLowerCase() : digestOf(key.value), account);
+      }
+    }
+  }
+
+  /**
+   * A map lookup by digest takes a time that depends on the digest alone. Whoever could measure it would learn about
+   * the SHA-256 of a guess, which is no step towards a key, so this is as good as a comparison in constant time (protocol a4).
+   */
+  find(key: string): Account | undefined {
+    return this.#byDigest.get(digestOf(key));
+  }
+}

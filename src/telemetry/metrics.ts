@@ -1,0 +1,180 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Exchange, Outcome } from '../exchange.ts';
+
+const durationBuckets_s = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+];
+const longDurationBuckets_s = [...durationBuckets_s, 163.84, 327.68];
+const firstTokenBuckets_s = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120,
+];
+const ownTimeBuckets_s = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 1];
+
+/** Hooks whose own time is measured. */
+export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream'] as const;
+export type TimedHook = (typeof timedHooks)[number];
+
+/**
+ * What the gateway counts, on a registry that the caller owns. Labels come from closed sets only: endpoints, catalog models
+ * (anything else `_other`), configured providers, stages, error types.
+ */
+export class Metrics {
+  readonly registry: Registry;
+  readonly #requests;
+  readonly #duration;
+  readonly #firstToken;
+  readonly #inFlight;
+  readonly #overhead;
+  readonly #tokens;
+  readonly #stageTime;
+  readonly #stageRefusals;
+  readonly #upstreamDuration;
+  readonly #upstreamErrors;
+  readonly #estimateError;
+
+  constructor(registry: Registry) {
+    this.registry = registry;
+    const registers = [registry];
+    const histogram = <L extends string>(
+      name: string,
+      help: string,
+      labelNames: readonly L[],
+      buckets: number[],
+    ) => new Histogram({ name, help, labelNames, buckets, registers });
+    const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+      new Counter({ name, help, labelNames, registers });
+
+    this.#requests = counter('sluice_requests_total', 'Exchanges that have ended.', [
+      'endpoint',
+      'gen_ai_request_model',
+      'status',
+      'end_reason',
+      'error_type',
+    ]);
+    this.#duration = histogram(
+      'gen_ai_server_request_duration_seconds',
+      'From the first header to settlement.',
+      ['gen_ai_request_model', 'error_type'],
+      longDurationBuckets_s,
+    );
+    this.#firstToken = histogram(
+      'gen_ai_server_time_to_first_token_seconds',
+      'From the first header to the first text or tool call of a stream.',
+      ['gen_ai_request_model'],
+      firstTokenBuckets_s,
+    );
+    this.#inFlight = new Gauge({
+      name: 'sluice_in_flight',
+      help: 'Exchanges that have begun and are not settled.',
+      labelNames: ['endpoint'],
+      registers,
+    });
+    this.#overhead = histogram(
+      'sluice_overhead_seconds',
+      "The gateway's own time until the reply began: body read to first byte written, less the wait for the upstream.",
+      ['endpoint'],
+      ownTimeBuckets_s,
+    );
+    this.#tokens = counter('sluice_tokens_total', 'Billable tokens.', [
+      'gen_ai_request_model',
+      'kind',
+      'source',
+    ]);
+    this.#stageTime = histogram(
+      'sluice_stage_duration_seconds',
+      "A stage's own time in one exchange, without the wait for the upstream.",
+      ['stage', 'hook'],
+      ownTimeBuckets_s,
+    );
+    this.#stageRefusals = counter('sluice_stage_refusals_total', 'Errors thrown by a stage.', [
+      'stage',
+      'hook',
+      'error_type',
+    ]);
+    this.#upstreamDuration = histogram(
+      'gen_ai_client_operation_duration_seconds',
+      'One attempt at one provider, from sending to the last byte.',
+      ['gen_ai_provider_name', 'gen_ai_request_model', 'error_type'],
+      longDurationBuckets_s,
+    );
+    this.#upstreamErrors = counter('sluice_upstream_errors_total', 'Attempts that failed, by kind.', [
+      'gen_ai_provider_name',
+      'kind',
+    ]);
+    this.#estimateError = histogram(
+      'sluice_usage_estimate_error_ratio',
+      "Estimated completion tokens divided by the upstream's final figure.",
+      ['gen_ai_request_model'],
+      [0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2],
+    );
+  }
+
+  begun(exchange: Exchange): void {
+    this.#inFlight.inc({ endpoint: exchange.endpoint.name });
+  }
+
+  settled(exchange: Exchange, outcome: Outcome): void {
+    const endpoint = exchange.endpoint.name;
+    const gen_ai_request_model = modelLabel(exchange);
+    const error_type = outcome.error_type ?? '';
+    this.#inFlight.dec({ endpoint });
+    this.#requests.inc({
+      endpoint,
+      gen_ai_request_model,
+      status: outcome.status,
+      end_reason: outcome.end_reason,
+      error_type,
+    });
+    if (exchange.endpoint.public) return;
+    this.#duration.observe({ gen_ai_request_model, error_type }, outcome.duration_ms / 1000);
+    if (exchange.first_token_ms !== undefined) {
+      this.#firstToken.observe(
+        { gen_ai_request_model },
+        (exchange.first_token_ms - exchange.started_ms) / 1000,
+      );
+    }
+    this.#countTokens(gen_ai_request_model, outcome);
+  }
+
+  #countTokens(gen_ai_request_model: string, { usage }: Outcome): void {
+    const source = usage.estimated ? 'estimated' : 'exact';
+    const count = (kind: string, tokens: number) => {
+      if (tokens > 0) this.#tokens.inc({ gen_ai_request_model, kind, source }, tokens);
+    };
+    count('input', usage.prompt_tokens);
+    count('cached', usage.cached_tokens);
+    count('output', usage.completion_tokens);
+    count('reasoning', usage.completion_details?.reasoning_tokens ?? 0);
+  }
+
+  overhead(exchange: Exchange, own_ms: number): void {
+    this.#overhead.observe({ endpoint: exchange.endpoint.name }, own_ms / 1000);
+  }
+
+  stageTime(stage: string, hook: TimedHook, own_ms: number): void {
+    this.#stageTime.observe({ stage, hook }, own_ms / 1000);
+  }
+
+  stageRefused(stage: string, hook: string, error_type: string): void {
+    this.#stageRefusals.inc({ stage, hook, error_type });
+  }
+
+  /** An attempt has ended; `kind` says what went wrong, if anything did. */
+  attempted(exchange: Exchange, provider: string, duration_ms: number, kind: string | undefined): void {
+    const gen_ai_provider_name = provider;
+    this.#upstreamDuration.observe(
+      { gen_ai_provider_name, gen_ai_request_model: modelLabel(exchange), error_type: kind ?? '' },
+      duration_ms / 1000,
+    );
+    if (kind !== undefined) this.#upstreamErrors.inc({ gen_ai_provider_name, kind });
+  }
+
+  estimateChecked(exchange: Exchange, ratio: number): void {
+    this.#estimateError.observe({ gen_ai_request_model: modelLabel(exchange) }, ratio);
+  }
+}
+
+/** Only names of the catalog become labels: a client must not be able to make series (protocol l). */
+function modelLabel(exchange: Exchange): string {
+  return exchange.model?.id ?? '_other';
+}

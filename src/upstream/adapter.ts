@@ -1,0 +1,56 @@
+import type { z } from 'zod';
+import type { ChatRequest, Chunk, Completion } from '../canonical.ts';
+import type { SseEvent } from '../sse/parse.ts';
+
+/** What an adapter may know of where its request goes. */
+export interface Target {
+  /** The model's name at the provider. */
+  readonly model: string;
+  /** Upstream request fields per effort level that the model's configuration sets itself. */
+  readonly effortMap: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Request fields, unknown to the interface, that this provider's configuration lets through (protocol m5). */
+  readonly extraParameters: readonly string[];
+}
+
+/** An upstream request, still an object: it is encoded once, when it is sent. */
+export interface UpstreamRequest {
+  /** Below the provider's `base_url`, such as `/chat/completions`. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Turns one stream's events into canonical chunks; keeps that stream's state. */
+export interface StreamDecoder {
+  /** The chunks of one event. Throws a GatewayError for an error that the upstream tells in the stream (protocol c3, c4). */
+  decode(event: SseEvent): Chunk[];
+  /** Every choice that was begun has its finish reason. A stream that ends before that has broken off (protocol c3). */
+  readonly complete: boolean;
+}
+
+/** Turns the canonical form into one server's format and back. */
+export interface Adapter {
+  /** For spans: a well-known value of `gen_ai.provider.name`, or the server's own name. */
+  readonly providerName: string;
+  encode(request: ChatRequest, target: Target): UpstreamRequest;
+  /** A whole reply. Throws a GatewayError when it is an error or not a reply at all. */
+  decodeReply(body: unknown): Completion;
+  openStream(): StreamDecoder;
+}
+
+/** An adapter as a plugin: a name for the configuration, a schema for its options, and how to make it. */
+export interface ProviderDefinition<Options = unknown> {
+  /** The value of `adapter` in the configuration. */
+  readonly name: string;
+  readonly schema: z.ZodType<Options, unknown>;
+  create(options: Options): Adapter;
+}
+
+/** Declares an adapter. The schema describes options beside those that every provider has. */
+export function defineProvider<Schema extends z.ZodType>(definition: {
+  name: string;
+  schema: Schema;
+  create(options: z.output<Schema>): Adapter;
+}): ProviderDefinition<z.output<Schema>> {
+  return definition as ProviderDefinition<z.output<Schema>>;
+}

@@ -1,0 +1,121 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+
+/** Above this many unread bytes the upstream is paused; it is resumed when they have been read. */
+const high_water_bytes = 256 * 1024;
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/**
+ * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body as an async iterable that pauses the
+ * socket when nobody reads. Whoever stops reading early ends the call by leaving the loop, or with `cancel`.
+ */
+export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<Buffer> {
+  readonly head: Promise<ResponseHead>;
+  #resolveHead!: (head: ResponseHead) => void;
+  #rejectHead!: (error: Error) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #queue: Buffer[] = [];
+  #queued_bytes = 0;
+  #ended = false;
+  #error: Error | undefined;
+  #wake: (() => void) | undefined;
+  #released: NodeJS.Timeout | undefined;
+
+  constructor() {
+    this.head = new Promise((resolve, reject) => {
+      this.#resolveHead = resolve;
+      this.#rejectHead = reject;
+    });
+    // The head may fail while nobody waits for it, as when the call is cancelled first.
+    this.head.catch(() => {});
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#error) controller.abort(this.#error);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) this.#resolveHead({ status, headers });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#released) return;
+    this.#queue.push(bytes);
+    this.#queued_bytes += bytes.length;
+    if (this.#queued_bytes > high_water_bytes) controller.pause();
+    this.#wakeUp();
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true;
+    clearTimeout(this.#released);
+    this.#wakeUp();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#ended = true;
+    clearTimeout(this.#released);
+    this.#error ??= error;
+    this.#rejectHead(this.#error);
+    this.#wakeUp();
+  }
+
+  /** Ends the call and frees its connection. Waiting readers see `reason`. Does nothing once the call has ended. */
+  cancel(reason: Error): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = reason;
+    this.#queue = [];
+    this.#controller?.abort(reason);
+    this.#rejectHead(reason);
+    this.#wakeUp();
+  }
+
+  /**
+   * Nothing more is wanted, and the upstream is about to end: what still comes is thrown away so that the connection can be used
+   * again, for at most `patience_ms`.
+   */
+  release(patience_ms: number): void {
+    if (this.#ended || this.#released) return;
+    this.#queue = [];
+    this.#queued_bytes = 0;
+    this.#released = setTimeout(
+      () => this.cancel(new Error('the upstream did not end its reply')),
+      patience_ms,
+    ).unref();
+    if (this.#controller?.paused) this.#controller.resume();
+  }
+
+  /** All bytes that have arrived since the last turn, joined: what came in one network read is handed on as one. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    try {
+      while (true) {
+        if (this.#queue.length > 0) yield this.#take();
+        else if (this.#error) throw this.#error;
+        else if (this.#ended) return;
+        else await new Promise<void>(wake => (this.#wake = wake));
+      }
+    } finally {
+      if (!this.#released) this.cancel(new Error('nobody reads the reply any longer'));
+    }
+  }
+
+  #take(): Buffer {
+    const bytes = this.#queue.length === 1 ? this.#queue[0]! : Buffer.concat(this.#queue, this.#queued_bytes);
+    this.#queue = [];
+    this.#queued_bytes = 0;
+    if (this.#controller?.paused) this.#controller.resume();
+    return bytes;
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { GatewayError, refusal } from '../errors.ts';
+import { messageOfErrorBody, scrubbed } from './read-error.ts';
+
+/** An attempt that failed: what the client sees, and the kind for metrics. */
+export interface Failure {
+  readonly error: GatewayError;
+  readonly kind: FailureKind;
+}
+
+export type FailureKind =
+  | 'refused'
+  | 'misconfigured'
+  | 'rate_limited'
+  | 'status'
+  | 'unreachable'
+  | 'timeout'
+  | 'broken'
+  | 'invalid'
+  | 'aborted';
+
+/** The upstream answered with an error status (protocol b6 to b8). */
+export function failureOfStatus(
+  status: number,
+  headers: IncomingHttpHeaders,
+  body: string,
+  pass_upstream_429: boolean,
+): Failure {
+  const message = messageOfErrorBody(body);
+  const cause = new Error(`upstream status ${status}: ${message ?? body.slice(0, 500)}`);
+  if (status === 400 || status === 413 || status === 422) {
+    return {
+      kind: 'refused',
+      error: refusal('upstream_refused', { message: message && scrubbed(message), cause }),
+    };
+  }
+  if (status === 401 || status === 403 || status === 404) {
+    return { kind: 'misconfigured', error: refusal('provider_misconfigured', { cause }) };
+  }
+  const retry = retryAfter(headers['retry-after']);
+  const detail = { cause, ...(retry !== undefined && { headers: { 'retry-after': retry } }) };
+  if (status === 429) {
+    const error = pass_upstream_429
+      ? refusal('rate_limited', { ...detail, message: 'The upstream provider is at its rate limit.' })
+      : refusal('provider_error', detail);
+    return { kind: 'rate_limited', error };
+  }
+  return { kind: 'status', error: refusal('provider_error', detail) };
+}
+
+/** A `Retry-After` that clients can rely on: whole seconds or a date, nothing else is copied. */
+function retryAfter(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,6}$/.test(value)) return value;
+  return /^[A-Z][a-z]{2}, .+ GMT$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
+}
+
+/** Something was thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
+export function failureOf(thrown: unknown, begun: boolean): Failure {
+  if (GatewayError.is(thrown)) {
+    return {
+      error: thrown,
+      kind:
+        thrown.code === 'provider_invalid'
+          ? 'invalid'
+          : thrown.code === 'provider_broke_off'
+            ? 'broken'
+            : 'status',
+    };
+  }
+  const code = (thrown as { code?: unknown } | null)?.code;
+  const timeout =
+    code === 'UND_ERR_HEADERS_TIMEOUT' ||
+    code === 'UND_ERR_BODY_TIMEOUT' ||
+    code === 'UND_ERR_CONNECT_TIMEOUT';
+  return {
+    error: refusal(begun ? 'provider_broke_off' : 'provider_unreachable', { cause: thrown }),
+    kind: timeout ? 'timeout' : begun ? 'broken' : 'unreachable',
+  };
+}

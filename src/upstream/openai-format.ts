@@ -1,0 +1,300 @@
+import type {
+  ChatRequest,
+  Chunk,
+  ChunkChoice,
+  Completion,
+  Delta,
+  FinishReason,
+  ReplyMessage,
+  ToolCall,
+  ToolCallDelta,
+  Usage,
+} from '../canonical.ts';
+import { usageOf } from '../canonical.ts';
+import { type GatewayError, refusal } from '../errors.ts';
+import type { SseEvent } from '../sse/parse.ts';
+import type { StreamDecoder, Target } from './adapter.ts';
+import { errorInBody } from './read-error.ts';
+
+/**
+ * The OpenAI chat completion format as servers really speak it, for adapters to build on: what is sent, and how the many ways of
+ * saying the same thing are read into the canonical form (protocol d3, d8, d10 to d13, f14).
+ */
+
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const count = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.trunc(value) : 0;
+
+/** The body of an OpenAI request without what adapters differ in: effort, streaming options. */
+export function encodeOpenAi(request: ChatRequest, target: Target): Json {
+  const body: Json = { model: target.model, messages: request.messages };
+  if (request.stream) body.stream = true;
+  if (request.temperature !== undefined) body.temperature = request.temperature;
+  if (request.max_tokens !== undefined) body.max_tokens = request.max_tokens;
+  if (request.stop !== undefined) body.stop = request.stop;
+  if (request.tools !== undefined && request.tools.length > 0) body.tools = request.tools;
+  if (request.n !== undefined) body.n = request.n;
+  for (const name in request.parameters) body[name] = request.parameters[name];
+  for (const name of target.extraParameters) {
+    if (Object.hasOwn(request.unknown, name)) body[name] = request.unknown[name];
+  }
+  return body;
+}
+
+/** A finish reason in any server's words (protocol d12). `undefined`: not ended yet. Throws if the words mean a failure. */
+function finishReasonOf(value: unknown): FinishReason | undefined {
+  if (typeof value !== 'string' || value === '') return undefined;
+  switch (value) {
+    case 'length':
+    case 'max_tokens':
+      return 'length';
+    case 'tool_calls':
+    case 'tool_use':
+    case 'function_call':
+      return 'tool_calls';
+    case 'content_filter':
+      return 'content_filter';
+    case 'abort':
+    case 'error':
+      throw refusal('provider_broke_off', { cause: new Error(`finish_reason ${value}`) });
+    default:
+      return 'stop';
+  }
+}
+
+/** Text of a string or of content parts; `thinking` parts are reasoning (protocol f14). */
+function textsOf(content: unknown): { content?: string; reasoning?: string } {
+  if (typeof content === 'string') return { content };
+  if (!Array.isArray(content)) return {};
+  let text = '';
+  let reasoning = '';
+  for (const part of content) {
+    if (!isObject(part)) continue;
+    if (typeof part.text === 'string') text += part.text;
+    else if (part.type === 'thinking') {
+      reasoning += typeof part.thinking === 'string' ? part.thinking : (textsOf(part.thinking).content ?? '');
+    }
+  }
+  return { content: text, ...(reasoning !== '' && { reasoning }) };
+}
+
+/** The reasoning that a server separates, under any of its names (protocol d3). */
+function reasoningOf(message: Json): string | undefined {
+  if (typeof message.reasoning === 'string') return message.reasoning;
+  if (typeof message.reasoning_content === 'string') return message.reasoning_content;
+  if (!Array.isArray(message.reasoning_details)) return undefined;
+  let reasoning = '';
+  for (const detail of message.reasoning_details) {
+    if (!isObject(detail)) continue;
+    if (typeof detail.text === 'string') reasoning += detail.text;
+    else if (typeof detail.summary === 'string') reasoning += detail.summary;
+  }
+  return reasoning;
+}
+
+const argumentsText = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+
+/** Usage with the four keys that the interface shows, or `undefined` if the server said nothing usable. */
+export function readUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined;
+  if (typeof value.prompt_tokens !== 'number' && typeof value.completion_tokens !== 'number')
+    return undefined;
+  const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
+  const completion = isObject(value.completion_tokens_details) ? value.completion_tokens_details : undefined;
+  return usageOf(
+    count(value.prompt_tokens),
+    count(value.completion_tokens),
+    count(prompt.cached_tokens),
+    completion,
+  );
+}
+
+/** A whole OpenAI reply in the canonical form. */
+export function decodeOpenAiReply(body: unknown): Completion {
+  const told = errorInBody(body);
+  if (told) throw refusal('provider_error', { cause: new Error(told) });
+  if (!isObject(body) || !Array.isArray(body.choices) || body.choices.length === 0) {
+    throw refusal('provider_invalid', { cause: new Error('a reply without choices') });
+  }
+  const usage = readUsage(body.usage);
+  return { choices: body.choices.map(decodeChoice), ...(usage && { usage }) };
+}
+
+function decodeChoice(choice: unknown, position: number): Completion['choices'][number] {
+  if (!isObject(choice) || !isObject(choice.message)) {
+    throw refusal('provider_invalid', { cause: new Error('a choice without message') });
+  }
+  const finish = finishReasonOf(choice.finish_reason);
+  if (!finish) throw refusal('provider_invalid', { cause: new Error('a choice without finish_reason') });
+  const message = decodeMessage(choice.message);
+  return {
+    index: typeof choice.index === 'number' ? choice.index : position,
+    message,
+    finish_reason: message.tool_calls && finish === 'stop' ? 'tool_calls' : finish,
+    ...(choice.logprobs != null && { logprobs: choice.logprobs }),
+  };
+}
+
+function decodeMessage(message: Json): ReplyMessage {
+  const texts = textsOf(message.content);
+  const reasoning = reasoningOf(message) ?? texts.reasoning;
+  const tool_calls = Array.isArray(message.tool_calls)
+    ? message.tool_calls.filter(isObject).map(decodeToolCall)
+    : [];
+  const content = texts.content ?? '';
+  return {
+    role: 'assistant',
+    content: content === '' && tool_calls.length > 0 ? null : content,
+    ...(reasoning !== undefined && { reasoning }),
+    ...(tool_calls.length > 0 && { tool_calls }),
+    ...(typeof message.refusal === 'string' && { refusal: message.refusal }),
+  };
+}
+
+function decodeToolCall(call: Json, position: number): ToolCall {
+  const called = isObject(call.function) ? call.function : {};
+  return {
+    id: typeof call.id === 'string' && call.id !== '' ? call.id : `call_${position}`,
+    type: 'function',
+    function: { name: String(called.name ?? ''), arguments: argumentsText(called.arguments) },
+  };
+}
+
+/** One OpenAI stream in the canonical form. */
+export class OpenAiStreamDecoder implements StreamDecoder {
+  readonly #usagePerChoice: boolean;
+  /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
+  readonly #tokensByChoice = new Map<number, number>();
+  readonly #open = new Set<number>();
+  readonly #toolCalls = new Map<number, ToolCallIndexes>();
+  #begun = false;
+
+  constructor(options: { usagePerChoice?: boolean } = {}) {
+    this.#usagePerChoice = options.usagePerChoice ?? false;
+  }
+
+  decode(event: SseEvent): Chunk[] {
+    if (event.event === 'error') throw streamError(event.data);
+    const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
+    if (data === '[DONE]' || data === '') return [];
+    let body: unknown;
+    try {
+      body = JSON.parse(data);
+    } catch (cause) {
+      throw refusal('provider_invalid', { cause });
+    }
+    if (!isObject(body))
+      throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
+    if (body.error != null || body.type === 'error' || body.object === 'error') throw streamError(data);
+    return this.#chunk(body);
+  }
+
+  get complete(): boolean {
+    return this.#begun && this.#open.size === 0;
+  }
+
+  #chunk(body: Json): Chunk[] {
+    const choices: ChunkChoice[] = [];
+    if (Array.isArray(body.choices)) {
+      for (const choice of body.choices) if (isObject(choice)) choices.push(this.#choice(choice));
+    }
+    const usage = this.#usage(body.usage, choices);
+    if (choices.length === 0 && !usage) return [];
+    return [usage ? { choices, usage } : { choices }];
+  }
+
+  #choice(choice: Json): ChunkChoice {
+    const index = typeof choice.index === 'number' ? choice.index : 0;
+    const finish = finishReasonOf(choice.finish_reason);
+    this.#begun = true;
+    if (finish) this.#open.delete(index);
+    else this.#open.add(index);
+    const delta = isObject(choice.delta) ? this.#delta(index, choice.delta) : {};
+    const finish_reason = finish === 'stop' && this.#toolCalls.has(index) ? 'tool_calls' : (finish ?? null);
+    return choice.logprobs == null
+      ? { index, delta, finish_reason }
+      : { index, delta, finish_reason, logprobs: choice.logprobs };
+  }
+
+  #delta(index: number, from: Json): Delta {
+    const delta: Delta = {};
+    if (typeof from.role === 'string') delta.role = 'assistant';
+    const reasoning = reasoningOf(from);
+    if (typeof from.content === 'string') delta.content = from.content;
+    else if (Array.isArray(from.content)) Object.assign(delta, textsOf(from.content));
+    if (reasoning !== undefined && reasoning !== '') delta.reasoning = reasoning;
+    if (Array.isArray(from.tool_calls) && from.tool_calls.length > 0) {
+      let indexes = this.#toolCalls.get(index);
+      if (!indexes) this.#toolCalls.set(index, (indexes = new ToolCallIndexes()));
+      delta.tool_calls = from.tool_calls.filter(isObject).map(call => indexes.delta(call));
+    }
+    if (typeof from.refusal === 'string') delta.refusal = from.refusal;
+    return delta;
+  }
+
+  #usage(value: unknown, choices: ChunkChoice[]): Usage | undefined {
+    const usage = readUsage(value);
+    if (!usage || !this.#usagePerChoice || choices.length === 0) return usage;
+    for (const { index } of choices) this.#tokensByChoice.set(index, usage.completion_tokens);
+    let sum = 0;
+    for (const tokens of this.#tokensByChoice.values()) sum += tokens;
+    return usageOf(
+      usage.prompt_tokens,
+      sum,
+      usage.prompt_tokens_details.cached_tokens,
+      usage.completion_tokens_details,
+    );
+  }
+}
+
+/** Adds the `index` and `id` that some servers leave out of tool call deltas (protocol d13). */
+class ToolCallIndexes {
+  readonly #byId = new Map<string, number>();
+  readonly #begun = new Set<number>();
+  #last = -1;
+
+  delta(call: Json): ToolCallDelta {
+    const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined;
+    const called = isObject(call.function) ? call.function : {};
+    const name = typeof called.name === 'string' && called.name !== '' ? called.name : undefined;
+    const index = this.#indexOf(call.index, id, name);
+    const text = argumentsText(called.arguments);
+    if (this.#begun.has(index)) {
+      return {
+        index,
+        function: { ...(name !== undefined && id !== undefined && { name }), arguments: text },
+      };
+    }
+    this.#begun.add(index);
+    return {
+      index,
+      id: id ?? `call_${index}`,
+      type: 'function',
+      function: { name: name ?? '', arguments: text },
+    };
+  }
+
+  #indexOf(given: unknown, id: string | undefined, name: string | undefined): number {
+    if (typeof given === 'number') return (this.#last = given);
+    const known = id === undefined ? undefined : this.#byId.get(id);
+    if (known !== undefined) return known;
+    // Without an index, a name or a new id begins another call; anything else continues the last one.
+    if (this.#last === -1 || id !== undefined || name !== undefined) this.#last++;
+    if (id !== undefined) this.#byId.set(id, this.#last);
+    return this.#last;
+  }
+}
+
+function streamError(data: string): GatewayError {
+  let body: unknown = data;
+  try {
+    body = JSON.parse(data);
+  } catch {
+    // The words as they are will do for the log.
+  }
+  return refusal('provider_error', { cause: new Error(errorInBody(body) ?? data.slice(0, 500)) });
+}

@@ -1,0 +1,102 @@
+import { type Dispatcher, Pool } from 'undici';
+import { z } from 'zod';
+import type { Adapter, ProviderDefinition } from './adapter.ts';
+import { UpstreamCall } from './call.ts';
+
+/** What every provider's configuration has, whatever its adapter. */
+export const providerBaseSchema = z.strictObject({
+  base_url: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .describe('Where the API begins, usually with `/v1`.'),
+  api_key: z.string().min(1).optional().describe('Sent as `Authorization: Bearer …`; usually `${ENV}`.'),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Further headers of every upstream request.'),
+  extra_parameters: z
+    .array(z.string())
+    .default([])
+    .describe('Request fields outside the interface that this provider may be sent, such as `top_k`.'),
+  connect_timeout_ms: z.int().positive().default(5000),
+  idle_timeout_ms: z
+    .int()
+    .positive()
+    .default(600_000)
+    .describe('The longest silence of the upstream, before or in its reply.'),
+  max_event_bytes: z.int().positive().default(1_048_576).describe('The largest event of a stream.'),
+  pass_upstream_429: z
+    .boolean()
+    .default(false)
+    .describe("Answer the upstream's own 429 as 429 `rate_limit_error` instead of 502 `provider_error`."),
+  max_reply_bytes: z.int().positive().default(67_108_864).describe('The largest reply, streamed or not.'),
+});
+
+export type ProviderConfig = z.infer<typeof providerBaseSchema>;
+
+/** A configured upstream: its adapter, its connections, its limits. */
+export class Provider {
+  readonly name: string;
+  readonly adapter: Adapter;
+  readonly config: ProviderConfig;
+  readonly address: { readonly host: string; readonly port: number };
+  readonly #pool: Pool;
+  readonly #basePath: string;
+  readonly #headers: Record<string, string>;
+
+  constructor(
+    name: string,
+    definition: ProviderDefinition<unknown>,
+    config: ProviderConfig,
+    options: unknown,
+  ) {
+    const url = new URL(config.base_url);
+    this.name = name;
+    this.config = config;
+    this.adapter = definition.create(options);
+    this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
+    this.#basePath = url.pathname.replace(/\/+$/, '');
+    this.#headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      // A compressed stream would arrive in blocks instead of tokens.
+      'accept-encoding': 'identity',
+      'user-agent': 'sluice',
+      ...lowerCased(config.headers),
+      ...(config.api_key !== undefined && { authorization: `Bearer ${config.api_key}` }),
+    };
+    this.#pool = new Pool(url.origin, {
+      // Every stream holds a connection, so a cap here would be a cap on streams.
+      connections: null,
+      pipelining: 1,
+      connect: { timeout: config.connect_timeout_ms },
+      headersTimeout: config.idle_timeout_ms,
+      bodyTimeout: config.idle_timeout_ms,
+      keepAliveTimeout: 4000,
+    });
+  }
+
+  /** Sends `body` to `path` below the base address. */
+  send(path: string, body: string, headers: Readonly<Record<string, string>>): UpstreamCall {
+    const call = new UpstreamCall();
+    const options: Dispatcher.DispatchOptions = {
+      method: 'POST',
+      path: this.#basePath + path,
+      headers: { ...this.#headers, ...headers },
+      body,
+    };
+    try {
+      this.#pool.dispatch(options, call);
+    } catch (cause) {
+      call.cancel(cause instanceof Error ? cause : new Error(String(cause)));
+    }
+    return call;
+  }
+
+  /** Ends every connection, idle or not. */
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+}
+
+const lowerCased = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
