@@ -1,0 +1,43 @@
+import { splitTokens } from './tokens.ts';
+
+/** The tokens of one part of a reply, made when they are asked for. `count` is Infinity for an endless reply. */
+export interface TokenRun {
+  readonly count: number;
+  at(index: number): string;
+}
+
+/** A run over tokens that exist already. */
+export function listRun(tokens: readonly string[]): TokenRun {
+  return { count: tokens.length, at: index => tokens[index] ?? '' };
+}
+
+/** The run of a text. */
+export function textRun(text: string): TokenRun {
+  return listRun(splitTokens(text));
+}
+
+/** The first `count` tokens of a run. */
+export function limitRun(run: TokenRun, count: number): TokenRun {
+  return run.count <= count ? run : { count, at: run.at };
+}
+
+/** Runs one after another; what follows an endless run is never reached. */
+export function joinRuns(runs: readonly TokenRun[]): TokenRun {
+  const count = runs.reduce((sum, run) => sum + run.count, 0);
+  const at = (index: number): string => {
+    let rest = index;
+    for (const run of runs) {
+      if (rest < run.count) return run.at(rest);
+      rest -= run.count;
+    }
+    return '';
+  };
+  return { count, at };
+}
+
+/** The text of the tokens from `start` up to but not including `end`. */
+export function runText(run: TokenRun, start = 0, end = run.count): string {
+  let text = '';
+  for (let i = start; i < end && i < run.count; i++) text += run.at(i);
+  return text;
+}
