@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  BEFORE_HEADERS,
+  findDirectives,
+  readDirectives,
+  stripDirectives,
+} from '../../../src/simulator/directives.ts';
+
+describe('findDirectives', () => {
+  it('finds none in ordinary text', () => {
+    expect(findDirectives('Tell me about [[wiki links]] and sim:things')).toEqual({});
+  });
+
+  it('reads keys, values and bare words from all places in the text', () => {
+    expect(findDirectives('[[sim:status=503 retry_after=3]] hello [[sim:body=html, no_done]]')).toEqual({
+      status: 503,
+      retry_after: '3',
+      body: 'html',
+      no_done: true,
+    });
+  });
+
+  it('gives bare faults their default place', () => {
+    expect(readDirectives('reset stall error')).toEqual({ reset: BEFORE_HEADERS, stall: 0, error: 1 });
+    expect(readDirectives('reset=0 cut=4')).toEqual({ reset: 0, cut: 4 });
+  });
+
+  it('takes everything after say= as it stands', () => {
+    expect(findDirectives('[[sim:ttft=5 say= a=b, [c] tokens=9 ]] rest')).toEqual({
+      ttft: 5,
+      say: ' a=b, [c] tokens=9 ',
+    });
+  });
+
+  it('reads an endless answer', () => {
+    expect(readDirectives('tokens=endless')).toEqual({ tokens: Number.POSITIVE_INFINITY });
+  });
+
+  it.each([
+    ['stauts=503', /Unknown simulator directive 'stauts'; accepted: body, calls/],
+    ['status=banana', /'status' must be an integer of at least 400 and at most 599/],
+    ['body=xml', /'body' must be one of vllm, object/],
+    ['tokens', /'tokens' must be an integer of at least 0, or endless/],
+    ['echo=yes', /'echo' must be written without a value/],
+    ['constructor', /Unknown simulator directive 'constructor'/],
+  ])('refuses %s', (source, message) => {
+    expect(() => readDirectives(source)).toThrow(message);
+  });
+});
+
+describe('stripDirectives', () => {
+  it('leaves only what a person wrote', () => {
+    expect(stripDirectives('[[sim:echo]] Hello [[sim:tokens=5]]')).toBe('Hello');
+    expect(stripDirectives('  plain ')).toBe('  plain ');
+  });
+});
