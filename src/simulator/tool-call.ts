@@ -1,0 +1,53 @@
+import type { ChatRequest } from './chat-request.ts';
+import { type Directives, stripDirectives } from './directives.ts';
+import { lastText } from './prompt.ts';
+import { quoteWords } from './prose.ts';
+import { sampleSchema } from './schema-sample.ts';
+import { Dice, saltSeed } from './seed.ts';
+import { type TokenRun, textRun } from './token-run.ts';
+import type { ToolFunction } from './tool-offer.ts';
+
+/** One function call of a reply; `run` is its arguments as JSON text. */
+export interface ToolCall {
+  readonly index: number;
+  readonly id: string;
+  readonly name: string;
+  readonly run: TokenRun;
+}
+
+/**
+ * The calls that this request leads to, usually none: a tool must be offered and either be demanded by `tool_choice`
+ * or be wished for by the directive `tool`, and then not in answer to a tool's result, or the loop would never end.
+ */
+export function planToolCalls(request: ChatRequest, directives: Directives, seed: number): ToolCall[] {
+  const choice = request.tool_choice;
+  const demanded = choice === 'required' || typeof choice === 'object';
+  const wished = directives.tool !== undefined && request.messages.at(-1)?.role !== 'tool';
+  if (request.tools.length === 0 || choice === 'none' || !(demanded || wished)) return [];
+  const wanted = typeof choice === 'object' ? choice.name : directives.tool;
+  const first = Math.max(
+    0,
+    request.tools.findIndex(tool => tool.name === wanted),
+  );
+  const count = request.parallel_tool_calls ? (directives.calls ?? 1) : 1;
+  const words = quoteWords(stripDirectives(lastText(request.messages, 'user')), 12);
+  return Array.from({ length: count }, (_, index) => {
+    const tool = request.tools[(first + index) % request.tools.length] as ToolFunction;
+    return planCall(tool, index, saltSeed(seed, index), words);
+  });
+}
+
+function planCall(tool: ToolFunction, index: number, seed: number, words: readonly string[]): ToolCall {
+  const schema = tool.parameters ?? { type: 'object' };
+  const sample = sampleSchema(schema, words.length > 0 ? words : ['something'], new Dice(seed));
+  return {
+    index,
+    id: `chatcmpl-tool-${[1, 2, 3, 4].map(salt => hex(saltSeed(seed, salt))).join('')}`,
+    name: tool.name,
+    run: textRun(JSON.stringify(sample)),
+  };
+}
+
+function hex(value: number): string {
+  return value.toString(16).padStart(8, '0');
+}
