@@ -1,0 +1,152 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ChatService } from './chat-service.ts';
+import { errorBody } from './error-body.ts';
+import { VERSION } from './fingerprint.ts';
+import { resolveOptions, type SimulatorOptions } from './options.ts';
+import { Pace } from './pace.ts';
+import { DEFAULT_MODEL } from './prepare.ts';
+import { ReceivedRequest, readText, type SimulatorStats, Visit } from './visit.ts';
+
+export type { SimulatorOptions } from './options.ts';
+export type { ReceivedRequest, SimulatorStats } from './visit.ts';
+
+/** Every path there is and the method it answers to. */
+const ROUTES: Readonly<Record<string, string>> = {
+  '/health': 'GET',
+  '/version': 'GET',
+  '/v1/models': 'GET',
+  '/v1/chat/completions': 'POST',
+};
+
+/** A running simulated server. */
+export interface Simulator {
+  /** Base URL for OpenAI clients, ending in /v1. */
+  readonly url: string;
+  readonly port: number;
+  /** Live counters. */
+  readonly stats: Readonly<SimulatorStats>;
+  /** The last requests, oldest first; how many is the option `recorded_requests`. */
+  readonly requests: readonly ReceivedRequest[];
+  /** Changes options from the next request on; host and port stay. */
+  configure(options: Partial<Omit<SimulatorOptions, 'host' | 'port'>>): void;
+  /** Closes the port and every connection. */
+  close(): Promise<void>;
+}
+
+/** Starts a simulated vLLM server on real sockets; rejects when an option is wrong or the port is taken. */
+export async function startSimulator(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+  const host = new SimulatedHost(resolveOptions(options));
+  await host.listen();
+  return host;
+}
+
+class SimulatedHost implements Simulator {
+  readonly stats: SimulatorStats = { requests: 0, open: 0, completed: 0, refused: 0, failed: 0, aborted: 0 };
+  readonly requests: ReceivedRequest[] = [];
+  readonly #created = Math.floor(Date.now() / 1_000);
+  readonly #pace = new Pace();
+  // Longer than any client's pool keeps a connection, so that it is never the server which closes a reused one.
+  readonly #server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
+    void this.#receive(request, response);
+  });
+  #options: SimulatorOptions;
+  #chat: ChatService;
+
+  constructor(options: SimulatorOptions) {
+    this.#options = options;
+    this.#chat = new ChatService(options, this.#pace);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? this.#options.port;
+  }
+
+  get url(): string {
+    const { host } = this.#options;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${this.port}/v1`;
+  }
+
+  configure(options: Partial<Omit<SimulatorOptions, 'host' | 'port'>>): void {
+    const { host, port } = this.#options;
+    this.#options = resolveOptions({ ...options, host, port }, this.#options);
+    this.#chat = new ChatService(this.#options, this.#pace);
+  }
+
+  async listen(): Promise<void> {
+    const { host, port } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      // Thousands of clients of a load test may connect in one moment.
+      this.#server.listen({ host, port, backlog: 4_096 }, resolve);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#pace.stop();
+    if (!this.#server.listening) return;
+    await new Promise(resolve => {
+      this.#server.close(resolve);
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const visit = new Visit(request, response, this.stats);
+    response.setHeader('server', 'uvicorn');
+    try {
+      const text = await readText(request);
+      this.#record(request, text);
+      this.#route(visit, text);
+    } catch (error) {
+      if (request.readableAborted) return;
+      visit.refuse(500, errorBody('vllm', 500, String(error)).text);
+    }
+  }
+
+  #record(request: IncomingMessage, text: string): void {
+    if (this.#options.recorded_requests === 0) return;
+    this.requests.push(new ReceivedRequest(request, text));
+    if (this.requests.length > this.#options.recorded_requests) this.requests.shift();
+  }
+
+  #route(visit: Visit, text: string): void {
+    const { method, url = '/' } = visit.request;
+    const path = url.split('?', 1)[0] ?? '/';
+    const served = ROUTES[path];
+    if (path.startsWith('/v1') && !this.#admits(visit.request)) {
+      visit.refuse(401, { error: 'Unauthorized' });
+    } else if (served === undefined) {
+      visit.refuse(404, { detail: 'Not Found' });
+    } else if (method !== served) {
+      visit.refuse(405, { detail: 'Method Not Allowed' }, { allow: served });
+    } else if (path === '/v1/chat/completions') {
+      this.#chat.answer(visit, text);
+    } else if (path === '/health') {
+      visit.send(200, 'text/plain; charset=utf-8', '');
+    } else {
+      const body = path === '/version' ? { version: VERSION } : this.#models();
+      visit.send(200, 'application/json', JSON.stringify(body));
+    }
+  }
+
+  #admits(request: IncomingMessage): boolean {
+    const { api_key } = this.#options;
+    return api_key === null || request.headers.authorization === `Bearer ${api_key}`;
+  }
+
+  #models(): object {
+    const { models, max_model_len } = this.#options;
+    const data = (models.length > 0 ? models : [DEFAULT_MODEL]).map(id => ({
+      id,
+      object: 'model',
+      created: this.#created,
+      owned_by: 'vllm',
+      root: id,
+      parent: null,
+      max_model_len,
+      permission: [],
+    }));
+    return { object: 'list', data };
+  }
+}

@@ -1,0 +1,216 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ask, closeAll, events, post, rawPost, simulate, until } from './client.ts';
+
+afterEach(closeAll);
+
+const stream = (content: string): object => ask(`Hello [[sim:reasoning=none]] ${content}`, { stream: true });
+const count = (text: string): number => text.split('"object":"chat.completion.chunk"').length - 1;
+
+describe('failures of a stream on the socket', () => {
+  it('reset: the connection is reset before the headers', async () => {
+    const simulator = await simulate();
+    expect(await rawPost(simulator, stream('[[sim:reset]]'))).toEqual({ text: '', ending: 'ECONNRESET' });
+    await until(() => simulator.stats.open === 0);
+    expect(simulator.stats).toMatchObject({ failed: 1, aborted: 0 });
+  });
+
+  it.each([0, 1, 5])('reset=%i: after that many chunks', async k => {
+    const { text, ending } = await rawPost(await simulate(), stream(`[[sim:reset=${k}]]`));
+    expect(text).toContain('HTTP/1.1 200 OK');
+    expect(count(text)).toBe(k);
+    expect(ending).toBe('ECONNRESET');
+  });
+
+  it('cut=K: the connection is closed in the middle of the chunked body', async () => {
+    const simulator = await simulate();
+    const { text, ending } = await rawPost(simulator, stream('[[sim:cut=3]]'));
+    expect(count(text)).toBe(3);
+    expect(text).not.toContain('\r\n0\r\n\r\n');
+    expect(ending).toBe('end');
+    expect(await rawPost(simulator, stream('[[sim:cut]]'))).toEqual({ text: '', ending: 'end' });
+  });
+
+  it('stall=K: nothing more comes and the connection stays open', async () => {
+    const simulator = await simulate();
+    const { text, ending } = await rawPost(simulator, stream('[[sim:stall=2]]'), 400);
+    expect(count(text)).toBe(2);
+    expect(ending).toBe('still open');
+    await until(() => simulator.stats.open === 0);
+    expect(simulator.stats).toMatchObject({ aborted: 1, failed: 0 });
+  });
+
+  it('stall: only the headers come', async () => {
+    const { text, ending } = await rawPost(await simulate(), stream('[[sim:stall]]'), 300);
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^{]*\r\n\r\n$/);
+    expect(ending).toBe('still open');
+  });
+
+  it('truncate=K: a clean end without finish_reason and [DONE]', async () => {
+    const response = await post(await simulate(), stream('[[sim:truncate=4]]'));
+    const text = await response.text();
+    expect(count(text)).toBe(4);
+    expect(text).not.toContain('[DONE]');
+    expect(text).not.toMatch(/"finish_reason":"/);
+  });
+
+  it('a fault behind the last chunk leaves out [DONE] only', async () => {
+    for (const directive of ['truncate=9999', 'no_done']) {
+      const text = await (await post(await simulate(), stream(`[[sim:${directive}]]`))).text();
+      expect(text).toContain('"finish_reason":"stop"');
+      expect(text).not.toContain('[DONE]');
+    }
+  });
+
+  it('garbage=K: one broken event, then the rest', async () => {
+    const data = events(await (await post(await simulate(), stream('[[sim:garbage=2]]'))).text());
+    expect(() => JSON.parse(data[2] ?? '{}')).toThrow();
+    for (const good of [data[1], data[3], data.at(-2)]) expect(() => JSON.parse(good ?? '')).not.toThrow();
+    expect(data.at(-1)).toBe('[DONE]');
+  });
+
+  it('error=K: an error event, then [DONE] as in vLLM', async () => {
+    const simulator = await simulate();
+    const data = events(await (await post(simulator, stream('[[sim:error=2 say=Out of memory]]'))).text());
+    expect(data).toHaveLength(4);
+    expect(JSON.parse(data[2] ?? '')).toEqual({
+      error: { message: 'Out of memory', type: 'InternalServerError', param: null, code: 500 },
+    });
+    expect(data[3]).toBe('[DONE]');
+    await until(() => simulator.stats.open === 0);
+    expect(simulator.stats.failed).toBe(1);
+  });
+
+  it.each([
+    [
+      'body=openrouter status=429',
+      /^data: \{"id":.*"error":\{"message":.*"code":429.*"finish_reason":"error"\}\]\}$/,
+    ],
+    ['body=anthropic', /^event: error\ndata: \{"type":"error","error":\{"type":"api_error"/],
+    ['body=llama_cpp', /^error: \{"code":500,"message":".*"\}$/],
+    ['body=string', /^data: \{"error":"Simulated failure/],
+  ])('error with %s has the form of that server', async (more, form) => {
+    const text = await (await post(await simulate(), stream(`[[sim:error=2 ${more}]]`))).text();
+    expect(text.split('\n\n')[2]).toMatch(form);
+  });
+
+  it('html and json: a body that is no stream', async () => {
+    const simulator = await simulate();
+    const page = await post(simulator, stream('[[sim:html]]'));
+    const plain = await post(simulator, stream('[[sim:json]]'));
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(plain.headers.get('content-type')).toBe('application/json');
+    expect(await plain.json()).toMatchObject({ object: 'chat.completion' });
+  });
+});
+
+describe('error replies', () => {
+  it('status: vLLM’s body and the Retry-After header, streamed or not', async () => {
+    const simulator = await simulate();
+    for (const more of [{}, { stream: true }]) {
+      const response = await post(simulator, ask('[[sim:status=503 retry_after=3]]', more));
+      expect(response.status).toBe(503);
+      expect(response.headers.get('retry-after')).toBe('3');
+      expect(await response.json()).toEqual({
+        error: {
+          message: 'Simulated failure with status 503.',
+          type: 'ServiceUnavailableError',
+          param: null,
+          code: 503,
+        },
+      });
+    }
+    expect(simulator.stats.failed).toBe(2);
+  });
+
+  it.each([
+    ['object', { object: 'error', message: 'No.', code: 429 }],
+    ['string', { error: 'No.' }],
+    ['fastapi', { detail: 'No.' }],
+    ['openrouter', { error: { message: 'No.', code: 429 } }],
+    ['anthropic', { type: 'error', error: { type: 'rate_limit_error', message: 'No.' } }],
+    ['llama_cpp', { error: { code: 429, message: 'No.' } }],
+  ])('body=%s', async (shape, body) => {
+    const response = await post(await simulate(), ask(`[[sim:status=429 body=${shape} say=No.]]`));
+    expect(await response.json()).toMatchObject(body);
+  });
+
+  it('body=html, text and empty are no JSON', async () => {
+    const simulator = await simulate();
+    const reply = async (shape: string): Promise<string> => {
+      const response = await post(simulator, ask(`[[sim:status=502 body=${shape} say=Bad Gateway]]`));
+      return `${response.headers.get('content-type')} ${await response.text()}`;
+    };
+    expect(await reply('html')).toMatch(/^text\/html <html>[\s\S]*502 Bad Gateway/);
+    expect(await reply('text')).toBe('text/plain; charset=utf-8 Bad Gateway');
+    expect(await reply('empty')).toBe('text/plain ');
+  });
+
+  it('error200: the error comes with status 200', async () => {
+    const response = await post(await simulate(), ask('[[sim:error200 body=openrouter]]', { stream: true }));
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ error: { code: 502 } });
+  });
+
+  it('comes after ttft', async () => {
+    const start = performance.now();
+    await post(await simulate(), ask('[[sim:status=500 ttft=150]]'));
+    expect(performance.now() - start).toBeGreaterThanOrEqual(149);
+  });
+});
+
+describe('failures of a plain completion', () => {
+  it.each([
+    ['reset=1', 'ECONNRESET'],
+    ['cut=1', 'end'],
+  ])('%s breaks the connection in the middle of the body', async (directive, expected) => {
+    const { text, ending } = await rawPost(await simulate(), ask(`[[sim:${directive}]]`));
+    const length = Number(/content-length: (\d+)/.exec(text)?.[1]);
+    expect(text.split('\r\n\r\n')[1]?.length).toBe(Math.floor(length / 2));
+    expect(ending).toBe(expected);
+  });
+
+  it('stall sends the headers only', async () => {
+    const { text, ending } = await rawPost(await simulate(), ask('[[sim:stall]]'), 300);
+    expect(text).toMatch(/\r\n\r\n$/);
+    expect(ending).toBe('still open');
+  });
+
+  it('garbage and truncate send half a body as if it were whole', async () => {
+    for (const directive of ['garbage', 'truncate']) {
+      const response = await post(await simulate(), ask(`[[sim:${directive}]]`));
+      await expect(response.json()).rejects.toThrow();
+    }
+  });
+
+  it('error is a 500', async () => {
+    expect((await post(await simulate(), ask('[[sim:error=3]]'))).status).toBe(500);
+  });
+});
+
+describe('the fail rate', () => {
+  const statuses = async (seed: number): Promise<number[]> => {
+    const simulator = await simulate({ fail_rate: 0.3, fail: 'status=429 retry_after=3', seed });
+    const list: number[] = [];
+    for (let i = 0; i < 60; i++) list.push((await post(simulator, ask('Hello'))).status);
+    return list;
+  };
+
+  it('is kept, is the same for the same seed and differs for another', async () => {
+    const first = await statuses(1);
+    const failed = first.filter(status => status === 429).length;
+    expect(failed).toBeGreaterThan(8);
+    expect(failed).toBeLessThan(30);
+    expect(await statuses(1)).toEqual(first);
+    expect(await statuses(2)).not.toEqual(first);
+  });
+
+  it('can be changed while the server runs', async () => {
+    const simulator = await simulate({ fail_rate: 1 });
+    const { url } = simulator;
+    expect((await post(simulator, ask('Hello'))).status).toBe(503);
+    simulator.configure({ fail_rate: 0 });
+    expect((await post(simulator, ask('Hello'))).status).toBe(200);
+    expect(simulator.url).toBe(url);
+  });
+});
