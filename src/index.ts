@@ -7,9 +7,10 @@ export {
   streamRechunk,
   validation,
 } from '../plugins/index.ts';
+export type { GatewayOptions } from './assemble.ts';
 export { type ChainOptions, createChain } from './chain/create-chain.ts';
 export { defineStage, type RequestHandler, type StageFactory } from './chain/define-stage.ts';
 export { ConfigError, type ConfigIssue } from './config/issue.ts';
 export type { GatewayConfig } from './config/schema.ts';
 export { errorCatalogue, GatewayError } from './errors.ts';
-export { createGateway, type Gateway, type GatewayOptions } from './gateway.ts';
+export { createGateway, type Gateway } from './gateway.ts';

@@ -16,11 +16,11 @@ export class Router {
   readonly #destinations = new Map<string, Destination>();
   readonly #metrics: Metrics;
 
-  constructor(models: readonly Model[], providers: ReadonlyMap<string, Provider>, metrics: Metrics) {
+  constructor(models: readonly Model[], providers: readonly Provider[], metrics: Metrics) {
     this.#metrics = metrics;
     for (const model of models) {
       const upstream = model.upstreams.toSorted((a, b) => a.priority - b.priority)[0]!;
-      const provider = providers.get(upstream.provider);
+      const provider = providers.find(({ name }) => name === upstream.provider);
       if (!provider) continue;
       const extraParameters = provider.config.extra_parameters;
       this.#destinations.set(model.id, {

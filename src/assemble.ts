@@ -1,0 +1,65 @@
+import { Registry } from 'prom-client';
+import { Catalog } from './catalog/catalog.ts';
+import { Chain } from './chain/chain.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Settings } from './config/load.ts';
+import { type EncodedCatalog, encodeCatalog } from './dialects/models.ts';
+import { Background } from './settlement/background.ts';
+import { ConfiguredAccounts } from './stores/accounts.ts';
+import { createLog, type Log } from './telemetry/log.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import { Provider } from './upstream/provider.ts';
+import { Router } from './upstream/route.ts';
+
+/** What the surroundings of a gateway may bring along. */
+export interface GatewayOptions {
+  /** Answer 404 for every path that is not offered, instead of leaving it to the parent application. */
+  readonly terminal?: boolean;
+  readonly log?: Log;
+  /** Where metrics are registered; a registry of its own without it. */
+  readonly registry?: Registry;
+  readonly clock?: Clock;
+}
+
+/** The parts of one gateway. */
+export interface Parts {
+  readonly settings: Settings;
+  readonly terminal: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly catalog: Catalog;
+  readonly encodedCatalog: EncodedCatalog;
+  readonly chain: Chain;
+  readonly providers: readonly Provider[];
+  readonly router: Router;
+  readonly background: Background;
+}
+
+/** Makes the parts that a configuration describes. */
+export function assemble(settings: Settings, options: GatewayOptions): Parts {
+  const clock = options.clock ?? systemClock;
+  const log = options.log ?? createLog(settings.log.level);
+  const metrics = new Metrics(options.registry ?? new Registry());
+  const catalog = new Catalog(settings.models);
+  const setup = { catalog, accounts: new ConfiguredAccounts(settings.accounts), log, clock };
+  const providers = settings.providers.map(
+    ({ name, definition, config, options: own }) => new Provider(name, definition, config, own),
+  );
+  return {
+    settings,
+    terminal: options.terminal ?? false,
+    clock,
+    log,
+    metrics,
+    catalog,
+    encodedCatalog: encodeCatalog(settings.models),
+    chain: new Chain(
+      settings.stages.map(plan => plan.create(setup)),
+      metrics,
+    ),
+    providers,
+    router: new Router(settings.models, providers, metrics),
+    background: new Background(settings.server),
+  };
+}
