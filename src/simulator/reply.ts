@@ -1,6 +1,5 @@
 import type { ChatRequest } from './chat-request.ts';
-import type { Segment } from './choice.ts';
-import { type Choice, finishChoice } from './choice.ts';
+import { type Choice, finishChoice, type Segment } from './choice.ts';
 import { type Directives, stripDirectives } from './directives.ts';
 import type { SimulatorOptions } from './options.ts';
 import { renderPrompt } from './prompt.ts';
@@ -38,8 +37,16 @@ export function planReply(source: ReplySource): Reply {
   checkContext(prompt_tokens, request.max_tokens ?? 1, options.max_model_len);
   const seed = hashText(stripDirectives(prompt));
   const mode = directives.reasoning ?? options.reasoning;
+  // An endless reply is the one thing that the context does not end.
+  const room =
+    directives.tokens === Number.POSITIVE_INFINITY
+      ? directives.tokens
+      : options.max_model_len - prompt_tokens;
+  const limit = request.max_tokens ?? room;
   return {
-    choices: Array.from({ length: request.n }, (_, index) => planChoice(source, saltSeed(seed, index))),
+    choices: Array.from({ length: request.n }, (_, index) =>
+      planChoice(source, saltSeed(seed, index), limit),
+    ),
     prompt_tokens,
     cached_tokens: options.cached_tokens === null ? null : Math.floor(prompt_tokens * options.cached_tokens),
     reasoning_key: mode === 'field' ? 'reasoning' : mode === 'reasoning_content' ? mode : null,
@@ -47,7 +54,7 @@ export function planReply(source: ReplySource): Reply {
   };
 }
 
-function planChoice(source: ReplySource, seed: number): Choice {
+function planChoice(source: ReplySource, seed: number, limit: number): Choice {
   const { request, directives } = source;
   const calls = planToolCalls(request, directives, seed);
   const reasoning = planReasoning(source, saltSeed(seed, 1));
@@ -59,7 +66,7 @@ function planChoice(source: ReplySource, seed: number): Choice {
   const free = directives.echo === true;
   const choice = finishChoice(
     segments.filter(segment => segment.run.count > 0),
-    free ? Number.POSITIVE_INFINITY : (request.max_tokens ?? Number.POSITIVE_INFINITY),
+    free ? Number.POSITIVE_INFINITY : limit,
     free ? [] : request.stop,
   );
   return directives.finish === undefined ? choice : { ...choice, finish_reason: directives.finish };

@@ -64,14 +64,17 @@ export class Visit {
     this.#leave = leave;
   }
 
-  /** Sends a whole reply. */
+  /** Sends a whole reply; breaks the connection when another one has begun. */
   send(
     status: number,
     content_type: string,
     text: string,
     headers: Readonly<Record<string, string>> = {},
   ): void {
-    if (this.response.destroyed) return;
+    if (this.response.headersSent || this.response.destroyed) {
+      this.response.destroy();
+      return;
+    }
     const length = { 'content-length': String(Buffer.byteLength(text)) };
     this.response.writeHead(status, { 'content-type': content_type, ...length, ...headers }).end(text);
   }

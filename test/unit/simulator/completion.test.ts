@@ -110,6 +110,13 @@ describe('max_tokens and stop', () => {
     expect(usage?.completion_tokens).toBe(3);
   });
 
+  it('ends at the end of the context', async () => {
+    const simulator = await simulate({ max_model_len: 100 });
+    const { choices, usage } = await complete(simulator, ask('Hello [[sim:tokens=100000]]'));
+    expect(choices[0]?.finish_reason).toBe('length');
+    expect(usage?.total_tokens).toBe(100);
+  });
+
   it('makes an endless answer finite', async () => {
     const body = ask('Hello [[sim:tokens=endless]]', { max_tokens: 5_000 });
     const { choices, usage } = await complete(await simulate(), body);

