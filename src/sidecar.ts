@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { ConfigError } from './config/issue.ts';
+import { configJsonSchema } from './config/json-schema.ts';
 import { loadConfig } from './config/load.ts';
 import { demoConfig, invitation } from './demo.ts';
 import { type Sidecar, serve } from './serve.ts';
@@ -10,6 +11,7 @@ const usage = `sluice: middleware in front of LLM inference providers
   sluice                       serve a demo: the example catalog in front of a simulated server
   sluice --config FILE         serve a configuration
   sluice check --config FILE   say everything that is wrong with a configuration
+  sluice schema                print the configuration's JSON Schema, for editors
   sluice simulate --port N     run the simulated inference server alone (sluice simulate --help)
 
 Environment:
@@ -32,8 +34,9 @@ async function main(argv: string[]): Promise<void> {
   });
   const name = positionals[0] ?? 'serve';
   if (values.help) return print(usage);
-  if (positionals.length > 1 || !['serve', 'check'].includes(name))
+  if (positionals.length > 1 || !['serve', 'check', 'schema'].includes(name))
     throw new Error(`there is no command '${positionals.join(' ')}'\n\n${usage}`);
+  if (name === 'schema') return print(JSON.stringify(configJsonSchema(), null, 2));
   if (name === 'check') return check(values.config);
   if (values.config === undefined) return serveDemo();
   const sidecar = await serve(values.config);

@@ -31,25 +31,40 @@ export const upstreamSchema = z.strictObject({
 
 /** A model: its public catalog entry (spec 2.1), and how it is served. */
 export const modelSchema = z.strictObject({
-  id: z.string().regex(/^[^/\s]+\/[^\s]+$/, 'must have the form <vendor>/<model_name>'),
+  id: z
+    .string()
+    .regex(/^[^/\s]+\/[^\s]+$/, 'must have the form <vendor>/<model_name>')
+    .describe('What clients ask for: `<vendor>/<model_name>`.'),
   name: z.string().min(1).describe('Display name.'),
   description: z.string().default('').describe('Free text.'),
   date: z.iso.date().describe('Release date, YYYY-MM-DD; `created` in the catalog is its midnight in UTC.'),
   context_length: z.int().positive().describe('Tokens.'),
   max_completion_tokens: z.int().positive().describe('Tokens.'),
-  is_moderated: z.boolean().default(false),
+  is_moderated: z.boolean().default(false).describe('Shown in the catalog.'),
   architecture: z
     .strictObject({ modality: z.string().regex(/^.+->.+$/, 'must have the form <input>-><output>') })
-    .default({ modality: 'text->text' }),
-  pricing: z.strictObject({
-    prompt: price,
-    completion: price,
-    input_cache_read: price.optional(),
-  }),
+    .default({ modality: 'text->text' })
+    .describe('`modality` as `<input>-><output>`.'),
+  pricing: z
+    .strictObject({
+      prompt: price,
+      completion: price,
+      input_cache_read: price.optional(),
+    })
+    .describe(
+      '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token.',
+    ),
   reasoning: z.boolean().describe('The model reasons before answering.'),
   tool_calls: z.boolean().describe('The model accepts tools.'),
-  reasoning_effort: effort,
-  upstreams: z.array(upstreamSchema).min(1, 'must name at least one upstream'),
+  reasoning_effort: effort.describe(
+    '`supported`, the accepted `levels`, and the `default` that an omitted value means.',
+  ),
+  upstreams: z
+    .array(upstreamSchema)
+    .min(1, 'must name at least one upstream')
+    .describe(
+      'Who serves it: `provider`, the `model` name there, `priority`, `weight`. The first of the lowest priority is used.',
+    ),
   starts_in_reasoning: z
     .union([z.boolean(), z.literal('auto')])
     .default(false)

@@ -32,6 +32,9 @@ export function issuesOf(
   accepted: (path: readonly PropertyKey[]) => readonly string[],
 ): ConfigIssue[] {
   return error.issues.flatMap(issue => {
+    if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
+      return [{ path: issue.path, message: `is required: ${issue.expected}` }];
+    }
     if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, message: issue.message }];
     const names = accepted(issue.path);
     return issue.keys.map(key => ({

@@ -9,7 +9,7 @@ import { providerBaseSchema } from '../upstream/provider.ts';
 const ms = (value: number) => z.int().positive().default(value);
 
 export const serverSchema = z.strictObject({
-  host: z.string().default('127.0.0.1'),
+  host: z.string().default('127.0.0.1').describe('Address to listen on.'),
   port: z.int().min(0).max(65_535).default(8080).describe('0 takes a free port.'),
   ...bodyLimits,
   ...streamLimits,
@@ -24,22 +24,49 @@ export const serverSchema = z.strictObject({
 });
 
 export const adminSchema = z.strictObject({
-  host: z.string().default('127.0.0.1'),
+  host: z.string().default('127.0.0.1').describe('Address to listen on; never a public one.'),
   port: z.int().min(0).max(65_535).default(8081).describe('0 takes a free port.'),
+});
+
+export const logSchema = z.strictObject({
+  level: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
 });
 
 /** Usage limits of a plan, per account. */
 export const planSchema = z.strictObject({
-  requests_per_minute: z.int().positive().optional(),
-  tokens_per_minute: z.int().positive().optional(),
-  tokens_per_day: z.int().positive().optional().describe('Per UTC day.'),
-  concurrent_requests: z.int().positive().optional(),
-  usd_per_month: z.number().positive().optional(),
+  requests_per_minute: z
+    .int()
+    .positive()
+    .optional()
+    .describe('Requests per minute, per account. Not enforced yet.'),
+  tokens_per_minute: z
+    .int()
+    .positive()
+    .optional()
+    .describe('Tokens per minute, per account. Not enforced yet.'),
+  tokens_per_day: z
+    .int()
+    .positive()
+    .optional()
+    .describe('Tokens per UTC day, per account. Not enforced yet.'),
+  concurrent_requests: z
+    .int()
+    .positive()
+    .optional()
+    .describe('Requests at the same time, per account. Not enforced yet.'),
+  usd_per_month: z
+    .number()
+    .positive()
+    .optional()
+    .describe('Money per calendar month, per account. Not enforced yet.'),
 });
 
 export const storesSchema = z.strictObject({
-  state: z.string().default('memory'),
-  records: z.string().default('memory'),
+  state: z.string().default('memory').describe('Counters and concurrency. Only `memory` has an effect yet.'),
+  records: z.string().default('memory').describe('Keys, accounts, ledger. Only `memory` has an effect yet.'),
 });
 
 type ProviderOption = z.ZodObject<{ adapter: z.ZodLiteral<string> }>;
@@ -65,11 +92,7 @@ const stageEntrySchema = z.union([z.string().min(1), z.record(z.string().min(1),
 export const configSchema = z.strictObject({
   server: serverSchema.prefault({}),
   admin: adminSchema.prefault({}),
-  log: z
-    .strictObject({
-      level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-    })
-    .prefault({}),
+  log: logSchema.prefault({}),
   providers: z.record(z.string(), providerSchema),
   models: z.array(modelSchema).min(1, 'must list at least one model'),
   plans: z.record(z.string(), planSchema).default({}),

@@ -17,7 +17,7 @@ export const providerBaseSchema = z.strictObject({
     .array(z.string())
     .default([])
     .describe('Request fields outside the interface that this provider may be sent, such as `top_k`.'),
-  connect_timeout_ms: z.int().positive().default(5000),
+  connect_timeout_ms: z.int().positive().default(5000).describe('The longest wait for a connection.'),
   idle_timeout_ms: z
     .int()
     .positive()

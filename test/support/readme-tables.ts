@@ -1,0 +1,92 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { builtInProviders, builtInStages } from '../../plugins/index.ts';
+import { modelSchema } from '../../src/catalog/model-schema.ts';
+import { chainOptionsSchema } from '../../src/chain/create-chain.ts';
+import { adminSchema, logSchema, planSchema, serverSchema, storesSchema } from '../../src/config/schema.ts';
+import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
+import { accountSchema } from '../../src/stores/accounts.ts';
+import { providerBaseSchema } from '../../src/upstream/provider.ts';
+
+/**
+ * The README's tables, made from the schemas and the error catalogue. They stand between `<!-- table: NAME -->` and
+ * `<!-- end -->`; a test holds them equal, `npm run docs` writes them.
+ */
+const tables: Record<string, () => string> = {
+  errors: errorTable,
+  server: () => optionTable(serverSchema),
+  admin: () => optionTable(adminSchema),
+  log: () => optionTable(logSchema),
+  providers: () => optionTable(providerBaseSchema),
+  models: () => optionTable(modelSchema),
+  accounts: () => optionTable(accountSchema),
+  plans: () => optionTable(planSchema),
+  stores: () => optionTable(storesSchema),
+  chain: () => optionTable(chainOptionsSchema),
+  ...Object.fromEntries(
+    builtInStages.map(({ stageName, schema }) => [`stage ${stageName}`, () => optionTable(schema)]),
+  ),
+  ...Object.fromEntries(
+    builtInProviders.map(({ name, schema }) => [`adapter ${name}`, () => optionTable(schema)]),
+  ),
+};
+
+interface JsonProperty {
+  type?: string;
+  enum?: unknown[];
+  anyOf?: JsonProperty[];
+  const?: unknown;
+  default?: unknown;
+  description?: string;
+}
+
+function optionTable(schema: z.ZodType): string {
+  const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as {
+    properties?: Record<string, JsonProperty>;
+    required?: string[];
+  };
+  const rows = Object.entries(described.properties ?? {}).map(([name, property]) => {
+    const required = described.required?.includes(name) ? '**required**' : shown(property.default);
+    return `| \`${name}\` | ${typeOf(property)} | ${required} | ${property.description ?? ''} |`;
+  });
+  if (rows.length === 0) return 'No options.';
+  return ['| option | type | default | |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function typeOf(property: JsonProperty): string {
+  if (property.enum) return property.enum.map(shown).join(', ');
+  if (property.anyOf) return property.anyOf.map(typeOf).join(', ');
+  if (property.const !== undefined) return shown(property.const);
+  return property.type ?? 'any';
+}
+
+const shown = (value: unknown): string =>
+  value === undefined ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+
+function errorTable(): string {
+  const rows = Object.entries<ErrorRow>(errorCatalogue).map(
+    ([code, { status, type, when }]) => `| ${status} | \`${type}\` | \`${code}\` | ${when} |`,
+  );
+  return ['| status | `type` | `code` | when |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** `readme` with every table as it should be. Throws for a table that nothing makes. */
+export function withTables(readme: string): string {
+  return readme.replace(
+    /(<!-- table: (.+?) -->\n)[\s\S]*?(\n<!-- end -->)/g,
+    (_, begin: string, name: string, end: string) => {
+      const table = tables[name];
+      if (!table) throw new Error(`README.md: there is no table '${name}'`);
+      return begin + table() + end;
+    },
+  );
+}
+
+/** The tables that a README must have: every option of the project is documented. */
+export const tableNames: readonly string[] = Object.keys(tables);
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const file = new URL('../../README.md', import.meta.url);
+  writeFileSync(file, withTables(readFileSync(file, 'utf8')));
+}
