@@ -2,16 +2,25 @@ import { randomBytes } from 'node:crypto';
 import { defaultModels } from './catalog/default-models.ts';
 import type { GatewayConfig } from './config/schema.ts';
 
+/** Where the demo listens, if not at the configuration's default ports; 0 takes a free one. */
+export interface DemoPorts {
+  readonly port?: number;
+  readonly adminPort?: number;
+}
+
 /** A configuration for trying out: the example catalog in front of one server, and a key made now. */
 export function demoConfig(
   upstream_url: string,
   adapter: 'openai' | 'vllm',
   api_key: string | undefined,
+  { port, adminPort }: DemoPorts = {},
 ): { config: GatewayConfig; key: string } {
   const key = `sk-demo-${randomBytes(18).toString('base64url')}`;
   const provider = { adapter, base_url: upstream_url, ...(api_key && { api_key }) };
   const config = {
     log: { level: 'warn' },
+    ...(port !== undefined && { server: { port } }),
+    ...(adminPort !== undefined && { admin: { port: adminPort } }),
     providers: { upstream: provider },
     models: defaultModels('upstream'),
     accounts: { demo: { keys: [{ value: key }] } },

@@ -67,7 +67,9 @@ function listen(listener: RequestListener, host: string, port: number): Promise<
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(
         error.code === 'EADDRINUSE'
-          ? new Error(`${host}:${port} is in use; set another port in the configuration`)
+          ? new Error(
+              `${host}:${port} is in use; set another port in the configuration, or --port and --admin-port for the demo`,
+            )
           : error,
       );
     });

@@ -3,12 +3,13 @@ import { parseArgs } from 'node:util';
 import { ConfigError } from './config/issue.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { loadConfig } from './config/load.ts';
-import { demoConfig, invitation } from './demo.ts';
+import { type DemoPorts, demoConfig, invitation } from './demo.ts';
 import { type Sidecar, serve } from './serve.ts';
 
 const usage = `sluice: middleware in front of LLM inference providers
 
   sluice                       serve a demo: the example catalog in front of a simulated server
+  sluice --port N --admin-port N   the demo at other ports than 8080 and 8081; 0 takes a free one
   sluice --config FILE         serve a configuration
   sluice check --config FILE   say everything that is wrong with a configuration
   sluice schema                print the configuration's JSON Schema, for editors
@@ -30,15 +31,28 @@ async function main(argv: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: argv,
     allowPositionals: true,
-    options: { config: { type: 'string', short: 'c' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      config: { type: 'string', short: 'c' },
+      port: { type: 'string' },
+      'admin-port': { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
   });
   const name = positionals[0] ?? 'serve';
   if (values.help) return print(usage);
   if (positionals.length > 1 || !['serve', 'check', 'schema'].includes(name))
     throw new Error(`there is no command '${positionals.join(' ')}'\n\n${usage}`);
   if (name === 'schema') return print(JSON.stringify(configJsonSchema(), null, 2));
+  const ports = {
+    ...(values.port !== undefined && { port: portOf('--port', values.port) }),
+    ...(values['admin-port'] !== undefined && { adminPort: portOf('--admin-port', values['admin-port']) }),
+  };
+  if (Object.keys(ports).length > 0 && (name === 'check' || values.config !== undefined))
+    throw new Error(
+      '--port and --admin-port are for the demo; a configuration has server.port and admin.port',
+    );
   if (name === 'check') return check(values.config);
-  if (values.config === undefined) return serveDemo();
+  if (values.config === undefined) return serveDemo(ports);
   const sidecar = await serve(values.config);
   print(`sluice is listening on ${sidecar.url} (admin: ${sidecar.adminUrl})`);
   closeOnSignal(sidecar, async () => {});
@@ -59,12 +73,18 @@ async function simulate(argv: string[]): Promise<void> {
   if (simulator) onSignal(() => simulator.close());
 }
 
-async function serveDemo(): Promise<void> {
+function portOf(flag: string, text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new Error(`${flag} must be a number from 0 to 65535, not '${text}'`);
+}
+
+async function serveDemo(ports: DemoPorts): Promise<void> {
   const given = process.env.UPSTREAM_URL;
   const simulator = given ? undefined : await startDemoSimulator();
   const upstream = given ?? simulator!.url;
   const adapter = process.env.UPSTREAM_ADAPTER === 'openai' ? 'openai' : 'vllm';
-  const { config, key } = demoConfig(upstream, adapter, process.env.UPSTREAM_KEY);
+  const { config, key } = demoConfig(upstream, adapter, process.env.UPSTREAM_KEY, ports);
   const sidecar = await serve(config);
   const described = simulator
     ? `SIMULATED, at ${upstream}: it makes up its answers. For a real server: UPSTREAM_URL=http://…/v1 npm start`
