@@ -74,11 +74,11 @@ function errorTable(): string {
 /** `readme` with every table as it should be. Throws for a table that nothing makes. */
 export function withTables(readme: string): string {
   return readme.replace(
-    /(<!-- table: (.+?) -->\n)[\s\S]*?(\n<!-- end -->)/g,
+    /(<!-- table: (.+?) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, begin: string, name: string, end: string) => {
       const table = tables[name];
       if (!table) throw new Error(`README.md: there is no table '${name}'`);
-      return begin + table() + end;
+      return `${begin}${table()}\n${end}`;
     },
   );
 }

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { builtInStages } from '../../plugins/index.ts';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { tableNames, withTables } from '../support/readme-tables.ts';
+
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+const readme = read('README.md');
+
+describe('the documents', () => {
+  it('have every table of options and errors as the schemas and the catalogue have it (npm run docs)', () => {
+    expect(withTables(readme)).toBe(readme);
+  });
+
+  it.each(tableNames)('have the table %s', name => {
+    expect(readme).toContain(`<!-- table: ${name} -->`);
+  });
+
+  it('describe every option', () => {
+    const undescribed = readme.split('\n').filter(line => /^\| `[a-z_0-9]+` \|.*\|\s+\|$/.test(line));
+    expect(undescribed).toEqual([]);
+  });
+
+  it('list the built-in stages, each with the hooks it has', () => {
+    for (const { stageName } of builtInStages) expect(readme).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
+  });
+
+  it('have the JSON Schema of the configuration (npm run docs)', () => {
+    expect(JSON.parse(read('sluice.schema.json'))).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+  });
+});
