@@ -22,7 +22,8 @@ describe('the documents', () => {
   });
 
   it('list the built-in stages, each with the hooks it has', () => {
-    for (const { stageName } of builtInStages) expect(readme).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
+    for (const { stageName } of builtInStages)
+      expect(readme).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
   });
 
   it('have the JSON Schema of the configuration (npm run docs)', () => {
