@@ -60,6 +60,6 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
     ),
     providers,
     router: new Router(settings.models, providers, metrics),
-    background: new Background(settings.server),
+    background: new Background(settings.server, metrics),
   };
 }

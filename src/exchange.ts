@@ -34,15 +34,37 @@ export interface RunningUsage {
   estimated: boolean;
 }
 
-/** What is known when an exchange has ended, for metrics, logs and `onSettled`. */
+/** The record of an exchange that has ended, one for each, whatever its end: for metrics, logs, the ledger and `onSettled`. */
 export interface Outcome {
+  readonly id: string;
+  readonly endpoint: Endpoint['name'];
+  readonly account: string | undefined;
+  /** Catalog id; absent when the request named none. */
+  readonly model: string | undefined;
   readonly end_reason: EndReason;
   /** The HTTP status sent, or 0 when the client left before one was. */
   readonly status: number;
   /** `error.type` of the envelope or error event, if one was sent. */
   readonly error_type: string | undefined;
+  /** What is billed. All zero when the upstream gave nothing. */
   readonly usage: Readonly<RunningUsage>;
+  /** Exact decimal string, from the catalog's prices. */
+  readonly cost_usd: string;
+  readonly provider: string | undefined;
+  /** How many times an upstream was asked. */
+  readonly attempts: number;
+  readonly timings: Timings;
+}
+
+/** Milliseconds. */
+export interface Timings {
+  /** When it began, since 1970. */
+  readonly started_epoch_ms: number;
   readonly duration_ms: number;
+  /** From its beginning to the first text or tool call of a stream. */
+  readonly first_token_ms: number | undefined;
+  /** Spent waiting for the upstream's first event or whole reply. */
+  readonly upstream_wait_ms: number;
 }
 
 /** A place for what one plugin leaves for another, found by importing the key and by nothing else. */
@@ -79,6 +101,7 @@ export class Exchange {
   readonly clock: Clock;
   readonly span: Span;
   readonly started_ms: number;
+  readonly started_epoch_ms: number;
 
   /** Set by `auth`; absent on public endpoints. */
   account: Account | undefined;
@@ -93,6 +116,9 @@ export class Exchange {
     completion_details: undefined,
     estimated: true,
   };
+  /** Who was asked last, and how often one was. */
+  provider: string | undefined;
+  attempts = 0;
   /** How long the exchange has waited for the upstream's first event or whole reply, in milliseconds. */
   upstream_wait_ms = 0;
   /** When the first chunk with text or a tool call arrived, on `clock.elapsed_ms`. */
@@ -125,6 +151,7 @@ export class Exchange {
     this.clock = start.clock;
     this.span = start.span;
     this.started_ms = start.clock.elapsed_ms();
+    this.started_epoch_ms = start.clock.epoch_ms();
     this.#log = start.log;
   }
 

@@ -19,7 +19,7 @@ import { writeError } from '../outbound/write-error.ts';
 import { writeJson } from '../outbound/write-reply.ts';
 import { writeStream } from '../outbound/write-stream.ts';
 import { metered, meteredReply } from '../settlement/meter.ts';
-import { settle } from '../settlement/settle.ts';
+import { outcomeOf, settle } from '../settlement/settle.ts';
 import { type AccountsConfig, accountsSchema, ConfiguredAccounts } from '../stores/accounts.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
@@ -119,7 +119,7 @@ class ChainHouse {
     const exchange = known ?? this.#begin(request, response, path, route ?? unknownEndpoint);
     const passage = this.#chain.enter(exchange);
     const settled = () => {
-      passage.onSettled(known ? outcomeSoFar(exchange) : settle(exchange, this.#metrics));
+      passage.onSettled(known ? outcomeOf(exchange) : settle(exchange, this.#metrics));
     };
     try {
       await passage.onHeaders();
@@ -198,7 +198,7 @@ class ChainHouse {
     try {
       if (exchange.request.stream) {
         const toClientError = (thrown: unknown) => passage.onError(thrown);
-        const chunks = passage.onStream(metered(exchange, foreignStream(head, bytes)));
+        const chunks = passage.onStream(metered(exchange, foreignStream(head, bytes), this.#metrics));
         await writeStream(
           exchange,
           sink,
@@ -208,25 +208,15 @@ class ChainHouse {
           this.#options,
         );
       } else {
-        const reply = await passage.onReply(await meteredReply(exchange, foreignReply(head, bytes)));
+        const reply = await passage.onReply(
+          await meteredReply(exchange, foreignReply(head, bytes), this.#metrics),
+        );
         writeJson(exchange, sink, 200, dialect.renderReply(identity, reply));
       }
     } catch (thrown) {
       if (!exchange.client_gone) writeError(exchange, sink, passage.onError(thrown));
     }
   }
-}
-
-/** A second chain on the same request does not settle the exchange; its stages are told how it stands. */
-function outcomeSoFar(exchange: Exchange) {
-  const { status, error_type, usage, end_reason = 'completed' } = exchange;
-  return {
-    end_reason,
-    status,
-    error_type,
-    usage,
-    duration_ms: exchange.clock.elapsed_ms() - exchange.started_ms,
-  };
 }
 
 /** The request as the handler receives it: with its own model name, and with usage asked for, so that it can be metered. */

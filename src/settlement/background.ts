@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 
 export interface BackgroundLimits {
@@ -13,13 +14,11 @@ export class Background {
   readonly #limits: BackgroundLimits;
   #running = 0;
 
-  constructor(limits: BackgroundLimits) {
-    this.#limits = limits;
-  }
+  readonly #metrics: Metrics;
 
-  /** How many are read now. */
-  get running(): number {
-    return this.#running;
+  constructor(limits: BackgroundLimits, metrics: Metrics) {
+    this.#limits = limits;
+    this.#metrics = metrics;
   }
 
   /** Waits for the end of `pending`, if it has not come; what is pending longer than allowed is aborted. Never throws. */
@@ -33,13 +32,13 @@ export class Background {
       attempt.cancel();
       return;
     }
-    this.#running++;
+    this.#metrics.backgroundReads(++this.#running);
     const timer = setTimeout(() => {
       exchange.log.warn({ model: exchange.model?.id }, 'a reply was not read to its end in the time allowed');
       attempt.cancel();
     }, this.#limits.max_background_ms).unref();
     await pending.catch(() => {});
     clearTimeout(timer);
-    this.#running--;
+    this.#metrics.backgroundReads(--this.#running);
   }
 }

@@ -52,6 +52,8 @@ export function estimatePrompt({ messages, tools }: ChatRequest): number {
  * decreasing; the upstream's final figure replaces both. Reasoning, text and tool arguments count alike.
  */
 export class UsageMeter {
+  /** The estimate divided by the upstream's final figure, where both were there. */
+  error_ratio: number | undefined;
   readonly #exchange: Exchange;
   readonly #estimator = new TokenEstimator();
   /** Text has come since the upstream last told its usage. */
@@ -91,10 +93,14 @@ export class UsageMeter {
     this.#exchange.usage.completion_tokens = capped(this.#estimator.tokens, this.#exchange.request);
   }
 
-  /** At the end, however it came: a prompt that nobody has counted is estimated now, if the upstream was asked at all. */
-  end(): void {
-    const { usage, request } = this.#exchange;
-    if (usage.prompt_tokens === 0) usage.prompt_tokens = estimatePrompt(request);
+  /**
+   * At the end, however it came. A prompt that nobody has counted is estimated if the upstream's reply had `begun`, or if the client
+   * left while the upstream worked on it; an upstream that failed before its reply is owed nothing.
+   */
+  end(begun: boolean): void {
+    const { usage, request, client_gone, attempts } = this.#exchange;
+    if (begun || (client_gone && attempts > 0)) usage.prompt_tokens ||= estimatePrompt(request);
+    else usage.prompt_tokens = 0;
   }
 
   #count(
@@ -111,6 +117,9 @@ export class UsageMeter {
 
   #tell(told: Usage): void {
     const { usage } = this.#exchange;
+    if (this.#uncounted && told.completion_tokens > 0) {
+      this.error_ratio = usage.completion_tokens / told.completion_tokens;
+    }
     usage.prompt_tokens = told.prompt_tokens;
     usage.completion_tokens = told.completion_tokens;
     usage.cached_tokens = told.prompt_tokens_details.cached_tokens;

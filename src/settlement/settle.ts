@@ -1,20 +1,15 @@
 import type { Exchange, Outcome } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endSpan } from '../telemetry/tracing.ts';
+import { costOf } from './cost.ts';
 
 /**
  * The one end of an exchange: what it used and how it ended, told to metrics, span and log. Called exactly once, from the one
  * `finally` that every exchange passes through.
  */
 export function settle(exchange: Exchange, metrics: Metrics): Outcome {
-  const outcome: Outcome = {
-    end_reason: exchange.end_reason ?? endReasonOf(exchange),
-    status: exchange.status,
-    error_type: exchange.error_type,
-    usage: exchange.usage,
-    duration_ms: exchange.clock.elapsed_ms() - exchange.started_ms,
-  };
-  exchange.end_reason = outcome.end_reason;
+  exchange.end_reason ??= endReasonOf(exchange);
+  const outcome = outcomeOf(exchange);
   metrics.settled(exchange, outcome);
   const { received_ms, replied_ms } = exchange;
   if (received_ms !== undefined && replied_ms !== undefined) {
@@ -32,27 +27,50 @@ export function settle(exchange: Exchange, metrics: Metrics): Outcome {
   return outcome;
 }
 
+/** How an exchange stands; its record, once it has ended. */
+export function outcomeOf(exchange: Exchange): Outcome {
+  const { account, model, usage, first_token_ms, started_ms } = exchange;
+  return {
+    id: exchange.id,
+    endpoint: exchange.endpoint.name,
+    account: account?.id,
+    model: model?.id,
+    end_reason: exchange.end_reason ?? endReasonOf(exchange),
+    status: exchange.status,
+    error_type: exchange.error_type,
+    usage,
+    cost_usd: model ? costOf(usage, model.pricing) : '0',
+    provider: exchange.provider,
+    attempts: exchange.attempts,
+    timings: {
+      started_epoch_ms: exchange.started_epoch_ms,
+      duration_ms: exchange.clock.elapsed_ms() - started_ms,
+      first_token_ms: first_token_ms === undefined ? undefined : first_token_ms - started_ms,
+      upstream_wait_ms: exchange.upstream_wait_ms,
+    },
+  };
+}
+
 function endReasonOf({ error_type, status }: Exchange): Outcome['end_reason'] {
   if (error_type === 'server_error') return 'internal_error';
   return error_type !== undefined || status >= 400 ? 'refused' : 'completed';
 }
 
-function logLine(exchange: Exchange, { end_reason, status, error_type, usage, duration_ms }: Outcome): void {
+function logLine(exchange: Exchange, outcome: Outcome): void {
   if (!exchange.log.isLevelEnabled('info')) return;
+  const { id: _, timings, usage, ...facts } = outcome;
   exchange.log.info(
     {
-      endpoint: exchange.endpoint.name,
-      status,
-      end_reason,
-      error_type,
-      account: exchange.account?.id,
-      model: exchange.model?.id,
-      duration_ms: Math.round(duration_ms),
+      ...facts,
+      duration_ms: Math.round(timings.duration_ms),
+      first_token_ms: timings.first_token_ms && Math.round(timings.first_token_ms),
+      upstream_wait_ms: Math.round(timings.upstream_wait_ms),
       prompt_tokens: usage.prompt_tokens,
       completion_tokens: usage.completion_tokens,
       cached_tokens: usage.cached_tokens,
+      reasoning_tokens: usage.completion_details?.reasoning_tokens,
       estimated: usage.estimated,
     },
-    `${exchange.method} ${exchange.path} ${status}`,
+    `${exchange.method} ${exchange.path} ${outcome.status}`,
   );
 }

@@ -26,6 +26,8 @@ export class Metrics {
   readonly #inFlight;
   readonly #overhead;
   readonly #tokens;
+  readonly #cost;
+  readonly #background;
   readonly #stageTime;
   readonly #stageRefusals;
   readonly #upstreamDuration;
@@ -80,6 +82,14 @@ export class Metrics {
       'kind',
       'source',
     ]);
+    this.#cost = counter('sluice_cost_usd_total', "Cost of billable tokens at the catalog's prices.", [
+      'gen_ai_request_model',
+    ]);
+    this.#background = new Gauge({
+      name: 'sluice_background_reads',
+      help: 'Replies that are read to their end for the bill alone, after a 524 or a client that left.',
+      registers,
+    });
     this.#stageTime = histogram(
       'sluice_stage_duration_seconds',
       "A stage's own time in one exchange, without the wait for the upstream.",
@@ -126,14 +136,13 @@ export class Metrics {
       error_type,
     });
     if (exchange.endpoint.public) return;
-    this.#duration.observe({ gen_ai_request_model, error_type }, outcome.duration_ms / 1000);
-    if (exchange.first_token_ms !== undefined) {
-      this.#firstToken.observe(
-        { gen_ai_request_model },
-        (exchange.first_token_ms - exchange.started_ms) / 1000,
-      );
-    }
+    this.#duration.observe({ gen_ai_request_model, error_type }, outcome.timings.duration_ms / 1000);
+    const { first_token_ms } = outcome.timings;
+    if (first_token_ms !== undefined)
+      this.#firstToken.observe({ gen_ai_request_model }, first_token_ms / 1000);
     this.#countTokens(gen_ai_request_model, outcome);
+    // A counter of money may round; the exact figure is in the record.
+    this.#cost.inc({ gen_ai_request_model }, Number(outcome.cost_usd));
   }
 
   #countTokens(gen_ai_request_model: string, { usage }: Outcome): void {
@@ -145,6 +154,10 @@ export class Metrics {
     count('cached', usage.cached_tokens);
     count('output', usage.completion_tokens);
     count('reasoning', usage.completion_details?.reasoning_tokens ?? 0);
+  }
+
+  backgroundReads(running: number): void {
+    this.#background.set(running);
   }
 
   overhead(exchange: Exchange, own_ms: number): void {

@@ -81,6 +81,8 @@ export class Attempt {
     const { signal, request, span } = this.#exchange;
     const { path, headers, body } = this.#provider.adapter.encode(request, this.#target);
     this.#sent_ms = this.#exchange.clock.elapsed_ms();
+    this.#exchange.provider = this.#provider.name;
+    this.#exchange.attempts++;
     this.#span = startChildSpan(span, `chat ${this.#target.model}`, SpanKind.CLIENT, {});
     this.#describe(this.#span);
     const call = this.#provider.send(path, JSON.stringify(body), { ...headers, ...traceHeaders(this.#span) });
