@@ -51,10 +51,10 @@ export class ThinkSplitter {
     const split: Split = { reasoning: '', content: '' };
     const held = this.#held;
     this.#held = '';
-    if (this.#state === 'reasoning' || (this.#state === 'start' && this.#options.implicit))
-      this.#reason(split, held);
-    else if (this.#state === 'between') split.content = this.#options.trim ? held.trimStart() : held;
-    else split.content = held;
+    const afterTag = this.#options.trim ? held.trimStart() : held;
+    if (this.#state === 'reasoning') this.#reason(split, held);
+    else if (this.#state === 'start' && this.#options.implicit) this.#reason(split, afterTag);
+    else split.content = this.#state === 'between' ? afterTag : held;
     this.#state = 'content';
     return split;
   }

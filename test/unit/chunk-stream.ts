@@ -1,0 +1,50 @@
+import * as fc from 'fast-check';
+import type { Chunk, ChunkChoice, Delta, FinishReason } from '../../src/canonical.ts';
+
+/** The upstream's stream: these chunks, then the end or `fault`. */
+export async function* streamOf(chunks: readonly Chunk[], fault?: unknown): AsyncGenerator<Chunk> {
+  yield* chunks;
+  if (fault !== undefined) throw fault;
+}
+
+/** A chunk with one choice. */
+export function chunkOf(delta: Delta, finish_reason: FinishReason | null = null, index = 0): Chunk {
+  return { choices: [{ index, delta, finish_reason }] };
+}
+
+/** All that a stream yields, and what it threw at its end. */
+export async function collected(stream: AsyncIterable<Chunk>): Promise<{ chunks: Chunk[]; fault: unknown }> {
+  const chunks: Chunk[] = [];
+  try {
+    for await (const chunk of stream) chunks.push(chunk);
+  } catch (fault) {
+    return { chunks, fault };
+  }
+  return { chunks, fault: undefined };
+}
+
+/** The choices of all chunks with this index, in their order. */
+export function choicesOf(chunks: readonly Chunk[], index = 0): ChunkChoice[] {
+  return chunks.flatMap(({ choices }) => choices.filter(choice => choice.index === index));
+}
+
+/** What a client has put together for one choice. */
+export function assembled(chunks: readonly Chunk[], index = 0): { reasoning: string; content: string } {
+  const joined = { reasoning: '', content: '' };
+  for (const { delta } of choicesOf(chunks, index)) {
+    joined.reasoning += delta.reasoning ?? '';
+    joined.content += delta.content ?? '';
+  }
+  return joined;
+}
+
+/** `text` in pieces, cut at these fractions of its length. */
+export function cutAt(text: string, fractions: readonly number[]): string[] {
+  const places = fractions.map(fraction => Math.floor(fraction * (text.length + 1))).sort((a, b) => a - b);
+  return [0, ...places].map((from, at) => text.slice(from, places[at] ?? text.length));
+}
+
+/** Where to cut: nowhere, anywhere, or the same place twice, which makes an empty piece. */
+export const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), {
+  maxLength: 12,
+});

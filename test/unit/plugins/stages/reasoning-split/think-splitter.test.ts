@@ -1,0 +1,133 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  type Split,
+  type SplitterOptions,
+  ThinkSplitter,
+} from '../../../../../plugins/stages/reasoning-split/think-splitter.ts';
+import { thinkTexts } from '../../../../fixtures/think-texts.ts';
+import { cutAt, cuts } from '../../../chunk-stream.ts';
+import { thinkText } from './think-text.ts';
+
+function split(pieces: readonly string[], options: SplitterOptions): { whole: Split; steps: Split[] } {
+  const splitter = new ThinkSplitter(options);
+  const steps = [...pieces.map(piece => splitter.push(piece)), splitter.end()];
+  const whole = {
+    reasoning: steps.map(({ reasoning }) => reasoning).join(''),
+    content: steps.map(({ content }) => content).join(''),
+  };
+  return { whole, steps };
+}
+
+const options = fc.record({ implicit: fc.boolean(), trim: fc.boolean() });
+
+describe('the fixtures', () => {
+  const cases = thinkTexts.flatMap(({ name, text, implicit = false, reasoning, content, untrimmed }) => [
+    { name, text, implicit, trim: true, expected: { reasoning, content } },
+    { name, text, implicit, trim: false, expected: untrimmed ?? { reasoning, content } },
+  ]);
+
+  it.each(cases)('$name, trim: $trim', ({ text, implicit, trim, expected }) => {
+    expect(split([text], { implicit, trim }).whole).toEqual(expected);
+  });
+
+  it.each(cases)('$name, trim: $trim, one character at a time', ({ text, implicit, trim, expected }) => {
+    expect(split([...text], { implicit, trim }).whole).toEqual(expected);
+  });
+});
+
+describe('any text, cut anywhere', () => {
+  it('gives what the whole text gives (f1)', () => {
+    fc.assert(
+      fc.property(thinkText, cuts, options, (text, places, chosen) => {
+        expect(split(cutAt(text, places), chosen).whole).toEqual(split([text], chosen).whole);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('goes from reasoning to content once and never back', () => {
+    fc.assert(
+      fc.property(thinkText, cuts, options, (text, places, chosen) => {
+        const { steps } = split(cutAt(text, places), chosen);
+        const first = steps.findIndex(({ content }) => content !== '');
+        const after = first === -1 ? [] : steps.slice(first + 1);
+        expect(after.map(({ reasoning }) => reasoning).join('')).toBe('');
+      }),
+    );
+  });
+
+  it('loses and doubles nothing but the tags and the whitespace around them (f5, f6)', () => {
+    fc.assert(
+      fc.property(thinkText, cuts, options, (text, places, chosen) => {
+        expect(split(cutAt(text, places), chosen).whole).toEqual(wholeSplit(text, chosen));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is left alone where it does not begin with the tag (f2)', () => {
+    fc.assert(
+      fc.property(thinkText, fc.boolean(), (text, trim) => {
+        fc.pre(!text.trimStart().startsWith('<think>'));
+        expect(split([text], { implicit: false, trim }).whole).toEqual({ reasoning: '', content: text });
+      }),
+    );
+  });
+});
+
+/** The same rules written a second time, over a whole text: what the splitter is held against. */
+function wholeSplit(text: string, { implicit, trim }: SplitterOptions): Split {
+  const blocks: string[] = [];
+  let rest = text;
+  let opening = /^\s*<think>/.exec(rest)?.[0] ?? (implicit ? '' : undefined);
+  while (opening !== undefined) {
+    rest = rest.slice(opening.length);
+    if (trim) rest = rest.trimStart();
+    const close = rest.indexOf('</think>');
+    if (close === -1) return { reasoning: joined([...blocks, rest]), content: '' };
+    blocks.push(trim ? rest.slice(0, close).trimEnd() : rest.slice(0, close));
+    rest = rest.slice(close + '</think>'.length);
+    opening = /^\s*<think>/.exec(rest)?.[0];
+    if (opening === undefined && trim) rest = rest.trimStart();
+  }
+  return { reasoning: joined(blocks), content: rest };
+}
+
+const joined = (blocks: readonly string[]) => blocks.filter(block => block !== '').join('\n');
+
+describe('what is held back', () => {
+  const { push } = ThinkSplitter.prototype;
+  const begun = (text: string, trim = true) => {
+    const splitter = new ThinkSplitter({ implicit: false, trim });
+    splitter.push(text);
+    return push.bind(splitter);
+  };
+
+  it('is the longest suffix that begins the awaited tag, at most seven characters (f4)', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 7 }), length => {
+        const piece = `abc${'</think>'.slice(0, length)}`;
+        expect(begun('<think>', false)(piece)).toEqual({ reasoning: 'abc', content: '' });
+      }),
+    );
+  });
+
+  it('is nothing once the answer has begun', () => {
+    expect(begun('<think>a</think>b')(' <think> </thi')).toEqual({
+      reasoning: '',
+      content: ' <think> </thi',
+    });
+  });
+
+  it('is released as soon as it cannot be a tag any more', () => {
+    const next = begun('<thi');
+    expect(next('s is it')).toEqual({ reasoning: '', content: '<this is it' });
+  });
+
+  it('is the whitespace at the end of a piece of reasoning, until more text comes (f6)', () => {
+    const next = begun('<think>One.');
+    expect(next(' \n')).toEqual({ reasoning: '', content: '' });
+    expect(next('Two.')).toEqual({ reasoning: ' \nTwo.', content: '' });
+  });
+});
