@@ -83,20 +83,23 @@ export class SplitStream {
       after.push(choice);
       return;
     }
+    if (delta.reasoning) {
+      // The upstream separates after all (f10); what was held back came first.
+      const held = splitter.end();
+      this.#splitters.set(index, null);
+      if (held.reasoning || held.content) before.push({ index, delta: deltaOf(held), finish_reason: null });
+      after.push(choice);
+      return;
+    }
     const split = splitter.push(delta.content ?? '');
-    const ends = delta.reasoning || delta.tool_calls || finish_reason;
-    if (ends) {
+    if (delta.tool_calls || finish_reason) {
       add(split, splitter.end());
       this.#splitters.set(index, null);
     }
-    // A reasoning field beside text that was held back: that text came first.
-    if (delta.reasoning && (split.reasoning || split.content))
-      before.push({ index, delta: deltaOf(split), finish_reason: null });
-    else if (split.reasoning)
-      before.push({ index, delta: { reasoning: split.reasoning }, finish_reason: null });
+    if (split.reasoning) before.push({ index, delta: { reasoning: split.reasoning }, finish_reason: null });
     const rest: Delta = { ...delta };
     delete rest.content;
-    if (!delta.reasoning && split.content) rest.content = split.content;
+    if (split.content) rest.content = split.content;
     if (Object.keys(rest).length > 0 || finish_reason || choice.logprobs != null)
       after.push({ ...choice, delta: rest });
   }

@@ -1,0 +1,141 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { JoinedStream, joinReply } from '../../../../../plugins/stages/reasoning-split/join.ts';
+import { SplitStream, splitReply } from '../../../../../plugins/stages/reasoning-split/split.ts';
+import type { Chunk, Delta, ReplyMessage } from '../../../../../src/canonical.ts';
+import { usageOf } from '../../../../../src/canonical.ts';
+import { assembled, choicesOf, chunkOf, collected, cutAt, cuts, streamOf } from '../../../chunk-stream.ts';
+
+const call = { id: 'call_1', type: 'function' as const, function: { name: 'roll', arguments: '{}' } };
+const calls = { tool_calls: [{ index: 0, ...call }] };
+
+async function joined(chunks: readonly Chunk[]): Promise<Chunk[]> {
+  return (await collected(new JoinedStream().read(streamOf(chunks)))).chunks;
+}
+
+const deltas = (chunks: readonly Chunk[], index = 0): Delta[] =>
+  choicesOf(chunks, index).map(({ delta }) => delta);
+
+describe('a stream put back together (f12)', () => {
+  it.each<{ name: string; given: Delta[]; expected: Delta[] }>([
+    {
+      name: 'reasoning, then an answer',
+      given: [
+        { reasoning: 'The user' },
+        { reasoning: ' greets me.' },
+        { content: 'Hello' },
+        { content: ' there.' },
+      ],
+      expected: [
+        { content: '<think>The user' },
+        { content: ' greets me.' },
+        { content: '</think>Hello' },
+        { content: ' there.' },
+      ],
+    },
+    {
+      name: 'both in one delta',
+      given: [{ reasoning: 'One.', content: 'Yes.' }, { content: ' More.' }],
+      expected: [{ content: '<think>One.</think>Yes.' }, { content: ' More.' }],
+    },
+    {
+      name: 'reasoning, then a tool call',
+      given: [{ reasoning: 'One.' }, calls],
+      expected: [{ content: '<think>One.' }, { content: '</think>' }, calls],
+    },
+    {
+      name: 'reasoning and a tool call in one delta',
+      given: [{ reasoning: 'One.', ...calls }],
+      expected: [{ content: '<think>One.</think>' }, calls],
+    },
+    {
+      name: 'reasoning, then an answer and a tool call in one delta',
+      given: [{ reasoning: 'One.' }, { content: 'Yes.', ...calls }],
+      expected: [{ content: '<think>One.' }, { content: '</think>Yes.', ...calls }],
+    },
+    { name: 'nothing but reasoning', given: [{ reasoning: 'One.' }], expected: [{ content: '<think>One.' }] },
+    {
+      name: 'empty pieces, which close nothing',
+      given: [{ reasoning: 'One.', content: '' }, { reasoning: '', content: '' }, { reasoning: ' Two.' }],
+      expected: [{ content: '<think>One.' }, { content: '' }, { content: ' Two.' }],
+    },
+    { name: 'no reasoning', given: [{ content: 'Yes.' }, calls], expected: [{ content: 'Yes.' }, calls] },
+  ])('$name', async ({ given, expected }) => {
+    const chunks = await joined([...given.map(delta => chunkOf(delta)), chunkOf({}, 'stop')]);
+    expect(deltas(chunks)).toEqual([...expected, {}]);
+    expect(choicesOf(chunks).at(-1)!.finish_reason).toBe('stop');
+  });
+
+  it('keeps choices apart, and usage on every piece', async () => {
+    const usage = usageOf(3, 2);
+    const both = (zero: Delta, one: Delta): Chunk => ({
+      choices: [chunkOf(zero).choices[0]!, chunkOf(one, null, 1).choices[0]!],
+      usage,
+    });
+    const chunks = await joined([
+      both({ reasoning: 'One.' }, { content: 'Yes.' }),
+      both(calls, { reasoning: 'Late.' }),
+    ]);
+    expect(assembled(chunks).content).toBe('<think>One.</think>');
+    expect(assembled(chunks, 1).content).toBe('Yes.<think>Late.');
+    expect(chunks.map(chunk => chunk.usage)).toEqual([usage, usage, usage]);
+  });
+});
+
+describe('a whole reply put back together', () => {
+  const join = (message: Partial<ReplyMessage>) =>
+    joinReply({
+      choices: [
+        { index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason: 'stop' },
+      ],
+    }).choices[0]!.message;
+
+  it.each([
+    [{ reasoning: 'One.', content: 'Yes.' }, { content: '<think>One.</think>Yes.' }],
+    [{ reasoning: 'One.', content: '' }, { content: '<think>One.' }],
+    [
+      { reasoning: 'One.', content: null, tool_calls: [call] },
+      { content: '<think>One.</think>', tool_calls: [call] },
+    ],
+    [{ reasoning: '', content: 'Yes.' }, { content: 'Yes.' }],
+    [{ content: '<think>One.</think>Yes.' }, { content: '<think>One.</think>Yes.' }],
+  ])('%j', (given, expected) => {
+    expect(join(given)).toEqual({ role: 'assistant', ...expected });
+  });
+});
+
+describe('put back together and split again', () => {
+  /** What a splitter can give: no tags, and no whitespace where it drops it. */
+  const part = fc
+    .string({ unit: fc.constantFrom('a', 'b', '<', ' ', '\n', '🤔') })
+    .filter(text => text === text.trim() && !text.includes('think'));
+
+  it('is what it was, whole and streamed', async () => {
+    await fc.assert(
+      fc.asyncProperty(part, part, cuts, cuts, async (reasoning, content, someCuts, otherCuts) => {
+        fc.pre(reasoning !== '');
+        const message: ReplyMessage = { role: 'assistant', reasoning, content };
+        const whole = { choices: [{ index: 0, message, finish_reason: 'stop' as const }] };
+        expect(splitReply(joinReply(whole), false, true)).toEqual(whole);
+
+        const chunks = [
+          ...cutAt(reasoning, someCuts).map(text => chunkOf({ reasoning: text })),
+          ...cutAt(content, otherCuts).map(text => chunkOf({ content: text })),
+        ];
+        const splitter = new SplitStream({ implicit: false, trim: true });
+        const { chunks: again } = await collected(splitter.read(new JoinedStream().read(streamOf(chunks))));
+        expect(assembled(again)).toEqual({ reasoning, content });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('hands a fault on', async () => {
+    const broken = new Error('reset');
+    const { chunks, fault } = await collected(
+      new JoinedStream().read(streamOf([chunkOf({ reasoning: 'One.' })], broken)),
+    );
+    expect(fault).toBe(broken);
+    expect(deltas(chunks)).toEqual([{ content: '<think>One.' }]);
+  });
+});

@@ -1,0 +1,15 @@
+import { Catalog, type Model } from '../../src/catalog/catalog.ts';
+import type { StageSetup } from '../../src/chain/define-stage.ts';
+import { systemClock } from '../../src/clock.ts';
+import { type AccountsConfig, ConfiguredAccounts } from '../../src/stores/accounts.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+
+/** What a stage is given when it is made, of these models and accounts. */
+export function sampleSetup(models: readonly Model[] = [], accounts: AccountsConfig = {}): StageSetup {
+  return {
+    catalog: new Catalog(models),
+    accounts: new ConfiguredAccounts(accounts),
+    log: createLog('silent'),
+    clock: systemClock,
+  };
+}
