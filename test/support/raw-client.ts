@@ -1,0 +1,92 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
+
+/** A reply with its headers as they came, and its whole body. */
+export interface RawReply {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  /** Exactly these: nothing is added to them but `host` and what frames the body. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** A request without anything that a client library adds, on a connection of its own. */
+export function send(url: string, { method = 'GET', headers, body }: RawRequest = {}): Promise<RawReply> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method, headers: { ...headers }, agent: false }, response => {
+      const parts: Buffer[] = [];
+      response
+        .on('data', part => parts.push(part))
+        .on('error', reject)
+        .on('end', () => {
+          const { statusCode: status = 0, statusMessage: reason = '' } = response;
+          resolve({ status, reason, headers: response.headers, text: Buffer.concat(parts).toString() });
+        });
+    });
+    request.on('error', reject).end(body);
+  });
+}
+
+/** A connection on which a test writes every byte itself. */
+export class RawConnection {
+  /** All that has come. */
+  text = '';
+  /** Resolves when the other side has closed, in whatever way. */
+  readonly closed: Promise<void>;
+  readonly socket: Socket;
+  readonly #readers = new Set<() => void>();
+
+  constructor(url: string) {
+    const { hostname, port } = new URL(url);
+    this.socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    this.socket.setEncoding('utf8').on('data', (text: string) => {
+      this.text += text;
+      for (const look of this.#readers) look();
+    });
+    // A reset is one of the ways to be closed; `close` follows.
+    this.socket.on('error', () => {});
+    this.closed = new Promise(resolve => this.socket.once('close', () => resolve()));
+  }
+
+  write(bytes: string | Buffer): void {
+    this.socket.write(bytes);
+  }
+
+  /** Resolves when what has come matches. Rejects when the connection closes first, or after ten seconds. */
+  async received(pattern: RegExp): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    let look = () => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        look = () => pattern.test(this.text) && resolve();
+        const fail = (why: string) => reject(new Error(`${why} before ${pattern} came: ${this.text}`));
+        this.#readers.add(look);
+        timer = setTimeout(() => fail('ten seconds passed'), 10_000);
+        look();
+        void this.closed.then(() => fail('the connection was closed'));
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#readers.delete(look);
+    }
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+}
+
+/** Waits until the condition holds, for a generous time. */
+export async function until(holds: () => boolean | Promise<boolean>, most_ms = 15_000): Promise<void> {
+  const end_ms = Date.now() + most_ms;
+  while (!(await holds())) {
+    if (Date.now() > end_ms) throw new Error('it did not happen in time');
+    await new Promise(resolve => setTimeout(resolve, 10));
+  }
+}
