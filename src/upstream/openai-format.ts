@@ -170,6 +170,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
   readonly #tokensByChoice = new Map<number, number>();
   readonly #open = new Set<number>();
+  readonly #finished = new Set<number>();
   readonly #toolCalls = new Map<number, ToolCallIndexes>();
   #begun = false;
 
@@ -211,7 +212,9 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     const index = typeof choice.index === 'number' ? choice.index : 0;
     const finish = finishReasonOf(choice.finish_reason);
     this.#begun = true;
-    if (finish) this.#open.delete(index);
+    // Some servers repeat a choice that has ended beside the final usage; it stays ended.
+    if (finish) this.#finished.add(index);
+    if (this.#finished.has(index)) this.#open.delete(index);
     else this.#open.add(index);
     const delta = isObject(choice.delta) ? this.#delta(index, choice.delta) : {};
     const finish_reason = finish === 'stop' && this.#toolCalls.has(index) ? 'tool_calls' : (finish ?? null);
