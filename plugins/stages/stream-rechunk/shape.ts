@@ -14,8 +14,12 @@ export class ShapedStream {
   readonly #continuous: boolean;
   /** Choices whose role chunk has been sent. */
   readonly #begun = new Set<number>();
+  /** Choices whose finish chunk has been sent. */
+  readonly #ended = new Set<number>();
   /** The newest chunk with a finish reason: the last of the stream carries the usage, and only the end shows which is last (d5). */
   #finish: ChunkChoice | undefined;
+  /** The running usage that was shown last. */
+  #shown = usageOf(0, 0);
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange;
@@ -23,20 +27,32 @@ export class ShapedStream {
   }
 
   async *read(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
-    for await (const { choices } of chunks) {
-      for (const choice of choices) {
-        if (this.#finish) yield this.#released(this.#finish);
-        this.#finish = undefined;
-        if (!this.#begun.has(choice.index)) yield this.#role(choice.index);
-        const delta = withoutEmpty(choice.delta);
-        if (delta || choice.logprobs != null) {
-          yield this.#chunk({ ...choice, delta: delta ?? {}, finish_reason: null }, this.#running());
-        }
-        if (choice.finish_reason)
-          this.#finish = { index: choice.index, delta: {}, finish_reason: choice.finish_reason };
+    try {
+      for await (const { choices } of chunks) {
+        for (const choice of choices) for (const chunk of this.#shape(choice)) yield chunk;
       }
+    } catch (fault) {
+      if (this.#finish) yield this.#released(this.#finish);
+      throw fault;
     }
     if (this.#finish) yield this.#chunk(this.#finish, shownUsage(this.#exchange));
+  }
+
+  *#shape(choice: ChunkChoice): Generator<Chunk> {
+    const { index, finish_reason } = choice;
+    const delta = withoutEmpty(choice.delta);
+    const says = delta !== undefined || choice.logprobs != null;
+    const ends = finish_reason !== null && !this.#ended.has(index);
+    // Some servers repeat a choice beside the usage: it says nothing new.
+    if (!says && !ends && this.#begun.has(index)) return;
+    if (this.#finish && this.#finish.index !== index) {
+      yield this.#released(this.#finish);
+      this.#ended.add(this.#finish.index);
+      this.#finish = undefined;
+    }
+    if (!this.#begun.has(index)) yield this.#role(index);
+    if (says) yield this.#chunk({ ...choice, delta: delta ?? {}, finish_reason: null }, this.#running());
+    if (ends) this.#finish = { index, delta: {}, finish_reason };
   }
 
   #role(index: number): Chunk {
@@ -51,11 +67,19 @@ export class ShapedStream {
     return this.#chunk(choice, this.#running());
   }
 
-  /** The same four keys in every chunk (d6); the upstream's own breakdown comes with the final figure. */
+  /**
+   * The same four keys in every chunk (d6), never less than before: an estimate may have been above what the upstream tells. The true
+   * figure and the upstream's own breakdown are on the last chunk.
+   */
   #running(): Usage | undefined {
     if (!this.#continuous) return undefined;
     const { prompt_tokens, completion_tokens, cached_tokens } = this.#exchange.usage;
-    return usageOf(prompt_tokens, completion_tokens, cached_tokens);
+    this.#shown = usageOf(
+      Math.max(this.#shown.prompt_tokens, prompt_tokens),
+      Math.max(this.#shown.completion_tokens, completion_tokens),
+      cached_tokens,
+    );
+    return this.#shown;
   }
 
   #chunk(choice: ChunkChoice, usage: Usage | undefined): Chunk {

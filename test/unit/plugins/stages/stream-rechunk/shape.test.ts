@@ -1,0 +1,268 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { Registry } from 'prom-client';
+import { streamRechunk } from '../../../../../plugins/stages/stream-rechunk/index.ts';
+import type { ChatRequest, Chunk, Delta, FinishReason } from '../../../../../src/canonical.ts';
+import { usageOf } from '../../../../../src/canonical.ts';
+import { metered } from '../../../../../src/settlement/meter.ts';
+import { Metrics } from '../../../../../src/telemetry/metrics.ts';
+import { assembled, choicesOf, chunkOf, collected, streamOf } from '../../../chunk-stream.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
+import { sampleSetup } from '../../../sample-setup.ts';
+
+const metrics = new Metrics(new Registry());
+const continuous: Partial<ChatRequest> = { stream: true, stream_options: { continuous_usage_stats: true } };
+const role = (index = 0) => chunkOf({ role: 'assistant', content: '' }, null, index);
+const text = (content: string, index = 0) => chunkOf({ content }, null, index);
+const end = (index = 0, finish_reason: FinishReason = 'stop') => chunkOf({}, finish_reason, index);
+const told = (prompt: number, completion: number, cached = 0): Chunk => ({
+  choices: [],
+  usage: usageOf(prompt, completion, cached),
+});
+
+/** What the stage makes of an upstream's chunks, metered as in a gateway. */
+function shaped(chunks: readonly Chunk[], request: Partial<ChatRequest> = { stream: true }, fault?: unknown) {
+  const exchange = sampleExchange({ request });
+  const stage = streamRechunk().plan.create(sampleSetup());
+  return collected(stage.onStream!(exchange, metered(exchange, streamOf(chunks, fault), metrics)));
+}
+
+describe('the role', () => {
+  it('comes first in each choice, with empty content, and nowhere else (d2)', async () => {
+    const given = [
+      text('One', 1),
+      chunkOf({ role: 'assistant', content: 'Two' }),
+      text('.', 1),
+      end(1),
+      end(),
+    ];
+    const { chunks } = await shaped(given);
+    expect(choicesOf(chunks).map(({ delta }) => delta)).toEqual([
+      role().choices[0]!.delta,
+      { content: 'Two' },
+      {},
+    ]);
+    expect(choicesOf(chunks, 1).map(({ delta }) => delta)).toEqual([
+      role(1).choices[0]!.delta,
+      { content: 'One' },
+      { content: '.' },
+      {},
+    ]);
+  });
+
+  it('comes even where there is nothing but an end', async () => {
+    expect((await shaped([end(), told(3, 0)])).chunks).toEqual([role(), { ...end(), usage: usageOf(3, 0) }]);
+  });
+});
+
+describe('the finish chunk', () => {
+  const usage = usageOf(12, 9, 4);
+
+  it.each<{ name: string; given: Chunk[] }>([
+    { name: 'in a chunk of its own', given: [text('Hi'), end(), { choices: [], usage }] },
+    { name: 'on the finish chunk', given: [text('Hi'), { ...end(), usage }] },
+    {
+      name: 'with the last text, beside the finish reason',
+      given: [{ ...chunkOf({ content: 'Hi' }, 'stop'), usage }],
+    },
+    { name: 'beside the choice, repeated', given: [text('Hi'), end(), { ...role(), usage }] },
+    { name: 'beside the choice, repeated with its reason', given: [text('Hi'), end(), { ...end(), usage }] },
+    { name: 'before the end', given: [{ ...text('Hi'), usage }, end()] },
+  ])('is last and has the usage that came $name (d4, d5)', async ({ given }) => {
+    expect((await shaped([role(), ...given])).chunks).toEqual([role(), text('Hi'), { ...end(), usage }]);
+  });
+
+  it('is released before a later choice, and only the last has usage (d5)', async () => {
+    const given = [text('a'), end(), text('b', 1), end(1, 'length'), told(3, 2)];
+    expect((await shaped(given)).chunks).toEqual([
+      role(),
+      text('a'),
+      end(),
+      role(1),
+      text('b', 1),
+      { ...end(1, 'length'), usage: usageOf(3, 2) },
+    ]);
+  });
+
+  it('stays last and single when the usage chunk repeats choices that have ended', async () => {
+    const repeated = { choices: [end(0).choices[0]!, role(1).choices[0]!], usage: usageOf(3, 2) };
+    const { chunks } = await shaped([text('a'), text('b', 1), end(), end(1), repeated]);
+    expect(chunks.slice(-2)).toEqual([end(), { ...end(1), usage: usageOf(3, 2) }]);
+  });
+
+  it('comes out before a fault is rethrown', async () => {
+    const broken = new Error('reset');
+    const { chunks, fault } = await shaped([text('a'), end(), text('b', 1), end(1)], {}, broken);
+    expect(fault).toBe(broken);
+    expect(chunks).toEqual([role(), text('a'), end(), role(1), text('b', 1), end(1)]);
+  });
+
+  it('is not invented where the upstream sent none (c3)', async () => {
+    expect((await shaped([text('a'), told(3, 2)])).chunks).toEqual([role(), text('a')]);
+  });
+
+  it('has the estimate where the upstream tells nothing', async () => {
+    const { chunks } = await shaped([text('Rivers bend.'), end()]);
+    // Twelve ASCII characters; 19 more in the question, and the frame of one message.
+    expect(chunks.at(-1)!.usage).toEqual(usageOf(9, 3));
+  });
+});
+
+describe('usage', () => {
+  it('is on no other chunk unless it was asked for (d4)', async () => {
+    const given = [{ ...text('a'), usage: usageOf(3, 1) }, { ...text('b'), usage: usageOf(3, 2) }, end()];
+    for (const stream_options of [
+      undefined,
+      {},
+      { include_usage: true },
+      { continuous_usage_stats: false },
+    ]) {
+      const { chunks } = await shaped(given, { stream: true, ...(stream_options && { stream_options }) });
+      expect(chunks.map(({ usage }) => usage)).toEqual([undefined, undefined, undefined, usageOf(3, 2)]);
+    }
+  });
+
+  it('is on every chunk where it was, as in the example of the protocol (d6)', async () => {
+    const given = [
+      { ...role(), usage: usageOf(12, 0) },
+      { ...chunkOf({ reasoning: 'The user greets me.' }), usage: usageOf(12, 5) },
+      { ...text('Hello'), usage: usageOf(12, 6) },
+      { ...text(' there.'), usage: usageOf(12, 8) },
+      { ...end(), usage: usageOf(12, 9) },
+      told(12, 9, 4),
+    ];
+    const { chunks } = await shaped(given, continuous);
+    expect(chunks.map(({ usage }) => usage)).toEqual([
+      usageOf(12, 0),
+      usageOf(12, 5),
+      usageOf(12, 6),
+      usageOf(12, 8),
+      usageOf(12, 9, 4),
+    ]);
+  });
+
+  it('of the role chunk counts nothing generated, though text came with it', async () => {
+    const { chunks } = await shaped([{ ...text('Hello'), usage: usageOf(12, 2) }, end()], continuous);
+    expect(chunks[0]!.usage).toEqual(usageOf(12, 0));
+  });
+
+  it('never falls while it runs when the upstream tells less than was estimated; the last is true', async () => {
+    const given = [
+      text('A long answer, of which the estimate is high.'),
+      { ...text(' And'), usage: usageOf(5, 2) },
+      text(' on.'),
+      end(),
+      told(5, 3),
+    ];
+    const { chunks } = await shaped(given, continuous);
+    const running = chunks.slice(0, -1).map(({ usage }) => usage!);
+    expect(running.map(usage => usage.prompt_tokens)).toEqual([9, 9, 9, 9]);
+    expect(running.map(usage => usage.completion_tokens)).toEqual([0, 12, 12, 12]);
+    expect(chunks.at(-1)!.usage).toEqual(usageOf(5, 3));
+  });
+
+  it('has the breakdown of the upstream at the end only', async () => {
+    const details = { reasoning_tokens: 5 };
+    const given = [
+      { ...text('a'), usage: usageOf(3, 1, 0, details) },
+      { ...end(), usage: usageOf(3, 7, 0, details) },
+    ];
+    const { chunks } = await shaped(given, continuous);
+    expect(chunks.map(({ usage }) => usage?.completion_tokens_details)).toEqual([
+      undefined,
+      undefined,
+      details,
+    ]);
+  });
+});
+
+describe('what a chunk has', () => {
+  it('keeps reasoning, tool calls, refusals and log probabilities, and drops the empty', async () => {
+    const call = {
+      index: 0,
+      id: 'call_1',
+      type: 'function' as const,
+      function: { name: 'roll', arguments: '' },
+    };
+    const deltas: Delta[] = [
+      { role: 'assistant', content: '', reasoning: 'Hm.' },
+      { content: '' },
+      { content: null, tool_calls: [call] },
+      { refusal: 'No.' },
+    ];
+    const logprobs = { content: [] };
+    const bare = { choices: [{ index: 0, delta: { content: '' }, finish_reason: null, logprobs }] };
+    const { chunks } = await shaped([...deltas.map(delta => chunkOf(delta)), bare, end()]);
+    expect(chunks.slice(1, -1)).toEqual([
+      chunkOf({ reasoning: 'Hm.' }),
+      chunkOf({ tool_calls: [call] }),
+      chunkOf({ refusal: 'No.' }),
+      { choices: [{ index: 0, delta: {}, finish_reason: null, logprobs }] },
+    ]);
+  });
+});
+
+describe('any stream', () => {
+  const delta: fc.Arbitrary<Delta> = fc.record(
+    {
+      role: fc.constant('assistant' as const),
+      content: fc.constantFrom('', 'a', 'word ', null),
+      reasoning: fc.constantFrom('', 'r'),
+    },
+    { requiredKeys: [] },
+  );
+  const script = fc.record({
+    steps: fc.array(fc.record({ index: fc.nat(2), delta, counted: fc.nat(4) }), { maxLength: 12 }),
+    usage: fc.constantFrom('none', 'final', 'continuous', 'repeated', 'sometimes'),
+    stats: fc.boolean(),
+  });
+
+  it('has the one shape that clients rely on', async () => {
+    await fc.assert(
+      fc.asyncProperty(script, async ({ steps, usage, stats }) => {
+        const given: Chunk[] = [];
+        let completion = 0;
+        for (const [at, { index, delta, counted }] of steps.entries()) {
+          completion += counted;
+          const tells = usage === 'continuous' || (usage === 'sometimes' && at % 3 === 1);
+          given.push({ ...chunkOf(delta, null, index), ...(tells && { usage: usageOf(7, completion) }) });
+        }
+        const indexes = [...new Set(steps.map(({ index }) => index))];
+        given.push(...indexes.map(index => end(index)));
+        if (usage === 'repeated')
+          given.push({
+            choices: indexes.flatMap(index => role(index).choices),
+            usage: usageOf(7, completion),
+          });
+        else if (usage !== 'none') given.push(told(7, completion));
+
+        const { chunks } = await shaped(given, stats ? continuous : { stream: true });
+        for (const index of indexes) {
+          const choices = choicesOf(chunks, index);
+          expect(choices[0]).toEqual(role(index).choices[0]);
+          expect(choices.filter(({ delta }) => delta.role !== undefined)).toHaveLength(1);
+          expect(choices.filter(choice => choice.finish_reason !== null)).toEqual([choices.at(-1)]);
+          expect(assembled(chunks, index)).toEqual(assembled(given, index));
+        }
+        expect(chunks.filter(({ choices }) => choices.length !== 1)).toEqual([]);
+        checkUsage(chunks, stats);
+        if (chunks.length > 0 && usage !== 'none')
+          expect(chunks.at(-1)!.usage).toEqual(usageOf(7, completion));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  function checkUsage(chunks: readonly Chunk[], stats: boolean): void {
+    const shown = chunks.map(({ usage }) => usage);
+    if (!stats) return expect(shown.slice(0, -1).filter(usage => usage !== undefined)).toEqual([]);
+    let before = usageOf(0, 0);
+    for (const usage of shown.slice(0, -1)) {
+      expect(Object.keys(usage!)).toEqual(Object.keys(before));
+      expect(usage!.total_tokens).toBe(usage!.prompt_tokens + usage!.completion_tokens);
+      expect(usage!.prompt_tokens).toBeGreaterThanOrEqual(before.prompt_tokens);
+      expect(usage!.completion_tokens).toBeGreaterThanOrEqual(before.completion_tokens);
+      before = usage!;
+    }
+  }
+});
