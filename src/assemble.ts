@@ -5,6 +5,7 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
 import { type EncodedCatalog, encodeCatalog } from './dialects/models.ts';
 import { Background } from './settlement/background.ts';
+import type { TokenCounter } from './settlement/estimate.ts';
 import { ConfiguredAccounts } from './stores/accounts.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
@@ -34,6 +35,8 @@ export interface Parts {
   readonly providers: readonly Provider[];
   readonly router: Router;
   readonly background: Background;
+  /** What counts tokens where the upstream does not. */
+  readonly newCounter: () => TokenCounter;
 }
 
 /** Makes the parts that a configuration describes. */
@@ -61,5 +64,6 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
     providers,
     router: new Router(settings.models, providers, metrics),
     background: new Background(settings.server, metrics),
+    newCounter: settings.newCounter,
   };
 }

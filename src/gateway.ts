@@ -103,11 +103,11 @@ async function serve(
     attempt = parts.router.attempt(exchange);
     const identity = identityOf(exchange);
     if (exchange.request.stream) {
-      const chunks = passage.onStream(metered(exchange, attempt.stream(), parts.metrics));
+      const chunks = passage.onStream(metered(exchange, attempt.stream(), parts.metrics, parts.newCounter));
       const toClientError = (thrown: unknown) => passage.onError(thrown);
       await writeStream(exchange, response, chunks, dialect.renderStream(identity), toClientError, server);
     } else {
-      const reply = meteredReply(exchange, attempt.reply(), parts.metrics);
+      const reply = meteredReply(exchange, attempt.reply(), parts.metrics, parts.newCounter);
       pending = reply;
       const shaped = await passage.onReply(
         await beforeTimeLimit(reply, exchange, server.non_stream_timeout_ms),

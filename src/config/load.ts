@@ -2,6 +2,8 @@ import { dirname, resolve } from 'node:path';
 import { builtInProviders } from '../../plugins/index.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { StagePlan } from '../chain/define-stage.ts';
+import { type TokenCounter, TokenEstimator } from '../settlement/estimate.ts';
+import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import type { AccountsConfig } from '../stores/accounts.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts';
@@ -33,6 +35,8 @@ export interface Settings {
   readonly providers: readonly ProviderSettings[];
   readonly accounts: AccountsConfig;
   readonly stages: readonly StagePlan[];
+  /** What counts tokens where the upstream does not. */
+  readonly newCounter: () => TokenCounter;
   /** What is accepted but has no effect; to be said loudly. */
   readonly warnings: readonly string[];
 }
@@ -51,11 +55,12 @@ export async function loadConfig(
   else issues.push(...issuesOf(parsed.error, path => acceptedAt(configSchema, path)));
   const entries = parsed.success ? parsed.data.stages : stagesIn(file.value);
   const stages = await loadStages(entries, directory, issues);
+  const newCounter = await loadCounter(parsed.data?.usage.estimator, issues);
   if (issues.length > 0 || !parsed.success) {
     const placed = issues.map(issue => ({ ...issue, line: file.lineOf(issue.path) }));
     throw new ConfigError(typeof source === 'string' ? source : 'configuration', placed);
   }
-  return settingsOf(parsed.data, stages);
+  return { ...settingsOf(parsed.data), stages, newCounter };
 }
 
 /** The stages of a configuration that is wrong elsewhere, so that their mistakes are told in the same run. */
@@ -65,7 +70,7 @@ function stagesIn(value: unknown): (string | Record<string, unknown>)[] | undefi
   return stages.filter(entry => typeof entry === 'string' || (typeof entry === 'object' && entry !== null));
 }
 
-function settingsOf(config: CheckedConfig, stages: readonly StagePlan[]): Settings {
+function settingsOf(config: CheckedConfig): Omit<Settings, 'stages' | 'newCounter'> {
   const providers = Object.entries(config.providers).map(([name, given]) => providerOf(name, given));
   const extra = new Map(providers.map(({ name, config: { extra_parameters } }) => [name, extra_parameters]));
   const models = config.models.map(model => ({
@@ -73,7 +78,7 @@ function settingsOf(config: CheckedConfig, stages: readonly StagePlan[]): Settin
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
   const { server, admin, log, accounts } = config;
-  return { server, admin, log, models, providers, accounts, stages, warnings: warningsOf(config) };
+  return { server, admin, log, models, providers, accounts, warnings: warningsOf(config) };
 }
 
 function providerOf(name: string, given: CheckedConfig['providers'][string]): ProviderSettings {
@@ -88,6 +93,20 @@ function providerOf(name: string, given: CheckedConfig['providers'][string]): Pr
     config: pick(key => common.includes(key)) as ProviderConfig,
     options: pick(key => key !== 'adapter' && !common.includes(key)),
   };
+}
+
+/** The estimator that is configured; the package is loaded only then. */
+async function loadCounter(name: string | undefined, issues: ConfigIssue[]): Promise<() => TokenCounter> {
+  if (name !== 'gpt-tokenizer') return () => new TokenEstimator();
+  try {
+    return await loadGptCounter();
+  } catch (cause) {
+    issues.push({
+      path: ['usage', 'estimator'],
+      message: `gpt-tokenizer cannot be loaded; npm install gpt-tokenizer (${(cause as Error).message.split('\n')[0]})`,
+    });
+    return () => new TokenEstimator();
+  }
 }
 
 /** Parts of the configuration that this version reads and does nothing with. */

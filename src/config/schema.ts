@@ -35,6 +35,15 @@ export const logSchema = z.strictObject({
     .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
 });
 
+export const usageSchema = z.strictObject({
+  estimator: z
+    .enum(['characters', 'gpt-tokenizer'])
+    .default('characters')
+    .describe(
+      'What counts tokens while the upstream has not: classes of characters, or the package gpt-tokenizer (to be installed beside sluice; o200k, about 70 MB of memory).',
+    ),
+});
+
 /** Usage limits of a plan, per account. */
 export const planSchema = z.strictObject({
   requests_per_minute: z
@@ -93,6 +102,7 @@ export const configSchema = z.strictObject({
   server: serverSchema.prefault({}),
   admin: adminSchema.prefault({}),
   log: logSchema.prefault({}),
+  usage: usageSchema.prefault({}),
   providers: z.record(z.string(), providerSchema),
   models: z.array(modelSchema).min(1, 'must list at least one model'),
   plans: z.record(z.string(), planSchema).default({}),

@@ -9,6 +9,9 @@ import type { ReplySink } from './reply-sink.ts';
 /** Text that waits for the end of the turn is written at once when it is longer than this. */
 const max_pending_characters = 64 * 1024;
 
+/** How long a client may take to read the end of its stream when the gateway shuts down. */
+const closing_patience_ms = 2000;
+
 /**
  * Sends a stream. An error before the first event is thrown, so that it becomes a true HTTP status; one after it becomes the
  * dialect's error event, and the stream ends as every stream ends (protocol c1 to c3).
@@ -79,7 +82,12 @@ class StreamWriter {
     this.#pending = '';
     clearTimeout(this.#keepAlive);
     if (response.destroyed) return;
-    const finished = untilFinished(response, this.#limits.slow_client_ms);
+    const { slow_client_ms } = this.#limits;
+    const closing = this.#exchange.end_reason === 'shutdown';
+    const finished = untilFinished(
+      response,
+      closing ? Math.min(slow_client_ms, closing_patience_ms) : slow_client_ms,
+    );
     response.end(last);
     response.flush?.();
     await finished;
@@ -140,11 +148,14 @@ class StreamWriter {
         this.#exchange.end_reason ??= 'slow_client';
         response.destroy();
       }, this.#limits.slow_client_ms);
+      const { signal } = this.#exchange;
       const done = () => {
         clearTimeout(cut);
+        signal.removeEventListener('abort', done);
         response.off('drain', done).off('close', done);
         resolve();
       };
+      signal.addEventListener('abort', done);
       response.on('drain', done).on('close', done);
     });
     this.#drained = undefined;

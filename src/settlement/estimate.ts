@@ -7,8 +7,14 @@ const ascii_share = 1 / 4;
 const letter_share = 1 / 3;
 const ideograph_share = 0.75;
 
-/** Counts the characters of growing text by class, so that a running estimate rounds once and not once a piece. */
-export class TokenEstimator {
+/** Counts the tokens of growing text, exactly or not. */
+export interface TokenCounter {
+  add(text: string): void;
+  readonly tokens: number;
+}
+
+/** The estimator by default, without a dependency: counts the characters of growing text by class, so that a running estimate rounds once and not once a piece. */
+export class TokenEstimator implements TokenCounter {
   #ascii = 0;
   #letters = 0;
   #ideographs = 0;
@@ -37,8 +43,10 @@ export function estimateTokens(text: string): number {
 }
 
 /** About how many tokens the upstream will count for the prompt: its text, tools, and four for the frame of each message. */
-export function estimatePrompt({ messages, tools }: ChatRequest): number {
-  const estimator = new TokenEstimator();
+export function estimatePrompt(
+  { messages, tools }: ChatRequest,
+  estimator: TokenCounter = new TokenEstimator(),
+): number {
   for (const message of messages) {
     estimator.add(textOf(message.content));
     if (message.tool_calls) estimator.add(JSON.stringify(message.tool_calls));
@@ -55,7 +63,8 @@ export class UsageMeter {
   /** The estimate divided by the upstream's final figure, where both were there. */
   error_ratio: number | undefined;
   readonly #exchange: Exchange;
-  readonly #estimator = new TokenEstimator();
+  readonly #newCounter: () => TokenCounter;
+  readonly #estimator: TokenCounter;
   /** Text has come since the upstream last told its usage. */
   #uncounted = false;
   /** What the upstream told last; the estimate adds to it. */
@@ -63,15 +72,17 @@ export class UsageMeter {
   /** The estimator's count when the upstream told its usage last. */
   #base = 0;
 
-  constructor(exchange: Exchange) {
+  constructor(exchange: Exchange, newCounter: () => TokenCounter = () => new TokenEstimator()) {
     this.#exchange = exchange;
+    this.#newCounter = newCounter;
+    this.#estimator = newCounter();
   }
 
   /** Before the first chunk: what is known without the upstream. */
   begin(): void {
     const { request, usage } = this.#exchange;
     if (request.stream && request.stream_options?.continuous_usage_stats)
-      usage.prompt_tokens = estimatePrompt(request);
+      usage.prompt_tokens = estimatePrompt(request, this.#newCounter());
   }
 
   chunk(chunk: Chunk): void {
@@ -99,7 +110,8 @@ export class UsageMeter {
    */
   end(begun: boolean): void {
     const { usage, request, client_gone, attempts } = this.#exchange;
-    if (begun || (client_gone && attempts > 0)) usage.prompt_tokens ||= estimatePrompt(request);
+    if (begun || (client_gone && attempts > 0))
+      usage.prompt_tokens ||= estimatePrompt(request, this.#newCounter());
     else usage.prompt_tokens = 0;
   }
 

@@ -1,15 +1,16 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { shownUsage, UsageMeter } from './estimate.ts';
+import { shownUsage, type TokenCounter, UsageMeter } from './estimate.ts';
 
 /** The upstream's stream, counted as it passes, so that no stage and no wish of the client can avoid the count. */
 export async function* metered(
   exchange: Exchange,
   chunks: AsyncIterable<Chunk>,
   metrics: Metrics,
+  newCounter?: () => TokenCounter,
 ): AsyncGenerator<Chunk> {
-  const meter = new UsageMeter(exchange);
+  const meter = new UsageMeter(exchange, newCounter);
   let begun = false;
   meter.begin();
   try {
@@ -32,8 +33,9 @@ export async function meteredReply(
   exchange: Exchange,
   reply: Promise<Completion>,
   metrics: Metrics,
+  newCounter?: () => TokenCounter,
 ): Promise<Completion> {
-  const meter = new UsageMeter(exchange);
+  const meter = new UsageMeter(exchange, newCounter);
   let begun = false;
   try {
     const completion = await reply;

@@ -1,6 +1,6 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
 import type { Chunk, Completion } from '../canonical.ts';
-import { type GatewayError, refusal } from '../errors.ts';
+import { GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
@@ -11,8 +11,8 @@ import { type Failure, failureOf, failureOfStatus } from './failure.ts';
 import type { Provider } from './provider.ts';
 import { beginningOf, bytesOf } from './read-body.ts';
 
-/** How much of an error body is read. */
-const error_body_bytes = 64 * 1024;
+/** How much of an error body is read: some servers repeat the whole prompt in it. */
+const error_body_bytes = 1024 * 1024;
 /** How long an upstream may take to close a stream after `[DONE]` before its connection is given up. */
 const done_patience_ms = 1000;
 
@@ -80,23 +80,32 @@ export class Attempt {
   async #open(): Promise<{ head: ResponseHead; bytes: AsyncIterable<Buffer> }> {
     const { signal, request, span } = this.#exchange;
     const { path, headers, body } = this.#provider.adapter.encode(request, this.#target);
+    const text = JSON.stringify(body);
     this.#sent_ms = this.#exchange.clock.elapsed_ms();
     this.#exchange.provider = this.#provider.name;
     this.#exchange.attempts++;
     this.#span = startChildSpan(span, `chat ${this.#target.model}`, SpanKind.CLIENT, {});
     this.#describe(this.#span);
-    const call = this.#provider.send(path, JSON.stringify(body), { ...headers, ...traceHeaders(this.#span) });
+    const call = this.#provider.send(path, text, { ...headers, ...traceHeaders(this.#span) });
     this.#call = call;
     if (signal.aborted) this.cancel();
     else signal.addEventListener('abort', this.#onAbort, { once: true });
     const head = await call.head;
     this.#begun = true;
-    const bytes = bytesOf(call, head);
     if (head.status >= 300) {
-      const text = await beginningOf(bytes, error_body_bytes).catch(() => '');
+      const text = await this.#errorText(call, head);
       throw failureOfStatus(head.status, head.headers, text, this.#provider.config.pass_upstream_429);
     }
-    return { head, bytes };
+    return { head, bytes: bytesOf(call, head) };
+  }
+
+  /** What an error body says; the status counts even when that cannot be read. */
+  async #errorText(call: UpstreamCall, head: ResponseHead): Promise<string> {
+    try {
+      return await beginningOf(bytesOf(call, head), error_body_bytes);
+    } catch {
+      return '';
+    }
   }
 
   readonly #onAbort = () => this.cancel();
@@ -108,6 +117,11 @@ export class Attempt {
   #failed(thrown: unknown): GatewayError {
     // Whatever an aborted call throws is our own doing; the reason is on the exchange.
     if (this.#ended) return refusal('server_error', { cause: thrown });
+    // The request could not even be written: a mistake in this process, not the upstream's.
+    if (this.#sent_ms === 0) {
+      this.#ended = true;
+      return GatewayError.from(thrown);
+    }
     const failure = isFailure(thrown) ? thrown : failureOf(thrown, this.#begun);
     this.#exchange.upstream_wait_ms ||= this.#exchange.clock.elapsed_ms() - this.#sent_ms;
     this.#exchange.end_reason ??= failure.kind === 'refused' ? 'refused' : 'upstream_failed';

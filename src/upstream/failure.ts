@@ -27,11 +27,11 @@ export function failureOfStatus(
   pass_upstream_429: boolean,
 ): Failure {
   const message = messageOfErrorBody(body);
-  const cause = new Error(`upstream status ${status}: ${message ?? body.slice(0, 500)}`);
+  const cause = new Error(`upstream status ${status}: ${scrubbed(message ?? body.slice(0, 500))}`);
   if (status === 400 || status === 413 || status === 422) {
     return {
       kind: 'refused',
-      error: refusal('upstream_refused', { message: message && scrubbed(message), cause }),
+      error: refusal('upstream_refused', { message: (message && scrubbed(message)) || undefined, cause }),
     };
   }
   if (status === 401 || status === 403 || status === 404) {

@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../../plugins/index.ts';
 import { modelSchema } from '../../src/catalog/model-schema.ts';
 import { chainOptionsSchema } from '../../src/chain/create-chain.ts';
-import { adminSchema, logSchema, planSchema, serverSchema, storesSchema } from '../../src/config/schema.ts';
+import {
+  adminSchema,
+  logSchema,
+  planSchema,
+  serverSchema,
+  storesSchema,
+  usageSchema,
+} from '../../src/config/schema.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
 import { providerBaseSchema } from '../../src/upstream/provider.ts';
@@ -18,6 +25,7 @@ const tables: Record<string, () => string> = {
   server: () => optionTable(serverSchema),
   admin: () => optionTable(adminSchema),
   log: () => optionTable(logSchema),
+  usage: () => optionTable(usageSchema),
   providers: () => optionTable(providerBaseSchema),
   models: () => optionTable(modelSchema),
   accounts: () => optionTable(accountSchema),
