@@ -67,7 +67,7 @@ const traceback = /\s*\bTraceback \(most recent call last\)[\s\S]*/;
  */
 export function scrubbed(message: string): string {
   // The patterns take quadratic time on hostile text, so they see no more than may be left of it; a word cut in two is dropped.
-  const beginning = message.length > 4000 ? message.slice(0, 4000).replace(/\S*$/, '') : message;
+  const beginning = message.length > 4000 ? message.slice(0, 4000).replace(/\S{1,200}$/, '') : message;
   const clean = beginning
     .replace(traceback, '')
     .replace(address, '[address]')

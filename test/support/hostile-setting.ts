@@ -1,0 +1,219 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from '@jest/globals';
+import {
+  ask,
+  type ClientEvent,
+  type ClientStream,
+  type GatewayOverrides,
+  type GatewayUnderTest,
+  startGateway,
+  upstreamKey,
+} from './gateway-under-test.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-upstream.ts';
+
+export interface Setting {
+  readonly upstream: ScriptedUpstream;
+  readonly gateway: GatewayUnderTest;
+  /** Sends a small request, streamed or not. */
+  send(stream: boolean, more?: object): Promise<Response>;
+  /** Sends a small streamed request and reads the reply to its end. */
+  stream(more?: object): Promise<ClientStream>;
+}
+
+/** For `it.each`: most cases are told to both kinds of requests. */
+export const bothWays = [
+  { way: 'streamed', stream: true },
+  { way: 'not streamed', stream: false },
+] as const;
+
+const open: Setting[] = [];
+
+/** A gateway in front of an upstream that will be told what to play; ended by `closeHealthy`. */
+export async function hostileSetting(overrides: Omit<GatewayOverrides, 'upstream'> = {}): Promise<Setting> {
+  const upstream = await startScriptedUpstream();
+  const gateway = await startGateway({ upstream, ...overrides });
+  const setting: Setting = {
+    upstream,
+    gateway,
+    send: (stream, more) => gateway.post(ask('Hello?', { stream, ...more })),
+    stream: more => gateway.stream(ask('Hello?', more)),
+  };
+  open.push(setting);
+  return setting;
+}
+
+/** For afterEach: whatever the upstream did, the gateway must still be in order. Closes everything. */
+export async function closeHealthy(): Promise<void> {
+  const settings = open.splice(0);
+  try {
+    for (const setting of settings) await expectHealthy(setting);
+  } finally {
+    await Promise.all(
+      settings.map(async ({ gateway, upstream }) => {
+        await gateway.gateway.close(0);
+        await gateway.close();
+        await upstream.close();
+      }),
+    );
+  }
+}
+
+/** Nothing in flight, every exchange counted, no connection left that cannot be used, and the next requests work. */
+async function expectHealthy({ gateway, upstream, send, stream }: Setting): Promise<void> {
+  await until(async () => (await gateway.metric('sluice_in_flight')) === 0);
+  expect(gateway.gateway.inFlight).toBe(0);
+  const before = await gateway.metric('sluice_requests_total');
+  upstream.reply(whole(200, completion('In order.')));
+  const reply = (await (await send(false)).json()) as { choices: { message: { content: string } }[] };
+  expect(reply.choices[0]?.message.content).toBe('In order.');
+  expect(contentOf(await stream())).toBe('In order.');
+  await until(async () => (await gateway.metric('sluice_requests_total')) === before + 2);
+  await until(() => upstream.open <= upstream.requests.length && upstream.open <= 1);
+}
+
+/** Waits for `condition`, five seconds at most. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 5000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`never came true: ${condition}`);
+    await sleep(10);
+  }
+}
+
+/** What an upstream says of itself in every reply; no client may see any of it. */
+const internals = {
+  id: 'chatcmpl-of-the-upstream',
+  created: 1234567890,
+  model: 'served-model-name',
+  system_fingerprint: 'fp_of_the_upstream',
+  service_tier: 'tier-of-the-upstream',
+};
+
+const usage = (prompt: number, completion: number, cached = 0) => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+  prompt_tokens_details: { cached_tokens: cached },
+});
+
+/** A whole reply of the upstream; `message` is put over the text. */
+export const completion = (content: string | null, message: object = {}, more: object = {}) => ({
+  ...internals,
+  object: 'chat.completion',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content, ...message },
+      finish_reason: 'stop',
+      stop_reason: null,
+    },
+  ],
+  usage: usage(7, 3),
+  ...more,
+});
+
+/** A chunk of the upstream's stream. */
+export const delta = (fields: object, finish_reason: string | null = null, more: object = {}, index = 0) => ({
+  ...internals,
+  object: 'chat.completion.chunk',
+  choices: [{ index, delta: fields, logprobs: null, finish_reason, stop_reason: null }],
+  ...more,
+});
+
+export const said = (content: string) => delta({ content });
+export const finished = (reason = 'stop') => delta({}, reason);
+
+/** The usage chunk after the last choice. */
+export const used = (prompt: number, completion_tokens: number, cached = 0) => ({
+  ...internals,
+  object: 'chat.completion.chunk',
+  choices: [],
+  usage: usage(prompt, completion_tokens, cached),
+});
+
+/** Fails on anything that only the upstream can have said of itself. */
+export function expectNoTrace(text: string, headers: Headers, { port }: ScriptedUpstream): void {
+  const shown = `${[...headers].map(pair => pair.join(': ')).join('\n')}\n${text}`;
+  const secrets = Object.values(internals).map(String);
+  for (const secret of [...secrets, upstreamKey, `127.0.0.1:${port}`]) expect(shown).not.toContain(secret);
+}
+
+/** A true HTTP status and the envelope of spec 2.6 with exactly its two keys. Gives the message. */
+export async function expectRefusal(
+  response: Response,
+  status: number,
+  type: string,
+  message?: string,
+): Promise<string> {
+  const text = await response.text();
+  expect({ status: response.status, text }).toEqual({ status, text });
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+  const body = JSON.parse(text) as { error: { message: string; type: string } };
+  expect(body).toEqual({ error: { message: message ?? expect.any(String), type } });
+  expect(body.error.message).not.toBe('');
+  return body.error.message;
+}
+
+/** A stream that broke: its text so far, one error event, `[DONE]`, and no finish reason that nobody gave (protocol c1, c3). */
+export function expectBrokenStream(
+  stream: ClientStream,
+  content: string,
+  type: string,
+  message?: string,
+): void {
+  expect(stream.status).toBe(200);
+  const [error, done] = stream.events.slice(-2);
+  expect(error?.event).toBeUndefined();
+  expect(error?.json).toEqual({ error: { message: message ?? expect.any(String), type } });
+  expect(done?.data).toBe('[DONE]');
+  const chunks = stream.events.slice(0, -2);
+  expect(chunks.filter(({ json }) => !json.choices)).toEqual([]);
+  expect(finishesOf(chunks)).toEqual([]);
+  expect(contentOf(stream)).toBe(content);
+}
+
+/** A stream as protocol 3.1 has it: roles first, the finish chunk last and with the usage, `[DONE]`. Gives its chunks. */
+export function expectWholeStream(stream: ClientStream, content: string, finish = 'stop'): ClientEvent[] {
+  expect({ status: stream.status, text: stream.text }).toEqual({ status: 200, text: stream.text });
+  expect(stream.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  const chunks = stream.events.slice(0, -1);
+  expect(stream.events.at(-1)?.data).toBe('[DONE]');
+  expect(chunks[0]?.json.choices).toEqual([
+    { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null },
+  ]);
+  expect(chunks.at(-1)?.json.choices).toEqual([{ index: 0, delta: {}, finish_reason: finish }]);
+  expect(chunks.at(-1)?.json.usage).toBeDefined();
+  expect(finishesOf(chunks)).toEqual([finish]);
+  for (const { event, json } of chunks) {
+    expect(event).toBeUndefined();
+    expect(Object.keys(json).filter(key => key !== 'usage')).toEqual([
+      'id',
+      'object',
+      'created',
+      'model',
+      'choices',
+    ]);
+    expect([json.id, json.created]).toEqual([chunks[0]?.json.id, chunks[0]?.json.created]);
+    expect([json.object, json.model]).toEqual(['chat.completion.chunk', 'aion-labs/aion-3.5']);
+  }
+  expect(contentOf(stream)).toBe(content);
+  return chunks;
+}
+
+const choicesOf = (events: readonly ClientEvent[]) => events.flatMap(({ json }) => json.choices ?? []);
+
+const finishesOf = (events: readonly ClientEvent[]): string[] =>
+  choicesOf(events).flatMap(({ finish_reason }) => finish_reason ?? []);
+
+/** The text of a stream, its deltas joined; of one choice if there are more. */
+export const contentOf = ({ events }: ClientStream, of = 0): string =>
+  choicesOf(events)
+    .filter(({ index }) => index === of)
+    .map(({ delta }) => delta.content ?? '')
+    .join('');
+
+/** The same for the reasoning. */
+export const reasoningOf = ({ events }: ClientStream): string =>
+  choicesOf(events)
+    .map(({ delta }) => delta.reasoning ?? '')
+    .join('');
