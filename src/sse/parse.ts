@@ -6,6 +6,8 @@ export interface SseEvent {
   readonly event?: string | undefined;
 }
 
+const errorField = 'error:';
+
 /** Thrown by `feed` and `end` when an event is larger than `max_event_bytes`. */
 export class EventTooLarge extends Error {}
 
@@ -16,12 +18,18 @@ export class EventTooLarge extends Error {}
 export class SseParser {
   #events: SseEvent[] = [];
   #tooLarge = false;
+  /** The beginning of an `error` line: the parser forgets an unknown field whose line is cut, so it waits here for its rest. */
+  #held = '';
+  /** The parser has been given whole lines only. */
+  #atLineStart = true;
+  readonly #max_event_bytes: number;
   readonly #parser;
 
   constructor(max_event_bytes: number) {
+    this.#max_event_bytes = max_event_bytes;
     this.#parser = createParser({
       maxBufferSize: max_event_bytes,
-      onEvent: event => this.#events.push(event),
+      onEvent: event => this.#take(event),
       onError: error => this.#refuse(error),
     });
   }
@@ -29,7 +37,7 @@ export class SseParser {
   /** The events that `text` completes. */
   feed(text: string): SseEvent[] {
     this.#events = [];
-    this.#parser.feed(text);
+    this.#parser.feed(this.#withoutCutError(text));
     if (this.#tooLarge) throw new EventTooLarge('an event exceeds the configured size');
     return this.#events;
   }
@@ -37,6 +45,29 @@ export class SseParser {
   /** The event that the end of the stream left without its blank line, if there is one. */
   end(): SseEvent[] {
     return this.feed('\n\n');
+  }
+
+  #take(event: SseEvent): void {
+    // The parser's own limit is for what it holds back; an event that came in one piece never was.
+    if (event.data.length > this.#max_event_bytes) this.#tooLarge = true;
+    else this.#events.push(event);
+  }
+
+  #withoutCutError(text: string): string {
+    if (this.#held === '' && text.endsWith('\n')) {
+      this.#atLineStart = true;
+      return text;
+    }
+    const joined = this.#held + text;
+    const start = Math.max(joined.lastIndexOf('\n'), joined.lastIndexOf('\r')) + 1;
+    const last = joined.slice(start);
+    const bare = last.startsWith('\uFEFF') ? last.slice(1) : last;
+    const waits =
+      (start > 0 || this.#atLineStart) && (errorField.startsWith(bare) || bare.startsWith(errorField));
+    this.#held = waits ? last : '';
+    if (this.#held.length > this.#max_event_bytes) this.#tooLarge = true;
+    if (joined !== '') this.#atLineStart = waits;
+    return waits ? joined.slice(0, start) : joined;
   }
 
   #refuse(error: ParseError): void {

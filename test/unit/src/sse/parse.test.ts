@@ -1,0 +1,166 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { encodeEvent } from '../../../../src/sse/encode.ts';
+import { EventTooLarge, type SseEvent, SseParser } from '../../../../src/sse/parse.ts';
+import { cutAt, cuts } from '../../chunk-stream.ts';
+
+const limit = 10_000;
+
+/** The events of a stream that comes in these pieces and then ends. */
+function parsed(pieces: readonly string[], max_event_bytes = limit): SseEvent[] {
+  const parser = new SseParser(max_event_bytes);
+  const events = pieces.flatMap(piece => parser.feed(piece));
+  return [...events, ...parser.end()].map(({ data, event }) =>
+    event === undefined ? { data } : { data, event },
+  );
+}
+
+describe('the fixtures', () => {
+  it.each<{ name: string; text: string; events: SseEvent[] }>([
+    { name: 'one line', text: 'data: {"a":1}\n\n', events: [{ data: '{"a":1}' }] },
+    {
+      name: 'no space after the colon',
+      text: 'data:x\n\ndata:  y\n\n',
+      events: [{ data: 'x' }, { data: ' y' }],
+    },
+    { name: 'several data lines', text: 'data: a\ndata:\ndata: b\n\n', events: [{ data: 'a\n\nb' }] },
+    { name: 'CRLF', text: 'data: a\r\ndata: b\r\n\r\n', events: [{ data: 'a\nb' }] },
+    { name: 'CR', text: 'data: a\rdata: b\r\rdata: c\r\r', events: [{ data: 'a\nb' }, { data: 'c' }] },
+    { name: 'a byte order mark', text: '\uFEFFdata: a\n\n', events: [{ data: 'a' }] },
+    {
+      name: 'comments, ids, retries and unknown fields',
+      text: ': keep-alive\n\n:\nid: 7\nretry: 10\nweather: fine\nnothing\ndata: a\n\n',
+      events: [{ data: 'a' }],
+    },
+    {
+      name: 'a type, for its own event only',
+      text: 'event: ping\ndata: {}\n\ndata: a\n\n',
+      events: [{ data: '{}', event: 'ping' }, { data: 'a' }],
+    },
+    { name: 'a type without data', text: 'event: ping\n\ndata: a\n\n', events: [{ data: 'a' }] },
+    { name: 'blank lines only', text: '\n\n\n', events: [] },
+    {
+      name: 'a last event without its blank line',
+      text: 'data: a\n\ndata: b\n',
+      events: [{ data: 'a' }, { data: 'b' }],
+    },
+    {
+      name: 'a last event without its line end',
+      text: 'data: a\n\ndata: b',
+      events: [{ data: 'a' }, { data: 'b' }],
+    },
+    { name: 'a last event with one CR', text: 'data: b\r', events: [{ data: 'b' }] },
+    {
+      name: 'the error field of older llama.cpp servers (c4)',
+      text: 'data: a\n\nerror: {"code":500}\n\n',
+      events: [{ data: 'a' }, { event: 'error', data: '{"code":500}' }],
+    },
+    { name: 'an error field at the end', text: 'error: {"co', events: [{ event: 'error', data: '{"co' }] },
+    {
+      name: 'fields that begin like it',
+      text: 'errors: x\nerr\nerror\n\n',
+      events: [{ event: 'error', data: '' }],
+    },
+    {
+      name: 'the word error in data and comments',
+      text: ':error: x\ndata: error: y\n\n',
+      events: [{ data: 'error: y' }],
+    },
+  ])('$name', ({ text, events }) => {
+    expect(parsed([text])).toEqual(events);
+    expect(parsed([...text])).toEqual(events);
+  });
+
+  it('reads what this gateway writes', () => {
+    expect(parsed([encodeEvent('{"a":1}'), encodeEvent('{}', 'response.created')])).toEqual([
+      { data: '{"a":1}' },
+      { data: '{}', event: 'response.created' },
+    ]);
+  });
+});
+
+describe('any events, written in any allowed way and cut anywhere', () => {
+  const line = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 8 }).map(text => text.replace(/[\r\n]/g, '')),
+    fc.constantFrom('{"a":1}', '[DONE]', ' x', '', ':', 'data: x', 'error: x', '…🎲'),
+  );
+  const lineEnd = fc.constantFrom('\n', '\r\n', '\r');
+  const written = fc.record({
+    lines: fc.array(line, { minLength: 1, maxLength: 3 }).filter(lines => lines.join('\n') !== ''),
+    type: fc.constantFrom(undefined, 'ping', 'response.output_text.delta', 'error'),
+    asErrorField: fc.boolean(),
+    noise: fc.array(fc.constantFrom(': keep-alive', ':', 'id: 1', 'retry: 5', 'foo: bar', 'er: x', ''), {
+      maxLength: 2,
+    }),
+    tight: fc.boolean(),
+  });
+  const wire = fc.record({
+    all: fc.array(written, { maxLength: 5 }),
+    ends: fc.oneof(
+      fc.constantFrom('\n', '\r\n', '\r').map(one => [one]),
+      fc.array(lineEnd, { minLength: 1, maxLength: 9 }),
+    ),
+    mark: fc.boolean(),
+    open: fc.nat(2),
+  });
+  type Written = typeof written extends fc.Arbitrary<infer T> ? T : never;
+
+  const linesOf = ({ lines, type, asErrorField, noise, tight }: Written): string[] => {
+    const field = (name: string, value: string) =>
+      `${name}:${tight && !value.startsWith(' ') ? '' : ' '}${value}`;
+    if (asErrorField) return [...noise, field('error', lines[0]!), ''];
+    return [...noise, ...(type ? [field('event', type)] : []), ...lines.map(text => field('data', text)), ''];
+  };
+  const eventOf = ({ lines, type, asErrorField }: Written): SseEvent => {
+    if (asErrorField) return { event: 'error', data: lines[0]! };
+    return { data: lines.join('\n'), ...(type && { event: type }) };
+  };
+
+  /** Lines with their ends; an LF after a CR would be read as one end, so a blank line there gets another. */
+  function joined(lines: readonly string[], ends: readonly string[]): string {
+    let text = '';
+    for (const [at, content] of lines.entries()) {
+      const end = ends[at % ends.length]!;
+      text += content + (content === '' && text.endsWith('\r') && end === '\n' ? '\r' : end);
+    }
+    return text;
+  }
+
+  it('are the same events', () => {
+    fc.assert(
+      fc.property(wire, cuts, ({ all, ends, mark, open }, places) => {
+        // The last event may lack its blank line, and its line end as well.
+        const lines = all.flatMap(linesOf).slice(0, open > 0 ? -1 : undefined);
+        const whole = joined(lines, ends);
+        const text = (mark ? '\uFEFF' : '') + (open > 1 ? whole.replace(/(\r\n|\r|\n)$/, '') : whole);
+        expect(parsed(cutAt(text, places))).toEqual(all.map(eventOf));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('the size limit', () => {
+  const event = (length: number) => `data: ${'x'.repeat(length)}\n\n`;
+
+  it.each([
+    ['in one piece', [event(200)]],
+    ['cut', [event(200).slice(0, 150), event(200).slice(150)]],
+    ['without any line end', ['data: ', 'x'.repeat(60), 'x'.repeat(60)]],
+    ['in several data lines', [`data: ${'x'.repeat(60)}\n`, `data: ${'x'.repeat(60)}\n\n`]],
+    ['as an error field that does not end', ['error: ', 'x'.repeat(120)]],
+  ])('refuses an event that is too large, %s', (_, pieces) => {
+    const parser = new SseParser(100);
+    expect(() => pieces.flatMap(piece => parser.feed(piece))).toThrow(EventTooLarge);
+  });
+
+  it('is for each event, not for all together', () => {
+    const text = event(80).repeat(50);
+    expect(parsed([text], 100)).toHaveLength(50);
+    expect(parsed(text.match(/.{1,7}|\n+/gs)!, 100)).toHaveLength(50);
+  });
+
+  it('does not count comments', () => {
+    expect(parsed([`: ${'x'.repeat(500)}\n`, event(80)], 100)).toHaveLength(1);
+  });
+});
