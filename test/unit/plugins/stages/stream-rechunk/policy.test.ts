@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { policyOf, policySchema } from '../../../../../plugins/stages/stream-rechunk/policy.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
+
+const policies = policySchema.parse({
+  coalesce_characters: 10,
+  classes: [
+    { when: { plan: 'free' }, coalesce_characters: 80, coalesce_ms: 100 },
+    { when: { model: ['aion-labs/aion-3.5', 'other/model'], continuous_usage: true } },
+    { when: { account: 'acme' }, split_characters: 5 },
+  ],
+});
+
+const exchangeOf = (account: { id: string; plan?: string }, continuous_usage_stats: boolean) => {
+  const exchange = sampleExchange({ request: { stream: true, stream_options: { continuous_usage_stats } } });
+  exchange.account = { id: account.id, plan: account.plan };
+  return exchange;
+};
+
+describe('the policy of a request', () => {
+  it.each([
+    [
+      'its plan',
+      { id: 'a', plan: 'free' },
+      false,
+      { coalesce_characters: 80, coalesce_ms: 100, split_characters: 0 },
+    ],
+    [
+      'the first that matches',
+      { id: 'acme', plan: 'free' },
+      true,
+      { coalesce_characters: 80, coalesce_ms: 100, split_characters: 0 },
+    ],
+    [
+      'all conditions together',
+      { id: 'acme' },
+      true,
+      { coalesce_characters: 0, coalesce_ms: 50, split_characters: 0 },
+    ],
+    ['its account', { id: 'acme' }, false, { coalesce_characters: 0, coalesce_ms: 50, split_characters: 5 }],
+    [
+      "the stage's own without a match",
+      { id: 'b' },
+      false,
+      { coalesce_characters: 10, coalesce_ms: 50, split_characters: 0 },
+    ],
+  ])('is found by %s', (_, account, continuous, expected) => {
+    expect(policyOf(policies, exchangeOf(account, continuous))).toMatchObject(expected);
+  });
+
+  it('cannot cut smaller than it joins', () => {
+    expect(policySchema.safeParse({ coalesce_characters: 10, split_characters: 5 }).success).toBe(false);
+    expect(policySchema.safeParse({ coalesce_characters: 10, split_characters: 10 }).success).toBe(true);
+  });
+});
