@@ -11,15 +11,17 @@ export interface RawReply {
 
 export interface RawRequest {
   readonly method?: string;
-  /** Exactly these: nothing is added to them but `host` and what frames the body. */
+  /** Exactly these: nothing is added to them but `host` and `content-length`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
 }
 
 /** A request without anything that a client library adds, on a connection of its own. */
 export function send(url: string, { method = 'GET', headers, body }: RawRequest = {}): Promise<RawReply> {
+  const framing = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { method, headers: { ...headers }, agent: false }, response => {
+    const options = { method, headers: { ...framing, ...headers }, agent: false };
+    const request = httpRequest(url, options, response => {
       const parts: Buffer[] = [];
       response
         .on('data', part => parts.push(part))

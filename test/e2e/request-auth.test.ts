@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { RawConnection, type RawReply, send } from '../support/raw-client.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+
+const hashedKey = 'sk-kept-as-a-digest-only';
+
+let upstream: ScriptedUpstream;
+let gateway: GatewayUnderTest;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(
+    whole(200, {
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    }),
+  );
+  gateway = await startGateway({
+    upstream,
+    config: {
+      accounts: {
+        tester: { keys: [{ value: clientKey }] },
+        other: { keys: [{ sha256: hash('sha256', hashedKey, 'hex').toUpperCase() }] },
+      },
+    },
+  });
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+const sendWith = (headers: Readonly<Record<string, string>>): Promise<RawReply> =>
+  send(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(ask('Hello')),
+  });
+
+describe('a key is accepted', () => {
+  it.each([
+    ['as Bearer', `Bearer ${clientKey}`],
+    ['as Api-Key', `Api-Key ${clientKey}`],
+    ['with the scheme in lower case', `bearer ${clientKey}`],
+    ['with the scheme in upper case', `BEARER ${clientKey}`],
+    ['with the other scheme in lower case', `api-key ${clientKey}`],
+    ['with the other scheme in mixed case', `API-key ${clientKey}`],
+    ['after several spaces', `Bearer    ${clientKey}`],
+    ['before spaces', `Api-Key ${clientKey}   `],
+    ['when only its digest is configured', `Bearer ${hashedKey}`],
+  ])('%s', async (_, authorization) => {
+    const { status, headers } = await sendWith({ authorization });
+    expect(status).toBe(200);
+    expect(headers['www-authenticate']).toBeUndefined();
+  });
+});
+
+describe('no key', () => {
+  it.each<[string, string | undefined, Readonly<Record<string, string>>?]>([
+    ['no header', undefined],
+    ['an empty header', ''],
+    ['a scheme alone', 'Bearer'],
+    ['a scheme and spaces', 'Api-Key    '],
+    ['a key alone', clientKey],
+    ['no space between', `Bearer${clientKey}`],
+    ['another scheme', `Basic ${Buffer.from(`user:${clientKey}`).toString('base64')}`],
+    ['a scheme that is spelled differently', `ApiKey ${clientKey}`],
+    ['two tokens', `Bearer ${clientKey} ${clientKey}`],
+    ['the key in another header', undefined, { 'x-api-key': clientKey }],
+    ['the key in a cookie', undefined, { cookie: `key=${clientKey}` }],
+  ])('is 401 and says how to send one: %s', async (_, authorization, more = {}) => {
+    const { status, headers, text } = await sendWith({
+      ...more,
+      ...(authorization !== undefined && { authorization }),
+    });
+    expect(status).toBe(401);
+    expect(headers['www-authenticate']).toBe('Bearer realm="api", Api-Key realm="api"');
+    expect(JSON.parse(text)).toEqual({
+      error: {
+        message:
+          "Missing API key. Send 'Authorization: Bearer <API_KEY>' or 'Authorization: Api-Key <API_KEY>'.",
+        type: 'authentication_error',
+      },
+    });
+  });
+});
+
+describe('a wrong key', () => {
+  it.each([
+    ['unknown', 'sk-unknown'],
+    ['in another case', clientKey.toUpperCase()],
+    ['cut short', clientKey.slice(0, -1)],
+    ['longer', `${clientKey}0`],
+    ['the digest of a configured key', hash('sha256', hashedKey, 'hex')],
+    ['the name of an account', 'tester'],
+    ['the name of a property', '__proto__'],
+    ['of 7000 characters', 'k'.repeat(7000)],
+  ])('is 401 and says nothing more: %s', async (_, key) => {
+    for (const scheme of ['Bearer', 'Api-Key']) {
+      const { status, headers, text } = await sendWith({ authorization: `${scheme} ${key}` });
+      expect(status).toBe(401);
+      expect(headers['www-authenticate']).toBe('Bearer realm="api", error="invalid_token"');
+      expect(JSON.parse(text)).toEqual({
+        error: { message: 'Invalid API key.', type: 'authentication_error' },
+      });
+    }
+  });
+
+  it('never reaches the upstream', async () => {
+    const before = upstream.requests.length;
+    await sendWith({ authorization: 'Bearer sk-unknown' });
+    expect(upstream.requests).toHaveLength(before);
+  });
+
+  it('is refused without waiting for the body', async () => {
+    const connection = new RawConnection(gateway.url);
+    connection.write(
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer sk-unknown\r\n' +
+        'content-type: application/json\r\ncontent-length: 17825792\r\n\r\n{"mod',
+    );
+    await connection.received(/^HTTP\/1\.1 401 [\s\S]*Invalid API key\./);
+    connection.destroy();
+  });
+});
+
+it('x-api-key is accepted when the stage is told so', async () => {
+  const lenient = await startGateway({
+    upstream,
+    stages: ['error-envelope', { auth: { x_api_key: true } }, 'validation', 'request-rewrite'],
+  });
+  try {
+    const post = (headers: Record<string, string>) =>
+      send(`${lenient.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(ask('Hello')),
+      });
+    expect((await post({ 'x-api-key': clientKey })).status).toBe(200);
+    expect((await post({ 'x-api-key': 'sk-unknown' })).status).toBe(401);
+    expect((await post({ 'x-api-key': '' })).status).toBe(401);
+    expect((await post({ authorization: `Bearer ${clientKey}` })).status).toBe(200);
+  } finally {
+    await lenient.close();
+  }
+});
