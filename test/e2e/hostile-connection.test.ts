@@ -1,0 +1,256 @@
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ask, startGateway } from '../support/gateway-under-test.ts';
+import {
+  bothWays,
+  closeHealthy,
+  completion,
+  delta,
+  expectBrokenStream,
+  expectRefusal,
+  expectWholeStream,
+  finished,
+  hostileSetting,
+  said,
+  until,
+  used,
+} from '../support/hostile-setting.ts';
+import {
+  chunk,
+  events,
+  head,
+  type Script,
+  streamHead,
+  thenClose,
+  thenReset,
+  whole,
+} from '../support/scripted-upstream.ts';
+
+afterEach(closeHealthy);
+
+const unreachable = 'The upstream provider could not be reached.';
+const brokeOff = 'The upstream provider closed the stream unexpectedly.';
+
+const jsonHead = head(200, { 'content-type': 'application/json', 'content-length': 500 });
+
+describe.each(bothWays)('an upstream that fails before its reply, $way', ({ stream }) => {
+  const cases: readonly { name: string; script: Script }[] = [
+    { name: 'resets', script: thenReset() },
+    { name: 'closes', script: thenClose() },
+    { name: 'resets within the status line', script: thenReset('HTTP/1.1 20') },
+    { name: 'closes within the headers', script: thenClose('HTTP/1.1 200 OK\r\ncontent-ty') },
+    { name: 'does not speak HTTP', script: thenClose('220 mail.example ESMTP\r\n') },
+    { name: 'speaks TLS', script: thenClose(Buffer.from([0x15, 3, 1, 0, 2, 2, 70])) },
+    { name: 'switches protocols', script: 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n' },
+    { name: 'has endless headers', script: thenClose(head(200, { 'x-endless': 'x'.repeat(100_000) })) },
+  ];
+
+  it.each(cases)('$name: a true 502', async ({ script }) => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(script);
+    await expectRefusal(await send(stream), 502, 'provider_error', unreachable);
+    await upstream.last.closed;
+  });
+
+  it('refuses the connection: a true 502', async () => {
+    const port = await freePort();
+    const gateway = await startGateway({ upstream: `http://127.0.0.1:${port}/v1` });
+    const response = await gateway.post(ask('Hello?', { stream }));
+    await expectRefusal(response, 502, 'provider_error', unreachable);
+    expect(await gateway.metric('sluice_in_flight')).toBe(0);
+    await gateway.close();
+  });
+
+  it('has a name that nobody knows: a true 502', async () => {
+    const gateway = await startGateway({ upstream: 'http://no-such-host.invalid/v1' });
+    const response = await gateway.post(ask('Hello?', { stream }));
+    expect(await expectRefusal(response, 502, 'provider_error')).not.toContain('no-such-host');
+    await gateway.close();
+  });
+
+  it('speaks no TLS where TLS is expected: a true 502', async () => {
+    const plain = createServer(socket => {
+      socket.on('error', () => {}).on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    });
+    const port = await portOf(plain);
+    const gateway = await startGateway({ upstream: `https://127.0.0.1:${port}/v1` });
+    const response = await gateway.post(ask('Hello?', { stream }));
+    await expectRefusal(response, 502, 'provider_error', unreachable);
+    await gateway.close();
+    plain.close();
+  });
+
+  it('sends hints first: no failure', async () => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(`HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${whole(200, completion('Hello.'))}`);
+    expect(await (await send(stream)).text()).toContain('"content":"Hello."');
+  });
+
+  it('is told the same request once only', async () => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(thenReset());
+    await expectRefusal(await send(stream), 502, 'provider_error');
+    expect(upstream.requests.length).toBe(1);
+  });
+});
+
+describe('an upstream that fails after its headers', () => {
+  const cases: readonly { name: string; script: Script }[] = [
+    { name: 'resets', script: thenReset(streamHead()) },
+    { name: 'closes', script: thenClose(streamHead()) },
+    { name: 'resets after a comment', script: thenReset(streamHead(), chunk(': waiting\n\n')) },
+    { name: 'resets within the first event', script: thenReset(streamHead(), chunk('data: {"choi')) },
+    { name: 'has a broken chunk', script: thenClose(streamHead(), 'xyz\r\n') },
+  ];
+
+  it.each(cases)('$name before the first event: a true 502', async ({ script }) => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(script);
+    await expectRefusal(await send(true), 502, 'provider_error', brokeOff);
+    await upstream.last.closed;
+  });
+
+  it.each([
+    { name: 'resets', script: thenReset(jsonHead, '{"choices":[') },
+    { name: 'closes', script: thenClose(jsonHead, '{"choices":[') },
+    {
+      name: 'closes with a whole reply that is shorter than announced',
+      script: thenClose(
+        head(200, { 'content-type': 'application/json', 'content-length': 5000 }),
+        JSON.stringify(completion('Hello.')),
+      ),
+    },
+  ])('$name within a whole reply: a 502', async ({ script }) => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(script);
+    await expectRefusal(await send(false), 502, 'provider_error');
+  });
+});
+
+describe('an upstream that fails in the middle of its stream', () => {
+  const start = [streamHead(), chunk(events(said('Hello'), said(' there')))];
+  const cases: readonly { name: string; script: Script }[] = [
+    { name: 'resets', script: thenReset(...start) },
+    { name: 'closes', script: thenClose(...start) },
+    { name: 'resets within an event', script: thenReset(...start, chunk('data: {"choices":[{"in')) },
+    { name: 'resets within a character', script: thenReset(...start, chunk(Buffer.from([0xf0, 0x9f]))) },
+    { name: 'has a broken chunk', script: thenClose(...start, 'xyz\r\n') },
+    {
+      name: 'closes where only the connection ends the body',
+      script: thenClose(
+        head(200, { 'content-type': 'text/event-stream' }),
+        events(said('Hello'), said(' there')),
+      ),
+    },
+  ];
+
+  it.each(cases)('$name: its text, an error event, [DONE]', async ({ script }) => {
+    const { upstream, stream, gateway } = await hostileSetting();
+    upstream.reply(script);
+    expectBrokenStream(await stream(), 'Hello there', 'provider_error', brokeOff);
+    await upstream.last.closed;
+    expect(await gateway.metric('sluice_upstream_errors_total', { kind: 'broken' })).toBe(1);
+    const ended = { end_reason: 'upstream_failed', error_type: 'provider_error', status: '200' };
+    expect(await gateway.metric('sluice_requests_total', ended)).toBe(1);
+  });
+
+  it.each([
+    { name: 'resets', script: thenReset(...start, chunk(events(finished(), used(7, 3)))) },
+    { name: 'closes', script: thenClose(...start, chunk(events(finished(), used(7, 3)))) },
+  ])('$name when every choice has ended: nothing is missing', async ({ script }) => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(script);
+    const chunks = expectWholeStream(await stream(), 'Hello there');
+    expect(chunks.at(-1)?.json.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
+  });
+
+  it('and has another choice open: an error, with the reason of the choice that ended', async () => {
+    const { upstream, stream } = await hostileSetting();
+    const other = {
+      ...said('unfinished'),
+      choices: [{ index: 1, delta: { content: 'un' }, finish_reason: null }],
+    };
+    upstream.reply(thenReset(...start, chunk(events(other, finished()))));
+    const reply = await stream({ n: 2 });
+    expect(reply.events.at(-1)?.data).toBe('[DONE]');
+    expect(reply.events.at(-2)?.json).toEqual({ error: { message: brokeOff, type: 'provider_error' } });
+  });
+
+  it('is left at once when its stream cannot be read', async () => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(socket => {
+      for (const part of [...start, chunk('data: {garbage}\n\n')]) socket.write(part);
+    });
+    expectBrokenStream(await stream(), 'Hello there', 'provider_error');
+    expect(await upstream.last.closed).toBe('gateway');
+  });
+});
+
+describe('a connection of the upstream', () => {
+  it('is used again after a whole stream', async () => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(
+      Buffer.concat([
+        Buffer.from(streamHead()),
+        chunk(events(said('Hello.'), finished(), '[DONE]')),
+        Buffer.from('0\r\n\r\n'),
+      ]),
+    );
+    for (let time = 0; time < 3; time++) expectWholeStream(await stream(), 'Hello.');
+    expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 0, 0]);
+  });
+
+  it('is used again after an error status', async () => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(whole(500, { error: 'x' }));
+    for (let time = 0; time < 3; time++) await expectRefusal(await send(false), 502, 'provider_error');
+    expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 0, 0]);
+  });
+
+  it('may be closed by the upstream between two requests', async () => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(thenClose(whole(200, completion('Hello.'))));
+    for (let time = 0; time < 3; time++) {
+      expect((await send(false)).status).toBe(200);
+      await upstream.last.closed;
+      await sleep(50);
+    }
+    expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 1, 2]);
+  });
+
+  it('does not keep a client waiting that has seen [DONE], and is closed when the upstream goes on', async () => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(socket => {
+      socket.write(streamHead());
+      socket.write(chunk(events(said('Hello.'), finished(), '[DONE]', said('never'), '[DONE]')));
+    });
+    expectWholeStream(await stream(), 'Hello.');
+    expect(await upstream.last.closed).toBe('gateway');
+  });
+
+  it('is not flooded with what comes after [DONE]', async () => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(socket => {
+      socket.write(streamHead());
+      socket.write(chunk(events(said('Hello.'), finished(), '[DONE]')));
+      const flood = setInterval(() => socket.write(chunk('x'.repeat(100_000))), 1);
+      socket.on('close', () => clearInterval(flood));
+    });
+    expectWholeStream(await stream(), 'Hello.');
+    await until(() => upstream.last.isClosed);
+  });
+});
+
+const portOf = (server: Server): Promise<number> =>
+  new Promise(resolve => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+
+/** A port on which nobody listens any longer. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await portOf(server);
+  await new Promise(resolve => server.close(resolve));
+  return port;
+}
