@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { assemble, type GatewayOptions, type Parts } from './assemble.ts';
-import type { RequestHandler } from './chain/define-stage.ts';
+import type { RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { refusal } from './errors.ts';
 import { Exchange } from './exchange.ts';

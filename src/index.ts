@@ -9,7 +9,8 @@ export {
 } from '../plugins/index.ts';
 export type { GatewayOptions } from './assemble.ts';
 export { type ChainOptions, createChain } from './chain/create-chain.ts';
-export { defineStage, type RequestHandler, type StageFactory } from './chain/define-stage.ts';
+export { defineStage, type StageFactory } from './chain/define-stage.ts';
+export type { RequestHandler } from './chain/stage-plan.ts';
 export { ConfigError, type ConfigIssue } from './config/issue.ts';
 export type { GatewayConfig } from './config/schema.ts';
 export { errorCatalogue, GatewayError } from './errors.ts';

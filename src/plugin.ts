@@ -20,7 +20,8 @@ export type {
 } from './canonical.ts';
 export { textOf, usageOf } from './canonical.ts';
 export type { Catalog, Model } from './catalog/catalog.ts';
-export { defineStage, type Hooks, type StageFactory, type StageSetup } from './chain/define-stage.ts';
+export { defineStage, type StageFactory } from './chain/define-stage.ts';
+export type { Hooks, StageSetup } from './chain/stage-plan.ts';
 export type { Clock } from './clock.ts';
 export { shown } from './dialects/explain.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';

@@ -29,9 +29,9 @@ import { failureOf, failureOfStatus } from '../upstream/failure.ts';
 import { decodeOpenAiReply, encodeOpenAi, OpenAiStreamDecoder } from '../upstream/openai-format.ts';
 import { beginningOf } from '../upstream/read-body.ts';
 import { Chain, type Passage } from './chain.ts';
-import type { RequestHandler, StagePlan } from './define-stage.ts';
 import { type Interception, interceptResponse } from './intercept-response.ts';
 import { replayBody } from './replay-body.ts';
+import type { RequestHandler, StagePlan } from './stage-plan.ts';
 
 /** What the stages of a chain in front of a foreign handler need to know; the same shapes as in a gateway's configuration. */
 export const chainOptionsSchema = z.strictObject({

@@ -1,188 +1,191 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ReplySink } from '../outbound/reply-sink.ts';
+import { HandlerBody } from './handler-body.ts';
 
 /** What a foreign handler writes, as if it were an upstream's reply, and the real way out for what is made of it. */
 export interface Interception {
-  /** Resolves when the handler has begun its reply. */
+  /** Resolves when the handler has begun its reply. Rejects when it destroys the response, or its client leaves, before that. */
   readonly head: Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders }>;
-  /** The handler's body. Throws if the handler destroys the response in the middle. */
+  /** The handler's body. Throws if the handler destroys the response in the middle, or its client leaves. */
   readonly bytes: AsyncIterable<Buffer>;
   /** The response as it was before. */
   readonly sink: ReplySink;
-  /** Gives the response back its own methods: the handler's reply goes out as it is. Only before the handler has begun. */
-  restore(): void;
 }
 
-/** Headers that speak of the handler's bytes, which are written anew, or of what stands behind it. */
-const dropped = [
+/** Headers that speak of the handler's bytes, which are written anew, or to the handler as the upstream's client. */
+const ofTheBytes = [
   'content-length',
   'content-encoding',
   'content-type',
+  'content-range',
+  'content-md5',
   'transfer-encoding',
-  'connection',
-  'keep-alive',
+  'trailer',
+  'accept-ranges',
   'etag',
-  'server',
-  'x-powered-by',
+  'last-modified',
+  'retry-after',
+  'www-authenticate',
+  'proxy-authenticate',
 ];
 
-const high_water_bytes = 256 * 1024;
+/** Headers of a connection and of who answers on it: as the application set them before the handler, never the upstream's. */
+const ofTheHop = ['connection', 'keep-alive', 'upgrade', 'server', 'x-powered-by'];
 
-type Callback = ((error?: Error | null) => void) | undefined;
+type Header = OutgoingHttpHeader | undefined;
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[] | OutgoingHttpHeader[][];
+type Listening = Pick<ServerResponse, (typeof listening)[number]>;
+const listening = [
+  'on',
+  'addListener',
+  'once',
+  'prependListener',
+  'prependOnceListener',
+  'off',
+  'removeListener',
+] as const;
+
+const intercepted = new WeakSet<object>();
+
+/** Whether what is written to `response` goes up a chain before it goes to the client. */
+export function isIntercepted(response: ServerResponse): boolean {
+  return intercepted.has(response);
+}
 
 /**
  * Puts itself between a response and the handler behind the chain (design: the one place where a response is patched). The handler's
- * `writeHead`, `write`, `end` and `destroy` no longer reach the client.
+ * `writeHead`, `write`, `end` and `destroy` no longer reach the client, nor the client's `drain` the handler; `close` and `finish` do.
  */
 export function interceptResponse(response: ServerResponse & { flush?: () => void }): Interception {
-  const own = {
-    writeHead: response.writeHead,
-    write: response.write,
-    end: response.end,
-    destroy: response.destroy,
-    flushHeaders: response.flushHeaders,
-  };
-  const body = new HandlerBody(() => response.emit('drain'));
-  let begin!: (head: { status: number; headers: IncomingHttpHeaders }) => void;
-  const head = new Promise<{ status: number; headers: IncomingHttpHeaders }>(resolve => (begin = resolve));
+  intercepted.add(response);
+  const sent = { head: response.headersSent };
+  const sink = sinkOf(response, sent);
+  const body = new HandlerBody();
+  const head = Promise.withResolvers<{ status: number; headers: IncomingHttpHeaders }>();
+  // Nobody may be waiting for the head any longer when it fails.
+  head.promise.catch(() => {});
   let begun = false;
 
-  const beginOnce = () => {
+  const begin = () => {
     if (begun) return;
     begun = true;
-    const headers = response.getHeaders() as IncomingHttpHeaders;
-    for (const name of dropped) response.removeHeader(name);
-    begin({ status: response.statusCode, headers: { ...headers } });
+    const headers = { ...response.getHeaders() } as IncomingHttpHeaders;
+    head.resolve({ status: response.statusCode, headers });
+  };
+  const fail = (error: Error) => {
+    head.reject(error);
+    body.finish(error);
   };
 
   const patched = {
-    writeHead(
-      status: number,
-      reason?: string | OutgoingHttpHeaders | OutgoingHttpHeader[],
-      headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
-    ) {
+    writeHead(status: number, reason?: string | Headers, headers?: Headers) {
+      if (begun) return response;
       response.statusCode = status;
-      setHeaders(response, typeof reason === 'string' ? headers : reason);
-      beginOnce();
+      setHeaders(response, headers ?? (typeof reason === 'string' ? undefined : reason));
+      begin();
       return response;
     },
-    flushHeaders: beginOnce,
-    write(part: unknown, encoding?: BufferEncoding | Callback, callback?: Callback): boolean {
-      beginOnce();
+    flushHeaders: begin,
+    write(part: unknown, encoding?: unknown, callback?: unknown): boolean {
+      begin();
       return body.push(part, encoding, callback);
     },
-    end(part?: unknown, encoding?: BufferEncoding | Callback, callback?: Callback) {
-      beginOnce();
-      if (part != null && typeof part !== 'function') body.push(part, encoding, callback);
-      body.finish(undefined);
+    end(...args: unknown[]) {
+      begin();
+      const callback = args.find(argument => typeof argument === 'function');
+      if (callback) response.once('finish', callback as () => void);
+      if (args[0] != null && args[0] !== callback)
+        body.push(args[0], args[1] === callback ? undefined : args[1]);
+      body.finish();
       return response;
     },
     destroy(error?: Error) {
-      beginOnce();
-      body.finish(error ?? new Error('the handler destroyed the response'));
+      fail(error ?? new Error('the handler destroyed the response'));
       return response;
     },
   };
-  const restore = () => Object.assign(response, own);
-  Object.assign(response, patched);
-  return { head, bytes: body, sink: sinkOf(response, own), restore };
+  response.once('close', () => fail(new Error('the client left, or had its reply')));
+  Object.assign(response, patched, divertedDrain(response, body.events));
+  const outer = Object.getOwnPropertyDescriptor(response, 'headersSent');
+  Object.defineProperties(response, {
+    // A handler that looks must see that it has begun, though nothing has reached the client yet.
+    headersSent: { configurable: true, get: () => begun || sent.head || outer?.get?.() },
+    writableNeedDrain: { configurable: true, get: () => body.full },
+  });
+  return { head: head.promise, bytes: body, sink };
 }
 
-function setHeaders(
-  response: ServerResponse,
-  headers: OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined,
-): void {
-  if (Array.isArray(headers)) {
-    for (let at = 0; at + 1 < headers.length; at += 2)
-      response.setHeader(String(headers[at]), headers[at + 1]!);
+/** Names and values in any form that `writeHead` takes. */
+function setHeaders(response: ServerResponse, headers: Headers | undefined): void {
+  if (!Array.isArray(headers)) {
+    for (const [name, value] of Object.entries(headers ?? {}))
+      if (value !== undefined) response.setHeader(name, value);
     return;
   }
-  for (const [name, value] of Object.entries(headers ?? {}))
-    if (value !== undefined) response.setHeader(name, value);
+  const pairs = pairsOf(headers);
+  for (const [name] of pairs) response.removeHeader(String(name));
+  // A list may have a name more than once, as with `set-cookie`.
+  for (const [name, value] of pairs)
+    response.appendHeader(String(name), Array.isArray(value) ? value : String(value));
 }
 
-function sinkOf(
-  response: ServerResponse & { flush?: () => void },
-  own: Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'destroy'>,
-): ReplySink {
+function pairsOf(list: OutgoingHttpHeader[] | OutgoingHttpHeader[][]): OutgoingHttpHeader[][] {
+  if (Array.isArray(list[0])) return list as OutgoingHttpHeader[][];
+  const pairs: OutgoingHttpHeader[][] = [];
+  for (let at = 0; at + 1 < list.length; at += 2)
+    pairs.push((list as OutgoingHttpHeader[]).slice(at, at + 2));
+  return pairs;
+}
+
+/** The handler waits for its reader, so its listeners for `drain` go to `events`; all others stay where they are. */
+function divertedDrain(response: ServerResponse, events: NodeJS.EventEmitter): Listening {
+  const diverted: Record<string, unknown> = {};
+  for (const name of listening) {
+    const own = response[name];
+    diverted[name] = (event: string, listener: (...args: unknown[]) => void) => {
+      if (event === 'drain') events[name](event, listener);
+      else Reflect.apply(own, response, [event, listener]);
+      return response;
+    };
+  }
+  return diverted as Listening;
+}
+
+/** The response by its methods before they are patched. Its head goes out without what was the handler's own affair. */
+function sinkOf(response: ServerResponse & { flush?: () => void }, sent: { head: boolean }): ReplySink {
+  const { writeHead, write, end, destroy, on, off } = response;
+  const before: Record<string, Header> = Object.fromEntries(
+    ofTheHop.map(name => [name, response.getHeader(name)]),
+  );
+  let statusMessage = '';
   return {
-    writeHead: own.writeHead.bind(response),
-    write: own.write.bind(response),
-    end: own.end.bind(response),
-    destroy: own.destroy.bind(response),
-    on: response.on.bind(response),
-    off: response.off.bind(response),
+    writeHead: ((status: number, headers?: OutgoingHttpHeaders) => {
+      sent.head = true;
+      for (const name of [...ofTheBytes, ...ofTheHop]) {
+        const value = before[name];
+        if (value === undefined) response.removeHeader(name);
+        else response.setHeader(name, value);
+      }
+      response.statusMessage = statusMessage;
+      return Reflect.apply(writeHead, response, [status, headers]);
+    }) as ReplySink['writeHead'],
+    write: write.bind(response),
+    end: end.bind(response),
+    destroy: destroy.bind(response),
+    on: on.bind(response),
+    off: off.bind(response),
     flush: () => response.flush?.(),
     get destroyed() {
       return response.destroyed;
     },
     get headersSent() {
-      return response.headersSent;
+      return sent.head;
     },
     get statusMessage() {
-      return response.statusMessage;
+      return statusMessage;
     },
     set statusMessage(text: string) {
-      response.statusMessage = text;
+      statusMessage = text;
     },
   };
-}
-
-/** The handler's bytes, queued for one reader; a full queue makes the handler wait for `drain`. */
-class HandlerBody implements AsyncIterable<Buffer> {
-  readonly #onDrained: () => void;
-  #queue: Buffer[] = [];
-  #queued_bytes = 0;
-  #full = false;
-  #ended = false;
-  #error: Error | undefined;
-  #wake: (() => void) | undefined;
-
-  constructor(onDrained: () => void) {
-    this.#onDrained = onDrained;
-  }
-
-  push(part: unknown, encoding?: BufferEncoding | Callback, callback?: Callback): boolean {
-    const done = typeof encoding === 'function' ? encoding : callback;
-    if (done) process.nextTick(done, null);
-    if (this.#ended) return true;
-    const bytes =
-      typeof part === 'string'
-        ? Buffer.from(part, typeof encoding === 'string' ? encoding : 'utf8')
-        : Buffer.from(part as Uint8Array);
-    this.#queue.push(bytes);
-    this.#queued_bytes += bytes.length;
-    this.#full = this.#queued_bytes > high_water_bytes;
-    this.#wakeUp();
-    return !this.#full;
-  }
-
-  finish(error: Error | undefined): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#error = error;
-    this.#wakeUp();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    while (true) {
-      const bytes = this.#queue.shift();
-      if (bytes) {
-        this.#queued_bytes -= bytes.length;
-        if (this.#full && this.#queue.length === 0) {
-          this.#full = false;
-          this.#onDrained();
-        }
-        yield bytes;
-      } else if (this.#error) throw this.#error;
-      else if (this.#ended) return;
-      else await new Promise<void>(wake => (this.#wake = wake));
-    }
-  }
-
-  #wakeUp(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
-  }
 }

@@ -3,7 +3,8 @@ import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ZodError } from 'zod';
 import { builtInStages } from '../../plugins/index.ts';
-import { isStageFactory, type StageFactory, type StagePlan } from '../chain/define-stage.ts';
+import { isStageFactory, type StageFactory } from '../chain/define-stage.ts';
+import type { StagePlan } from '../chain/stage-plan.ts';
 import { acceptedAt } from './accepted.ts';
 import { type ConfigIssue, issuesOf } from './issue.ts';
 

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { builtInProviders } from '../../plugins/index.ts';
 import type { Model } from '../catalog/catalog.ts';
-import type { StagePlan } from '../chain/define-stage.ts';
+import type { StagePlan } from '../chain/stage-plan.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/estimate.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import type { AccountsConfig } from '../stores/accounts.ts';

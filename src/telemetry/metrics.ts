@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Exchange, Outcome } from '../exchange.ts';
 
 const durationBuckets_s = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
@@ -9,6 +8,28 @@ const firstTokenBuckets_s = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120,
 ];
 const ownTimeBuckets_s = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 1];
+
+/** What the metrics need to know of an exchange. */
+export interface Measured {
+  readonly endpoint: { readonly name: string; readonly public: boolean };
+  readonly model: { readonly id: string } | undefined;
+}
+
+/** What they need to know of its end. */
+export interface MeasuredEnd {
+  readonly end_reason: string;
+  readonly status: number;
+  readonly error_type: string | undefined;
+  readonly usage: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly cached_tokens: number;
+    readonly completion_details: { readonly reasoning_tokens?: number } | undefined;
+    readonly estimated: boolean;
+  };
+  readonly cost_usd: string;
+  readonly timings: { readonly duration_ms: number; readonly first_token_ms: number | undefined };
+}
 
 /** Hooks whose own time is measured. */
 export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream'] as const;
@@ -119,11 +140,11 @@ export class Metrics {
     );
   }
 
-  begun(exchange: Exchange): void {
+  begun(exchange: Measured): void {
     this.#inFlight.inc({ endpoint: exchange.endpoint.name });
   }
 
-  settled(exchange: Exchange, outcome: Outcome): void {
+  settled(exchange: Measured, outcome: MeasuredEnd): void {
     const endpoint = exchange.endpoint.name;
     const gen_ai_request_model = modelLabel(exchange);
     const error_type = outcome.error_type ?? '';
@@ -145,7 +166,7 @@ export class Metrics {
     this.#cost.inc({ gen_ai_request_model }, Number(outcome.cost_usd));
   }
 
-  #countTokens(gen_ai_request_model: string, { usage }: Outcome): void {
+  #countTokens(gen_ai_request_model: string, { usage }: MeasuredEnd): void {
     const source = usage.estimated ? 'estimated' : 'exact';
     const count = (kind: string, tokens: number) => {
       if (tokens > 0) this.#tokens.inc({ gen_ai_request_model, kind, source }, tokens);
@@ -160,7 +181,7 @@ export class Metrics {
     this.#background.set(running);
   }
 
-  overhead(exchange: Exchange, own_ms: number): void {
+  overhead(exchange: Measured, own_ms: number): void {
     this.#overhead.observe({ endpoint: exchange.endpoint.name }, own_ms / 1000);
   }
 
@@ -173,7 +194,7 @@ export class Metrics {
   }
 
   /** An attempt has ended; `kind` says what went wrong, if anything did. */
-  attempted(exchange: Exchange, provider: string, duration_ms: number, kind: string | undefined): void {
+  attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
     const gen_ai_provider_name = provider;
     this.#upstreamDuration.observe(
       { gen_ai_provider_name, gen_ai_request_model: modelLabel(exchange), error_type: kind ?? '' },
@@ -182,12 +203,12 @@ export class Metrics {
     if (kind !== undefined) this.#upstreamErrors.inc({ gen_ai_provider_name, kind });
   }
 
-  estimateChecked(exchange: Exchange, ratio: number): void {
+  estimateChecked(exchange: Measured, ratio: number): void {
     this.#estimateError.observe({ gen_ai_request_model: modelLabel(exchange) }, ratio);
   }
 }
 
 /** Only names of the catalog become labels: a client must not be able to make series (protocol l). */
-function modelLabel(exchange: Exchange): string {
+function modelLabel(exchange: Measured): string {
   return exchange.model?.id ?? '_other';
 }

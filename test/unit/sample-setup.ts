@@ -1,5 +1,5 @@
 import { Catalog, type Model } from '../../src/catalog/catalog.ts';
-import type { StageSetup } from '../../src/chain/define-stage.ts';
+import type { StageSetup } from '../../src/chain/stage-plan.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type AccountsConfig, ConfiguredAccounts } from '../../src/stores/accounts.ts';
 import { createLog } from '../../src/telemetry/log.ts';

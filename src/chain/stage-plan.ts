@@ -1,0 +1,30 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Clock } from '../clock.ts';
+import type { Stage } from '../stage.ts';
+import type { AccountDirectory } from '../stores/accounts.ts';
+import type { Log } from '../telemetry/log.ts';
+
+/** What a stage is given when it is made: the parts of the gateway around it. */
+export interface StageSetup {
+  readonly catalog: Catalog;
+  readonly accounts: AccountDirectory;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** A stage's hooks; its name is added from the definition. */
+export type Hooks = Omit<Stage, 'name'>;
+
+/** A stage with its options, not yet made: what chains and configurations are composed of. */
+export interface StagePlan {
+  readonly name: string;
+  create(setup: StageSetup): Stage;
+}
+
+/** Express's handler, structurally: plain Node servers call it as well. */
+export type RequestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
