@@ -1,0 +1,76 @@
+import { EventEmitter } from 'node:events';
+
+/** Above this many unread bytes the handler is told to wait. */
+const high_water_bytes = 256 * 1024;
+
+type Callback = (error?: Error | null) => void;
+
+/** The bytes that a foreign handler writes, queued for one reader; a full queue makes the handler wait for `drain`. */
+export class HandlerBody implements AsyncIterable<Buffer> {
+  /** Emits `drain` when the reader has caught up. */
+  readonly events = new EventEmitter();
+  #queue: Buffer[] = [];
+  #queued_bytes = 0;
+  #full = false;
+  #ended = false;
+  #error: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  /** The handler must wait for `drain` before it writes on. */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  /** As `response.write`: false says that the reader does not keep up. What comes after the end is thrown away. */
+  push(part: unknown, encoding?: unknown, callback?: unknown): boolean {
+    const done = typeof encoding === 'function' ? encoding : callback;
+    if (typeof done === 'function') process.nextTick(done as Callback, null);
+    if (this.#ended) return true;
+    // Copied, because the handler may use its buffer again once the callback has been called.
+    const bytes =
+      typeof part === 'string'
+        ? Buffer.from(part, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+        : Buffer.from(part as Uint8Array);
+    this.#queue.push(bytes);
+    this.#queued_bytes += bytes.length;
+    this.#full ||= this.#queued_bytes > high_water_bytes;
+    this.#wakeUp();
+    return !this.#full;
+  }
+
+  /** The end, for the reader a fault if there is an error. Only the first call counts. */
+  finish(error?: Error): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = error;
+    this.#wakeUp();
+  }
+
+  /** All bytes that have come since the last turn, joined. May be called again to read on after a reader has left. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    while (true) {
+      if (this.#queue.length > 0) yield this.#take();
+      else if (this.#error) throw this.#error;
+      else if (this.#ended) return;
+      else await new Promise<void>(wake => (this.#wake = wake));
+    }
+  }
+
+  #take(): Buffer {
+    const bytes = this.#queue.length === 1 ? this.#queue[0]! : Buffer.concat(this.#queue, this.#queued_bytes);
+    this.#queue = [];
+    this.#queued_bytes = 0;
+    if (this.#full) {
+      this.#full = false;
+      // Not in the reader's turn: the handler's code is none of its business.
+      process.nextTick(() => this.events.emit('drain'));
+    }
+    return bytes;
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}
