@@ -61,6 +61,7 @@ async function* decodeEvents(
   // Joins characters that were cut between two reads.
   const characters = new StringDecoder('utf8');
   let total_bytes = 0;
+  let atEnd = false;
   try {
     for await (const part of bytes) {
       total_bytes += part.length;
@@ -72,11 +73,13 @@ async function* decodeEvents(
         yield* decoder.decode(event);
       }
     }
+    atEnd = true;
     for (const event of parser.end()) if (!isDone(event)) yield* decoder.decode(event);
   } catch (thrown) {
     if (thrown instanceof EventTooLarge) throw refusal('provider_invalid', { cause: thrown });
-    // Every choice had ended: a cut before `[DONE]` takes nothing from the client (protocol c3).
-    if (!decoder.complete || failureOf(thrown, true).kind !== 'broken') throw thrown;
+    // Every choice had ended: a cut before `[DONE]` or within it takes nothing from the client (protocol c3).
+    const { kind } = failureOf(thrown, true);
+    if (!decoder.complete || !(kind === 'broken' || (atEnd && kind === 'invalid'))) throw thrown;
   }
 }
 

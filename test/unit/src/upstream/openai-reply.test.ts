@@ -1,0 +1,262 @@
+import { describe, expect, it } from '@jest/globals';
+import { usageOf } from '../../../../src/canonical.ts';
+import { decodeOpenAiReply, encodeOpenAi, readUsage } from '../../../../src/upstream/openai-format.ts';
+import { sampleRequest } from '../../sample-exchange.ts';
+
+/** A whole reply with one choice, as a server sends it. */
+const replyOf = (choice: object, rest: object = {}) => ({
+  id: 'cmpl-1',
+  object: 'chat.completion',
+  model: 'inner-name',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop', ...choice }],
+  ...rest,
+});
+const messageOf = (message: object) => decodeOpenAiReply(replyOf({ message })).choices[0]!.message;
+
+describe('usage (d10)', () => {
+  it.each([
+    [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 21 }, usageOf(12, 9)],
+    [
+      {
+        prompt_tokens: 12,
+        completion_tokens: 9,
+        total_tokens: 21,
+        prompt_tokens_details: { cached_tokens: 4 },
+      },
+      usageOf(12, 9, 4),
+    ],
+    [{ prompt_tokens: 12, completion_tokens: 9, prompt_tokens_details: null }, usageOf(12, 9)],
+    [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 99 }, usageOf(12, 9)],
+    [{ prompt_tokens: 12 }, usageOf(12, 0)],
+    [{ prompt_tokens: 12, completion_tokens: null }, usageOf(12, 0)],
+    [{ prompt_tokens: 12.7, completion_tokens: -3 }, usageOf(12, 0)],
+    [
+      {
+        prompt_tokens: 1,
+        completion_tokens: 2,
+        completion_tokens_details: { reasoning_tokens: 2, audio_tokens: 0 },
+      },
+      usageOf(1, 2, 0, { reasoning_tokens: 2, audio_tokens: 0 }),
+    ],
+    [{}, undefined],
+    [{ total_tokens: 5 }, undefined],
+    [{ prompt_tokens: '12' }, undefined],
+    [null, undefined],
+    [[], undefined],
+    ['12', undefined],
+  ])('%j', (given, expected) => {
+    expect(readUsage(given)).toEqual(expected);
+    expect(decodeOpenAiReply(replyOf({}, { usage: given })).usage).toEqual(expected);
+  });
+});
+
+describe('finish reasons (d12)', () => {
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['tool_calls', 'tool_calls'],
+    ['content_filter', 'content_filter'],
+    ['end_turn', 'stop'],
+    ['eos', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['max_tokens', 'length'],
+    ['tool_use', 'tool_calls'],
+    ['function_call', 'tool_calls'],
+  ])('%s → %s', (given, expected) => {
+    expect(decodeOpenAiReply(replyOf({ finish_reason: given })).choices[0]!.finish_reason).toBe(expected);
+  });
+
+  it.each(['abort', 'error'])('%s is a failure of the provider', given => {
+    expect(() => decodeOpenAiReply(replyOf({ finish_reason: given }))).toThrow(
+      expect.objectContaining({ status: 502, type: 'provider_error' }),
+    );
+  });
+
+  it.each([null, '', undefined])('%j is not an end, and none is invented (c3)', given => {
+    expect(() => decodeOpenAiReply(replyOf({ finish_reason: given }))).toThrow(
+      expect.objectContaining({ status: 502, code: 'provider_invalid' }),
+    );
+  });
+
+  it('is tool_calls where there are some, though the server said stop', () => {
+    const message = { content: null, tool_calls: [{ id: 'a', function: { name: 'roll', arguments: '{}' } }] };
+    expect(decodeOpenAiReply(replyOf({ message })).choices[0]!.finish_reason).toBe('tool_calls');
+    const cut = decodeOpenAiReply(replyOf({ message, finish_reason: 'length' }));
+    expect(cut.choices[0]!.finish_reason).toBe('length');
+  });
+});
+
+describe('a message', () => {
+  it.each<[string, object, object]>([
+    [
+      'has only what the interface knows',
+      { content: 'Yes.', audio: {}, annotations: [] },
+      { content: 'Yes.' },
+    ],
+    ['has a refusal', { content: null, refusal: 'No.' }, { content: '', refusal: 'No.' }],
+    ['has empty content where there is none (d11)', { content: null }, { content: '' }],
+    [
+      'reasons under `reasoning` (d3)',
+      { content: 'Yes.', reasoning: 'One.' },
+      { content: 'Yes.', reasoning: 'One.' },
+    ],
+    [
+      '… `reasoning_content`',
+      { content: 'Yes.', reasoning_content: 'One.' },
+      { content: 'Yes.', reasoning: 'One.' },
+    ],
+    [
+      '… both, said once',
+      { content: 'Yes.', reasoning: 'One.', reasoning_content: 'One.' },
+      { content: 'Yes.', reasoning: 'One.' },
+    ],
+    [
+      '… `reasoning_details`',
+      {
+        content: 'Yes.',
+        reasoning: null,
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'One.' },
+          { type: 'reasoning.summary', summary: ' Two.' },
+          { type: 'reasoning.encrypted', data: 'xyz' },
+        ],
+      },
+      { content: 'Yes.', reasoning: 'One. Two.' },
+    ],
+    [
+      'is flattened from parts (f14)',
+      {
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'One.' }] },
+          { type: 'thinking', thinking: ' Two.' },
+          { type: 'text', text: 'Yes' },
+          { type: 'text', text: '.' },
+          null,
+        ],
+      },
+      { content: 'Yes.', reasoning: 'One. Two.' },
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(messageOf({ role: 'assistant', ...given })).toEqual({ role: 'assistant', ...expected });
+  });
+
+  it('has null for content beside tool calls, whose arguments are text and whose ids are there (d11, d13)', () => {
+    const tool_calls = [
+      { id: 'a', type: 'function', index: 0, function: { name: 'roll', arguments: '{"d":20}' } },
+      { id: '', function: { name: 'roll', arguments: { d: 6 } } },
+      { function: { name: 'stop' } },
+    ];
+    expect(messageOf({ content: '', tool_calls })).toEqual({
+      role: 'assistant',
+      content: null,
+      tool_calls: [
+        { id: 'a', type: 'function', function: { name: 'roll', arguments: '{"d":20}' } },
+        { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{"d":6}' } },
+        { id: 'call_2', type: 'function', function: { name: 'stop', arguments: '' } },
+      ],
+    });
+    expect(messageOf({ content: 'Rolling.', tool_calls })).toMatchObject({ content: 'Rolling.' });
+    expect(messageOf({ content: 'Yes.', tool_calls: [] })).toEqual({ role: 'assistant', content: 'Yes.' });
+  });
+});
+
+describe('choices', () => {
+  it('keep their index, or get the place they stand at', () => {
+    const choice = { message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' };
+    const logprobs = { content: [] };
+    const indexesOf = (choices: object[]) => decodeOpenAiReply({ choices }).choices.map(({ index }) => index);
+    expect(indexesOf([choice, choice])).toEqual([0, 1]);
+    expect(
+      indexesOf([
+        { ...choice, index: 1 },
+        { ...choice, index: 0 },
+      ]),
+    ).toEqual([1, 0]);
+    expect(decodeOpenAiReply({ choices: [{ ...choice, logprobs }] }).choices).toEqual([
+      { index: 0, ...choice, logprobs },
+    ]);
+  });
+
+  it.each([
+    null,
+    [],
+    'text',
+    {},
+    { choices: [] },
+    { choices: {} },
+    { choices: [null] },
+    { choices: [{ finish_reason: 'stop' }] },
+    { object: 'chat.completion', choices: null },
+  ])('%j is not a reply', body => {
+    expect(() => decodeOpenAiReply(body)).toThrow(
+      expect.objectContaining({ status: 502, type: 'provider_error', code: 'provider_invalid' }),
+    );
+  });
+
+  it.each([
+    { error: { message: 'Overloaded', code: 503 } },
+    { error: 'Unauthorized' },
+    { object: 'error', message: 'Overloaded', type: 'server_error', code: 500 },
+    { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+    { detail: 'Overloaded' },
+    replyOf({}, { error: { message: 'Overloaded' } }),
+  ])('%j inside a 200 is an error, its words for the log only (b10)', body => {
+    const thrown = thrownBy(() => decodeOpenAiReply(body));
+    expect(thrown).toMatchObject({ status: 502, type: 'provider_error', code: 'provider_error' });
+    expect((thrown as Error).message).toBe('The upstream provider returned an error.');
+    expect(((thrown as Error).cause as Error).message).toMatch(/Overloaded|Unauthorized/);
+  });
+});
+
+function thrownBy(call: () => unknown): unknown {
+  try {
+    call();
+  } catch (thrown) {
+    return thrown;
+  }
+  return undefined;
+}
+
+describe('a request', () => {
+  const target = { model: 'inner-name', effortMap: {}, extraParameters: ['top_k', 'missing'] };
+
+  it('is sent under the name of the upstream, with nothing that was not asked', () => {
+    const request = sampleRequest();
+    expect(encodeOpenAi(request, target)).toEqual({ model: 'inner-name', messages: request.messages });
+  });
+
+  it('has all that is forwarded, and nothing that stays here (m5, g)', () => {
+    const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
+    const request = sampleRequest({
+      stream: true,
+      temperature: 0,
+      max_tokens: 5,
+      stop: ['\n'],
+      tools,
+      n: 2,
+      stream_options: { include_usage: true },
+      reasoning_effort: 'high',
+      reasoning_split: false,
+      metadata: { a: 'b' },
+      parameters: { top_p: 0.5, seed: 7 },
+      unknown: { top_k: 40, chat_template: 'x', priority: 1 },
+    });
+    expect(encodeOpenAi(request, target)).toEqual({
+      model: 'inner-name',
+      messages: request.messages,
+      stream: true,
+      temperature: 0,
+      max_tokens: 5,
+      stop: ['\n'],
+      tools,
+      n: 2,
+      top_p: 0.5,
+      seed: 7,
+      top_k: 40,
+    });
+  });
+
+  it('has no empty list of tools, which some servers refuse', () => {
+    expect(encodeOpenAi(sampleRequest({ tools: [] }), target)).not.toHaveProperty('tools');
+  });
+});
