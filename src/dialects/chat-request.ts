@@ -54,7 +54,7 @@ const roles = ['system', 'user', 'assistant', 'tool', 'developer'] as const;
 const messageShape = z.object(
   {
     role: z.enum(roles, 'must be one of: system, user, assistant, tool (developer is read as system)'),
-    content: z.unknown(),
+    content: z.unknown().optional(),
     tool_calls: z.array(toolCall, 'must be an array').nullish(),
     tool_call_id: z.string('must be a string').nullish(),
     name: z.string('must be a string').nullish(),
