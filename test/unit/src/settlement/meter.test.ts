@@ -1,0 +1,205 @@
+import { describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import type { ChatRequest, Chunk, Completion } from '../../../../src/canonical.ts';
+import { usageOf } from '../../../../src/canonical.ts';
+import { metered, meteredReply } from '../../../../src/settlement/meter.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+const metrics = () => new Metrics(new Registry());
+/** Text of so many tokens, as they are estimated. */
+const tokens = (count: number) => 'word'.repeat(count);
+const says = (count: number, usage?: Chunk['usage']): Chunk => ({
+  ...chunkOf({ content: tokens(count) }),
+  ...(usage && { usage }),
+});
+const tells = (prompt: number, completion: number, cached = 0): Chunk => ({
+  choices: [],
+  usage: usageOf(prompt, completion, cached),
+});
+/** One message of 40 characters: 10 tokens and four for its frame. */
+const prompt: Partial<ChatRequest> = { stream: true, messages: [{ role: 'user', content: tokens(10) }] };
+const prompt_tokens = 14;
+const continuous: Partial<ChatRequest> = { ...prompt, stream_options: { continuous_usage_stats: true } };
+
+/** The running completion tokens after each chunk, and the exchange at the end. */
+async function running(chunks: readonly Chunk[], request = prompt) {
+  const exchange = sampleExchange({ request });
+  const completions: number[] = [];
+  for await (const _ of metered(exchange, streamOf(chunks), metrics()))
+    completions.push(exchange.usage.completion_tokens);
+  return { completions, usage: exchange.usage, exchange };
+}
+
+describe('a stream (protocol e)', () => {
+  it('runs on estimates where the upstream tells nothing', async () => {
+    const { completions, usage } = await running([says(3), says(2)]);
+    expect(completions).toEqual([3, 5]);
+    expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 5, cached_tokens: 0, estimated: true });
+  });
+
+  it('counts reasoning, text and tool calls alike', async () => {
+    const call = { index: 0, function: { name: 'word', arguments: tokens(2) } };
+    const { completions } = await running([
+      chunkOf({ reasoning: tokens(3) }),
+      chunkOf({ content: tokens(1) }),
+      chunkOf({ tool_calls: [call] }),
+      chunkOf({}, 'tool_calls'),
+    ]);
+    expect(completions).toEqual([3, 4, 7, 7]);
+  });
+
+  it("takes the upstream's running figures before its own", async () => {
+    const { completions, usage } = await running([says(3, usageOf(9, 1)), says(3, usageOf(9, 2, 4))]);
+    expect(completions).toEqual([1, 2]);
+    expect(usage).toMatchObject({
+      prompt_tokens: 9,
+      completion_tokens: 2,
+      cached_tokens: 4,
+      estimated: false,
+    });
+  });
+
+  it('adds estimates to what the upstream told last', async () => {
+    const { completions, usage } = await running([says(3), says(1, usageOf(9, 20)), says(2), says(2)]);
+    expect(completions).toEqual([3, 20, 22, 24]);
+    expect(usage.estimated).toBe(true);
+  });
+
+  it('is replaced by the final figure, higher or lower', async () => {
+    for (const final of [2, 50]) {
+      const { usage } = await running([says(10), tells(9, final, 4)]);
+      expect(usage).toMatchObject({
+        prompt_tokens: 9,
+        completion_tokens: final,
+        cached_tokens: 4,
+        estimated: false,
+      });
+    }
+  });
+
+  it('never estimates more than max_tokens for each choice', async () => {
+    expect((await running([says(3), says(30)], { ...prompt, max_tokens: 8 })).completions).toEqual([3, 8]);
+    expect((await running([says(30)], { ...prompt, max_tokens: 8, n: 2 })).completions).toEqual([16]);
+    expect((await running([says(30), tells(9, 12)], { ...prompt, max_tokens: 8 })).completions).toEqual([
+      8, 12,
+    ]);
+  });
+
+  it('knows the prompt from the beginning where running usage was asked for', async () => {
+    for (const [request, expected] of [
+      [continuous, prompt_tokens],
+      [prompt, 0],
+    ] as const) {
+      const exchange = sampleExchange({ request });
+      const stream = metered(exchange, streamOf([chunkOf({ role: 'assistant' })]), metrics());
+      await stream.next();
+      expect(exchange.usage.prompt_tokens).toBe(expected);
+      await stream.return(undefined);
+      expect(exchange.usage.prompt_tokens).toBe(prompt_tokens);
+    }
+  });
+
+  it('remembers when the first text came, which is not the role', async () => {
+    let now_ms = 5;
+    const clock = { epoch_ms: () => 0, elapsed_ms: () => now_ms };
+    const exchange = sampleExchange({ request: prompt, start: { clock } });
+    const given = [
+      chunkOf({ role: 'assistant', content: '' }),
+      chunkOf({ reasoning: 'a' }),
+      chunkOf({ content: 'b' }),
+    ];
+    for await (const _ of metered(exchange, streamOf(given), metrics())) now_ms += 10;
+    expect(exchange.first_token_ms).toBe(15);
+  });
+});
+
+describe('an end before the end', () => {
+  const broken = new Error('reset');
+
+  it('bills what had come when the upstream broke off', async () => {
+    const exchange = sampleExchange({ request: prompt });
+    const { fault } = await collected(metered(exchange, streamOf([says(3)], broken), metrics()));
+    expect(fault).toBe(broken);
+    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
+  });
+
+  it('bills what had come when the client left, and closes the upstream', async () => {
+    let closed = false;
+    async function* upstream() {
+      try {
+        yield says(3);
+        yield says(3);
+      } finally {
+        closed = true;
+      }
+    }
+    const exchange = sampleExchange({ request: prompt });
+    for await (const _ of metered(exchange, upstream(), metrics())) break;
+    expect(closed).toBe(true);
+    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
+  });
+
+  it('bills nothing when the upstream failed before its reply', async () => {
+    const exchange = sampleExchange({ request: continuous });
+    exchange.attempts = 1;
+    await collected(metered(exchange, streamOf([], broken), metrics()));
+    expect(exchange.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 });
+  });
+
+  it('bills the prompt when the client left while the upstream worked on it', async () => {
+    const exchange = sampleExchange({ request: prompt });
+    exchange.attempts = 1;
+    exchange.client_gone = true;
+    await collected(metered(exchange, streamOf([], broken), metrics()));
+    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 0, estimated: true });
+  });
+});
+
+describe('a whole reply', () => {
+  const reply = (content: string, usage?: Completion['usage']): Completion => ({
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    ...(usage && { usage }),
+  });
+  const settled = async (given: Promise<Completion>, request = prompt) => {
+    const exchange = sampleExchange({ request });
+    const shown = await meteredReply(exchange, given, metrics()).catch(() => undefined);
+    return { shown: shown?.usage, usage: exchange.usage };
+  };
+
+  it("has the upstream's usage, its breakdown too (d10)", async () => {
+    const usage = usageOf(9, 7, 4, { reasoning_tokens: 5 });
+    expect(await settled(Promise.resolve(reply('Yes.', usage)))).toMatchObject({
+      shown: usage,
+      usage: { estimated: false },
+    });
+  });
+
+  it('has an estimate where the upstream tells nothing, and the bill is the same', async () => {
+    const { shown, usage } = await settled(Promise.resolve(reply(tokens(20))), { ...prompt, max_tokens: 8 });
+    expect(shown).toEqual(usageOf(prompt_tokens, 8));
+    expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 8, estimated: true });
+  });
+
+  it('that failed costs nothing', async () => {
+    expect(await settled(Promise.reject(new Error('reset')))).toMatchObject({
+      shown: undefined,
+      usage: { prompt_tokens: 0, completion_tokens: 0 },
+    });
+  });
+});
+
+describe('the quality of estimates', () => {
+  it('is measured where the upstream tells its figure in the end', async () => {
+    const registry = new Registry();
+    const counting = new Metrics(registry);
+    const exchange = sampleExchange({ request: prompt, model: {} });
+    await collected(metered(exchange, streamOf([says(9), tells(9, 10)]), counting));
+    const told = sampleExchange({ request: prompt, model: {} });
+    await collected(metered(told, streamOf([says(9, usageOf(9, 10)), tells(9, 10)]), counting));
+    const text = await registry.getSingleMetricAsString('sluice_usage_estimate_error_ratio');
+    expect(text).toContain(`_count{gen_ai_request_model="${exchange.model!.id}"} 1\n`);
+    expect(text).toContain(`_sum{gen_ai_request_model="${exchange.model!.id}"} 0.9\n`);
+  });
+});
