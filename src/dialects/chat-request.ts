@@ -121,7 +121,8 @@ const stop = z
 /** Fields of the OpenAI format that go upstream as they are (m5); their values are checked loosely, the upstream judges. */
 export const forwardedParameters = {
   top_p: number(0, 1),
-  seed: z.int('must be an integer').nullish(),
+  // Beyond this a JSON number has lost digits before anyone could look at it (m15).
+  seed: z.int('must be an integer from -9007199254740991 to 9007199254740991').nullish(),
   presence_penalty: number(-2, 2),
   frequency_penalty: number(-2, 2),
   logit_bias: anyObject.nullish(),

@@ -76,6 +76,12 @@ const rules: {
   },
   { rule: 'n is at most 8 (m13)', accepted: [{ n: 8 }], refused: [{ n: 9 }], says: /^n: .*at most 8/ },
   {
+    rule: 'seed is an integer that has all its digits (m15)',
+    accepted: [0, -1, 9_007_199_254_740_991, null].map(seed => ({ seed })),
+    refused: [{ seed: 1.5 }, { seed: '1' }, { seed: true }, raw('seed', '9007199254740993')],
+    says: /^seed: .*integer from -9007199254740991 to 9007199254740991/,
+  },
+  {
     rule: 'stream is a boolean',
     accepted: [true, false, null].map(stream => ({ stream })),
     refused: ['true', 1, 0, {}].map(stream => ({ stream })),

@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ReceivedRequest, type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import {
+  ask,
+  clientKey,
+  type GatewayUnderTest,
+  startGateway,
+  upstreamKey,
+} from '../support/gateway-under-test.ts';
+
+let simulator: Simulator;
+let gateway: GatewayUnderTest;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ recorded_requests: 1 });
+  gateway = await startGateway({ upstream: simulator });
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await simulator?.close();
+});
+
+/** What the upstream received of a request that was answered 200. */
+async function received(
+  body: object | string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<ReceivedRequest> {
+  const reply = await gateway.post(body, { headers });
+  const text = await reply.text();
+  if (reply.status !== 200) throw new Error(`${reply.status} ${text}`);
+  const last = simulator.requests.at(-1);
+  if (!last) throw new Error('nothing was received');
+  return last;
+}
+
+const bodyFor = async (more: object): Promise<unknown> => (await received(ask('Hello', more))).body;
+
+/** What every request to aion-3.5 becomes. */
+const plain = {
+  model: 'aion-3.5',
+  messages: [{ role: 'user', content: 'Hello' }],
+  reasoning_effort: 'high',
+  chat_template_kwargs: { enable_thinking: true },
+};
+const tool = { type: 'function', function: { name: 'roll', strict: true, parameters: { type: 'object' } } };
+
+describe('the body that goes upstream', () => {
+  it("has the upstream's name of the model, and the effort said", async () => {
+    expect(await bodyFor({})).toEqual(plain);
+  });
+
+  it('asks a stream for its usage, whatever the client wants to see of it', async () => {
+    const streamed = {
+      ...plain,
+      stream: true,
+      stream_options: { include_usage: true, continuous_usage_stats: true },
+    };
+    expect(await bodyFor({ stream: true })).toEqual(streamed);
+    expect(await bodyFor({ stream: true, stream_options: { include_usage: false } })).toEqual(streamed);
+    expect(await bodyFor({ stream: true, stream_options: { continuous_usage_stats: false } })).toEqual(
+      streamed,
+    );
+  });
+
+  it('has every parameter that the interface lets through', async () => {
+    const parameters = {
+      temperature: 0,
+      max_tokens: 100,
+      stop: ['END'],
+      n: 2,
+      top_p: 0.9,
+      seed: 7,
+      presence_penalty: -1,
+      frequency_penalty: 1.5,
+      logit_bias: { '50256': -100 },
+      logprobs: true,
+      top_logprobs: 3,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
+      user: 'ann',
+      tools: [tool],
+      tool_choice: { type: 'function', function: { name: 'roll' } },
+      parallel_tool_calls: false,
+    };
+    expect(await bodyFor(parameters)).toEqual({ ...plain, ...parameters });
+  });
+
+  it('has nothing for what is null', async () => {
+    const names = ['temperature', 'max_tokens', 'max_completion_tokens', 'stop', 'stream', 'stream_options'];
+    const more = ['tools', 'tool_choice', 'reasoning_effort', 'reasoning_split', 'metadata', 'n', 'top_p'];
+    const last = ['seed', 'logit_bias', 'logprobs', 'top_logprobs', 'response_format', 'user', 'unknown'];
+    const nulls = Object.fromEntries([...names, ...more, ...last].map(name => [name, null]));
+    expect(await bodyFor(nulls)).toEqual(plain);
+  });
+
+  it.each<[string, object, object]>([
+    ['max_completion_tokens as max_tokens', { max_completion_tokens: 7 }, { max_tokens: 7 }],
+    ['the newer of both names', { max_tokens: 5, max_completion_tokens: 7 }, { max_tokens: 7 }],
+    ['a stop string as an array', { stop: 'END' }, { stop: ['END'] }],
+    ['no reasoning_split', { reasoning_split: false }, {}],
+    ['no metadata', { metadata: { key: 'value' } }, {}],
+    ['no empty tools', { tools: [], tool_choice: 'none', parallel_tool_calls: true }, {}],
+    ['no tool_choice without tools', { tool_choice: 'auto' }, {}],
+    ['no parallel_tool_calls without tools', { parallel_tool_calls: true }, {}],
+    [
+      'a tool_choice beside tools',
+      { tools: [tool], tool_choice: 'auto' },
+      { tools: [tool], tool_choice: 'auto' },
+    ],
+  ])('has %s', async (_, more, expected) => {
+    expect(await bodyFor(more)).toEqual({ ...plain, ...expected });
+  });
+
+  it('has the messages as they are, without what is not of the interface', async () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{"d":20}' } };
+    const { body } = await received({
+      model: 'aion-labs/aion-3.5',
+      messages: [
+        { role: 'developer', content: 'Be brief.', name: 'desk' },
+        {
+          role: 'user',
+          content: [{ type: 'text', text: 'Roll', cache_control: { type: 'ephemeral' } }],
+          id: 'msg_1',
+        },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ ...call, index: 0 }],
+          reasoning: 'Hm.',
+          audio: null,
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: '17', tool_calls: null },
+        { role: 'assistant', content: 'Seventeen.', tool_calls: [] },
+        { role: 'user', content: 'Again' },
+      ],
+    });
+    expect((body as { messages: unknown }).messages).toEqual([
+      { role: 'system', content: 'Be brief.', name: 'desk' },
+      { role: 'user', content: [{ type: 'text', text: 'Roll' }] },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: '17' },
+      { role: 'assistant', content: 'Seventeen.' },
+      { role: 'user', content: 'Again' },
+    ]);
+  });
+
+  it('is written anew, so that a key given twice has its last value only', async () => {
+    const text = JSON.stringify(ask('Hello')).replace('{', '{"model":"first","temperature":2,"top_k":1,');
+    const last = await received(text.replace(/}$/, ',"temperature":1,"temperature":0.5}'));
+    expect(last.body).toEqual({ ...plain, temperature: 0.5 });
+    expect(last.text.match(/"(temperature|model)"/g)).toHaveLength(2);
+    expect(last.text).not.toContain('first');
+  });
+
+  it('keeps every character, half ones as well', async () => {
+    const content = 'Grüße 🌊 \u0000 \u2028 "\\" \ud83c end';
+    expect(await bodyFor({ messages: [{ role: 'user', content }] })).toMatchObject({
+      messages: [{ role: 'user', content }],
+    });
+  });
+});
+
+describe('the headers that go upstream', () => {
+  it("have the provider's key and nothing of the client's", async () => {
+    const { headers, text } = await received(ask('Hello'), {
+      authorization: `Api-Key ${clientKey}`,
+      cookie: 'session=secret',
+      'x-request-id': 'trace-7',
+      'x-forwarded-for': '203.0.113.7',
+      'x-custom': 'mine',
+      'openai-organization': 'org',
+      'user-agent': 'client/1',
+      'idempotency-key': 'once',
+      'accept-encoding': 'gzip',
+    });
+    expect(headers).toEqual({
+      host: `127.0.0.1:${simulator.port}`,
+      connection: expect.any(String),
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(text)),
+      accept: 'application/json, text/event-stream',
+      'accept-encoding': 'identity',
+      'user-agent': 'sluice',
+      authorization: `Bearer ${upstreamKey}`,
+    });
+  });
+
+  it('have no key at all where none is configured, and those that are', async () => {
+    const keyless = await startGateway({
+      upstream: simulator,
+      provider: { api_key: undefined, headers: { 'X-Team': 'red' } },
+    });
+    const reply = await keyless.post(ask('Hello'));
+    await reply.text().finally(keyless.close);
+    expect(reply.status).toBe(200);
+    const { headers } = simulator.requests.at(-1)!;
+    expect(headers).not.toHaveProperty('authorization');
+    expect(headers['x-team']).toBe('red');
+    expect(JSON.stringify(headers)).not.toContain(clientKey);
+  });
+
+  it('go to the configured path, whatever path was asked for', async () => {
+    const { path, method } = await received(ask('Hello'));
+    expect({ path, method }).toEqual({ path: '/v1/chat/completions', method: 'POST' });
+  });
+});
+
+it('no client sees the key of the upstream', async () => {
+  const strict = await startSimulator({ api_key: 'sk-another-key-000000' });
+  const wrong = await startGateway({ upstream: strict });
+  const reply = await wrong.post(ask('Hello'));
+  const text = await reply.text().finally(async () => {
+    await wrong.close();
+    await strict.close();
+  });
+  expect(reply.status).toBe(400);
+  expect(JSON.parse(text).error.type).toBe('configuration_error');
+  expect(text + JSON.stringify([...reply.headers])).not.toMatch(/sk-|Unauthorized|127\.0\.0\.1/);
+});
