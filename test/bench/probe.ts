@@ -1,0 +1,32 @@
+import { setTimeout as after } from 'node:timers/promises';
+import type { Gateway } from './contestants/contestant.ts';
+import { bodyText, requestHeaders } from './conversation.ts';
+import { answer } from './replies.ts';
+
+const patience_ms = 20_000;
+const one_request_ms = 5000;
+
+/** Waits until a gateway delivers the upstream's answer. Throws what was wrong with the last try when it does not. */
+export async function untilAnswering({ port, headers }: Gateway): Promise<void> {
+  const deadline_ms = performance.now() + patience_ms;
+  while (true) {
+    try {
+      return await tryOnce(port, headers ?? {});
+    } catch (thrown) {
+      if (performance.now() > deadline_ms) throw thrown;
+      await after(100);
+    }
+  }
+}
+
+async function tryOnce(port: number, extra: Readonly<Record<string, string>>): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: requestHeaders(extra),
+    body: bodyText(),
+    signal: AbortSignal.timeout(one_request_ms),
+  });
+  const text = await response.text();
+  if (response.status !== 200 || !text.includes(JSON.stringify(answer)))
+    throw new Error(`it does not deliver the upstream's answer: ${response.status} ${text.slice(0, 300)}`);
+}

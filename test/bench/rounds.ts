@@ -1,0 +1,95 @@
+import type { Child } from './children.ts';
+import type { Gateway, StreamVariant } from './contestants/contestant.ts';
+import type { Entry } from './entry.ts';
+import { type Answer, events_per_second, type Job, type RequestResult, type StreamResult } from './jobs.ts';
+import type { Options } from './options.ts';
+
+/** Until the contestant's code is compiled and its connections are open. */
+const warmup_ms = 1000;
+const open_ms = 1000;
+/** Streams go on this much longer than they are measured. */
+const reserve_ms = 500;
+/** For everything in a job beside what was planned. */
+const patience_ms = 20_000;
+
+/** The processes at the other core. */
+export interface Laboratory {
+  readonly generator: Child;
+  readonly upstream: Child;
+  readonly options: Options;
+  say(text: string): void;
+}
+
+/** All measurements, in rounds: whatever else happens on the machine hits every contestant alike. */
+export async function measureAll(entries: readonly Entry[], laboratory: Laboratory): Promise<void> {
+  const { rounds } = laboratory.options;
+  for (let round = 1; round <= rounds; round++) {
+    for (const entry of entries) await measureRequests(entry, laboratory, `requests ${round}/${rounds}`);
+  }
+  for (let round = 1; round <= rounds; round++) {
+    for (const entry of entries) await measureStreams(entry, laboratory, `streams ${round}/${rounds}`);
+  }
+}
+
+async function measureRequests(entry: Entry, laboratory: Laboratory, what: string): Promise<void> {
+  if (!entry.gateway || entry.fault) return;
+  const { seconds, connections } = laboratory.options;
+  const job = { ...baseOf(entry.gateway, laboratory), kind: 'requests', connections } as const;
+  const result = await run<RequestResult>(entry, laboratory, job, seconds * 1000);
+  if (!result) return;
+  entry.requests.push(result);
+  laboratory.say(`${what} ${entry.contestant.name}: ${Math.round(result.requests / result.seconds)}/s`);
+}
+
+async function measureStreams(entry: Entry, laboratory: Laboratory, what: string): Promise<void> {
+  for (const { variant, results } of entry.streamed) {
+    if (!entry.gateway || entry.fault) return;
+    const job = streamJob(entry.gateway, laboratory, variant);
+    const result = await run<StreamResult>(entry, laboratory, job, job.open_ms + job.measure_ms);
+    if (!result) return;
+    results.push(result);
+    const delivered = Math.round(result.events / result.seconds);
+    laboratory.say(`${what} ${entry.contestant.name}${variant.suffix}: ${delivered} events/s`);
+  }
+}
+
+function baseOf({ port, pid, headers }: Gateway, { options, upstream }: Laboratory) {
+  return {
+    port,
+    headers: headers ?? {},
+    warmup_ms,
+    measure_ms: options.seconds * 1000,
+    gateway_pid: pid,
+    upstream_pid: upstream.pid,
+  };
+}
+
+function streamJob(gateway: Gateway, laboratory: Laboratory, variant: StreamVariant) {
+  const base = baseOf(gateway, laboratory);
+  const length_ms = open_ms + base.warmup_ms + base.measure_ms + reserve_ms;
+  const max_tokens = Math.ceil((length_ms / 1000) * events_per_second);
+  return {
+    ...base,
+    kind: 'streams',
+    streams: laboratory.options.streams,
+    open_ms,
+    wish: { max_tokens, stream_options: variant.stream_options },
+    events_per_stream: max_tokens + variant.frame_events + 1,
+  } as const;
+}
+
+/** Has the generator do a job. A contestant whose replies are wrong is out. */
+async function run<R>(
+  entry: Entry,
+  { generator, say }: Laboratory,
+  job: Job,
+  planned_ms: number,
+): Promise<R | undefined> {
+  const answered = generator.message(planned_ms + patience_ms);
+  generator.send(job);
+  const answer = (await answered) as Answer;
+  if ('result' in answer) return answer.result as R;
+  entry.fault = answer.fault;
+  say(`${entry.contestant.name} is out: ${answer.fault}`);
+  return undefined;
+}
