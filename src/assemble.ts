@@ -43,7 +43,7 @@ export interface Parts {
 export function assemble(settings: Settings, options: GatewayOptions): Parts {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog(settings.log.level);
-  const metrics = new Metrics(options.registry ?? new Registry());
+  const metrics = Metrics.on(options.registry ?? new Registry());
   const catalog = new Catalog(settings.models);
   const setup = { catalog, accounts: new ConfiguredAccounts(settings.accounts), log, clock };
   const providers = settings.providers.map(

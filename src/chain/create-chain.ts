@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream/promises';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import type { Chunk, Completion } from '../canonical.ts';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { systemClock } from '../clock.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { Exchange } from '../exchange.ts';
+import type { GatewayError } from '../errors.ts';
+import { type Endpoint, Exchange } from '../exchange.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { mountedRouteOf, pathOf, unknownEndpoint } from '../inbound/endpoint.ts';
 import { bodyLimits } from '../inbound/limits.ts';
@@ -15,6 +16,7 @@ import { readBody, UploadAborted } from '../inbound/read-body.ts';
 import { requestIdOf } from '../inbound/request-id.ts';
 import { watchClient } from '../inbound/watch-client.ts';
 import { streamLimits } from '../outbound/limits.ts';
+import type { ReplySink } from '../outbound/reply-sink.ts';
 import { writeError } from '../outbound/write-error.ts';
 import { writeJson } from '../outbound/write-reply.ts';
 import { writeStream } from '../outbound/write-stream.ts';
@@ -24,12 +26,9 @@ import { type AccountsConfig, accountsSchema, ConfiguredAccounts } from '../stor
 import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { startServerSpan } from '../telemetry/tracing.ts';
-import { decodeStream, decodeWhole } from '../upstream/decode.ts';
-import { failureOf, failureOfStatus } from '../upstream/failure.ts';
-import { decodeOpenAiReply, encodeOpenAi, OpenAiStreamDecoder } from '../upstream/openai-format.ts';
-import { beginningOf } from '../upstream/read-body.ts';
 import { Chain, type Passage } from './chain.ts';
-import { type Interception, interceptResponse } from './intercept-response.ts';
+import { foreignBody, foreignReply, foreignStream } from './foreign-handler.ts';
+import { type Interception, interceptResponse, isIntercepted } from './intercept-response.ts';
 import { replayBody } from './replay-body.ts';
 import type { RequestHandler, StagePlan } from './stage-plan.ts';
 
@@ -50,13 +49,20 @@ export type ChainOptions = z.input<typeof chainOptionsSchema> & {
   readonly registry?: Registry;
 };
 
-/** What may reach the client of a foreign handler's reply; larger ones are errors. */
-const reply_limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 };
-const error_body_bytes = 64 * 1024;
-const openAiFormat = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
+/** A request on its way through one chain or several. */
+interface Visit {
+  readonly exchange: Exchange;
+  /** Of the first chain that has a registry; it counts the exchange. */
+  metrics: Metrics | undefined;
+}
 
 /** Chains on the same request share its exchange, so that a later one sees the account that an earlier one found. */
-const exchanges = new WeakMap<IncomingMessage, Exchange>();
+const visits = new WeakMap<IncomingMessage, Visit>();
+
+type CheckedOptions = z.output<typeof chainOptionsSchema>;
+type Next = (error?: unknown) => void;
+/** What Express adds: the whole target, and the part of it at which the chain is mounted. */
+type Incoming = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 
 /**
  * Stages in front of a handler that is there already, such as the application's own proxy to an OpenAI-compatible server:
@@ -67,20 +73,22 @@ export function createChain(
   stages: readonly { readonly plan: StagePlan }[],
   options: ChainOptions = {},
 ): RequestHandler {
-  const { log, registry, ...rest } = options;
-  const checked = chainOptionsSchema.parse(rest);
-  const house = new ChainHouse(stages, checked, log ?? createLog(), registry);
-  return (request, response, next) => void house.receive(request, response, next);
+  const { log = createLog(), registry, ...rest } = options;
+  const house = new ChainHouse(stages, chainOptionsSchema.parse(rest), log, registry);
+  return (request, response, next) => {
+    house.receive(request, response, next).catch(fault => {
+      log.fatal({ err: fault }, 'an exchange could not be ended');
+      request.socket.destroy();
+    });
+  };
 }
-
-type CheckedOptions = z.output<typeof chainOptionsSchema>;
-type Next = (error?: unknown) => void;
 
 class ChainHouse {
   readonly #chain: Chain;
   readonly #catalog: Catalog;
   readonly #log: Log;
   readonly #metrics: Metrics;
+  readonly #isMeasured: boolean;
   readonly #options: CheckedOptions;
   /** Some stage wants the request; without one the body is left to the handler. */
   readonly #looksIn: boolean;
@@ -95,7 +103,8 @@ class ChainHouse {
   ) {
     this.#options = options;
     this.#log = log;
-    this.#metrics = new Metrics(registry ?? new Registry());
+    this.#isMeasured = registry !== undefined;
+    this.#metrics = Metrics.on(registry ?? new Registry());
     this.#catalog = new Catalog(
       options.models.map(
         model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
@@ -112,59 +121,52 @@ class ChainHouse {
   }
 
   /** The way of a request: down the chain, to the handler behind it, and back up. */
-  async receive(request: IncomingMessage, response: ServerResponse, next: Next): Promise<void> {
-    const path = pathOf((request as { originalUrl?: string }).originalUrl ?? request.url ?? '/');
-    const route = mountedRouteOf(path);
-    const known = exchanges.get(request);
-    const exchange = known ?? this.#begin(request, response, path, route ?? unknownEndpoint);
+  async receive(request: Incoming, response: ServerResponse, next: Next): Promise<void> {
+    if (isAnswered(response)) return next();
+    const route = routeFor(request);
+    const isFirst = !visits.has(request);
+    const visit = this.#visit(request, response, route ?? unknownEndpoint);
+    const { exchange } = visit;
     const passage = this.#chain.enter(exchange);
-    const settled = () => {
-      passage.onSettled(known ? outcomeOf(exchange) : settle(exchange, this.#metrics));
-    };
+    const settled = () =>
+      passage.onSettled(isFirst ? settle(exchange, visit.metrics ?? this.#metrics) : outcomeOf(exchange));
+    const isInner = isIntercepted(response);
+    let sink: ReplySink = response;
+    let isLeft = false;
     try {
       await passage.onHeaders();
-      if (!route?.dialect || !route.methods.includes(exchange.method) || !this.#looksIn) {
-        response.once('close', settled);
-        return next();
+      const dialect = this.#looksIn ? route?.dialect : undefined;
+      if (dialect) await this.#onRequest(exchange, passage, dialect, request);
+      if (exchange.client_gone || isAnswered(response)) return;
+      if (!dialect || !this.#looksBack) {
+        isLeft = true;
+        return leave(exchange, response, next, settled);
       }
-      await this.#onRequest(exchange, passage, route.dialect, request);
-      if (!this.#looksBack) {
-        response.once('close', settled);
-        return next();
-      }
-      const interception = interceptResponse(response);
+      const interception = interceptResponse(response, asked(request));
+      sink = interception.sink;
       next();
-      await this.#relay(exchange, passage, route.dialect, interception);
-      settled();
+      await this.#relay(exchange, passage, dialect, interception, isInner);
     } catch (thrown) {
       if (thrown instanceof UploadAborted) exchange.clientLeft();
-      if (!exchange.client_gone) writeError(exchange, response, passage.onError(thrown));
+      if (!exchange.client_gone) refuse(exchange, sink, passage.onError(thrown), isInner);
       discardBody(request, this.#options.max_body_bytes, this.#options.body_idle_ms);
-      settled();
+    } finally {
+      if (!isLeft) settled();
     }
   }
 
-  #begin(
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-    endpoint: Exchange['endpoint'],
-  ): Exchange {
-    const method = request.method ?? 'GET';
-    const exchange = new Exchange({
-      id: requestIdOf(request.headers),
-      endpoint,
-      method,
-      path,
-      headers: request.headers,
-      log: this.#log,
-      clock: systemClock,
-      span: startServerSpan(`${method} ${endpoint.name}`, request.headers),
-    });
-    this.#metrics.begun(exchange);
-    exchanges.set(request, exchange);
-    watchClient(exchange, response);
-    return exchange;
+  #visit(request: Incoming, response: ServerResponse, endpoint: Endpoint): Visit {
+    let visit = visits.get(request);
+    if (!visit) {
+      visit = { exchange: begin(request, endpoint, this.#log), metrics: undefined };
+      visits.set(request, visit);
+      watchClient(visit.exchange, response);
+    }
+    if (this.#isMeasured && !visit.metrics) {
+      visit.metrics = this.#metrics;
+      this.#metrics.begun(visit.exchange);
+    }
+    return visit;
   }
 
   async #onRequest(
@@ -176,82 +178,98 @@ class ChainHouse {
     if (!exchange.hasRequest)
       exchange.request = dialect.parse(await readBody(request, this.#options, exchange.signal));
     exchange.model ??= this.#catalog.find(exchange.request.model);
-    exchange.received_ms = exchange.clock.elapsed_ms();
+    exchange.received_ms ??= exchange.clock.elapsed_ms();
     await passage.onRequest();
-    replayBody(request, foreignBody(exchange));
-    // The reply is read here, so it must not come compressed.
-    request.headers['accept-encoding'] = 'identity';
+    if (!request.readableEnded) {
+      // The parent has put a body of its own in place and not read the client's.
+      discardBody(request, this.#options.max_body_bytes, this.#options.body_idle_ms);
+      await finished(request.resume()).catch(() => {});
+    }
+    replayBody(request, foreignBody(exchange, this.#looksBack));
   }
 
-  /** What the handler replies, up the chain to the client. The handler's errors get the one envelope as well. */
+  /** What the handler replies, up the chain to the client. */
   async #relay(
     exchange: Exchange,
     passage: Passage,
     dialect: Dialect,
-    { head, bytes, sink }: Interception,
+    interception: Interception,
+    isInner: boolean,
   ): Promise<void> {
-    const identity = {
-      key: randomUUID(),
-      created: Math.floor(exchange.clock.epoch_ms() / 1000),
-      model: exchange.request.model,
-    };
-    try {
-      if (exchange.request.stream) {
-        const toClientError = (thrown: unknown) => passage.onError(thrown);
-        const chunks = passage.onStream(metered(exchange, foreignStream(head, bytes), this.#metrics));
-        await writeStream(
-          exchange,
-          sink,
-          chunks,
-          dialect.renderStream(identity),
-          toClientError,
-          this.#options,
-        );
-      } else {
-        const reply = await passage.onReply(
-          await meteredReply(exchange, foreignReply(head, bytes), this.#metrics),
-        );
-        writeJson(exchange, sink, 200, dialect.renderReply(identity, reply));
-      }
-    } catch (thrown) {
-      if (!exchange.client_gone) writeError(exchange, sink, passage.onError(thrown));
+    const { sink } = interception;
+    const { clock, request } = exchange;
+    const created = Math.floor(clock.epoch_ms() / 1000);
+    const identity = { key: randomUUID(), created, model: request.model };
+    if (request.stream) {
+      const toClientError = (thrown: unknown) => {
+        const error = passage.onError(thrown);
+        if (isInner) sink.destroy(error);
+        return error;
+      };
+      const renderer = dialect.renderStream(identity);
+      const chunks = passage.onStream(
+        metered(exchange, foreignStream(exchange, interception), this.#metrics),
+      );
+      return writeStream(exchange, sink, chunks, renderer, toClientError, this.#options);
     }
+    const reply = foreignReply(exchange, interception);
+    const shaped = await passage.onReply(await meteredReply(exchange, reply, this.#metrics));
+    writeJson(exchange, sink, 200, dialect.renderReply(identity, shaped));
   }
 }
 
-/** The request as the handler receives it: with its own model name, and with usage asked for, so that it can be metered. */
-function foreignBody({ request, model }: Exchange): Record<string, unknown> {
-  const target = { model: request.model, effortMap: {}, extraParameters: model?.extra_parameters ?? [] };
-  const body = encodeOpenAi(request, target);
-  if (request.reasoning_effort !== undefined) body.reasoning_effort = request.reasoning_effort;
-  if (request.stream) body.stream_options = { ...request.stream_options, include_usage: true };
-  return body;
+/** Somebody else has replied, or has begun to. */
+const isAnswered = (response: ServerResponse): boolean => response.headersSent || response.writableEnded;
+
+const targetOf = ({ originalUrl, url }: Incoming): string => originalUrl ?? url ?? '/';
+
+/** The route of a request if its method is offered there; anything else is the handler's, and needs a key. */
+function routeFor(request: Incoming) {
+  const route = mountedRouteOf(pathOf(targetOf(request)), request.baseUrl ?? '');
+  return route?.methods.includes(request.method ?? '') ? route : undefined;
 }
 
-async function* foreignStream(
-  head: Interception['head'],
-  bytes: AsyncIterable<Buffer>,
-): AsyncGenerator<Chunk> {
-  try {
-    const { headers } = await acceptedHead(head, bytes);
-    yield* decodeStream(bytes, headers, openAiFormat, reply_limits, () => {});
-  } catch (thrown) {
-    throw failureOf(thrown, true).error;
-  }
+function begin(request: Incoming, endpoint: Endpoint, log: Log): Exchange {
+  const { method = 'GET', headers } = request;
+  return new Exchange({
+    id: requestIdOf(headers),
+    endpoint,
+    method,
+    path: pathOf(targetOf(request)),
+    headers,
+    log,
+    clock: systemClock,
+    span: startServerSpan(`${method} ${endpoint.name}`, headers),
+  });
 }
 
-async function foreignReply(head: Interception['head'], bytes: AsyncIterable<Buffer>): Promise<Completion> {
-  try {
-    await acceptedHead(head, bytes);
-    return await decodeWhole(bytes, openAiFormat, reply_limits);
-  } catch (thrown) {
-    throw failureOf(thrown, true).error;
-  }
+/** The handler is asked for a reply that can be read here. What is returned gives the client's wish back, for what goes out to it. */
+function asked({ headers }: IncomingMessage): () => void {
+  const wish = headers['accept-encoding'];
+  headers['accept-encoding'] = 'identity';
+  return () => {
+    if (wish === undefined) delete headers['accept-encoding'];
+    else headers['accept-encoding'] = wish;
+  };
 }
 
-async function acceptedHead(head: Interception['head'], bytes: AsyncIterable<Buffer>) {
-  const { status, headers } = await head;
-  if (status < 300) return { headers };
-  throw failureOfStatus(status, headers, await beginningOf(bytes, error_body_bytes).catch(() => ''), false)
-    .error;
+/** Leaves the reply to the handler; the exchange ends when the response does. */
+function leave(exchange: Exchange, response: ServerResponse, next: Next, settled: () => void): void {
+  for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
+  const note = () => {
+    if (response.headersSent) exchange.status ||= response.statusCode;
+  };
+  response.once('finish', note);
+  response.once('close', () => {
+    note();
+    settled();
+  });
+  next();
+}
+
+/** An error goes to the client, or to the chain around this one, which then has the last word on it. */
+function refuse(exchange: Exchange, sink: ReplySink, error: GatewayError, isInner: boolean): void {
+  if (!isInner) return writeError(exchange, sink, error);
+  exchange.end_reason ??= error.type === 'server_error' ? 'internal_error' : 'refused';
+  sink.destroy(error);
 }

@@ -55,11 +55,15 @@ export function isIntercepted(response: ServerResponse): boolean {
 /**
  * Puts itself between a response and the handler behind the chain (design: the one place where a response is patched). The handler's
  * `writeHead`, `write`, `end` and `destroy` no longer reach the client, nor the client's `drain` the handler; `close` and `finish` do.
+ * `onSend` is called before a head goes out.
  */
-export function interceptResponse(response: ServerResponse & { flush?: () => void }): Interception {
+export function interceptResponse(
+  response: ServerResponse & { flush?: () => void },
+  onSend: () => void,
+): Interception {
   intercepted.add(response);
   const sent = { head: response.headersSent };
-  const sink = sinkOf(response, sent);
+  const sink = sinkOf(response, sent, onSend);
   const body = new HandlerBody();
   const head = Promise.withResolvers<{ status: number; headers: IncomingHttpHeaders }>();
   // Nobody may be waiting for the head any longer when it fails.
@@ -152,7 +156,11 @@ function divertedDrain(response: ServerResponse, events: NodeJS.EventEmitter): L
 }
 
 /** The response by its methods before they are patched. Its head goes out without what was the handler's own affair. */
-function sinkOf(response: ServerResponse & { flush?: () => void }, sent: { head: boolean }): ReplySink {
+function sinkOf(
+  response: ServerResponse & { flush?: () => void },
+  sent: { head: boolean },
+  onSend: () => void,
+): ReplySink {
   const { writeHead, write, end, destroy, on, off } = response;
   const before: Record<string, Header> = Object.fromEntries(
     ofTheHop.map(name => [name, response.getHeader(name)]),
@@ -160,14 +168,16 @@ function sinkOf(response: ServerResponse & { flush?: () => void }, sent: { head:
   let statusMessage = '';
   return {
     writeHead: ((status: number, headers?: OutgoingHttpHeaders) => {
-      sent.head = true;
+      onSend();
       for (const name of [...ofTheBytes, ...ofTheHop]) {
         const value = before[name];
         if (value === undefined) response.removeHeader(name);
         else response.setHeader(name, value);
       }
       response.statusMessage = statusMessage;
-      return Reflect.apply(writeHead, response, [status, headers]);
+      const result = Reflect.apply(writeHead, response, [status, headers]);
+      sent.head = true;
+      return result;
     }) as ReplySink['writeHead'],
     write: write.bind(response),
     end: end.bind(response),

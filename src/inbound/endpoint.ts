@@ -33,8 +33,13 @@ export function routeOf(path: string): Route | undefined {
   return Object.hasOwn(routes, path) ? routes[path] : undefined;
 }
 
-/** The route of a path below any mount point, as in `/llm/v1/chat/completions`. */
-export function mountedRouteOf(path: string): Route | undefined {
-  const name = Object.keys(routes).find(known => path.endsWith(known));
+/**
+ * The route of a whole path in an application, where what precedes it is `mount` or the beginning of it: `/llm/v1/models` in `/llm`. A path
+ * that only ends like a route is none, since a public one lets requests through without a key.
+ */
+export function mountedRouteOf(path: string, mount: string): Route | undefined {
+  const name = Object.keys(routes).find(
+    known => path.endsWith(known) && mount.startsWith(path.slice(0, -known.length)),
+  );
   return name === undefined ? undefined : routes[name];
 }

@@ -29,8 +29,9 @@ export async function readBody(
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
   const parsed = request.body;
-  if (typeof parsed === 'object' && parsed !== null && !Buffer.isBuffer(parsed)) return objectOf(parsed);
+  // Also of a parsed body: a form that the parent reads into an object is still not JSON.
   checkContentType(request.headers['content-type']);
+  if (typeof parsed === 'object' && parsed !== null && !Buffer.isBuffer(parsed)) return objectOf(parsed);
   const alreadyRead =
     typeof parsed === 'string' ? Buffer.from(parsed) : Buffer.isBuffer(parsed) ? parsed : undefined;
   const bytes = alreadyRead ?? (await decompressed(request, await bytesOf(request, limits, signal), limits));
@@ -88,6 +89,10 @@ function bytesOf(
       } else resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes));
     };
     if (request.destroyed && !request.complete) return onClose();
+    if (request.readableEnded) {
+      const cause = new Error('another middleware has read the body and left no request.body');
+      return done(refusal('server_error', { cause }));
+    }
     signal.addEventListener('abort', onAbort);
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });

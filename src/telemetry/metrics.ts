@@ -40,6 +40,15 @@ export type TimedHook = (typeof timedHooks)[number];
  * (anything else `_other`), configured providers, stages, error types.
  */
 export class Metrics {
+  static readonly #onRegistry = new WeakMap<Registry, Metrics>();
+
+  /** The metrics on `registry`, which several gateways and chains of one process may share. */
+  static on(registry: Registry): Metrics {
+    let metrics = Metrics.#onRegistry.get(registry);
+    if (!metrics) Metrics.#onRegistry.set(registry, (metrics = new Metrics(registry)));
+    return metrics;
+  }
+
   readonly registry: Registry;
   readonly #requests;
   readonly #duration;

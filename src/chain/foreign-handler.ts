@@ -1,0 +1,113 @@
+import type { Chunk, Completion } from '../canonical.ts';
+import type { Exchange } from '../exchange.ts';
+import { decodeStream, decodeWhole } from '../upstream/decode.ts';
+import { failureOf, failureOfStatus } from '../upstream/failure.ts';
+import { decodeOpenAiReply, encodeOpenAi, OpenAiStreamDecoder } from '../upstream/openai-format.ts';
+import { beginningOf } from '../upstream/read-body.ts';
+import type { Interception } from './intercept-response.ts';
+
+/** The handler behind a chain, treated as an upstream that speaks OpenAI's format: what it is asked, and what it replies. */
+
+type Reply = Pick<Interception, 'head' | 'bytes'>;
+
+/** What may reach the client of a foreign handler's reply; larger ones are errors. */
+const reply_limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 };
+const error_body_bytes = 64 * 1024;
+/** How long a handler may take to end its reply after `[DONE]`. */
+const done_patience_ms = 1000;
+const openAiFormat = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
+
+/**
+ * The request as the handler receives it, with the model name that the client used. Where the reply is read here, usage is asked for, so
+ * that it can be metered; where it is not, the client gets what it asked for itself.
+ */
+export function foreignBody({ request, model }: Exchange, metered: boolean): Record<string, unknown> {
+  const target = { model: request.model, effortMap: {}, extraParameters: model?.extra_parameters ?? [] };
+  const body = encodeOpenAi(request, target);
+  const effort = request.reasoning_effort;
+  if (effort !== undefined) Object.assign(body, model?.effort_map[effort] ?? { reasoning_effort: effort });
+  if (!request.stream) return body;
+  const { continuous_usage_stats, ...options } = request.stream_options ?? {};
+  // With several choices, servers differ in whether running usage is of one choice or of all (protocol d8).
+  const running = continuous_usage_stats !== undefined && (!metered || (request.n ?? 1) === 1);
+  const stream_options = {
+    ...options,
+    ...(running && { continuous_usage_stats }),
+    ...(metered && { include_usage: true }),
+  };
+  if (Object.keys(stream_options).length > 0) body.stream_options = stream_options;
+  return body;
+}
+
+/** The handler's stream in the canonical form, or a GatewayError. */
+export async function* foreignStream(exchange: Exchange, { head, bytes }: Reply): AsyncGenerator<Chunk> {
+  const waited = waitOf(exchange);
+  let begun = false;
+  try {
+    const { headers } = await acceptedHead(head, bytes);
+    begun = true;
+    for await (const chunk of decodeStream(bytes, headers, openAiFormat, reply_limits, () => {})) {
+      waited();
+      yield chunk;
+    }
+    await untilEnded(bytes);
+  } catch (thrown) {
+    waited();
+    throw failed(exchange, thrown, begun);
+  }
+}
+
+/** The handler's whole reply in the canonical form, or a GatewayError. */
+export async function foreignReply(exchange: Exchange, { head, bytes }: Reply): Promise<Completion> {
+  const waited = waitOf(exchange);
+  let begun = false;
+  try {
+    await acceptedHead(head, bytes);
+    begun = true;
+    return await decodeWhole(bytes, openAiFormat, reply_limits);
+  } catch (thrown) {
+    throw failed(exchange, thrown, begun);
+  } finally {
+    waited();
+  }
+}
+
+/** Notes once how long the exchange has waited for the handler. */
+function waitOf(exchange: Exchange): () => void {
+  const asked_ms = exchange.clock.elapsed_ms();
+  return () => {
+    exchange.upstream_wait_ms ||= exchange.clock.elapsed_ms() - asked_ms;
+  };
+}
+
+async function acceptedHead(head: Reply['head'], bytes: Reply['bytes']) {
+  const { status, headers } = await head;
+  if (status < 300) return { headers };
+  const text = await beginningOf(bytes, error_body_bytes).catch(() => '');
+  throw failureOfStatus(status, headers, text, false).error;
+}
+
+function failed(exchange: Exchange, thrown: unknown, begun: boolean): Error {
+  const { error } = failureOf(thrown, begun);
+  exchange.end_reason ??= error.code === 'upstream_refused' ? 'refused' : 'upstream_failed';
+  return error;
+}
+
+/**
+ * A handler whose client is done with before it has ended cuts its connection to the upstream, which could serve the next request; so
+ * what comes after `[DONE]` is read away first.
+ */
+function untilEnded(bytes: AsyncIterable<Buffer>): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, done_patience_ms);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    readAway(bytes).then(done, done);
+  });
+}
+
+async function readAway(bytes: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of bytes);
+}
