@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Completion } from '../../../../src/canonical.ts';
+import { usageOf } from '../../../../src/canonical.ts';
+import { chatCompletions } from '../../../../src/dialects/chat-completions.ts';
+import { refusal } from '../../../../src/errors.ts';
+import { SseParser } from '../../../../src/sse/parse.ts';
+import { chunkOf } from '../../chunk-stream.ts';
+
+const identity = { key: '7Yk', created: 1_795_132_800, model: 'aion-labs/aion-3.5' };
+const usage = usageOf(12, 9, 4);
+
+describe('a whole reply (spec 2.3)', () => {
+  const render = (reply: Completion) => JSON.parse(chatCompletions.renderReply(identity, reply)) as object;
+  const message = { role: 'assistant' as const, content: 'Hello there.', reasoning: 'The user greets me.' };
+
+  it('has exactly these fields', () => {
+    expect(render({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage })).toEqual({
+      id: 'chatcmpl-7Yk',
+      object: 'chat.completion',
+      created: 1_795_132_800,
+      model: 'aion-labs/aion-3.5',
+      choices: [{ index: 0, message, finish_reason: 'stop' }],
+      usage: {
+        prompt_tokens: 12,
+        completion_tokens: 9,
+        total_tokens: 21,
+        prompt_tokens_details: { cached_tokens: 4 },
+      },
+    });
+  });
+
+  it('shows an empty reasoning and null content, and nothing that a stage left beside them', () => {
+    const tool_calls = [{ id: 'a', type: 'function' as const, function: { name: 'roll', arguments: '{}' } }];
+    const left = {
+      role: 'assistant' as const,
+      content: null,
+      reasoning: '',
+      tool_calls,
+      refusal: null,
+      note: 'inner',
+    };
+    expect(
+      render({ choices: [{ index: 0, message: left, finish_reason: 'tool_calls', logprobs: null }], usage }),
+    ).toMatchObject({
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, reasoning: '', tool_calls },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    });
+    expect(
+      chatCompletions.renderReply(identity, {
+        choices: [{ index: 0, message: left, finish_reason: 'stop' }],
+      }),
+    ).not.toMatch(/note|refusal|logprobs/);
+  });
+});
+
+describe('a stream (spec 2.4)', () => {
+  const stream = chatCompletions.renderStream(identity);
+
+  it('is the example of the protocol, byte for byte (3.1)', () => {
+    const head = `data: {"id":"chatcmpl-7Yk","object":"chat.completion.chunk","created":1795132800,"model":"aion-labs/aion-3.5","choices":`;
+    const chunks = [
+      chunkOf({ role: 'assistant', content: '' }),
+      chunkOf({ reasoning: 'The user greets me.' }),
+      chunkOf({ content: 'Hello' }),
+      { ...chunkOf({}, 'stop'), usage },
+    ];
+    expect(chunks.map(chunk => stream.chunk(chunk)).join('') + stream.end()).toBe(
+      `${head}[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+
+${head}[{"index":0,"delta":{"reasoning":"The user greets me."},"finish_reason":null}]}
+
+${head}[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}]}
+
+${head}[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":12,"completion_tokens":9,"total_tokens":21,"prompt_tokens_details":{"cached_tokens":4}}}
+
+data: [DONE]
+
+`,
+    );
+  });
+
+  it('is one line of JSON for each chunk, whatever the text and the model are', () => {
+    const odd = 'a\nb\r\n\u2028"\\\u0000🎲';
+    const text = chatCompletions.renderStream({ ...identity, model: odd }).chunk(chunkOf({ content: odd }));
+    const [event, ...more] = new SseParser(10_000).feed(text);
+    expect(more).toEqual([]);
+    expect(JSON.parse(event!.data)).toMatchObject({ model: odd, choices: [{ delta: { content: odd } }] });
+  });
+
+  it('tells an error in the envelope, in an event without a name (c1)', () => {
+    expect(stream.error(refusal('provider_broke_off'))).toBe(
+      'data: {"error":{"message":"The upstream provider closed the stream unexpectedly.","type":"provider_error"}}\n\n',
+    );
+  });
+});

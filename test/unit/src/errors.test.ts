@@ -1,0 +1,111 @@
+import { describe, expect, it } from '@jest/globals';
+import { errorEnvelope } from '../../../plugins/stages/error-envelope/index.ts';
+import {
+  type ErrorCode,
+  type ErrorRow,
+  errorCatalogue,
+  GatewayError,
+  invalidField,
+  refusal,
+} from '../../../src/errors.ts';
+import { sampleExchange } from '../sample-exchange.ts';
+import { sampleSetup } from '../sample-setup.ts';
+
+const rows = Object.entries(errorCatalogue) as [ErrorCode, ErrorRow][];
+
+/** Spec 7 and protocol a1, b2, b4, j2: every status with the types that belong to it. */
+const typesByStatus: Record<number, readonly string[]> = {
+  400: ['invalid_request_error', 'configuration_error'],
+  401: ['authentication_error'],
+  404: ['invalid_request_error'],
+  405: ['invalid_request_error'],
+  413: ['invalid_request_error'],
+  429: ['rate_limit_error'],
+  502: ['provider_error', 'server_error'],
+  524: ['timeout_error'],
+};
+
+describe('every row of the catalogue', () => {
+  it.each(rows)('%s has a type of its status, and words', (_, { status, type, message, when }) => {
+    expect(typesByStatus[status]).toContain(type);
+    expect(message).toMatch(/^[A-Z].*[.!]$/);
+    expect(when).toMatch(/^\S.*\.$/);
+  });
+
+  it.each(rows)('%s makes exactly the envelope of spec 2.6', (code, { status, type, message, headers }) => {
+    const error = refusal(code);
+    expect(error.envelope()).toEqual({ error: { message, type } });
+    expect(error).toMatchObject({ status, type, message, code, headers: headers ?? {} });
+  });
+
+  it.each(rows)('%s has `param` and `code` with openai_fields (b1)', (code, { type, message }) => {
+    const stage = errorEnvelope({ openai_fields: true }).plan.create(sampleSetup());
+    const shown = (error: GatewayError) => stage.onError!(sampleExchange(), error).envelope();
+    expect(shown(refusal(code))).toEqual({ error: { message, type, param: null, code } });
+    expect(shown(refusal(code, { param: 'n' }))).toEqual({ error: { message, type, param: 'n', code } });
+  });
+
+  it('is of all types that the specification names', () => {
+    const types = new Set(rows.map(([, { type }]) => type));
+    expect([...types].sort()).toEqual([...new Set(Object.values(typesByStatus).flat())].sort());
+  });
+});
+
+describe('headers', () => {
+  it.each<[ErrorCode, Record<string, string>]>([
+    ['missing_api_key', { 'www-authenticate': 'Bearer realm="api", Api-Key realm="api"' }],
+    ['invalid_api_key', { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }],
+    ['server_error', { 'retry-after': '1' }],
+    ['time_limit', { 'x-should-retry': 'false' }],
+  ])('of %s (a2, b5, j2)', (code, headers) => {
+    expect(refusal(code).headers).toEqual(headers);
+  });
+
+  it('can be added to, and survive the error-envelope stage', () => {
+    const cause = new Error('inner');
+    const error = refusal('server_error', { headers: { connection: 'close' }, cause });
+    expect(error.headers).toEqual({ 'retry-after': '1', connection: 'close' });
+    for (const openai_fields of [false, true]) {
+      const stage = errorEnvelope({ openai_fields }).plan.create(sampleSetup());
+      expect(stage.onError!(sampleExchange(), error)).toMatchObject({
+        status: 502,
+        type: 'server_error',
+        headers: error.headers,
+        cause,
+      });
+    }
+  });
+});
+
+describe('GatewayError.from', () => {
+  it('leaves an error for clients as it is', () => {
+    const error = new GatewayError('teapot_error', 418, 'I am one.');
+    expect(GatewayError.from(error)).toBe(error);
+    expect(error.envelope()).toEqual({ error: { message: 'I am one.', type: 'teapot_error' } });
+  });
+
+  it.each([new TypeError('x is not a function'), 'text', undefined, null, { status: 400, message: 'fake' }])(
+    'tells nothing of %p',
+    thrown => {
+      const error = GatewayError.from(thrown);
+      expect(error.envelope()).toEqual({
+        error: { message: 'Temporary server-side error. Retry the request.', type: 'server_error' },
+      });
+      expect(error).toMatchObject({ status: 502, headers: { 'retry-after': '1' } });
+      expect(error.cause).toBe(thrown);
+    },
+  );
+
+  it('knows the errors of another copy of the package', () => {
+    const foreign = Object.assign(new Error('No.'), { [Symbol.for('sluice.GatewayError')]: true });
+    expect(GatewayError.from(foreign)).toBe(foreign);
+  });
+});
+
+describe('the refusal of a field', () => {
+  it('begins with its name', () => {
+    const error = invalidField('messages[2].content', 'must be a string.');
+    expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param: 'messages[2].content' });
+    expect(error.message).toBe('messages[2].content: must be a string.');
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { mountedRouteOf, pathOf, routeOf } from '../../../../src/inbound/endpoint.ts';
+
+describe('the path of a request', () => {
+  it.each([
+    ['/v1/models', '/v1/models'],
+    ['/v1/models/', '/v1/models'],
+    ['/v1/models?a=/v1/b', '/v1/models'],
+    ['/v1/models/?', '/v1/models'],
+    ['/', '/'],
+    ['/?x', '/'],
+    ['//', '/'],
+    ['', ''],
+  ])('%s is %s', (url, path) => {
+    expect(pathOf(url)).toBe(path);
+  });
+});
+
+describe('the routes (spec 4, 5)', () => {
+  it.each([
+    ['/v1/models', 'models', true, ['GET', 'HEAD'], false],
+    ['/v1/chat/completions', 'chat.completions', false, ['POST'], true],
+  ])('%s', (path, name, isPublic, methods, generates) => {
+    const route = routeOf(path)!;
+    expect(route).toMatchObject({ name, public: isPublic, methods });
+    expect(route.dialect !== undefined).toBe(generates);
+  });
+
+  it.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/model',
+    '/v1/models/x',
+    '/V1/models',
+    '/v1//models',
+    '/v1/%6dodels',
+    '/toString',
+    '__proto__',
+  ])('%s is none', path => {
+    expect(routeOf(path)).toBeUndefined();
+  });
+
+  it.each([
+    ['/v1/models', '', 'models'],
+    ['/llm/v1/models', '/llm', 'models'],
+    ['/llm/v1/chat/completions', '/llm/v1/chat/completions', 'chat.completions'],
+    ['/other/v1/models', '/llm', undefined],
+    ['/admin/v1/models', '', undefined],
+    ['/v1/embeddings', '', undefined],
+  ])('%s below %s is %s', (path, mount, name) => {
+    expect(mountedRouteOf(path, mount)?.name).toBe(name);
+  });
+});
