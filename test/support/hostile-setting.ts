@@ -14,6 +14,8 @@ import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-
 export interface Setting {
   readonly upstream: ScriptedUpstream;
   readonly gateway: GatewayUnderTest;
+  /** How many idle connections to the upstream may be left: as many as there were requests at a time. */
+  readonly connections: number;
   /** Sends a small request, streamed or not. */
   send(stream: boolean, more?: object): Promise<Response>;
   /** Sends a small streamed request and reads the reply to its end. */
@@ -29,12 +31,16 @@ export const bothWays = [
 const open: Setting[] = [];
 
 /** A gateway in front of an upstream that will be told what to play; ended by `closeHealthy`. */
-export async function hostileSetting(overrides: Omit<GatewayOverrides, 'upstream'> = {}): Promise<Setting> {
+export async function hostileSetting(
+  overrides: Omit<GatewayOverrides, 'upstream'> = {},
+  connections = 1,
+): Promise<Setting> {
   const upstream = await startScriptedUpstream();
   const gateway = await startGateway({ upstream, ...overrides });
   const setting: Setting = {
     upstream,
     gateway,
+    connections,
     send: (stream, more) => gateway.post(ask('Hello?', { stream, ...more })),
     stream: more => gateway.stream(ask('Hello?', more)),
   };
@@ -59,7 +65,7 @@ export async function closeHealthy(): Promise<void> {
 }
 
 /** Nothing in flight, every exchange counted, no connection left that cannot be used, and the next requests work. */
-async function expectHealthy({ gateway, upstream, send, stream }: Setting): Promise<void> {
+async function expectHealthy({ gateway, upstream, connections, send, stream }: Setting): Promise<void> {
   await until(async () => (await gateway.metric('sluice_in_flight')) === 0);
   expect(gateway.gateway.inFlight).toBe(0);
   const before = await gateway.metric('sluice_requests_total');
@@ -68,7 +74,7 @@ async function expectHealthy({ gateway, upstream, send, stream }: Setting): Prom
   expect(reply.choices[0]?.message.content).toBe('In order.');
   expect(contentOf(await stream())).toBe('In order.');
   await until(async () => (await gateway.metric('sluice_requests_total')) === before + 2);
-  await until(() => upstream.open <= upstream.requests.length && upstream.open <= 1);
+  await until(() => upstream.open <= connections);
 }
 
 /** Waits for `condition`, five seconds at most. */
