@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Where a reply is written: a response, or what lies behind one whose methods are intercepted. */
 export type ReplySink = Pick<
@@ -7,4 +7,6 @@ export type ReplySink = Pick<
 > & {
   /** Of the `compression` middleware: hands over what it holds back. */
   flush?: () => void;
+  /** The request that is answered, where a reply may come before all of it has been read. */
+  readonly req?: IncomingMessage;
 };

@@ -22,6 +22,20 @@ export function writeJson(
     ...exchange.replyHeaders,
     ...headers,
   });
-  if (exchange.method === 'HEAD') response.end();
-  else response.end(body);
+  endWhenReceived(response, exchange.method === 'HEAD' ? '' : body);
+}
+
+/**
+ * After the end of a reply Node closes a connection that is not kept alive. A client that still sends its body would be reset then and
+ * might never read the reply, so the end waits for the body, which somebody must be reading.
+ */
+function endWhenReceived(response: ReplySink, body: string): void {
+  const { req: request } = response;
+  if (!request || request.complete || request.destroyed) {
+    response.end(body);
+    return;
+  }
+  if (body !== '') response.write(body);
+  response.flush?.();
+  request.once('close', () => response.end());
 }

@@ -103,6 +103,23 @@ describe('a large body', () => {
     connection.destroy();
   });
 
+  it('may be sent to its end after the refusal, so that the client gets to read it', async () => {
+    const connection = new RawConnection(generous.url);
+    const errors: Error[] = [];
+    connection.socket.on('error', error => errors.push(error));
+    connection.write(
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer sk-unknown\r\n' +
+        `content-type: application/json\r\ncontent-length: ${8 * 1024 * 1024}\r\nconnection: close\r\n\r\n`,
+    );
+    await connection.received(/^HTTP\/1\.1 401 [\s\S]*\}\}$/);
+    for (let sent = 0; sent < 8; sent++) {
+      connection.write(large.subarray(0, 1024 * 1024));
+      await new Promise(resolve => setTimeout(resolve, 20));
+    }
+    await connection.closed;
+    expect(errors).toEqual([]);
+  });
+
   it('in chunks is refused without a key before it comes', async () => {
     const connection = new RawConnection(generous.url);
     connection.write(

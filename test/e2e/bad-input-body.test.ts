@@ -1,0 +1,170 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { RawConnection, type RawReply, send } from '../support/raw-client.ts';
+import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+
+let simulator: Simulator;
+let sidecar: SidecarProcess;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ recorded_requests: 1 });
+  sidecar = await startSidecar(sidecarConfig(simulator.url));
+});
+
+/** Whatever came before, the next request is answered. */
+afterEach(async () => {
+  expect((await post(valid)).status).toBe(200);
+});
+
+afterAll(async () => {
+  const code = await sidecar?.stop();
+  await simulator?.close();
+  expect(code).toBe(0);
+  expect(sidecar.output()).not.toMatch(/"level":[56]0|Error:/);
+});
+
+const valid = JSON.stringify(ask('Hello'));
+const limit_bytes = 16 * 1024 * 1024;
+const authorization = `Bearer ${clientKey}`;
+
+const post = (
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' },
+): Promise<RawReply> =>
+  send(`${sidecar.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization, ...headers },
+    body,
+  });
+
+const messageOf = ({ text }: RawReply): string => {
+  const { error } = JSON.parse(text) as { error: { message: string; type: string } };
+  expect(error.type).toBe('invalid_request_error');
+  return error.message;
+};
+
+describe('the size of a body', () => {
+  /** A request of exactly so many bytes, most of them white space. */
+  const sized = (bytes: number): Buffer =>
+    Buffer.concat([Buffer.from(valid), Buffer.alloc(bytes - valid.length, ' ')]);
+
+  it('may be 16 MiB', async () => {
+    expect((await post(sized(limit_bytes))).status).toBe(200);
+  });
+
+  it.each([1, 1024 * 1024, 20 * 1024 * 1024])('may not be %d bytes more', async more => {
+    const reply = await post(sized(limit_bytes + more));
+    expect(reply.status).toBe(413);
+    expect(messageOf(reply)).toContain(`${limit_bytes} bytes`);
+  });
+
+  it('may not be more in chunks of unknown length', async () => {
+    const connection = new RawConnection(sidecar.url);
+    connection.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: ${authorization}\r\n` +
+        'content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+    );
+    const mebibyte = Buffer.alloc(1024 * 1024, ' ');
+    for (let sent = 0; sent < 17; sent++) {
+      connection.write(`${mebibyte.length.toString(16)}\r\n`);
+      connection.write(mebibyte);
+      connection.write('\r\n');
+    }
+    await connection.received(/^HTTP\/1\.1 413 [\s\S]*invalid_request_error/);
+    connection.destroy();
+  });
+});
+
+describe('the type of a body', () => {
+  it.each([
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'application/json; charset=utf8; profile=x',
+    'application/vnd.api+json',
+    ' application/json ;',
+  ])('may be %p', async type => {
+    expect((await post(valid, { 'content-type': type })).status).toBe(200);
+  });
+
+  it('may be left out', async () => {
+    expect((await post(valid, {})).status).toBe(200);
+    expect(messageOf(await post('model=x', {}))).toMatch(/not valid JSON/);
+  });
+
+  it.each([
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonx',
+    'application/octet-stream',
+    'nonsense',
+    `application/${'x'.repeat(5000)}`,
+  ])('may not be %p', async type => {
+    const reply = await post(valid, { 'content-type': type });
+    expect(reply.status).toBe(400);
+    expect(messageOf(reply)).toMatch(/^Content-Type: must be application\/json/);
+    expect(messageOf(reply).length).toBeLessThan(200);
+  });
+
+  it.each(['utf-16', 'iso-8859-1', 'utf-8x'])('may not have the charset %s', async charset => {
+    const reply = await post(valid, { 'content-type': `application/json; charset=${charset}` });
+    expect(reply.status).toBe(400);
+    expect(messageOf(reply)).toMatch(/^Content-Type: the charset must be utf-8/);
+  });
+});
+
+describe('the encoding of a body', () => {
+  const encoded = (encoding: string, body: Buffer | string): Promise<RawReply> =>
+    post(body, { 'content-type': 'application/json', 'content-encoding': encoding });
+
+  it.each<[string, Buffer]>([
+    ['gzip', gzipSync(valid)],
+    ['GZIP', gzipSync(valid)],
+    ['deflate', deflateSync(valid)],
+    ['br', brotliCompressSync(valid)],
+    ['identity', Buffer.from(valid)],
+  ])('may be %s', async (encoding, body) => {
+    expect((await encoded(encoding, body)).status).toBe(200);
+  });
+
+  it.each<[string, Buffer]>([
+    ['gzip', Buffer.from(valid)],
+    ['gzip', gzipSync(valid).subarray(0, -12)],
+    ['gzip', Buffer.alloc(0)],
+    ['gzip', deflateSync(valid)],
+    ['deflate', gzipSync(valid)],
+    ['br', gzipSync(valid)],
+    ['gzip', Buffer.concat([gzipSync(valid).subarray(0, 20), Buffer.alloc(100, 0xff)])],
+  ])('must be %s where it says so', async (encoding, body) => {
+    const reply = await encoded(encoding, body);
+    expect(reply.status).toBe(400);
+    expect(messageOf(reply)).toMatch(/^Content-Encoding: .*not valid|^The request body is empty/);
+  });
+
+  it.each(['zstd', 'compress', 'gzip, gzip', 'x'.repeat(5000), '__proto__'])(
+    'may not be %p',
+    async encoding => {
+      const reply = await encoded(encoding, gzipSync(valid));
+      expect(reply.status).toBe(400);
+      expect(messageOf(reply)).toMatch(/^Content-Encoding: .*gzip, deflate, br or identity/);
+      expect(messageOf(reply).length).toBeLessThan(200);
+    },
+  );
+
+  it.each<[string, (text: Buffer) => Buffer]>([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('may not hide more than 16 MiB in %s', async (encoding, compress) => {
+    const bomb = compress(Buffer.alloc(200 * 1024 * 1024, ' '));
+    expect(bomb.length).toBeLessThan(1024 * 1024);
+    const reply = await encoded(encoding, bomb);
+    expect(reply.status).toBe(413);
+    expect(messageOf(reply)).toContain(`${limit_bytes} bytes`);
+  });
+});
