@@ -1,0 +1,218 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import express, { type Express } from 'express';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import { auth, requestRewrite, validation } from '../../src/index.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { allStages, chainOf, post, proxyTo } from '../support/chain-app.ts';
+import { closeApps, type RunningApp, startApp } from '../support/express-app.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { RawConnection } from '../support/raw-client.ts';
+
+let simulator: Simulator;
+
+/** The chain in front of the application's own proxy; `before` is what the application has had there all along. */
+async function proxied(
+  before: (app: Express) => unknown = () => {},
+  chain = chainOf(),
+): Promise<RunningApp & { chat: string }> {
+  simulator = await startSimulator();
+  const app = await startApp(app => {
+    before(app);
+    app.use(chain, proxyTo(simulator));
+  });
+  return { ...app, chat: `${app.url}/v1/chat/completions` };
+}
+
+const received = () => JSON.parse(simulator.requests.at(-1)?.text ?? 'null');
+
+afterEach(async () => {
+  await closeApps();
+  await simulator?.close();
+});
+
+describe('a proxy behind the chain', () => {
+  it('pipes the body as the stages left it, with its true length', async () => {
+    const { chat } = await proxied();
+    const request = ask('Hello?', { temperature: 1, top_k: 3, metadata: { a: 'b' }, reasoning_split: true });
+    expect((await post(chat, request)).status).toBe(200);
+    expect(received()).toEqual({
+      model: 'aion-labs/aion-3.5',
+      messages: [{ role: 'user', content: 'Hello?' }],
+      temperature: 1,
+      // The catalog's default, said explicitly; what the interface does not forward is not there.
+      reasoning_effort: 'high',
+    });
+    const { headers, text } = simulator.requests.at(-1)!;
+    expect(headers['content-length']).toBe(String(Buffer.byteLength(text)));
+    expect(headers['transfer-encoding']).toBeUndefined();
+  });
+
+  it('asks a streamed reply for the usage that is metered', async () => {
+    const { chat } = await proxied();
+    await (await post(chat, ask('Hello?', { stream: true }))).text();
+    expect(received()).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+  });
+
+  it('receives a body that came compressed and in chunks as plain JSON', async () => {
+    const { chat } = await proxied();
+    const bytes = gzipSync(JSON.stringify(ask('Compressed? é€😀')));
+    const reply = await fetch(chat, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${clientKey}`,
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+      // Without a known length it is sent in chunks.
+      body: new Blob([bytes]).stream(),
+      duplex: 'half',
+    } as RequestInit);
+    expect(reply.status).toBe(200);
+    expect(received().messages).toEqual([{ role: 'user', content: 'Compressed? é€😀' }]);
+    expect(simulator.requests.at(-1)?.headers).not.toHaveProperty('content-encoding');
+  });
+
+  it('receives a body of megabytes whole', async () => {
+    const { chat } = await proxied();
+    const content = 'word '.repeat(200_000);
+    const reply = await post(chat, ask(`${content}[[sim:tokens=1 reasoning_tokens=1]]`));
+    expect(await reply.text()).toContain('chat.completion');
+    expect(received().messages[0].content.length).toBeGreaterThan(1_000_000);
+  });
+
+  it.each([
+    ['express.json()', () => express.json()],
+    ['express.json() with a larger limit', () => express.json({ limit: '10mb' })],
+    ['express.text()', () => express.text({ type: '*/*' })],
+    ['express.raw()', () => express.raw({ type: '*/*' })],
+    ['two body parsers', () => [express.json(), express.urlencoded({ extended: true })]],
+  ])('receives the body after %s has parsed it', async (_, parser) => {
+    const { chat } = await proxied(app => app.use(parser()));
+    const reply = await post(chat, ask('Parsed?'));
+    expect(await reply.json()).toMatchObject({ object: 'chat.completion', model: 'aion-labs/aion-3.5' });
+    expect(received()).toMatchObject({
+      messages: [{ role: 'user', content: 'Parsed?' }],
+      reasoning_effort: 'high',
+    });
+  });
+
+  it('receives what the parent has put in place of a body that it did not read', async () => {
+    const { chat } = await proxied(app =>
+      app.use((request, _response, next) => {
+        request.body = ask('Put in place.');
+        next();
+      }),
+    );
+    expect((await post(chat, ask('What the client sent.'))).status).toBe(200);
+    expect(received().messages).toEqual([{ role: 'user', content: 'Put in place.' }]);
+  });
+
+  it('serves two requests on one connection', async () => {
+    const { url } = await proxied();
+    const connection = new RawConnection(url);
+    const requestOf = (content: string) => {
+      const body = JSON.stringify(ask(content));
+      return (
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+      );
+    };
+    connection.write(requestOf('First? [[sim:say=first answer]]'));
+    await connection.received(/first answer/);
+    connection.write(requestOf('Second? [[sim:say=second answer]]'));
+    await connection.received(/second answer/);
+    // Sent in one piece, as a client that does not wait: the second must not be swallowed with the first.
+    connection.write(requestOf('[[sim:say=third answer]]') + requestOf('[[sim:say=fourth answer]]'));
+    await connection.received(/third answer.*fourth answer/s);
+    expect(connection.text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(4);
+    connection.destroy();
+  });
+
+  it('is not asked when a stage refuses', async () => {
+    const { chat, errors } = await proxied();
+    const reply = await post(chat, ask('Hello?', { reasoning_effort: 'medium' }));
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toEqual({
+      error: { type: 'invalid_request_error', message: expect.stringContaining('low, high, max') },
+    });
+    expect(simulator.requests).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+
+  it('sends on what no stage looked back at, with nothing in it that the client did not ask for', async () => {
+    const { chat } = await proxied(() => {}, chainOf([auth(), validation()]));
+    const request = ask('Hello? [[sim:tokens=3 reasoning_tokens=2]]', { stream: true, top_k: 1 });
+    const throughChain = await post(chat, request);
+    expect(received()).not.toHaveProperty('stream_options');
+    expect(throughChain.headers.get('x-ignored-parameters')).toBe('top_k');
+    const direct = await post(`${simulator.url}/chat/completions`, received());
+    const withoutIdentity = (text: string) => text.replaceAll(/"id":"[^"]*"|"created":\d+/g, '');
+    expect(withoutIdentity(await throughChain.text())).toBe(withoutIdentity(await direct.text()));
+  });
+
+  it('gets the effort in the words that the model has for it', async () => {
+    const [model] = defaultModels('handler');
+    const { upstreams: _, ...rest } = model!;
+    const models = [{ ...rest, effort_map: { max: { thinking: { budget: 32000 } } } }];
+    const { chat } = await proxied(() => {}, chainOf(allStages(), { models }));
+    await post(chat, ask('Hello?', { reasoning_effort: 'max' }));
+    expect(received()).toMatchObject({ thinking: { budget: 32000 } });
+    expect(received()).not.toHaveProperty('reasoning_effort');
+  });
+});
+
+describe('a handler of the application behind the chain', () => {
+  const seenBy = async (
+    parser: Parameters<typeof express.text>[0] | undefined,
+    kind: 'json' | 'text' | 'raw',
+  ) => {
+    let seen: unknown;
+    const app = await startApp(app => {
+      app.use(express[kind](parser as object));
+      app.use(chainOf([auth(), validation(), requestRewrite({ set: { top_p: 0.5 } })]));
+      app.post('/v1/chat/completions', (request, response) => {
+        seen = request.body;
+        response.json({});
+      });
+    });
+    expect((await post(`${app.url}/v1/chat/completions`, ask('Hello?'))).status).toBe(200);
+    return seen;
+  };
+  const left = {
+    model: 'aion-labs/aion-3.5',
+    messages: [{ role: 'user', content: 'Hello?' }],
+    reasoning_effort: 'high',
+    top_p: 0.5,
+  };
+
+  it('finds the body as the stages left it where the parser put the original, and in the same form', async () => {
+    expect(await seenBy(undefined, 'json')).toEqual(left);
+    const text = await seenBy({ type: '*/*' }, 'text');
+    expect(typeof text).toBe('string');
+    expect(JSON.parse(text as string)).toEqual(left);
+    const bytes = await seenBy({ type: '*/*' }, 'raw');
+    expect(Buffer.isBuffer(bytes)).toBe(true);
+    expect(JSON.parse(String(bytes))).toEqual(left);
+  });
+
+  it('may parse the body itself, or read it as a stream', async () => {
+    const seen: unknown[] = [];
+    const app = await startApp(app => {
+      const chain = chainOf([auth(), validation(), requestRewrite({ set: { top_p: 0.5 } })]);
+      app.use('/parsed', chain, express.json(), (request, response) => {
+        seen.push(request.body);
+        response.json({});
+      });
+      app.use('/read', chain, async (request, response) => {
+        const parts: Buffer[] = [];
+        for await (const part of request) parts.push(part);
+        seen.push(JSON.parse(Buffer.concat(parts).toString()));
+        response.json({});
+      });
+    });
+    await post(`${app.url}/parsed/v1/chat/completions`, ask('Hello?'));
+    await post(`${app.url}/read/v1/chat/completions`, ask('Hello?'));
+    expect(seen).toEqual([left, left]);
+  });
+});

@@ -1,0 +1,95 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { z } from 'zod';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import {
+  auth,
+  type ChainOptions,
+  createChain,
+  errorEnvelope,
+  reasoningSplit,
+  requestRewrite,
+  streamRechunk,
+  validation,
+} from '../../src/index.ts';
+import { defineStage, type Outcome } from '../../src/plugin.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { clientKey } from './gateway-under-test.ts';
+
+const log = createLog('silent');
+const accounts = { tester: { keys: [{ value: clientKey }] } };
+/** The example catalog as a chain takes it: who serves a model is the handler's business. */
+const models = defaultModels('handler').map(({ upstreams: _, ...model }) => model);
+
+/** Every built-in stage, in the default order. */
+export const allStages = () => [
+  errorEnvelope(),
+  auth(),
+  validation(),
+  requestRewrite(),
+  streamRechunk(),
+  reasoningSplit(),
+];
+
+type Stages = Parameters<typeof createChain>[0];
+
+/** A chain that knows the example catalog and one account, `tester`, with the key `clientKey`. */
+export const chainOf = (stages: Stages = allStages(), options: ChainOptions = {}) =>
+  createChain(stages, { models, accounts, log, ...options });
+
+/** The application's own proxy as its authors write it: nothing of it is changed for the chain. */
+export const proxyTo = (upstream: { readonly url: string }) =>
+  createProxyMiddleware({ target: new URL(upstream.url).origin });
+
+/** A stage that remembers how exchanges have ended. */
+export function settlements() {
+  const outcomes: Outcome[] = [];
+  const stage = defineStage({
+    name: 'settlements',
+    schema: z.strictObject({}),
+    create: () => ({ onSettled: (_, outcome) => void outcomes.push(outcome) }),
+  });
+  return { outcomes, stage: stage() };
+}
+
+/** POSTs JSON with the key. */
+export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${clientKey}`, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+}
+
+/** What an echo server has received. */
+export interface Echo {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** A server that answers every request with what it has received. */
+export async function startEcho(): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', part => parts.push(part));
+    request.on('end', () => {
+      const { method = '', url: path = '', headers } = request;
+      const echo = { method, path, headers, text: Buffer.concat(parts).toString() };
+      response.setHeader('x-upstream', 'echo');
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(echo));
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
