@@ -1,0 +1,291 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Chunk, Completion } from '../../../../src/canonical.ts';
+import { Chain } from '../../../../src/chain/chain.ts';
+import { GatewayError, refusal } from '../../../../src/errors.ts';
+import { outcomeOf } from '../../../../src/settlement/settle.ts';
+import type { Stage } from '../../../../src/stage.ts';
+import { assembled, chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+const reply: Completion = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+};
+const contentOf = ({ choices }: Completion) => choices[0]!.message.content;
+const saying = (content: string): Completion => ({
+  choices: [{ ...reply.choices[0]!, message: { role: 'assistant', content } }],
+});
+const tick = () => new Promise<void>(resolve => setTimeout(resolve, 1));
+
+/** A stage with every hook, which notes when each runs; `waits` makes the hooks that may wait do so. */
+function noting(name: string, notes: string[], waits = false): Stage {
+  const note = (hook: string) => {
+    if (!waits) return void notes.push(`${name} ${hook}`);
+    return tick().then(() => void notes.push(`${name} ${hook}`));
+  };
+  const addName = (given: Completion) => saying(`${contentOf(given)}${name}`);
+  return {
+    name,
+    onHeaders: () => note('onHeaders'),
+    onRequest: () => note('onRequest'),
+    onReply: (_, given) => (waits ? tick().then(() => addName(given)) : addName(given)),
+    async *onStream(_, chunks) {
+      for await (const chunk of chunks) {
+        yield {
+          choices: chunk.choices.map(choice => ({
+            ...choice,
+            delta: { content: `${choice.delta.content}${name}` },
+          })),
+        };
+      }
+      notes.push(`${name} end`);
+    },
+    onError: (_, error) => {
+      notes.push(`${name} onError`);
+      return new GatewayError(error.type, error.status, `${error.message}${name}`);
+    },
+    onSettled: () => void notes.push(`${name} onSettled`),
+  };
+}
+
+/** The stage without its `onHeaders`. */
+function headless({ onHeaders: _, ...stage }: Stage): Stage {
+  return stage;
+}
+
+function entered(stages: readonly Stage[]) {
+  const exchange = sampleExchange({ request: {} });
+  const passage = new Chain(stages).enter(exchange);
+  return { exchange, passage, settle: () => passage.onSettled(outcomeOf(exchange)) };
+}
+
+describe('the order of stages', () => {
+  it.each([
+    ['first to last', 'onHeaders', ['a onHeaders', 'b onHeaders', 'c onHeaders']],
+    ['first to last', 'onRequest', ['a onRequest', 'b onRequest', 'c onRequest']],
+  ] as const)('is %s in %s, whether they wait or not', async (_, hook, expected) => {
+    const notes: string[] = [];
+    const { passage } = entered([noting('a', notes, true), noting('b', notes), noting('c', notes, true)]);
+    await passage[hook]();
+    expect(notes).toEqual(expected);
+  });
+
+  it('is last to first over a reply and over a stream', async () => {
+    const notes: string[] = [];
+    const stages = [noting('a', notes, true), { name: 'idle' }, noting('b', notes), noting('c', notes, true)];
+    const { passage } = entered(stages);
+    expect(contentOf(await passage.onReply(reply))).toBe('xcba');
+    const { chunks } = await collected(
+      passage.onStream(streamOf([chunkOf({ content: 'x' }), chunkOf({ content: 'y' })])),
+    );
+    expect(assembled(chunks).content).toBe('xcbaycba');
+    expect(notes).toEqual(['c end', 'b end', 'a end']);
+  });
+
+  it('hands on what was there where a hook returns nothing', async () => {
+    const silent: Stage = {
+      name: 'silent',
+      onReply: () => undefined as never,
+      onError: () => undefined as never,
+    };
+    const { passage } = entered([silent]);
+    expect(await passage.onReply(reply)).toBe(reply);
+    const error = refusal('rate_limited');
+    expect(passage.onError(error)).toBe(error);
+  });
+
+  it('stops where a stage refuses', async () => {
+    const notes: string[] = [];
+    const error = refusal('invalid_request');
+    const refusing: Stage = { name: 'no', onRequest: async () => Promise.reject(error) };
+    const { passage } = entered([noting('a', notes), refusing, noting('b', notes)]);
+    await expect(passage.onRequest()).rejects.toBe(error);
+    expect(notes).toEqual(['a onRequest']);
+  });
+});
+
+describe('the stages that were entered', () => {
+  const refusing: Stage = {
+    name: 'door',
+    onHeaders: () => {
+      throw refusal('missing_api_key');
+    },
+  };
+
+  it('are those down to the one that refused, which hear of the error and the end, last to first', async () => {
+    const notes: string[] = [];
+    const { passage, settle } = entered([
+      noting('a', notes),
+      { ...noting('b', notes), ...refusing },
+      noting('c', notes),
+    ]);
+    const thrown = await passage.onHeaders().catch((error: unknown) => error);
+    expect(passage.onError(thrown).message).toMatch(/ba$/);
+    settle();
+    expect(notes).toEqual(['a onHeaders', 'b onError', 'a onError', 'b onSettled', 'a onSettled']);
+  });
+
+  it('are, before any hook has run, those before the first with onHeaders', () => {
+    const notes: string[] = [];
+    const { passage, settle } = entered([headless(noting('a', notes)), noting('b', notes)]);
+    passage.onError(refusal('unknown_url'));
+    settle();
+    expect(notes).toEqual(['a onError', 'a onSettled']);
+  });
+
+  it('are all of a chain that does not look at headers', () => {
+    const notes: string[] = [];
+    entered([headless(noting('a', notes)), headless(noting('b', notes))]).settle();
+    expect(notes).toEqual(['b onSettled', 'a onSettled']);
+  });
+
+  it('are all of them once the headers are through', async () => {
+    const notes: string[] = [];
+    const { passage, settle } = entered([
+      noting('a', notes),
+      headless(noting('b', notes)),
+      noting('c', notes),
+    ]);
+    await passage.onHeaders();
+    settle();
+    expect(notes.slice(-3)).toEqual(['c onSettled', 'b onSettled', 'a onSettled']);
+  });
+});
+
+describe('an error', () => {
+  it('that is not for clients becomes server_error', async () => {
+    const bug = new TypeError('x is not a function');
+    const broken: Stage = {
+      name: 'broken',
+      onReply: () => {
+        throw bug;
+      },
+    };
+    const { passage } = entered([broken]);
+    const thrown = await passage.onReply(reply).catch((error: unknown) => error);
+    expect(thrown).toBe(bug);
+    expect(passage.onError(thrown)).toMatchObject({ status: 502, type: 'server_error', cause: bug });
+  });
+
+  it('of onError itself takes the place of the first, and the stages above see it', () => {
+    const notes: string[] = [];
+    const bug = new Error('bug');
+    const broken: Stage = {
+      name: 'broken',
+      onError: () => {
+        throw bug;
+      },
+    };
+    const { passage } = entered([headless(noting('a', notes)), broken]);
+    expect(passage.onError(refusal('rate_limited'))).toMatchObject({ status: 502, type: 'server_error' });
+    expect(notes).toEqual(['a onError']);
+  });
+});
+
+describe('settlement', () => {
+  it('comes once to each stage, however often it is called, though another throws in it', () => {
+    const notes: string[] = [];
+    const broken: Stage = {
+      name: 'broken',
+      onSettled: () => {
+        throw new Error('bug');
+      },
+    };
+    const { settle } = entered([headless(noting('a', notes)), broken]);
+    settle();
+    settle();
+    expect(notes).toEqual(['a onSettled']);
+  });
+});
+
+describe('a stream', () => {
+  /** Passes everything on, and says when it was closed. */
+  const passing = (name: string, closed: string[]): Stage => ({
+    name,
+    async *onStream(_, chunks) {
+      try {
+        yield* chunks;
+      } finally {
+        closed.push(name);
+      }
+    },
+  });
+
+  async function* endless(closed: string[]): AsyncGenerator<Chunk> {
+    try {
+      while (true) yield chunkOf({ content: 'x' });
+    } finally {
+      closed.push('source');
+    }
+  }
+
+  it('whose reader leaves is closed down to its source', async () => {
+    const closed: string[] = [];
+    const { passage } = entered([passing('a', closed), { name: 'idle' }, passing('b', closed)]);
+    let read = 0;
+    for await (const _ of passage.onStream(endless(closed))) if (++read === 3) break;
+    expect(closed.sort()).toEqual(['a', 'b', 'source']);
+  });
+
+  it('that a stage ends early is closed below it', async () => {
+    const closed: string[] = [];
+    const taking: Stage = {
+      name: 'two',
+      async *onStream(_, chunks) {
+        let left = 2;
+        for await (const chunk of chunks) {
+          yield chunk;
+          if (--left === 0) return;
+        }
+      },
+    };
+    const { passage } = entered([passing('a', closed), taking, passing('b', closed)]);
+    expect((await collected(passage.onStream(endless(closed)))).chunks).toHaveLength(2);
+    expect(closed.sort()).toEqual(['a', 'b', 'source']);
+  });
+
+  it('in which a stage throws is closed below it, and its error is what the reader gets', async () => {
+    const closed: string[] = [];
+    const bug = new Error('bug');
+    const throwing: Stage = {
+      name: 'throwing',
+      async *onStream(_, chunks) {
+        for await (const chunk of chunks) {
+          yield chunk;
+          throw bug;
+        }
+      },
+    };
+    const { passage } = entered([passing('a', closed), throwing, passing('b', closed)]);
+    const { chunks, fault } = await collected(passage.onStream(endless(closed)));
+    expect(fault).toBe(bug);
+    expect(chunks).toHaveLength(1);
+    expect(closed.sort()).toEqual(['a', 'b', 'source']);
+  });
+
+  it('hands a fault of its source through all stages, which may still yield what they held', async () => {
+    const fault = new Error('reset');
+    const holding: Stage = {
+      name: 'holding',
+      async *onStream(_, chunks) {
+        let held: Chunk | undefined;
+        try {
+          for await (const chunk of chunks) {
+            if (held) yield held;
+            held = chunk;
+          }
+        } finally {
+          if (held) yield held;
+        }
+      },
+    };
+    const { passage } = entered([passing('a', []), holding, holding]);
+    const given = [chunkOf({ content: 'x' }), chunkOf({ content: 'y' })];
+    expect(await collected(passage.onStream(streamOf(given, fault)))).toEqual({ chunks: given, fault });
+  });
+
+  it('passes where no stage looks at it', async () => {
+    const { passage } = entered([{ name: 'idle' }]);
+    const chunk = chunkOf({ content: 'x' });
+    expect((await collected(passage.onStream(streamOf([chunk])))).chunks).toEqual([chunk]);
+  });
+});
