@@ -103,7 +103,7 @@ describe('the type of a body', () => {
     'application/jsonx',
     'application/octet-stream',
     'nonsense',
-    `application/${'x'.repeat(5000)}`,
+    `application/${'x'.repeat(100)}`,
   ])('may not be %p', async type => {
     const reply = await post(valid, { 'content-type': type });
     expect(reply.status).toBe(400);
@@ -146,7 +146,7 @@ describe('the encoding of a body', () => {
     expect(messageOf(reply)).toMatch(/^Content-Encoding: .*not valid|^The request body is empty/);
   });
 
-  it.each(['zstd', 'compress', 'gzip, gzip', 'x'.repeat(5000), '__proto__'])(
+  it.each(['zstd', 'compress', 'gzip, gzip', 'x'.repeat(100), '__proto__'])(
     'may not be %p',
     async encoding => {
       const reply = await encoded(encoding, gzipSync(valid));
