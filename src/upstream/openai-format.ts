@@ -25,8 +25,9 @@ type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const count = (value: unknown): number =>
-  typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.trunc(value) : 0;
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0;
+const count = (value: unknown): number => (isCount(value) ? Math.trunc(value) : 0);
 
 /** The body of an OpenAI request without what adapters differ in: effort, streaming options. */
 export function encodeOpenAi(request: ChatRequest, target: Target): Json {
@@ -83,11 +84,12 @@ function textsOf(content: unknown): { content?: string; reasoning?: string } {
 
 /** The reasoning that a server separates, under any of its names (protocol d3). */
 function reasoningOf(message: Json): string | undefined {
-  if (typeof message.reasoning === 'string') return message.reasoning;
-  if (typeof message.reasoning_content === 'string') return message.reasoning_content;
-  if (!Array.isArray(message.reasoning_details)) return undefined;
+  const { reasoning: newer, reasoning_content: older, reasoning_details: details } = message;
+  if (typeof newer === 'string' && newer !== '') return newer;
+  if (typeof older === 'string' && older !== '') return older;
+  if (!Array.isArray(details)) return typeof newer === 'string' || typeof older === 'string' ? '' : undefined;
   let reasoning = '';
-  for (const detail of message.reasoning_details) {
+  for (const detail of details) {
     if (!isObject(detail)) continue;
     if (typeof detail.text === 'string') reasoning += detail.text;
     else if (typeof detail.summary === 'string') reasoning += detail.summary;
@@ -101,10 +103,11 @@ const argumentsText = (value: unknown): string =>
 /** Usage with the four keys that the interface shows, or `undefined` if the server said nothing usable. */
 export function readUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;
-  if (typeof value.prompt_tokens !== 'number' && typeof value.completion_tokens !== 'number')
-    return undefined;
+  if (!isCount(value.prompt_tokens) && !isCount(value.completion_tokens)) return undefined;
   const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
-  const completion = isObject(value.completion_tokens_details) ? value.completion_tokens_details : undefined;
+  const completion = isObject(value.completion_tokens_details)
+    ? countsOf(value.completion_tokens_details)
+    : undefined;
   return usageOf(
     count(value.prompt_tokens),
     count(value.completion_tokens),
@@ -112,6 +115,10 @@ export function readUsage(value: unknown): Usage | undefined {
     completion,
   );
 }
+
+/** The upstream's breakdown goes to clients and metrics as it is, so nothing but numbers may be in it. */
+const countsOf = (details: Json): Record<string, number> =>
+  Object.fromEntries(Object.entries(details).filter((entry): entry is [string, number] => isCount(entry[1])));
 
 /** A whole OpenAI reply in the canonical form. */
 export function decodeOpenAiReply(body: unknown): Completion {
@@ -230,10 +237,11 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (typeof from.content === 'string') delta.content = from.content;
     else if (Array.isArray(from.content)) Object.assign(delta, textsOf(from.content));
     if (reasoning !== undefined && reasoning !== '') delta.reasoning = reasoning;
-    if (Array.isArray(from.tool_calls) && from.tool_calls.length > 0) {
+    const calls = Array.isArray(from.tool_calls) ? from.tool_calls.filter(isObject) : [];
+    if (calls.length > 0) {
       let indexes = this.#toolCalls.get(index);
       if (!indexes) this.#toolCalls.set(index, (indexes = new ToolCallIndexes()));
-      delta.tool_calls = from.tool_calls.filter(isObject).map(call => indexes.delta(call));
+      delta.tool_calls = calls.map(call => indexes.delta(call));
     }
     if (typeof from.refusal === 'string') delta.refusal = from.refusal;
     return delta;
@@ -243,6 +251,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     const usage = readUsage(value);
     if (!usage || !this.#usagePerChoice || choices.length === 0) return usage;
     for (const { index } of choices) this.#tokensByChoice.set(index, usage.completion_tokens);
+    if (this.#tokensByChoice.size === 1) return usage;
     let sum = 0;
     for (const tokens of this.#tokensByChoice.values()) sum += tokens;
     return usageOf(
@@ -258,6 +267,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 class ToolCallIndexes {
   readonly #byId = new Map<string, number>();
   readonly #begun = new Set<number>();
+  readonly #named = new Set<number>();
   #last = -1;
 
   delta(call: Json): ToolCallDelta {
@@ -266,12 +276,9 @@ class ToolCallIndexes {
     const name = typeof called.name === 'string' && called.name !== '' ? called.name : undefined;
     const index = this.#indexOf(call.index, id, name);
     const text = argumentsText(called.arguments);
-    if (this.#begun.has(index)) {
-      return {
-        index,
-        function: { ...(name !== undefined && id !== undefined && { name }), arguments: text },
-      };
-    }
+    const isNew = name !== undefined && !this.#named.has(index);
+    if (isNew) this.#named.add(index);
+    if (this.#begun.has(index)) return { index, function: { ...(isNew && { name }), arguments: text } };
     this.#begun.add(index);
     return {
       index,

@@ -1,0 +1,206 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Usage } from '../../src/canonical.ts';
+import {
+  bothWays,
+  closeHealthy,
+  completion,
+  delta,
+  expectWholeStream,
+  finished,
+  hostileSetting,
+  type Setting,
+  said,
+  until,
+  used,
+} from '../support/hostile-setting.ts';
+import { events, streamed, whole } from '../support/scripted-upstream.ts';
+
+afterEach(closeHealthy);
+
+const answer = 'An answer of some words that anybody can count.';
+
+/** The usage that the client of one request is told at its end, with the upstream's `usage` on the reply. */
+async function usageTold(setting: Setting, isStream: boolean, usage: unknown): Promise<Usage> {
+  const { upstream, send, stream } = setting;
+  if (isStream) {
+    upstream.reply(streamed(events(said(answer), finished(), { choices: [], usage }, '[DONE]')));
+    return expectWholeStream(await stream(), answer).at(-1)?.json.usage as Usage;
+  }
+  upstream.reply(whole(200, completion(answer, {}, { usage })));
+  const response = await send(false);
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { usage: Usage }).usage;
+}
+
+/** What every usage must be, wherever it comes from (protocol d6, d10). */
+function expectSound(usage: Usage): void {
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage;
+  for (const count of [prompt_tokens, completion_tokens, prompt_tokens_details.cached_tokens])
+    expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
+  expect(total_tokens).toBe(prompt_tokens + completion_tokens);
+}
+
+describe.each(bothWays)('usage that an upstream does not tell, $way', ({ stream }) => {
+  it.each([
+    undefined,
+    null,
+    {},
+    [],
+    'many',
+    { prompt_tokens: null, completion_tokens: null },
+    { prompt_tokens: '7', completion_tokens: '3' },
+    { tokens: 10 },
+  ])('as in %j is estimated', async usage => {
+    const setting = await hostileSetting();
+    const told = await usageTold(setting, stream, usage);
+    expectSound(told);
+    // "Hello?" and the frame of its message; about four characters a token.
+    expect(told.prompt_tokens).toBeGreaterThan(0);
+    expect(told.prompt_tokens).toBeLessThan(20);
+    expect(told.completion_tokens).toBeGreaterThan(5);
+    expect(told.completion_tokens).toBeLessThan(25);
+    const { gateway } = setting;
+    await until(async () => (await gateway.metric('sluice_in_flight')) === 0);
+    const counted = (kind: string, source: string) => gateway.metric('sluice_tokens_total', { kind, source });
+    expect(await counted('output', 'estimated')).toBe(told.completion_tokens);
+    expect(await counted('input', 'estimated')).toBe(told.prompt_tokens);
+    expect(await counted('output', 'exact')).toBe(0);
+  });
+
+  it('is exact where the upstream tells it', async () => {
+    const setting = await hostileSetting();
+    const { usage } = used(70, 30, 20);
+    expect(await usageTold(setting, stream, { ...usage, total_tokens: 1, model: 'gpu-7' })).toEqual(usage);
+    const { gateway } = setting;
+    await until(async () => (await gateway.metric('sluice_in_flight')) === 0);
+    const exact = (kind: string) => gateway.metric('sluice_tokens_total', { kind, source: 'exact' });
+    expect([await exact('input'), await exact('output'), await exact('cached')]).toEqual([70, 30, 20]);
+  });
+});
+
+describe.each(bothWays)('usage that makes no sense, $way', ({ stream }) => {
+  it.each([
+    { prompt_tokens: -7, completion_tokens: -3 },
+    { prompt_tokens: 7.5, completion_tokens: 3.25 },
+    { prompt_tokens: 7, completion_tokens: 3, prompt_tokens_details: { cached_tokens: -1 } },
+    { prompt_tokens: 7, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 'x' } },
+    { prompt_tokens: 7, completion_tokens: 3, prompt_tokens_details: 'x' },
+    { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details: { reasoning_tokens: '2' } },
+    { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details: { reasoning_tokens: {} } },
+    { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details: { reasoning_tokens: -2 } },
+    { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details: [] },
+  ])('as in %j harms nobody', async usage => {
+    const setting = await hostileSetting();
+    expectSound(await usageTold(setting, stream, usage));
+    const { gateway } = setting;
+    await until(async () => (await gateway.metric('sluice_in_flight')) === 0);
+    expect(await gateway.metric('sluice_requests_total', { end_reason: 'completed' })).toBe(1);
+  });
+
+  it('as in numbers beyond all bounds harms nobody', async () => {
+    const { upstream, gateway, send } = await hostileSetting();
+    const usage =
+      '{"prompt_tokens":1e999,"completion_tokens":1e999,"completion_tokens_details":{"reasoning_tokens":1e999}}';
+    const text = JSON.stringify(completion(answer, {}, { usage: 'HERE' })).replace('"HERE"', usage);
+    const chunk = JSON.stringify({ choices: [], usage: 'HERE' }).replace('"HERE"', usage);
+    upstream.reply(stream ? streamed(events(said(answer), finished(), chunk, '[DONE]')) : whole(200, text));
+    expect(await (await send(stream)).text()).not.toMatch(/tokens":(null|\d+e)/);
+    await until(async () => (await gateway.metric('sluice_in_flight')) === 0);
+    expect(await gateway.metric('sluice_requests_total', { end_reason: 'completed' })).toBe(1);
+  });
+
+  it('as in details with words: only its numbers are passed on', async () => {
+    const setting = await hostileSetting();
+    const details = { reasoning_tokens: 2, audio_tokens: 0, worker: 'gpu-7' };
+    const { usage } = used(7, 3);
+    const told = await usageTold(setting, stream, { ...usage, completion_tokens_details: details });
+    expect(told.completion_tokens_details).toEqual({ reasoning_tokens: 2, audio_tokens: 0 });
+  });
+});
+
+describe('the usage of a stream', () => {
+  const counted = (content: string, prompt: number, tokens: number) =>
+    delta({ content }, null, { usage: { prompt_tokens: prompt, completion_tokens: tokens } });
+  const running = { stream_options: { continuous_usage_stats: true } };
+
+  it.each([
+    { when: 'before the finish', parts: [said('Hello'), used(7, 3, 2), finished()] },
+    { when: 'on the finish', parts: [said('Hello'), delta({}, 'stop', { usage: used(7, 3, 2).usage })] },
+    { when: 'after the finish', parts: [said('Hello'), finished(), used(7, 3, 2)] },
+    {
+      when: 'beside an empty choice',
+      parts: [said('Hello'), finished(), delta({}, null, { usage: used(7, 3, 2).usage })],
+    },
+    { when: 'twice', parts: [said('Hello'), finished(), used(7, 1), used(7, 3, 2)] },
+    { when: 'first of all', parts: [used(7, 3, 2), said(''), finished()] },
+  ])('is on the last chunk alone though it came $when', async ({ parts }) => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(streamed(events(...parts, '[DONE]')));
+    for (const include_usage of [true, false]) {
+      const { events: all } = await stream({ stream_options: { include_usage } });
+      expect(all.filter(({ json }) => json.usage)).toEqual([all.at(-2)]);
+      expect(all.at(-2)?.json.usage).toEqual(used(7, 3, 2).usage);
+      expect(all.at(-2)?.json.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'stop' }]);
+    }
+  });
+
+  it('is asked of the upstream whatever the client wants', async () => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(streamed(events(finished(), '[DONE]')));
+    for (const stream_options of [undefined, {}, { include_usage: false, continuous_usage_stats: false }]) {
+      await stream({ stream_options });
+      expect(upstream.last.body.stream_options).toEqual({
+        include_usage: true,
+        continuous_usage_stats: true,
+      });
+    }
+  });
+
+  it.each([
+    {
+      how: 'tells none',
+      parts: [said('Some words. '), said('Some more words. '), said('The last words.'), finished()],
+    },
+    {
+      how: 'tells it at the end only',
+      parts: [said('Some words. '), said('Some more words. '), finished(), used(7, 40)],
+    },
+    {
+      how: 'tells it always',
+      parts: [counted('a', 7, 1), counted('b', 7, 2), counted('c', 7, 3), finished()],
+    },
+    {
+      how: 'falls behind',
+      parts: [counted('a', 7, 5), counted('b', 7, 3), counted('c', 7, 1), counted('d', 7, 6), finished()],
+    },
+    {
+      how: 'tells less than was estimated',
+      parts: [said('Some words. '.repeat(20)), counted('a', 7, 5), counted('b', 7, 6), said('c'), finished()],
+    },
+  ])('runs on every chunk and never back, where the upstream $how', async ({ parts }) => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(streamed(events(...parts, '[DONE]')));
+    const chunks = (await stream(running)).events.slice(0, -1);
+    const usages = chunks.map(({ json }) => json.usage as Usage);
+    for (const usage of usages) {
+      expectSound(usage);
+      expect(Object.keys(usage).slice(0, 4)).toEqual([
+        'prompt_tokens',
+        'completion_tokens',
+        'total_tokens',
+        'prompt_tokens_details',
+      ]);
+    }
+    expect(usages[0]?.completion_tokens).toBe(0);
+    // The last is the truth, whatever was estimated before (protocol e).
+    const before = usages.slice(0, -1).map(({ completion_tokens }) => completion_tokens);
+    expect(before).toEqual(before.toSorted((a, b) => a - b));
+  });
+
+  it('never runs beyond what the client allowed', async () => {
+    const { upstream, stream } = await hostileSetting();
+    upstream.reply(streamed(events(said('Some words. '.repeat(20)), finished('length'), '[DONE]')));
+    const chunks = (await stream({ ...running, max_tokens: 10 })).events.slice(0, -1);
+    for (const { json } of chunks) expect(json.usage?.completion_tokens).toBeLessThanOrEqual(10);
+  });
+});
