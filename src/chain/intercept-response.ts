@@ -113,7 +113,7 @@ export function interceptResponse(
   const outer = Object.getOwnPropertyDescriptor(response, 'headersSent');
   Object.defineProperties(response, {
     // A handler that looks must see that it has begun, though nothing has reached the client yet.
-    headersSent: { configurable: true, get: () => begun || sent.head || outer?.get?.() },
+    headersSent: { configurable: true, get: () => begun || sent.head || (outer?.get?.() ?? false) },
     writableNeedDrain: { configurable: true, get: () => body.full },
   });
   return { head: head.promise, bytes: body, sink };
