@@ -140,6 +140,8 @@ export class Exchange {
   #exchangeLog: Log | undefined;
   #request: ChatRequest | undefined;
   #abort: AbortController | undefined;
+  #aborted = false;
+  readonly #abortListeners = new Set<() => void>();
   #left: Map<Key<unknown>, unknown> | undefined;
 
   constructor(start: ExchangeStart) {
@@ -161,6 +163,11 @@ export class Exchange {
     return this.#exchangeLog;
   }
 
+  /** Whether lines of `level` are written at all; asks without making this exchange's log. */
+  isLogged(level: 'info' | 'debug'): boolean {
+    return this.#log.isLevelEnabled(level);
+  }
+
   /** The canonical request. There from `onRequest` on; asking earlier is a programming error. */
   get request(): ChatRequest {
     if (!this.#request) throw new Error('exchange.request is there from onRequest on, not before');
@@ -177,18 +184,31 @@ export class Exchange {
 
   /** Aborts when nothing more is wanted of the upstream: the client has gone, or the gateway shuts down. */
   get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#aborted) this.#abort.abort();
+    if (!this.#abort) {
+      const controller = new AbortController();
+      this.#abort = controller;
+      this.onAbort(() => controller.abort());
+    }
     return this.#abort.signal;
   }
 
-  #aborted = false;
+  /** Calls `listener` when `signal` aborts, at once if it has; much cheaper than the signal itself, for what every request needs. */
+  onAbort(listener: () => void): void {
+    if (this.#aborted) listener();
+    else this.#abortListeners.add(listener);
+  }
+
+  offAbort(listener: () => void): void {
+    this.#abortListeners.delete(listener);
+  }
 
   /** Ends the exchange early. The first reason given stays. */
   abort(reason: EndReason): void {
     this.end_reason ??= reason;
+    if (this.#aborted) return;
     this.#aborted = true;
-    this.#abort?.abort();
+    for (const listener of this.#abortListeners) listener();
+    this.#abortListeners.clear();
   }
 
   /** What to do instead of aborting when the client leaves, while a reply that will be billed is read to its end. */

@@ -16,7 +16,7 @@ import { writeError } from './outbound/write-error.ts';
 import { writeModels } from './outbound/write-models.ts';
 import { writeJson } from './outbound/write-reply.ts';
 import { writeStream } from './outbound/write-stream.ts';
-import { metered, meteredReply } from './settlement/meter.ts';
+import { meteredReply, StreamMeter } from './settlement/meter.ts';
 import { settle } from './settlement/settle.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
 import type { Attempt } from './upstream/attempt.ts';
@@ -95,7 +95,7 @@ async function serve(
     await passage.onHeaders();
     if (!dialect) return writeModels(exchange, response, parts.encodedCatalog);
 
-    exchange.request = dialect.parse(await readBody(request, server, exchange.signal));
+    exchange.request = dialect.parse(await readBody(request, server, exchange));
     exchange.model = parts.catalog.find(exchange.request.model);
     exchange.received_ms = parts.clock.elapsed_ms();
     await passage.onRequest();
@@ -103,7 +103,8 @@ async function serve(
     attempt = parts.router.attempt(exchange);
     const identity = identityOf(exchange);
     if (exchange.request.stream) {
-      const chunks = passage.onStream(metered(exchange, attempt.stream(), parts.metrics, parts.newCounter));
+      const meter = new StreamMeter(exchange, parts.metrics, parts.newCounter);
+      const chunks = passage.onStream(attempt.stream(meter));
       const toClientError = (thrown: unknown) => passage.onError(thrown);
       await writeStream(exchange, response, chunks, dialect.renderStream(identity), toClientError, server);
     } else {

@@ -3,7 +3,8 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange, Outcome } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { StageTimes, timedStream } from './instrument.ts';
+import { StageTimes } from './instrument.ts';
+import { TimedStream } from './timed-stream.ts';
 
 /** Stages in order: read down on the way in, up on the way out. */
 export class Chain {
@@ -46,7 +47,9 @@ export class Passage {
     for (let index = 0; index < stages.length; index++) {
       this.#entered = Math.max(this.#entered, index + 1);
       const stage = stages[index]!;
-      if (stage.onHeaders) await this.#times.run(index, 'onHeaders', () => stage.onHeaders?.(this.#exchange));
+      if (!stage.onHeaders) continue;
+      const pending = this.#times.run(index, 'onHeaders');
+      if (pending) await pending;
     }
   }
 
@@ -54,8 +57,9 @@ export class Passage {
   async onRequest(): Promise<void> {
     const { stages } = this.#chain;
     for (let index = 0; index < stages.length; index++) {
-      const stage = stages[index]!;
-      if (stage.onRequest) await this.#times.run(index, 'onRequest', () => stage.onRequest?.(this.#exchange));
+      if (!stages[index]!.onRequest) continue;
+      const pending = this.#times.run(index, 'onRequest');
+      if (pending) await pending;
     }
   }
 
@@ -64,11 +68,9 @@ export class Passage {
     const { stages } = this.#chain;
     let current = reply;
     for (let index = stages.length - 1; index >= 0; index--) {
-      const stage = stages[index]!;
-      if (!stage.onReply) continue;
-      await this.#times.run(index, 'onReply', async () => {
-        current = (await stage.onReply?.(this.#exchange, current)) ?? current;
-      });
+      if (!stages[index]!.onReply) continue;
+      const shaped = this.#times.reply(index, current);
+      current = shaped instanceof Promise ? await shaped : shaped;
     }
     return current;
   }
@@ -76,19 +78,12 @@ export class Passage {
   /** Last to first over a stream: each stage reads from the one below it. */
   onStream(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
     const { stages } = this.#chain;
-    let current = chunks;
+    const stream = new TimedStream(this.#times, chunks);
     for (let index = stages.length - 1; index >= 0; index--) {
       const stage = stages[index]!;
-      if (!stage.onStream) continue;
-      const below = current;
-      current = timedStream(
-        this.#times,
-        index,
-        below,
-        input => stage.onStream?.(this.#exchange, input) ?? input,
-      );
+      if (stage.onStream) stream.through(index, input => stage.onStream?.(this.#exchange, input) ?? input);
     }
-    return current;
+    return stream.chunks;
   }
 
   /** What the client will see of `error`, after the stages that were entered, last to first. */

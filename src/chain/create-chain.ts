@@ -151,7 +151,9 @@ class ChainHouse {
       if (!exchange.client_gone) refuse(exchange, sink, passage.onError(thrown), isInner);
       discardBody(request, this.#options.max_body_bytes, this.#options.body_idle_ms);
     } finally {
-      if (!isLeft) settled();
+      // How it ended is known to a later chain when the first one has written, which it does last.
+      if (!isLeft && (isFirst || response.closed)) settled();
+      else if (!isLeft) response.once('close', settled);
     }
   }
 
@@ -176,7 +178,7 @@ class ChainHouse {
     request: IncomingMessage,
   ): Promise<void> {
     if (!exchange.hasRequest)
-      exchange.request = dialect.parse(await readBody(request, this.#options, exchange.signal));
+      exchange.request = dialect.parse(await readBody(request, this.#options, exchange));
     exchange.model ??= this.#catalog.find(exchange.request.model);
     exchange.received_ms ??= exchange.clock.elapsed_ms();
     await passage.onRequest();

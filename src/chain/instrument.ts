@@ -1,4 +1,4 @@
-import type { Chunk } from '../canonical.ts';
+import type { Completion } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
@@ -22,26 +22,46 @@ export class StageTimes {
     this.#own_ms = new Float64Array(stages.length * timedHooks.length).fill(Number.NaN);
   }
 
-  /** Runs a hook, waiting only if it returned a promise, and counts a refusal if it throws. */
-  run(index: number, hook: TimedHook, call: () => void | Promise<void>): void | Promise<void> {
+  /** Runs a hook of the way in, waiting only if it returned a promise, and counts a refusal if it throws. */
+  run(index: number, hook: 'onHeaders' | 'onRequest'): void | Promise<void> {
     const start_ms = performance.now();
     let pending: void | Promise<void>;
     try {
-      pending = call();
+      pending = this.#stages[index]![hook]?.(this.#exchange);
     } catch (thrown) {
       this.#done(index, hook, start_ms);
       this.refused(index, hook, thrown);
       throw thrown;
     }
     if (!pending) return this.#done(index, hook, start_ms);
-    return pending.then(
-      () => this.#done(index, hook, start_ms),
-      thrown => {
-        this.#done(index, hook, start_ms);
-        this.refused(index, hook, thrown);
-        throw thrown;
-      },
-    );
+    return this.#settled(index, hook, start_ms, pending);
+  }
+
+  /** The same for `onReply`. */
+  reply(index: number, reply: Completion): Completion | Promise<Completion> {
+    const start_ms = performance.now();
+    let shaped: Completion | Promise<Completion>;
+    try {
+      shaped = this.#stages[index]!.onReply?.(this.#exchange, reply) ?? reply;
+    } catch (thrown) {
+      this.#done(index, 'onReply', start_ms);
+      this.refused(index, 'onReply', thrown);
+      throw thrown;
+    }
+    if (shaped instanceof Promise) return this.#settled(index, 'onReply', start_ms, shaped);
+    this.#done(index, 'onReply', start_ms);
+    return shaped;
+  }
+
+  async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: Promise<T>): Promise<T> {
+    try {
+      return await pending;
+    } catch (thrown) {
+      this.refused(index, hook, thrown);
+      throw thrown;
+    } finally {
+      this.#done(index, hook, start_ms);
+    }
   }
 
   #done(index: number, hook: TimedHook, start_ms: number): void {
@@ -83,86 +103,4 @@ export class StageTimes {
       this.#metrics.stageTime(stage.name, timedHooks[at % timedHooks.length]!, own_ms);
     }
   }
-}
-
-/**
- * A stage's stream, timed: its turns count, the waiting for what is below it does not. Written as plain iterators, because
- * it runs for every chunk and stage and an async generator would add two promises to each.
- */
-export function timedStream(
-  times: StageTimes,
-  index: number,
-  below: AsyncIterable<Chunk>,
-  open: (input: AsyncIterable<Chunk>) => AsyncIterable<Chunk>,
-): AsyncIterable<Chunk> {
-  const start_ms = performance.now();
-  let own_ms = 0;
-  let mark_ms = start_ms;
-  const source = below[Symbol.asyncIterator]();
-  const pause = () => {
-    own_ms += performance.now() - mark_ms;
-  };
-  const resume = () => {
-    mark_ms = performance.now();
-  };
-
-  const input: AsyncIterableIterator<Chunk> = {
-    next() {
-      pause();
-      return source.next().then(
-        result => {
-          resume();
-          return result;
-        },
-        thrown => {
-          resume();
-          belowThrew = thrown;
-          throw thrown;
-        },
-      );
-    },
-    return() {
-      return source.return?.() ?? Promise.resolve({ done: true, value: undefined });
-    },
-    [Symbol.asyncIterator]() {
-      return input;
-    },
-  };
-  let belowThrew: unknown;
-  const turns = open(input)[Symbol.asyncIterator]();
-  pause();
-
-  const finish = () => {
-    times.add(index, 'onStream', own_ms);
-    times.span(index, 'onStream', start_ms, performance.now(), own_ms);
-    finished = true;
-  };
-  let finished = false;
-  const output: AsyncIterableIterator<Chunk> = {
-    next() {
-      resume();
-      return turns.next().then(
-        result => {
-          pause();
-          if (result.done && !finished) finish();
-          return result;
-        },
-        thrown => {
-          pause();
-          if (!finished) finish();
-          // A fault from below only passes through; the stage that threw it first is the one that is counted.
-          if (thrown !== belowThrew) times.refused(index, 'onStream', thrown);
-          throw thrown;
-        },
-      );
-    },
-    return() {
-      if (!finished) finish();
-      return turns.return?.() ?? Promise.resolve({ done: true, value: undefined });
-    },
-    [Symbol.asyncIterator]() {
-      return output;
-    },
-  };
-  return output;
 }

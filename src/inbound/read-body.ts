@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { type GatewayError, refusal } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
 import { checkDepth } from './depth.ts';
 import type { BodyLimits } from './limits.ts';
 
@@ -21,12 +22,12 @@ export class UploadAborted extends Error {}
 
 /**
  * The JSON object that the client sent (protocol b3, b4, m15). A body that the parent application has parsed already is taken as it
- * is; otherwise the bytes are read here, within `limits` and until `signal` aborts, decompressed and decoded.
+ * is; otherwise the bytes are read here, within `limits` and until the exchange aborts, decompressed and decoded.
  */
 export async function readBody(
   request: IncomingMessage & { body?: unknown },
   limits: BodyLimits,
-  signal: AbortSignal,
+  exchange: Exchange,
 ): Promise<Record<string, unknown>> {
   const parsed = request.body;
   // Also of a parsed body: a form that the parent reads into an object is still not JSON.
@@ -34,7 +35,8 @@ export async function readBody(
   if (typeof parsed === 'object' && parsed !== null && !Buffer.isBuffer(parsed)) return objectOf(parsed);
   const alreadyRead =
     typeof parsed === 'string' ? Buffer.from(parsed) : Buffer.isBuffer(parsed) ? parsed : undefined;
-  const bytes = alreadyRead ?? (await decompressed(request, await bytesOf(request, limits, signal), limits));
+  const bytes =
+    alreadyRead ?? (await decompressed(request, await bytesOf(request, limits, exchange), limits));
   return objectOf(parseJson(bytes));
 }
 
@@ -59,7 +61,7 @@ function tooLarge(max_body_bytes: number): GatewayError {
 function bytesOf(
   request: IncomingMessage,
   { max_body_bytes, body_idle_ms }: BodyLimits,
-  signal: AbortSignal,
+  exchange: Exchange,
 ): Promise<Buffer> {
   const announced = Number(request.headers['content-length']);
   if (announced > max_body_bytes) return Promise.reject(tooLarge(max_body_bytes));
@@ -78,10 +80,10 @@ function bytesOf(
     };
     const onEnd = () => done(undefined);
     const onClose = () => done(new UploadAborted('the client left while sending its request'));
-    const onAbort = () => done(refusal('server_error'));
+    const onAbort = () => (exchange.client_gone ? onClose() : done(refusal('server_error')));
     const done = (error: Error | undefined) => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
+      exchange.offAbort(onAbort);
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       if (error) {
         request.pause();
@@ -93,8 +95,8 @@ function bytesOf(
       const cause = new Error('another middleware has read the body and left no request.body');
       return done(refusal('server_error', { cause }));
     }
-    signal.addEventListener('abort', onAbort);
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+    exchange.onAbort(onAbort);
   });
 }
 

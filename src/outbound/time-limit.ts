@@ -22,7 +22,15 @@ export function beforeTimeLimit<T>(reply: Promise<T>, exchange: Exchange, limit_
         reject(new ClientGone('the client left before the reply was complete'));
       };
     }
-    const done = () => clearTimeout(timer);
-    reply.then(resolve, reject).then(done, done);
+    reply.then(
+      value => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      fault => {
+        clearTimeout(timer);
+        reject(fault);
+      },
+    );
   });
 }

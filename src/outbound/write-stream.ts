@@ -9,6 +9,9 @@ import type { ReplySink } from './reply-sink.ts';
 /** Text that waits for the end of the turn is written at once when it is longer than this. */
 const max_pending_characters = 64 * 1024;
 
+/** Timers fire up to a millisecond early. */
+const timer_slack_ms = 2;
+
 /** How long a client may take to read the end of its stream when the gateway shuts down. */
 const closing_patience_ms = 2000;
 
@@ -52,6 +55,8 @@ class StreamWriter {
   readonly #commitTimer: NodeJS.Timeout;
   #keepAlive: NodeJS.Timeout | undefined;
   #pending = '';
+  /** When the last event or comment was written. */
+  #written_ms = 0;
   #scheduled = false;
   #drained: Promise<void> | undefined;
 
@@ -116,18 +121,23 @@ class StreamWriter {
     });
     const { keepalive_ms } = this.#limits;
     if (keepalive_ms > 0) this.#keepAlive = setTimeout(this.#beat, keepalive_ms);
+    this.#written_ms = exchange.clock.elapsed_ms();
   }
 
   #commitEarly(): void {
     if (this.committed || this.#exchange.client_gone) return;
     this.#commit();
-    this.#beat();
+    this.write(keepAliveComment);
   }
 
+  /** The timer runs on while events are written, and looks when it fires how long ago the last one was: writing is the hot path. */
   readonly #beat = () => {
     if (this.#exchange.client_gone) return;
-    if (!this.#drained) this.write(keepAliveComment);
-    this.#keepAlive?.refresh();
+    const { keepalive_ms } = this.#limits;
+    const silent_ms = this.#exchange.clock.elapsed_ms() - this.#written_ms;
+    const due = silent_ms >= keepalive_ms - timer_slack_ms;
+    if (due && !this.#drained) this.write(keepAliveComment);
+    this.#keepAlive = setTimeout(this.#beat, due ? keepalive_ms : keepalive_ms - silent_ms);
   };
 
   readonly #flush = () => {
@@ -135,7 +145,7 @@ class StreamWriter {
     const text = this.#pending;
     if (text === '' || this.#response.destroyed) return;
     this.#pending = '';
-    this.#keepAlive?.refresh();
+    this.#written_ms = this.#exchange.clock.elapsed_ms();
     const keepsUp = this.#response.write(text);
     this.#response.flush?.();
     if (!keepsUp) this.#drained ??= this.#untilDrained();
@@ -148,14 +158,13 @@ class StreamWriter {
         this.#exchange.end_reason ??= 'slow_client';
         response.destroy();
       }, this.#limits.slow_client_ms);
-      const { signal } = this.#exchange;
       const done = () => {
         clearTimeout(cut);
-        signal.removeEventListener('abort', done);
+        this.#exchange.offAbort(done);
         response.off('drain', done).off('close', done);
         resolve();
       };
-      signal.addEventListener('abort', done);
+      this.#exchange.onAbort(done);
       response.on('drain', done).on('close', done);
     });
     this.#drained = undefined;

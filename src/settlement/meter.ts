@@ -3,28 +3,49 @@ import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { shownUsage, type TokenCounter, UsageMeter } from './estimate.ts';
 
-/** The upstream's stream, counted as it passes, so that no stage and no wish of the client can avoid the count. */
+/** Counts an upstream's stream as it passes, so that no stage and no wish of the client can avoid the count. */
+export class StreamMeter {
+  readonly #exchange: Exchange;
+  readonly #metrics: Metrics;
+  readonly #meter: UsageMeter;
+  #begun = false;
+
+  constructor(exchange: Exchange, metrics: Metrics, newCounter?: () => TokenCounter) {
+    this.#exchange = exchange;
+    this.#metrics = metrics;
+    this.#meter = new UsageMeter(exchange, newCounter);
+    this.#meter.begin();
+  }
+
+  chunk(chunk: Chunk): void {
+    this.#begun = true;
+    this.#meter.chunk(chunk);
+    if (this.#exchange.first_token_ms === undefined && hasText(chunk)) {
+      this.#exchange.first_token_ms = this.#exchange.clock.elapsed_ms();
+    }
+  }
+
+  end(): void {
+    this.#meter.end(this.#begun);
+    report(this.#exchange, this.#meter, this.#metrics);
+  }
+}
+
+/** A stream that is not an attempt's, counted. */
 export async function* metered(
   exchange: Exchange,
   chunks: AsyncIterable<Chunk>,
   metrics: Metrics,
   newCounter?: () => TokenCounter,
 ): AsyncGenerator<Chunk> {
-  const meter = new UsageMeter(exchange, newCounter);
-  let begun = false;
-  meter.begin();
+  const meter = new StreamMeter(exchange, metrics, newCounter);
   try {
     for await (const chunk of chunks) {
-      begun = true;
       meter.chunk(chunk);
-      if (exchange.first_token_ms === undefined && hasText(chunk)) {
-        exchange.first_token_ms = exchange.clock.elapsed_ms();
-      }
       yield chunk;
     }
   } finally {
-    meter.end(begun);
-    report(exchange, meter, metrics);
+    meter.end();
   }
 }
 

@@ -57,7 +57,7 @@ function endReasonOf({ error_type, status }: Exchange): Outcome['end_reason'] {
 }
 
 function logLine(exchange: Exchange, outcome: Outcome): void {
-  if (!exchange.log.isLevelEnabled('info')) return;
+  if (!exchange.isLogged('info')) return;
   const { id: _, timings, usage, ...facts } = outcome;
   exchange.log.info(
     {

@@ -5,16 +5,19 @@ import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
 import type { Target } from './adapter.ts';
-import type { ResponseHead, UpstreamCall } from './call.ts';
-import { decodeStream, decodeWhole } from './decode.ts';
+import type { BodyConsumer, ResponseHead, UpstreamCall } from './call.ts';
+import { ChunkFeed, type ChunkObserver } from './chunk-feed.ts';
+import { chunkOf, decodeStream, decodeText, decodeWhole, EventReader, isEventStream } from './decode.ts';
 import { type Failure, failureOf, failureOfStatus } from './failure.ts';
 import type { Provider } from './provider.ts';
-import { beginningOf, bytesOf } from './read-body.ts';
+import { beginningOf, bytesOf, isPlain } from './read-body.ts';
 
 /** How much of an error body is read: some servers repeat the whole prompt in it. */
 const error_body_bytes = 1024 * 1024;
 /** How long an upstream may take to close a stream after `[DONE]` before its connection is given up. */
 const done_patience_ms = 1000;
+/** Above this many chunks that nobody has read the upstream is paused. */
+const max_unread_chunks = 64;
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
 export class Attempt {
@@ -38,8 +41,8 @@ export class Attempt {
   /** The whole reply, or a GatewayError. */
   async reply(): Promise<Completion> {
     try {
-      const { bytes } = await this.#open();
-      const reply = await decodeWhole(bytes, this.#provider.adapter, this.#provider.config);
+      const { call, head } = await this.#open();
+      const reply = await this.#whole(call, head);
       this.#waited();
       this.#end(undefined);
       return reply;
@@ -48,22 +51,92 @@ export class Attempt {
     }
   }
 
-  /** The reply as it comes. The request is sent when the first chunk is asked for. */
-  async *stream(): AsyncGenerator<Chunk> {
+  /** The reply as it comes, seen by `observer` chunk by chunk. The request is sent when the first chunk is asked for. */
+  stream(observer: ChunkObserver): AsyncIterable<Chunk> {
+    const feed: ChunkFeed = new ChunkFeed(
+      {
+        begin: () => void this.#fill(feed),
+        drained: () => this.#call?.resume(),
+        left: () => this.cancel(),
+      },
+      observer,
+    );
+    return feed;
+  }
+
+  async #fill(feed: ChunkFeed): Promise<void> {
     try {
-      const { bytes, head } = await this.#open();
+      const { call, head } = await this.#open();
       const { adapter, config } = this.#provider;
-      const done = () => this.#call?.release(done_patience_ms);
-      for await (const chunk of decodeStream(bytes, head.headers, adapter, config, done)) {
-        if (this.#exchange.upstream_wait_ms === 0) this.#waited();
-        yield chunk;
-      }
-      this.#end(undefined);
+      if (!isEventStream(head.headers)) {
+        const reply = chunkOf(await this.#whole(call, head));
+        this.#waited();
+        feed.push([reply]);
+        this.#end(undefined);
+        feed.end();
+      } else if (isPlain(head)) {
+        call.readInto(this.#eventsInto(feed, new EventReader(adapter.openStream(), config)));
+      } else await this.#decompressInto(feed, call, head);
     } catch (thrown) {
-      throw this.#failed(thrown);
-    } finally {
-      this.cancel();
+      feed.fail(this.#failed(thrown));
     }
+  }
+
+  /** From the socket to the first stage without a turn in between. */
+  #eventsInto(feed: ChunkFeed, reader: EventReader): BodyConsumer {
+    const give = (chunks: Chunk[]) => {
+      if (chunks.length > 0 && this.#exchange.upstream_wait_ms === 0) this.#waited();
+      feed.push(chunks);
+      if (reader.fault !== undefined) feed.fail(this.#failed(reader.fault));
+    };
+    const finish = () => {
+      if (this.#ended) return;
+      this.#end(undefined);
+      feed.end();
+    };
+    return {
+      bytes: part => {
+        give(reader.read(part));
+        if (reader.done && reader.fault === undefined) {
+          finish();
+          this.#call?.release(done_patience_ms);
+        }
+        return feed.unread < max_unread_chunks;
+      },
+      end: () => {
+        if (this.#ended) return;
+        give(reader.end());
+        finish();
+      },
+      fail: error => {
+        // The stream's own fault has been told; that its call was ended for it says nothing more.
+        if (reader.fault !== undefined) return;
+        if (!this.#ended && reader.survives(error)) finish();
+        else feed.fail(this.#failed(error));
+      },
+    };
+  }
+
+  /** A compressed stream, which was not asked for: slower, and as right. */
+  async #decompressInto(feed: ChunkFeed, call: UpstreamCall, head: ResponseHead): Promise<void> {
+    const { adapter, config } = this.#provider;
+    const done = () => this.#call?.release(done_patience_ms);
+    for await (const chunk of decodeStream(bytesOf(call, head), head.headers, adapter, config, done)) {
+      if (this.#exchange.upstream_wait_ms === 0) this.#waited();
+      feed.push([chunk]);
+      while (feed.unread >= max_unread_chunks) await new Promise(setImmediate);
+    }
+    this.#end(undefined);
+    feed.end();
+  }
+
+  async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {
+    const { adapter, config } = this.#provider;
+    if (!isPlain(head)) return decodeWhole(bytesOf(call, head), adapter, config);
+    const { max_reply_bytes } = config;
+    const tooLarge = () =>
+      refusal('provider_invalid', { cause: new Error(`a reply over ${max_reply_bytes} bytes`) });
+    return decodeText((await call.whole(max_reply_bytes, tooLarge)).toString('utf8'), adapter);
   }
 
   get ended(): boolean {
@@ -77,8 +150,8 @@ export class Attempt {
     this.#call?.cancel(new Error('the reply is not wanted any longer'));
   }
 
-  async #open(): Promise<{ head: ResponseHead; bytes: AsyncIterable<Buffer> }> {
-    const { signal, request, span } = this.#exchange;
+  async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
+    const { request, span } = this.#exchange;
     const { path, headers, body } = this.#provider.adapter.encode(request, this.#target);
     const text = JSON.stringify(body);
     this.#sent_ms = this.#exchange.clock.elapsed_ms();
@@ -88,15 +161,14 @@ export class Attempt {
     this.#describe(this.#span);
     const call = this.#provider.send(path, text, { ...headers, ...traceHeaders(this.#span) });
     this.#call = call;
-    if (signal.aborted) this.cancel();
-    else signal.addEventListener('abort', this.#onAbort, { once: true });
+    this.#exchange.onAbort(this.#cancel);
     const head = await call.head;
     this.#begun = true;
     if (head.status >= 300) {
       const text = await this.#errorText(call, head);
       throw failureOfStatus(head.status, head.headers, text, this.#provider.config.pass_upstream_429);
     }
-    return { head, bytes: bytesOf(call, head) };
+    return { head, call };
   }
 
   /** What an error body says; the status counts even when that cannot be read. */
@@ -108,7 +180,7 @@ export class Attempt {
     }
   }
 
-  readonly #onAbort = () => this.cancel();
+  readonly #cancel = () => this.cancel();
 
   #waited(): void {
     this.#exchange.upstream_wait_ms = this.#exchange.clock.elapsed_ms() - this.#sent_ms;
@@ -133,7 +205,7 @@ export class Attempt {
   #end(kind: string | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#exchange.signal.removeEventListener('abort', this.#onAbort);
+    this.#exchange.offAbort(this.#cancel);
     if (!this.#span) return;
     const duration_ms = this.#exchange.clock.elapsed_ms() - this.#sent_ms;
     this.#metrics.attempted(this.#exchange, this.#provider.name, duration_ms, kind);

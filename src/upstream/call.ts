@@ -9,9 +9,17 @@ export interface ResponseHead {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** Takes a body as it arrives, without a turn in between. */
+export interface BodyConsumer {
+  /** False asks the call to pause the upstream until `resume`. */
+  bytes(part: Buffer): boolean;
+  end(): void;
+  fail(error: Error): void;
+}
+
 /**
  * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body as an async iterable that pauses the
- * socket when nobody reads. Whoever stops reading early ends the call by leaving the loop, or with `cancel`.
+ * socket when nobody reads, or handed to a consumer. Whoever stops reading early ends the call by leaving the loop, or with `cancel`.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<Buffer> {
   readonly head: Promise<ResponseHead>;
@@ -24,6 +32,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
   #error: Error | undefined;
   #wake: (() => void) | undefined;
   #released: NodeJS.Timeout | undefined;
+  #consumer: BodyConsumer | undefined;
 
   constructor() {
     this.head = new Promise((resolve, reject) => {
@@ -44,7 +53,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (this.#released) return;
+    if (this.#released || this.#ended) return;
+    if (this.#consumer) {
+      if (!this.#consumer.bytes(bytes)) controller.pause();
+      return;
+    }
     this.#queue.push(bytes);
     this.#queued_bytes += bytes.length;
     if (this.#queued_bytes > high_water_bytes) controller.pause();
@@ -54,6 +67,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
   onResponseEnd(): void {
     this.#ended = true;
     clearTimeout(this.#released);
+    this.#consumer?.end();
     this.#wakeUp();
   }
 
@@ -62,6 +76,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     clearTimeout(this.#released);
     this.#error ??= error;
     this.#rejectHead(this.#error);
+    this.#consumer?.fail(this.#error);
     this.#wakeUp();
   }
 
@@ -73,6 +88,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.#queue = [];
     this.#controller?.abort(reason);
     this.#rejectHead(reason);
+    this.#consumer?.fail(reason);
     this.#wakeUp();
   }
 
@@ -88,7 +104,44 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
       () => this.cancel(new Error('the upstream did not end its reply')),
       patience_ms,
     ).unref();
+    this.resume();
+  }
+
+  /** Hands what has come and what comes to `consumer`; in place of reading the call as an iterable. */
+  readInto(consumer: BodyConsumer): void {
+    this.#consumer = consumer;
+    const parts = this.#queue;
+    this.#queue = [];
+    this.#queued_bytes = 0;
+    let more = true;
+    for (const part of parts) more = consumer.bytes(part);
+    if (this.#ended) {
+      if (this.#error) consumer.fail(this.#error);
+      else consumer.end();
+    } else if (more) this.resume();
+  }
+
+  /** Lets a paused upstream go on. */
+  resume(): void {
     if (this.#controller?.paused) this.#controller.resume();
+  }
+
+  /** The whole body. Rejects with `tooLarge` when it has more than `max_bytes`. */
+  whole(max_bytes: number, tooLarge: () => Error): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const parts: Buffer[] = [];
+      let total_bytes = 0;
+      this.readInto({
+        bytes: part => {
+          parts.push(part);
+          total_bytes += part.length;
+          if (total_bytes > max_bytes) this.cancel(tooLarge());
+          return true;
+        },
+        end: () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes)),
+        fail: reject,
+      });
+    });
   }
 
   /** All bytes that have arrived since the last turn, joined: what came in one network read is handed on as one. */
@@ -109,7 +162,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     const bytes = this.#queue.length === 1 ? this.#queue[0]! : Buffer.concat(this.#queue, this.#queued_bytes);
     this.#queue = [];
     this.#queued_bytes = 0;
-    if (this.#controller?.paused) this.#controller.resume();
+    this.resume();
     return bytes;
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import type { Chunk, Completion } from '../canonical.ts';
-import { refusal } from '../errors.ts';
+import { GatewayError, refusal } from '../errors.ts';
 import { EventTooLarge, type SseEvent, SseParser } from '../sse/parse.ts';
 import type { Adapter, StreamDecoder } from './adapter.ts';
 import { failureOf } from './failure.ts';
@@ -14,13 +14,8 @@ export interface ReplyLimits {
 
 type Decoding = Pick<Adapter, 'decodeReply' | 'openStream'>;
 
-/** A whole reply's bytes in the canonical form. */
-export async function decodeWhole(
-  bytes: AsyncIterable<Buffer>,
-  adapter: Decoding,
-  limits: ReplyLimits,
-): Promise<Completion> {
-  const text = await textOf(bytes, limits.max_reply_bytes);
+/** A whole reply's text in the canonical form. */
+export function decodeText(text: string, adapter: Decoding): Completion {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -28,6 +23,22 @@ export async function decodeWhole(
     throw refusal('provider_invalid', { cause });
   }
   return adapter.decodeReply(body);
+}
+
+/** A whole reply's bytes in the canonical form. */
+export async function decodeWhole(
+  bytes: AsyncIterable<Buffer>,
+  adapter: Decoding,
+  limits: ReplyLimits,
+): Promise<Completion> {
+  return decodeText(await textOf(bytes, limits.max_reply_bytes), adapter);
+}
+
+/** How a streamed request was answered: with events, or with a plain reply, as some servers do (protocol k4). */
+export function isEventStream(headers: IncomingHttpHeaders): boolean {
+  const type = String(headers['content-type'] ?? '').toLowerCase();
+  if (type.startsWith('text/html')) throw refusal('provider_invalid', { cause: new Error('an HTML page') });
+  return !type.startsWith('application/json');
 }
 
 /** A stream's bytes as canonical chunks. `onDone` is called at `[DONE]`, after which nothing is read. */
@@ -38,55 +49,98 @@ export async function* decodeStream(
   limits: ReplyLimits,
   onDone: () => void,
 ): AsyncGenerator<Chunk> {
-  const type = String(headers['content-type'] ?? '').toLowerCase();
-  if (type.startsWith('text/html')) throw refusal('provider_invalid', { cause: new Error('an HTML page') });
-  // Some servers answer a streamed request with a plain reply (protocol k4).
-  if (type.startsWith('application/json')) {
+  if (!isEventStream(headers)) {
     yield chunkOf(await decodeWhole(bytes, adapter, limits));
     return;
   }
-  const decoder = adapter.openStream();
-  yield* decodeEvents(bytes, decoder, limits, onDone);
-  if (!decoder.complete)
-    throw refusal('provider_broke_off', { cause: new Error('ended without finish_reason') });
-}
-
-async function* decodeEvents(
-  bytes: AsyncIterable<Buffer>,
-  decoder: StreamDecoder,
-  { max_event_bytes, max_reply_bytes }: ReplyLimits,
-  onDone: () => void,
-): AsyncGenerator<Chunk> {
-  const parser = new SseParser(max_event_bytes);
-  // Joins characters that were cut between two reads.
-  const characters = new StringDecoder('utf8');
-  let total_bytes = 0;
-  let atEnd = false;
+  const reader = new EventReader(adapter.openStream(), limits);
   try {
     for await (const part of bytes) {
-      total_bytes += part.length;
-      if (total_bytes > max_reply_bytes) {
-        throw refusal('provider_invalid', { cause: new Error(`a reply over ${max_reply_bytes} bytes`) });
-      }
-      for (const event of parser.feed(characters.write(part))) {
-        if (isDone(event)) return onDone();
-        yield* decoder.decode(event);
-      }
+      for (const chunk of reader.read(part)) yield chunk;
+      if (reader.fault !== undefined) throw reader.fault;
+      if (reader.done) return onDone();
     }
-    atEnd = true;
-    for (const event of parser.end()) if (!isDone(event)) yield* decoder.decode(event);
   } catch (thrown) {
-    if (thrown instanceof EventTooLarge) throw refusal('provider_invalid', { cause: thrown });
-    // Every choice had ended: a cut before `[DONE]` or within it takes nothing from the client (protocol c3).
+    if (!reader.survives(thrown)) throw thrown;
+    return;
+  }
+  for (const chunk of reader.end()) yield chunk;
+  if (reader.fault !== undefined) throw reader.fault;
+}
+
+/** The bytes of one stream to chunks, without waiting for anything. What came before a fault is returned before the fault is told. */
+export class EventReader {
+  /** `[DONE]` has come. */
+  done = false;
+  /** What is wrong with the stream; nothing can be read after it. */
+  fault: unknown;
+  readonly #decoder: StreamDecoder;
+  readonly #limits: ReplyLimits;
+  readonly #parser: SseParser;
+  /** Joins characters that were cut between two reads. */
+  readonly #characters = new StringDecoder('utf8');
+  #total_bytes = 0;
+
+  constructor(decoder: StreamDecoder, limits: ReplyLimits) {
+    this.#decoder = decoder;
+    this.#limits = limits;
+    this.#parser = new SseParser(limits.max_event_bytes);
+  }
+
+  read(bytes: Buffer): Chunk[] {
+    const { max_reply_bytes } = this.#limits;
+    this.#total_bytes += bytes.length;
+    if (this.#total_bytes > max_reply_bytes) {
+      this.fault = refusal('provider_invalid', { cause: new Error(`a reply over ${max_reply_bytes} bytes`) });
+      return [];
+    }
+    return this.#decode(() => this.#parser.feed(this.#characters.write(bytes)));
+  }
+
+  /** The stream has ended in good order: what its last event left, and whether every choice came to its end. */
+  end(): Chunk[] {
+    const chunks = this.#decode(() => this.#parser.end());
+    // All choices had ended: a cut within `[DONE]` takes nothing from the client (protocol c3).
+    if (this.#decoder.complete) {
+      if (GatewayError.is(this.fault) && this.fault.code === 'provider_invalid') this.fault = undefined;
+    } else {
+      this.fault ??= refusal('provider_broke_off', { cause: new Error('ended without finish_reason') });
+    }
+    return chunks;
+  }
+
+  /** Every choice had ended before the connection broke or fell silent: that takes nothing from the client (protocol c3). */
+  survives(thrown: unknown): boolean {
     const { kind } = failureOf(thrown, true);
-    if (!decoder.complete || !(kind === 'broken' || (atEnd && kind === 'invalid'))) throw thrown;
+    return this.#decoder.complete && (kind === 'broken' || kind === 'timeout');
+  }
+
+  #decode(parse: () => SseEvent[]): Chunk[] {
+    let chunks: Chunk[] = [];
+    try {
+      for (const event of parse()) {
+        if (isDone(event)) {
+          this.done = true;
+          if (!this.#decoder.complete)
+            this.fault = refusal('provider_broke_off', { cause: new Error('[DONE] without finish_reason') });
+          break;
+        }
+        const decoded = this.#decoder.decode(event);
+        // Mostly one event comes at a time, and its chunks are the result.
+        if (chunks.length === 0) chunks = decoded;
+        else chunks.push(...decoded);
+      }
+    } catch (thrown) {
+      this.fault = thrown instanceof EventTooLarge ? refusal('provider_invalid', { cause: thrown }) : thrown;
+    }
+    return chunks;
   }
 }
 
 const isDone = ({ data }: SseEvent): boolean => data === '[DONE]' || data.trim() === '[DONE]';
 
 /** A whole reply as the one chunk of a stream. */
-function chunkOf({ choices, usage }: Completion): Chunk {
+export function chunkOf({ choices, usage }: Completion): Chunk {
   return {
     choices: choices.map(({ index, message, finish_reason, logprobs }) => {
       const { tool_calls, ...rest } = message;

@@ -10,6 +10,12 @@ const decompressors = {
   br: createBrotliDecompress,
 };
 
+/** Whether the body is as it was asked for: not compressed. */
+export function isPlain({ headers }: ResponseHead): boolean {
+  const encoding = headers['content-encoding'];
+  return encoding === undefined || String(encoding).toLowerCase() === 'identity';
+}
+
 /** The body's bytes, decompressed if the upstream compressed them although it was asked not to. */
 export function bytesOf(call: UpstreamCall, head: ResponseHead): AsyncIterable<Buffer> {
   const encoding = String(head.headers['content-encoding'] ?? 'identity').toLowerCase();

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { accountsSchema, ConfiguredAccounts, defineStage, refusal } from '../../../src/plugin.ts';
+import {
+  type Account,
+  accountsSchema,
+  ConfiguredAccounts,
+  defineStage,
+  type Exchange,
+  refusal,
+} from '../../../src/plugin.ts';
 
 const schema = z.strictObject({
   accounts: accountsSchema
@@ -20,7 +27,8 @@ export const auth = defineStage({
   create({ accounts: own, x_api_key }, setup) {
     const accounts = own ? new ConfiguredAccounts(own) : setup.accounts;
     return {
-      async onHeaders(exchange) {
+      // Without a promise where the directory needs none: this runs for every request.
+      onHeaders(exchange) {
         if (exchange.endpoint.public) return;
         const { authorization, 'x-api-key': bare } = exchange.headers;
         const key =
@@ -28,10 +36,14 @@ export const auth = defineStage({
           (x_api_key && typeof bare === 'string' && bare !== '' ? bare : undefined);
         if (key === undefined) throw refusal('missing_api_key');
         const found = accounts.find(key);
-        const account = found instanceof Promise ? await found : found;
-        if (!account) throw refusal('invalid_api_key');
-        exchange.account = account;
+        if (found instanceof Promise) return found.then(account => admit(exchange, account));
+        admit(exchange, found);
       },
     };
   },
 });
+
+function admit(exchange: Exchange, account: Account | undefined): void {
+  if (!account) throw refusal('invalid_api_key');
+  exchange.account = account;
+}

@@ -24,7 +24,7 @@ export class JoinedStream {
     for await (const chunk of chunks) {
       if (this.#open.size === 0 && !chunk.choices.some(({ delta }) => delta.reasoning !== undefined))
         yield chunk;
-      else yield* this.#join(chunk);
+      else for (const piece of this.#join(chunk)) yield piece;
     }
   }
 

@@ -51,7 +51,7 @@ export class SplitStream {
     try {
       for await (const chunk of chunks) {
         if (this.#passes(chunk)) yield chunk;
-        else yield* this.#split(chunk);
+        else for (const piece of this.#split(chunk)) yield piece;
       }
     } catch (fault) {
       yield* this.#rest();
@@ -95,7 +95,7 @@ export class SplitStream {
     if (delta.tool_calls || finish_reason) {
       add(split, splitter.end());
       this.#splitters.set(index, null);
-    }
+    } else if (splitter.decided) this.#splitters.set(index, null);
     if (split.reasoning) before.push({ index, delta: { reasoning: split.reasoning }, finish_reason: null });
     const rest: Delta = { ...delta };
     delete rest.content;

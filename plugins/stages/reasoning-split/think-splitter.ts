@@ -34,6 +34,11 @@ export class ThinkSplitter {
     this.#options = options;
   }
 
+  /** Everything from here on is content: no tag means anything any more, and nothing is held back. */
+  get decided(): boolean {
+    return this.#state === 'content';
+  }
+
   push(text: string): Split {
     const split: Split = { reasoning: '', content: '' };
     if (this.#state === 'content') {

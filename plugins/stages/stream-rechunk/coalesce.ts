@@ -32,7 +32,7 @@ export async function* coalesced(
         continue;
       }
       if (result.done) break;
-      yield* joiner.take(result.value);
+      for (const chunk of joiner.take(result.value)) yield chunk;
       next = source.next();
     }
     yield* joiner.release();

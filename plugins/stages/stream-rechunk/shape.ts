@@ -28,14 +28,29 @@ export class ShapedStream {
 
   async *read(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
     try {
-      for await (const { choices } of chunks) {
-        for (const choice of choices) for (const chunk of this.#shape(choice)) yield chunk;
+      for await (const chunk of chunks) {
+        if (this.#isPlain(chunk)) yield this.#passed(chunk);
+        else for (const choice of chunk.choices) for (const shaped of this.#shape(choice)) yield shaped;
       }
     } catch (fault) {
       if (this.#finish) yield this.#released(this.#finish);
       throw fault;
     }
     if (this.#finish) yield this.#chunk(this.#finish, shownUsage(this.#exchange));
+  }
+
+  /** Nearly every chunk of a long answer: one more text of a choice that has begun and goes on. */
+  #isPlain({ choices }: Chunk): boolean {
+    if (choices.length !== 1 || this.#finish) return false;
+    const { index, delta, finish_reason } = choices[0]!;
+    if (finish_reason !== null || delta.role !== undefined || !this.#begun.has(index)) return false;
+    return delta.tool_calls === undefined && delta.refusal === undefined && isText(delta);
+  }
+
+  #passed(chunk: Chunk): Chunk {
+    const usage = this.#running();
+    if (usage) return { choices: chunk.choices, usage };
+    return chunk.usage ? { choices: chunk.choices } : chunk;
   }
 
   *#shape(choice: ChunkChoice): Generator<Chunk> {
@@ -86,6 +101,10 @@ export class ShapedStream {
     return usage ? { choices: [choice], usage } : { choices: [choice] };
   }
 }
+
+/** Exactly one of reasoning and content, with something in it. */
+const isText = ({ reasoning, content }: Delta): boolean =>
+  content ? reasoning === undefined : content === undefined && !!reasoning;
 
 /** The delta without its role and without empty texts, or `undefined` if nothing is left. */
 function withoutEmpty({ reasoning, content, tool_calls, refusal }: Delta): Delta | undefined {

@@ -6,8 +6,8 @@ export async function* splitOversized(
   characters: number,
 ): AsyncGenerator<Chunk> {
   for await (const chunk of chunks) {
-    if (chunk.choices.some(({ delta }) => isOversized(delta, characters))) yield* pieces(chunk, characters);
-    else yield chunk;
+    if (!chunk.choices.some(({ delta }) => isOversized(delta, characters))) yield chunk;
+    else for (const piece of pieces(chunk, characters)) yield piece;
   }
 }
 

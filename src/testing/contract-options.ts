@@ -1,0 +1,32 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ChatRequest } from '../canonical.ts';
+import type { ChainOptions } from '../chain/create-chain.ts';
+import type { StagePlan } from '../chain/stage-plan.ts';
+import type { StreamFixture } from './wire.ts';
+
+/** A stage as `defineStage`'s factory returns it, or several as a chain. */
+export type StageUnderTest = { readonly plan: StagePlan } | readonly { readonly plan: StagePlan }[];
+
+/** What a stage may change on purpose. */
+export type Change = 'text' | 'tool_calls' | 'finish_reason' | 'usage';
+
+/** How `checkStage` runs a stage. Without options: one model that reasons, one account, the least request, every fixture. */
+export interface ContractOptions {
+  /** The catalog, as `createChain` takes it. The request asks for the first model. */
+  readonly models?: ChainOptions['models'];
+  /** Accounts with their keys, as `createChain` takes them. */
+  readonly accounts?: ChainOptions['accounts'];
+  /** The client's headers; without them the key of the account that is there without `accounts`. */
+  readonly headers?: IncomingHttpHeaders;
+  /** What the client asks for beside the model and a message. */
+  readonly request?: Partial<ChatRequest>;
+  readonly fixtures?: readonly StreamFixture[];
+  /** What the stage changes on purpose, and what is therefore not compared with the upstream's. */
+  readonly changes?: readonly Change[];
+  /** How many chunks the stage may read while its reader asks for nothing; 1 without it. */
+  readonly read_ahead?: number;
+  /** The stage collects the whole reply before it hands anything on, as its documentation says. */
+  readonly holds_all?: boolean;
+  /** The longest that one reply may take; 5000 without it. */
+  readonly timeout_ms?: number;
+}

@@ -1,0 +1,96 @@
+import type { Usage } from '../canonical.ts';
+import type { Change } from './contract-options.ts';
+import type { ChoiceResult, Result } from './result.ts';
+import { readable, sameText } from './same-text.ts';
+
+/** What is not as it should be. */
+export interface Difference {
+  readonly what: string;
+  readonly expected: unknown;
+  readonly got: unknown;
+}
+
+type Field = keyof Omit<ChoiceResult, 'index'>;
+
+const said: readonly Field[] = ['reasoning', 'content', 'refusal', 'tool_calls', 'logprobs', 'finish_reason'];
+
+const nothing = (index: number): ChoiceResult => ({
+  index,
+  role: false,
+  reasoning: '',
+  content: '',
+  refusal: '',
+  tool_calls: [],
+  logprobs: [],
+  finish_reason: null,
+  finishes: 0,
+  order: [],
+  text: '',
+});
+
+/** Where two results differ that should be one and the same. */
+export function differenceOf(expected: Result, got: Result, ordered = false): Difference | undefined {
+  const fields = ordered ? [...said, 'order' as const] : said;
+  for (const [one, other] of pairs(expected, got)) {
+    for (const field of fields) {
+      if (!equal(one[field], other[field])) return difference(field, one, other);
+    }
+  }
+  return undefined;
+}
+
+/** Where usage differs, if the first has any. */
+export function usageDifference(expected: Usage | undefined, got: Usage | undefined): Difference | undefined {
+  if (!expected || equal(inOrder(expected), got && inOrder(got))) return undefined;
+  return { what: 'usage', expected, got };
+}
+
+const inOrder = (usage: Usage) => [
+  usage.prompt_tokens,
+  usage.completion_tokens,
+  usage.total_tokens,
+  usage.prompt_tokens_details.cached_tokens,
+  usage.completion_tokens_details ?? null,
+];
+
+/** What of `given`, the upstream's, has not come out as it was, apart from tags and what the stage changes on purpose. */
+export function lossOf(given: Result, got: Result, changes: ReadonlySet<Change>): Difference | undefined {
+  for (const [before, after] of pairs(given, got)) {
+    const lost = (field: Field) =>
+      equal(before[field], after[field]) ? undefined : difference(field, before, after);
+    const found =
+      (changes.has('text') ? undefined : (textLoss(before, after) ?? lost('refusal') ?? lost('logprobs'))) ??
+      (changes.has('tool_calls') ? undefined : lost('tool_calls')) ??
+      (changes.has('finish_reason') ? undefined : (lost('finish_reason') ?? finishLoss(before, after))) ??
+      (before.role && !after.role ? difference('role', before, after) : undefined);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function textLoss(before: ChoiceResult, after: ChoiceResult): Difference | undefined {
+  if (sameText(before.text, after.text)) return undefined;
+  const what = `text of choice ${before.index} (| is a think tag, or where reasoning becomes content)`;
+  return { what, expected: readable(before.text), got: readable(after.text) };
+}
+
+/** A choice may end as often as the upstream said it, not more. */
+function finishLoss(before: ChoiceResult, after: ChoiceResult): Difference | undefined {
+  if (after.finishes <= before.finishes) return undefined;
+  const what = `number of chunks with a finish_reason of choice ${before.index}`;
+  return { what, expected: before.finishes, got: after.finishes };
+}
+
+function difference(field: Field, one: ChoiceResult, other: ChoiceResult): Difference {
+  const what = field === 'order' ? 'order of kinds' : field;
+  return { what: `${what} of choice ${one.index}`, expected: one[field], got: other[field] };
+}
+
+function* pairs(a: Result, b: Result): Generator<[ChoiceResult, ChoiceResult]> {
+  const indexes = new Set([...a.choices, ...b.choices].map(({ index }) => index));
+  const choiceOf = ({ choices }: Result, index: number) =>
+    choices.find(choice => choice.index === index) ?? nothing(index);
+  for (const index of indexes) yield [choiceOf(a, index), choiceOf(b, index)];
+}
+
+const equal = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

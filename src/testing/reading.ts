@@ -1,0 +1,71 @@
+import type { Chunk } from '../canonical.ts';
+import { metered } from '../settlement/meter.ts';
+import type { Breach, ContractError, Rule } from './contract-error.ts';
+import { type Setting, settle, type Way } from './setting.ts';
+import { within } from './turn.ts';
+
+/** What a reader had of a stream at its end. */
+export interface Reading {
+  readonly chunks: readonly Chunk[];
+  /** What the stream threw. */
+  readonly fault: unknown;
+  /** False when it ended without a fault. */
+  readonly failed: boolean;
+}
+
+type Where = Pick<Breach, 'fixture' | 'cut'>;
+
+/** The stream that a client would read, metered as the gateway does it. */
+export function openStream(setting: Setting, { exchange, passage }: Way, source: AsyncIterable<Chunk>) {
+  return passage.onStream(metered(exchange, source, setting.metrics))[Symbol.asyncIterator]();
+}
+
+/** Reads `source` through the stage to its end, within the time that a reply may take. */
+export async function readThrough(
+  setting: Setting,
+  source: AsyncIterable<Chunk>,
+  where: Where,
+): Promise<Reading> {
+  const way = await setting.begin(true);
+  const chunks: Chunk[] = [];
+  const reading = async (): Promise<Reading> => {
+    try {
+      const stream = openStream(setting, way, source);
+      for await (const chunk of { [Symbol.asyncIterator]: () => stream }) chunks.push(chunk);
+      return { chunks, fault: undefined, failed: false };
+    } catch (fault) {
+      way.passage.onError(fault);
+      return { chunks, fault, failed: true };
+    }
+  };
+  try {
+    return await within(setting.timeout_ms, reading(), () =>
+      hangs(setting, 'ending', where, 'its stream does not end'),
+    );
+  } finally {
+    settle(way);
+  }
+}
+
+/** The same for a source without fault. */
+export async function readWhole(
+  setting: Setting,
+  source: AsyncIterable<Chunk>,
+  where: Where,
+): Promise<readonly Chunk[]> {
+  const { chunks, fault, failed } = await readThrough(setting, source, where);
+  if (!failed) return chunks;
+  const problem = 'throws in the stream of a reply that has no fault';
+  throw setting.breach({ rule: 'refusals', ...where, problem, expected: 'no throw', got: fault }, fault);
+}
+
+/** The breach of a stage that keeps its reader waiting. */
+export function hangs(setting: Setting, rule: Rule, where: Where, problem: string): ContractError {
+  return setting.breach({
+    rule,
+    ...where,
+    problem,
+    expected: `an end within ${setting.timeout_ms} ms`,
+    got: 'silence',
+  });
+}

@@ -1,0 +1,42 @@
+import type { Chunk } from '../../canonical.ts';
+import type { ReadFixture } from '../arrivals.ts';
+import { openStream } from '../reading.ts';
+import { type Setting, settle } from '../setting.ts';
+import { Source } from '../source.ts';
+import { turn } from '../turn.ts';
+
+/**
+ * While its reader asks for nothing, a stage begins at most `read_ahead` reads. What it reads while its reader waits is its
+ * own affair: it may need several chunks to make one.
+ */
+export async function checkBackPressure(setting: Setting, { name, chunks_json }: ReadFixture): Promise<void> {
+  const way = await setting.begin(true);
+  const source = new Source(JSON.parse(chunks_json) as Chunk[]);
+  const stream = openStream(setting, way, source);
+  try {
+    for (let yielded = 0; ; yielded++) {
+      const before = source.reads;
+      await turn();
+      await turn();
+      const ahead = source.reads - before;
+      if (ahead > setting.read_ahead) {
+        const cut = `a slow reader, after ${yielded} chunks`;
+        const problem =
+          'reads ahead while its reader asks for nothing, so that a slow client fills the memory';
+        const expected = `at most ${setting.read_ahead} reads`;
+        throw setting.breach({
+          rule: 'back-pressure',
+          fixture: name,
+          cut,
+          problem,
+          expected,
+          got: `${ahead} reads`,
+        });
+      }
+      if ((await stream.next()).done) return;
+    }
+  } finally {
+    await stream.return?.();
+    settle(way);
+  }
+}

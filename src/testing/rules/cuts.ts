@@ -1,0 +1,33 @@
+import type { Chunk } from '../../canonical.ts';
+import type { ReadFixture } from '../arrivals.ts';
+import { type Difference, differenceOf, lossOf, usageDifference } from '../difference.ts';
+import { readWhole } from '../reading.ts';
+import { resultOf } from '../result.ts';
+import type { Setting } from '../setting.ts';
+
+/** Nothing is lost, doubled, moved or invented, and however the reply is cut, the same comes out. */
+export async function checkCuts(setting: Setting, fixture: ReadFixture): Promise<void> {
+  const { name, whole, cuts, chunks_json } = fixture;
+  const given = resultOf(JSON.parse(chunks_json) as Chunk[]);
+  const uncut = resultOf(await readWhole(setting, whole.open(), { fixture: name, cut: whole.cut }));
+  const usageLoss = setting.changes.has('usage') ? undefined : usageDifference(given.usage, uncut.usage);
+  const loss = lossOf(given, uncut, setting.changes) ?? usageLoss;
+  if (loss) throw lostBy(setting, { fixture: name, cut: whole.cut }, loss);
+  for (const { cut, ordered, open } of cuts) {
+    const result = resultOf(await readWhole(setting, open(), { fixture: name, cut }));
+    const found = differenceOf(uncut, result, ordered) ?? usageDifference(uncut.usage, result.usage);
+    if (!found) continue;
+    const problem = `the result depends on how the reply is cut: ${found.what}`;
+    throw setting.breach({ rule: 'same-result', fixture: name, cut, problem, ...valuesOf(found) });
+  }
+}
+
+export const lostBy = (setting: Setting, where: { fixture: string; cut: string }, loss: Difference) =>
+  setting.breach({
+    rule: 'conservation',
+    ...where,
+    problem: `does not hand on what the upstream sent: ${loss.what}`,
+    ...valuesOf(loss),
+  });
+
+export const valuesOf = ({ expected, got }: Difference) => ({ expected, got });

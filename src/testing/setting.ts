@@ -1,0 +1,133 @@
+import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api';
+import { Registry } from 'prom-client';
+import { z } from 'zod';
+import type { ChatRequest } from '../canonical.ts';
+import { Catalog, type Model } from '../catalog/catalog.ts';
+import { defaultModels } from '../catalog/default-models.ts';
+import { modelSchema } from '../catalog/model-schema.ts';
+import { Chain, type Passage } from '../chain/chain.ts';
+import { systemClock } from '../clock.ts';
+import { Exchange } from '../exchange.ts';
+import { outcomeOf } from '../settlement/settle.ts';
+import type { Stage } from '../stage.ts';
+import { ConfiguredAccounts } from '../stores/accounts.ts';
+import { createLog } from '../telemetry/log.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { type Breach, ContractError } from './contract-error.ts';
+import type { Change, ContractOptions, StageUnderTest } from './contract-options.ts';
+
+const default_key = 'contract-kit-key';
+const default_accounts = { contract: { keys: [{ value: default_key }] } };
+const catalogSchema = z.array(modelSchema.partial({ upstreams: true })).min(1);
+
+/** One exchange on its way, as a gateway would have it. */
+export interface Way {
+  readonly exchange: Exchange;
+  readonly passage: Passage;
+}
+
+/** The gateway around the stage: its chain, catalog and accounts, and what is asked of it. */
+export class Setting {
+  readonly name: string;
+  readonly stages: readonly Stage[];
+  readonly metrics = new Metrics(new Registry());
+  readonly changes: ReadonlySet<Change>;
+  readonly read_ahead: number;
+  readonly holds_all: boolean;
+  readonly timeout_ms: number;
+  readonly #chain: Chain;
+  readonly #catalog: Catalog;
+  readonly #options: ContractOptions;
+  readonly #log = createLog('silent');
+
+  constructor(stage: StageUnderTest, options: ContractOptions) {
+    this.#options = options;
+    this.changes = new Set(options.changes);
+    this.read_ahead = options.read_ahead ?? 1;
+    this.holds_all = options.holds_all ?? false;
+    this.timeout_ms = options.timeout_ms ?? 5000;
+    this.#catalog = catalogOf(options.models ?? defaultModels('upstream').slice(0, 1));
+    const accounts = new ConfiguredAccounts(
+      structuredClone(options.accounts ?? default_accounts) as typeof default_accounts,
+    );
+    const setup = { catalog: this.#catalog, accounts, log: this.#log, clock: systemClock };
+    const plans = 'plan' in stage ? [stage] : stage;
+    this.name = plans.map(({ plan }) => plan.name).join(' → ');
+    this.stages = plans.map(({ plan }) => plan.create(setup));
+    this.#chain = new Chain(this.stages, this.metrics);
+  }
+
+  breach(breach: Omit<Breach, 'stage'>, cause?: unknown): ContractError {
+    return new ContractError({ stage: this.name, ...breach }, cause);
+  }
+
+  /** An exchange whose headers have arrived. */
+  exchange(headers: Exchange['headers'] = {}): Exchange {
+    return new Exchange({
+      id: 'req_contract',
+      endpoint: { name: 'chat.completions', public: false },
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers,
+      log: this.#log,
+      clock: systemClock,
+      span: trace.wrapSpanContext(INVALID_SPAN_CONTEXT),
+    });
+  }
+
+  /** What the client asks, in an object of its own. */
+  request(stream: boolean): ChatRequest {
+    const messages = [{ role: 'user' as const, content: 'Why do rivers bend?' }];
+    const model = this.#catalog.models[0]!.id;
+    const base = { model, messages, parameters: {}, unknown: {} };
+    return { ...structuredClone({ ...base, ...this.#options.request }), stream };
+  }
+
+  /** Gives `exchange` its request, as the gateway does once the body is there. */
+  asks(exchange: Exchange, stream: boolean): void {
+    exchange.request = this.request(stream);
+    exchange.model = this.#catalog.find(exchange.request.model);
+  }
+
+  /** An exchange that has gone down the chain, up to the upstream. */
+  async begin(stream: boolean): Promise<Way> {
+    const exchange = this.exchange(this.#options.headers ?? { authorization: `Bearer ${default_key}` });
+    const passage = this.#chain.enter(exchange);
+    try {
+      await passage.onHeaders();
+      this.asks(exchange, stream);
+      await passage.onRequest();
+    } catch (thrown) {
+      passage.onError(thrown);
+      settle({ exchange, passage });
+      const problem =
+        'refuses the request of this check; give it options, accounts or a request that let it through';
+      throw this.breach({ rule: 'refusals', problem, expected: 'no throw', got: thrown }, thrown);
+    }
+    exchange.attempts = 1;
+    return { exchange, passage };
+  }
+}
+
+/** The end of an exchange, as the gateway's. */
+export function settle({ exchange, passage }: Way): void {
+  exchange.status ||= 200;
+  passage.onSettled(outcomeOf(exchange));
+}
+
+/** Frozen: a stage that changes a model changes it for everyone. */
+function catalogOf(models: NonNullable<ContractOptions['models']>): Catalog {
+  const checked = catalogSchema.parse(models);
+  const all = checked.map(
+    model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
+  );
+  return new Catalog(frozen(all));
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const part of Object.values(value)) frozen(part);
+    Object.freeze(value);
+  }
+  return value;
+}
