@@ -1,43 +1,92 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
 import type { ConfigIssue } from './issue.ts';
-import type { CheckedConfig } from './schema.ts';
 
-/** What no schema sees: names that point nowhere, and names given twice. */
-export function checkReferences(config: CheckedConfig): ConfigIssue[] {
-  return [...checkModels(config), ...checkAccounts(config)];
+const anyRecord = z.record(z.string(), z.unknown());
+
+/**
+ * What refers to what. Anything that is not as it should be is read as absent: its own schema tells that, and the names beside it are
+ * still checked in the same run.
+ */
+const namesSchema = z.object({
+  providers: anyRecord.optional().catch(undefined),
+  plans: anyRecord.catch({}),
+  models: z
+    .array(
+      z
+        .object({
+          id: z.string().optional().catch(undefined),
+          upstreams: z.array(z.object({ provider: z.string() }).optional().catch(undefined)).catch([]),
+          effort_map: anyRecord.catch({}),
+          reasoning_effort: z
+            .object({ levels: z.array(z.string()) })
+            .optional()
+            .catch(undefined),
+        })
+        .optional()
+        .catch(undefined),
+    )
+    .catch([]),
+  accounts: z
+    .record(
+      z.string(),
+      z
+        .object({
+          plan: z.string().optional().catch(undefined),
+          keys: z
+            .array(z.object({ value: z.string().optional(), sha256: z.string().optional() }).catch({}))
+            .catch([]),
+        })
+        .optional()
+        .catch(undefined),
+    )
+    .catch({}),
+});
+type Names = z.output<typeof namesSchema>;
+
+/** What no schema sees, of a configuration that may be wrong elsewhere: names that point nowhere, and names given twice. */
+export function checkReferences(config: unknown): ConfigIssue[] {
+  const names = namesSchema.safeParse(config);
+  return names.success ? [...checkModels(names.data), ...checkAccounts(names.data)] : [];
 }
 
-function* checkModels({ models, providers }: CheckedConfig): Generator<ConfigIssue> {
-  const known = Object.keys(providers);
+function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
+  const known = providers && Object.keys(providers);
   const seen = new Set<string>();
   for (const [at, model] of models.entries()) {
-    if (seen.has(model.id)) yield { path: ['models', at, 'id'], message: `${model.id} is listed twice` };
-    seen.add(model.id);
-    for (const [number, { provider }] of model.upstreams.entries()) {
-      if (known.includes(provider)) continue;
+    if (!model) continue;
+    if (model.id !== undefined && seen.has(model.id))
+      yield { path: ['models', at, 'id'], message: `${model.id} is listed twice` };
+    if (model.id !== undefined) seen.add(model.id);
+    for (const [number, upstream] of model.upstreams.entries()) {
+      if (!upstream || !known || known.includes(upstream.provider)) continue;
       const path = ['models', at, 'upstreams', number, 'provider'];
       yield {
         path,
-        message: `there is no provider '${provider}'; there are: ${known.join(', ') || '(none)'}`,
+        message: `there is no provider '${upstream.provider}'; there are: ${known.join(', ') || '(none)'}`,
       };
     }
     for (const level of Object.keys(model.effort_map)) {
-      if (model.reasoning_effort.levels.includes(level)) continue;
+      if (!model.reasoning_effort || model.reasoning_effort.levels.includes(level)) continue;
       yield { path: ['models', at, 'effort_map', level], message: 'is not one of reasoning_effort.levels' };
     }
   }
 }
 
-function* checkAccounts({ accounts, plans }: CheckedConfig): Generator<ConfigIssue> {
+function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
   const owners = new Map<string, string>();
-  for (const [id, { plan, keys }] of Object.entries(accounts)) {
+  for (const [id, account] of Object.entries(accounts)) {
+    const { plan, keys } = account ?? { plan: undefined, keys: [] };
     if (plan !== undefined && !Object.hasOwn(plans, plan)) {
       yield {
         path: ['accounts', id, 'plan'],
         message: `there is no plan '${plan}'; there are: ${Object.keys(plans).join(', ') || '(none)'}`,
       };
     }
-    for (const [at, key] of keys.entries()) {
-      const digest = JSON.stringify(key);
+    for (const [at, { value, sha256 }] of keys.entries()) {
+      // One key may be written in both forms.
+      const digest = value === undefined ? sha256?.toLowerCase() : hash('sha256', value, 'hex');
+      if (digest === undefined) continue;
       const owner = owners.get(digest);
       if (owner !== undefined)
         yield {

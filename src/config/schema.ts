@@ -88,7 +88,7 @@ const providerOptions = builtInProviders.map(({ name, schema }) =>
 export const providerSchema = z.discriminatedUnion('adapter', providerOptions, {
   error: issue =>
     issue.code === 'invalid_union'
-      ? `adapter: must be one of: ${builtInProviders.map(({ name }) => name).join(', ')}`
+      ? `must be one of: ${builtInProviders.map(({ name }) => name).join(', ')}`
       : undefined,
 });
 
