@@ -66,7 +66,7 @@ export const modelSchema = z.strictObject({
       'Who serves it: `provider`, the `model` name there, `priority`, `weight`. The first of the lowest priority is used.',
     ),
   starts_in_reasoning: z
-    .union([z.boolean(), z.literal('auto')])
+    .union([z.boolean(), z.literal('auto')], 'must be true, false or "auto"')
     .default(false)
     .describe(
       'The chat template puts `<think>` into the prompt, so the text starts inside reasoning. `auto`: decided by a lone `</think>`, non-streamed only.',

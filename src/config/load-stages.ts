@@ -12,13 +12,14 @@ type Entry = string | Record<string, unknown>;
 
 /** The chain that the configuration asks for; mistakes are added to `issues`. Relative paths start at `directory`. */
 export async function loadStages(
-  entries: readonly Entry[] | undefined,
+  entries: readonly (Entry | undefined)[] | undefined,
   directory: string,
   issues: ConfigIssue[],
 ): Promise<StagePlan[]> {
   const plans: StagePlan[] = [];
-  const wanted: readonly Entry[] = entries ?? builtInStages.map(({ stageName }) => stageName);
+  const wanted: readonly (Entry | undefined)[] = entries ?? builtInStages.map(({ stageName }) => stageName);
   for (const [at, entry] of wanted.entries()) {
+    if (entry === undefined) continue;
     const names = typeof entry === 'string' ? [entry] : Object.keys(entry);
     const path = ['stages', at];
     if (names.length !== 1) {
@@ -74,7 +75,9 @@ async function importStage(
   if (!isPath && !/^(@[\w.-]+\/)?[\w.-]+(\/[\w./-]+)?$/.test(name)) return unknownStage(name, path, issues);
   let module: Record<string, unknown>;
   try {
-    const file = isPath ? resolve(directory, name) : createRequire(`${directory}/`).resolve(name);
+    const file = isPath
+      ? resolve(directory, name)
+      : createRequire(resolve(directory, 'any.js')).resolve(name);
     module = await import(pathToFileURL(file).href);
   } catch (cause) {
     if (!isPath && (cause as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND')

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { builtInProviders } from '../../plugins/index.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
+import { fieldPath } from '../dialects/explain.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/estimate.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import type { AccountsConfig } from '../stores/accounts.ts';
@@ -50,10 +51,14 @@ export async function loadConfig(
     typeof source === 'string' ? readConfigFile(source) : { value: source, lineOf: () => undefined };
   const directory = typeof source === 'string' ? dirname(resolve(source)) : process.cwd();
   const issues: ConfigIssue[] = [];
-  const parsed = configSchema.safeParse(expandVariables(file.value, environment, issues));
-  if (parsed.success) issues.push(...checkReferences(parsed.data));
-  else issues.push(...issuesOf(parsed.error, path => acceptedAt(configSchema, path)));
-  const entries = parsed.success ? parsed.data.stages : stagesIn(file.value);
+  const value = expandVariables(file.value, environment, issues);
+  const unset = new Set(issues.map(({ path }) => fieldPath(path)));
+  const parsed = configSchema.safeParse(value);
+  const found = parsed.success ? [] : issuesOf(parsed.error, path => acceptedAt(configSchema, path, value));
+  found.push(...checkReferences(value));
+  // What a variable that is not set leaves behind is no second mistake.
+  issues.push(...found.filter(({ path }) => !unset.has(fieldPath(path))));
+  const entries = parsed.success ? parsed.data.stages : stagesIn(value);
   const stages = await loadStages(entries, directory, issues);
   const newCounter = await loadCounter(parsed.data?.usage.estimator, issues);
   if (issues.length > 0 || !parsed.success) {
@@ -63,11 +68,14 @@ export async function loadConfig(
   return { ...settingsOf(parsed.data), stages, newCounter };
 }
 
-/** The stages of a configuration that is wrong elsewhere, so that their mistakes are told in the same run. */
-function stagesIn(value: unknown): (string | Record<string, unknown>)[] | undefined {
+/** The stages of a configuration that is wrong elsewhere, so that their mistakes are told in the same run; `undefined` for a wrong one. */
+function stagesIn(value: unknown): (string | Record<string, unknown> | undefined)[] | undefined {
   const { stages } = (typeof value === 'object' && value !== null ? value : {}) as { stages?: unknown };
   if (!Array.isArray(stages)) return undefined;
-  return stages.filter(entry => typeof entry === 'string' || (typeof entry === 'object' && entry !== null));
+  const isEntry = (entry: unknown) =>
+    (typeof entry === 'string' && entry !== '') ||
+    (typeof entry === 'object' && entry !== null && !Array.isArray(entry));
+  return stages.map(entry => (isEntry(entry) ? entry : undefined));
 }
 
 function settingsOf(config: CheckedConfig): Omit<Settings, 'stages' | 'newCounter'> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { ConfigError } from './issue.ts';
 
 /** A configuration file: its value, and the line at which a path of it stands. */
@@ -36,11 +36,15 @@ export function readConfigFile(file: string): ConfigFile {
   };
 }
 
-/** The line of the deepest part of `path` that the file has. */
+/** The line of the deepest part of `path` that the file has: of its name where it has one, since its value may begin below. */
 function lineOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number | undefined {
   for (let length = path.length; length > 0; length--) {
-    const node = document.getIn(path.slice(0, length), true);
+    const parent = length > 1 ? document.getIn(path.slice(0, length - 1), true) : document.contents;
+    const pair = isMap(parent) ? parent.items.find(({ key }) => nameOf(key) === path[length - 1]) : undefined;
+    const node = pair?.key ?? document.getIn(path.slice(0, length), true);
     if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
   }
   return undefined;
 }
+
+const nameOf = (key: unknown): string => String(isScalar(key) ? key.value : key);

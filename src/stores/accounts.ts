@@ -7,12 +7,15 @@ export interface Account {
   readonly plan: string | undefined;
 }
 
-const keySchema = z.union([
-  z.strictObject({ value: z.string().min(8, 'must have at least 8 characters') }),
-  z.strictObject({
-    sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits'),
-  }),
-]);
+const keySchema = z.union(
+  [
+    z.strictObject({ value: z.string().min(8, 'must have at least 8 characters') }),
+    z.strictObject({
+      sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits'),
+    }),
+  ],
+  'must be an object with one name: value or sha256',
+);
 
 export const accountSchema = z.strictObject({
   plan: z.string().optional().describe('A name under `plans`.'),
@@ -31,6 +34,11 @@ export interface AccountDirectory {
 
 const digestOf = (key: string): string => hash('sha256', key, 'hex');
 
+/** The digest of a configured key, whichever way it is written. */
+export function digestOfKey(key: z.output<typeof keySchema>): string {
+  return 'sha256' in key ? key.sha256.toLowerCase() : digestOf(key.value);
+}
+
 /** The accounts and keys of the configuration. */
 export class ConfiguredAccounts implements AccountDirectory {
   readonly #byDigest = new Map<string, Account>();
@@ -38,9 +46,7 @@ export class ConfiguredAccounts implements AccountDirectory {
   constructor(accounts: AccountsConfig) {
     for (const [id, { plan, keys }] of Object.entries(accounts)) {
       const account = Object.freeze({ id, plan });
-      for (const key of keys) {
-        this.#byDigest.set('sha256' in key ? key.sha256.toLowerCase() : digestOf(key.value), account);
-      }
+      for (const key of keys) this.#byDigest.set(digestOfKey(key), account);
     }
   }
 
