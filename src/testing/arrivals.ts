@@ -3,7 +3,6 @@ import { decodeStream } from '../upstream/decode.ts';
 import { decodeOpenAiReply, OpenAiStreamDecoder } from '../upstream/openai-format.ts';
 import { replyOf, resultOf } from './result.ts';
 import { cutAt, cutEverywhere, placeName, placesIn } from './text-cuts.ts';
-import { turn } from './turn.ts';
 import type { StreamFixture } from './wire.ts';
 
 /** One way in which a fixture may arrive. */
@@ -12,7 +11,8 @@ export interface Arrival {
   readonly cut: string;
   /** Whether reasoning, content and tool calls keep their order; in one chunk they cannot. */
   readonly ordered: boolean;
-  open(): AsyncIterable<Chunk>;
+  /** `pause` is waited for where the wire is cut. */
+  open(pause: () => Promise<void>): AsyncIterable<Chunk>;
 }
 
 /** A fixture, decoded, and all the ways in which it may arrive. */
@@ -22,8 +22,8 @@ export interface ReadFixture {
   readonly chunks_json: string;
   readonly whole: Arrival;
   readonly cuts: readonly Arrival[];
-  /** The whole reply in place of the stream. */
-  readonly reply: Completion;
+  /** The whole reply in place of the stream. Text after a finish reason has no place in one: then there is none. */
+  readonly reply: Completion | undefined;
 }
 
 const openAiFormat = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
@@ -51,9 +51,12 @@ async function readAnew({ name, wire }: StreamFixture): Promise<ReadFixture> {
     throw new Error(`the fixture ${name} is not a whole stream in OpenAI's format`, { cause });
   }
   const chunks_json = JSON.stringify(chunks);
-  const reply = decodeOpenAiReply(replyOf(resultOf(chunks)));
+  const result = resultOf(chunks);
+  const endsLast = result.choices.every(({ order }) => order.at(-1) === 'finish_reason');
+  const reply = endsLast ? decodeOpenAiReply(replyOf(result)) : undefined;
   const whole = { cut: 'uncut', ordered: true, open: () => decode(inPieces([bytes])) };
-  const cuts = [...(await wireCuts(name, bytes, chunks_json)), ...textCuts(chunks_json), plain(reply)];
+  const cuts = [...(await wireCuts(name, bytes, chunks_json)), ...textCuts(chunks_json)];
+  if (reply) cuts.push(plain(reply));
   return { name, chunks_json, whole, cuts, reply };
 }
 
@@ -75,7 +78,7 @@ async function wireCuts(name: string, bytes: Buffer, chunks_json: string): Promi
       throw new Error(`the fixture ${name} is decoded otherwise when it is cut at byte ${at}`);
     if (byChunksBefore.has(before)) continue;
     const cut = `wire at byte ${at} of ${bytes.length}`;
-    byChunksBefore.set(before, { cut, ordered: true, open: () => decode(inPieces(parts, turn)) });
+    byChunksBefore.set(before, { cut, ordered: true, open: pause => decode(inPieces(parts, pause)) });
   }
   return [...byChunksBefore.values()];
 }

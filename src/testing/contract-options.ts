@@ -27,6 +27,8 @@ export interface ContractOptions {
   readonly read_ahead?: number;
   /** The stage collects the whole reply before it hands anything on, as its documentation says. */
   readonly holds_all?: boolean;
+  /** How long the upstream pauses where the wire is cut and before a fault; a stage with timers needs more than they take. */
+  readonly pause_ms?: number;
   /** The longest that one reply may take; 5000 without it. */
   readonly timeout_ms?: number;
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
@@ -15,6 +16,7 @@ import { createLog } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { type Breach, ContractError } from './contract-error.ts';
 import type { Change, ContractOptions, StageUnderTest } from './contract-options.ts';
+import { turn } from './turn.ts';
 
 const default_key = 'contract-kit-key';
 const default_accounts = { contract: { keys: [{ value: default_key }] } };
@@ -35,6 +37,8 @@ export class Setting {
   readonly read_ahead: number;
   readonly holds_all: boolean;
   readonly timeout_ms: number;
+  /** The upstream's pauses. */
+  readonly pause: () => Promise<void>;
   readonly #chain: Chain;
   readonly #catalog: Catalog;
   readonly #options: ContractOptions;
@@ -46,6 +50,8 @@ export class Setting {
     this.read_ahead = options.read_ahead ?? 1;
     this.holds_all = options.holds_all ?? false;
     this.timeout_ms = options.timeout_ms ?? 5000;
+    const { pause_ms } = options;
+    this.pause = pause_ms === undefined ? turn : () => setTimeout(pause_ms);
     this.#catalog = catalogOf(options.models ?? defaultModels('upstream').slice(0, 1));
     const accounts = new ConfiguredAccounts(
       structuredClone(options.accounts ?? default_accounts) as typeof default_accounts,
@@ -62,7 +68,7 @@ export class Setting {
   }
 
   /** An exchange whose headers have arrived. */
-  exchange(headers: Exchange['headers'] = {}): Exchange {
+  exchange(headers = this.#options.headers ?? { authorization: `Bearer ${default_key}` }): Exchange {
     return new Exchange({
       id: 'req_contract',
       endpoint: { name: 'chat.completions', public: false },
@@ -91,7 +97,7 @@ export class Setting {
 
   /** An exchange that has gone down the chain, up to the upstream. */
   async begin(stream: boolean): Promise<Way> {
-    const exchange = this.exchange(this.#options.headers ?? { authorization: `Bearer ${default_key}` });
+    const exchange = this.exchange();
     const passage = this.#chain.enter(exchange);
     try {
       await passage.onHeaders();

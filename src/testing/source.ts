@@ -1,5 +1,4 @@
 import type { Chunk } from '../canonical.ts';
-import { turn } from './turn.ts';
 
 /** An upstream's stream under control: it counts what is read of it, and knows whether it has been closed. */
 export class Source implements AsyncIterableIterator<Chunk> {
@@ -39,9 +38,3 @@ export class Source implements AsyncIterableIterator<Chunk> {
     return this;
   }
 }
-
-/** Throws `fault` after a pause, as a connection does. */
-export const breakingWith = (fault: unknown) => async (): Promise<never> => {
-  await turn();
-  throw fault;
-};

@@ -34,6 +34,7 @@ const floors: readonly (readonly string[])[] = [
   ['src/assemble.ts', 'src/demo.ts'],
   ['src/config/'],
   ['plugins/'],
+  ['src/testing/'],
   ['src/plugin.ts'],
   ['src/chain/'],
   ['src/settlement/', 'src/upstream/', 'src/stage.ts'],
@@ -108,6 +109,13 @@ describe('the walls of the house', () => {
       ({ from, to }) => from.startsWith('src/simulator/') && !to.startsWith('src/simulator/'),
     );
     expect(known).toEqual([]);
+  });
+
+  it('let nothing that serves know that there is a kit for tests', () => {
+    const users = inside.filter(
+      ({ from, to }) => to.startsWith('src/testing/') && !from.startsWith('src/testing/'),
+    );
+    expect(users).toEqual([]);
   });
 
   it('have no circle of imports at run time', () => {

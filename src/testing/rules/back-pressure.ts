@@ -1,9 +1,9 @@
 import type { Chunk } from '../../canonical.ts';
 import type { ReadFixture } from '../arrivals.ts';
-import { openStream } from '../reading.ts';
+import { hangs, openStream } from '../reading.ts';
 import { type Setting, settle } from '../setting.ts';
 import { Source } from '../source.ts';
-import { turn } from '../turn.ts';
+import { turn, within } from '../turn.ts';
 
 /**
  * While its reader asks for nothing, a stage begins at most `read_ahead` reads. What it reads while its reader waits is its
@@ -13,7 +13,7 @@ export async function checkBackPressure(setting: Setting, { name, chunks_json }:
   const way = await setting.begin(true);
   const source = new Source(JSON.parse(chunks_json) as Chunk[]);
   const stream = openStream(setting, way, source);
-  try {
+  const slowly = async () => {
     for (let yielded = 0; ; yielded++) {
       const before = source.reads;
       await turn();
@@ -35,6 +35,12 @@ export async function checkBackPressure(setting: Setting, { name, chunks_json }:
       }
       if ((await stream.next()).done) return;
     }
+  };
+  const where = { fixture: name, cut: 'a slow reader' };
+  try {
+    await within(setting.timeout_ms, slowly(), () =>
+      hangs(setting, 'back-pressure', where, 'its stream does not end'),
+    );
   } finally {
     await stream.return?.();
     settle(way);

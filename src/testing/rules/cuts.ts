@@ -9,12 +9,14 @@ import type { Setting } from '../setting.ts';
 export async function checkCuts(setting: Setting, fixture: ReadFixture): Promise<void> {
   const { name, whole, cuts, chunks_json } = fixture;
   const given = resultOf(JSON.parse(chunks_json) as Chunk[]);
-  const uncut = resultOf(await readWhole(setting, whole.open(), { fixture: name, cut: whole.cut }));
+  const uncut = resultOf(
+    await readWhole(setting, whole.open(setting.pause), { fixture: name, cut: whole.cut }),
+  );
   const usageLoss = setting.changes.has('usage') ? undefined : usageDifference(given.usage, uncut.usage);
   const loss = lossOf(given, uncut, setting.changes) ?? usageLoss;
   if (loss) throw lostBy(setting, { fixture: name, cut: whole.cut }, loss);
   for (const { cut, ordered, open } of cuts) {
-    const result = resultOf(await readWhole(setting, open(), { fixture: name, cut }));
+    const result = resultOf(await readWhole(setting, open(setting.pause), { fixture: name, cut }));
     const found = differenceOf(uncut, result, ordered) ?? usageDifference(uncut.usage, result.usage);
     if (!found) continue;
     const problem = `the result depends on how the reply is cut: ${found.what}`;

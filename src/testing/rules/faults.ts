@@ -5,7 +5,7 @@ import { lossOf } from '../difference.ts';
 import { readThrough } from '../reading.ts';
 import { resultOf } from '../result.ts';
 import type { Setting } from '../setting.ts';
-import { breakingWith, Source } from '../source.ts';
+import { Source } from '../source.ts';
 import { valuesOf } from './cuts.ts';
 
 /** All that came before a fault is handed on, then the same fault is rethrown, wherever the stream breaks. */
@@ -16,7 +16,11 @@ export async function checkFaults(setting: Setting, { name, chunks_json }: ReadF
     const where = { fixture: name, cut: `a fault after ${after} of ${count} chunks` };
     const fault = refusal('provider_broke_off');
     const before = resultOf(structuredClone(given));
-    const reading = await readThrough(setting, new Source(given, breakingWith(fault)), where);
+    const breaking = async () => {
+      await setting.pause();
+      throw fault;
+    };
+    const reading = await readThrough(setting, new Source(given, breaking), where);
     if (!reading.failed) {
       const problem = "swallows the upstream's fault, so that a broken reply looks complete";
       throw setting.breach({

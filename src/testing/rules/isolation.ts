@@ -11,7 +11,9 @@ import { valuesOf } from './cuts.ts';
 export async function checkIsolation(setting: Setting, one: ReadFixture, other: ReadFixture): Promise<void> {
   const cut = `beside ${other.name}, at the same time`;
   const where = { fixture: one.name, cut };
-  const alone = resultOf(await readWhole(setting, one.whole.open(), { fixture: one.name, cut: 'uncut' }));
+  const alone = resultOf(
+    await readWhole(setting, one.whole.open(setting.pause), { fixture: one.name, cut: 'uncut' }),
+  );
   const together = await within(setting.timeout_ms, readBeside(setting, one, other), () =>
     hangs(setting, 'isolation', where, 'its stream does not end'),
   );
@@ -26,8 +28,8 @@ async function readBeside(setting: Setting, one: ReadFixture, other: ReadFixture
   const way = await setting.begin(true);
   const otherWay = await setting.begin(true);
   try {
-    const stream = openStream(setting, way, one.whole.open());
-    const beside = openStream(setting, otherWay, other.whole.open());
+    const stream = openStream(setting, way, one.whole.open(setting.pause));
+    const beside = openStream(setting, otherWay, other.whole.open(setting.pause));
     while (true) {
       await beside.next();
       const result = await stream.next();

@@ -10,11 +10,14 @@ import { valuesOf } from './cuts.ts';
 /** The reply that is not streamed says the same as the stream. */
 export async function checkWholeReplies(setting: Setting, fixture: ReadFixture): Promise<void> {
   const { name, whole, reply } = fixture;
+  if (!reply) return;
   const where = { fixture: name, cut: 'not streamed' };
-  const streamed = resultOf(await readWhole(setting, whole.open(), { fixture: name, cut: whole.cut }));
+  const streamed = resultOf(
+    await readWhole(setting, whole.open(setting.pause), { fixture: name, cut: whole.cut }),
+  );
   const shaped = resultOfReply(await throughOnReply(setting, structuredClone(reply), where));
   const found =
-    differenceOf(streamed, shaped) ?? (reply.usage && usageDifference(streamed.usage, shaped.usage));
+    differenceOf(streamed, shaped) ?? usageDifference(reply.usage && streamed.usage, shaped.usage);
   if (!found) return;
   const problem = `onReply does not agree with onStream: ${found.what}`;
   throw setting.breach({ rule: 'whole-replies', ...where, problem, ...valuesOf(found) });
