@@ -35,7 +35,7 @@ export interface AccountDirectory {
 const digestOf = (key: string): string => hash('sha256', key, 'hex');
 
 /** The digest of a configured key, whichever way it is written. */
-export function digestOfKey(key: z.output<typeof keySchema>): string {
+function digestOfKey(key: z.output<typeof keySchema>): string {
   return 'sha256' in key ? key.sha256.toLowerCase() : digestOf(key.value);
 }
 

@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../../../src/config/load.ts';
+import type { GatewayConfig } from '../../../../src/config/schema.ts';
+import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
+
+const file = temporaryFiles();
+
+describe('a mistake is told with its path and what is accepted', () => {
+  const local = sampleConfig().providers.local!;
+  const account = (changes: object) => sampleConfig({ accounts: { demo: changes } });
+
+  it.each<[string, object, string[]]>([
+    [
+      'an unknown name',
+      sampleConfig({ sever: {} }),
+      [
+        'sever: unknown name; accepted here: server, admin, log, usage, providers, models, plans, accounts, stages, stores',
+      ],
+    ],
+    [
+      '… below',
+      sampleConfig({ admin: { prot: 1 } }),
+      ['admin.prot: unknown name; accepted here: host, port'],
+    ],
+    [
+      '… of a provider',
+      sampleConfig({ providers: { local: { ...local, max_tokens_field: 'max_tokens' } } }),
+      [
+        'providers.local.max_tokens_field: unknown name; accepted here: base_url, api_key, headers, extra_parameters, connect_timeout_ms, idle_timeout_ms, max_event_bytes, pass_upstream_429, max_reply_bytes, adapter',
+      ],
+    ],
+    [
+      '… of a key',
+      account({ keys: [{ valeu: 'sk-12345678' }] }),
+      ['accounts.demo.keys[0]: must be an object with one name: value or sha256'],
+    ],
+    ['a missing part', { models: sampleConfig().models }, ['providers: is required: record']],
+    [
+      'a wrong type',
+      sampleConfig({ server: { port: 'x' } }),
+      [expect.stringMatching(/^server\.port: .*number/) as unknown as string],
+    ],
+    ['no models', sampleConfig({ models: [] }), ['models: must list at least one model']],
+    [
+      'another adapter',
+      sampleConfig({ providers: { local: { ...local, adapter: 'vlm' } } }),
+      ['providers.local.adapter: must be one of: openai, vllm'],
+    ],
+    [
+      'no adapter',
+      sampleConfig({ providers: { local: { base_url: 'http://a' } } }),
+      ['providers.local.adapter: must be one of: openai, vllm'],
+    ],
+    [
+      'another address',
+      sampleConfig({ providers: { local: { ...local, base_url: 'ftp://a' } } }),
+      ['providers.local.base_url: must be an http:// or https:// address'],
+    ],
+    [
+      'a short key',
+      account({ keys: [{ value: 'short' }] }),
+      ['accounts.demo.keys[0].value: must have at least 8 characters'],
+    ],
+    [
+      'no digest',
+      account({ keys: [{ sha256: 'xyz' }] }),
+      ['accounts.demo.keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits'],
+    ],
+    [
+      'a price with an exponent',
+      withModel({ pricing: { prompt: '7e-7', completion: '1' } }),
+      ['models[0].pricing.prompt: must be a decimal string without exponent, such as "0.0000007"'],
+    ],
+    [
+      'an id without a vendor',
+      withModel({ id: 'small' }),
+      ['models[0].id: must have the form <vendor>/<model_name>'],
+    ],
+    [
+      'starts_in_reasoning',
+      withModel({ starts_in_reasoning: 'yes' }),
+      ['models[0].starts_in_reasoning: must be true, false or "auto"'],
+    ],
+    [
+      'no such provider',
+      withModel({ upstreams: [{ provider: 'remote', model: 'm' }] }),
+      ["models[0].upstreams[0].provider: there is no provider 'remote'; there are: local"],
+    ],
+    [
+      'an effort that is no level',
+      withModel({ effort_map: { huge: {} } }),
+      ['models[0].effort_map.huge: is not one of reasoning_effort.levels'],
+    ],
+    [
+      'the same model twice',
+      sampleConfig({ models: [sampleConfig().models[0], sampleConfig().models[0]] }),
+      ['models[1].id: aion-labs/aion-3.5 is listed twice'],
+    ],
+    [
+      'no such plan',
+      account({ plan: 'gold' }),
+      ["accounts.demo.plan: there is no plan 'gold'; there are: (none)"],
+    ],
+  ])('%s', async (_, given, expected) => {
+    expect(await mistakesOf(given as GatewayConfig)).toEqual(expected);
+  });
+
+  const secret = { value: 'sk-12345678' };
+  it.each([
+    ['written twice', secret, secret],
+    ['once as its digest', secret, { sha256: createHash('sha256').update(secret.value).digest('hex') }],
+    ['as digests in small and capital letters', { sha256: 'ab'.repeat(32) }, { sha256: 'AB'.repeat(32) }],
+  ])('a key of two accounts, %s', async (_, one, other) => {
+    expect(
+      await mistakesOf(sampleConfig({ accounts: { a: { keys: [one] }, b: { keys: [other] } } })),
+    ).toEqual(["accounts.b.keys[0]: the same key belongs to account 'a' already"]);
+  });
+});
+
+describe('all mistakes', () => {
+  const text = `server:
+  port: 99999
+  hots: here
+providers:
+  local:
+    adapter: vllm
+    base_url: "127.0.0.1"
+  keyed:
+    adapter: openai
+    base_url: http://a/v1
+    api_key: \${KEY_THAT_IS_NOT_SET}
+modelz:
+  - none
+models:
+  - id: a/small${modelInYaml}    extra: 1
+stages:
+  - auth
+  - 7
+  - validation:
+      max_choices: 0
+      strict: true
+  - auth
+  - nonsense
+`;
+
+  it('are told at once, each with its line', async () => {
+    const expected = [
+      /^server\.port \(line 2\): .*65535/,
+      /^server\.hots \(line 3\): unknown name; accepted here: host, port, /,
+      /^providers\.local\.base_url \(line 7\): must be an http/,
+      /^providers\.keyed\.api_key \(line 11\): the environment variable KEY_THAT_IS_NOT_SET is not set$/,
+      /^modelz \(line 12\): unknown name; accepted here: server, /,
+      /^models\[0\]\.extra \(line 25\): unknown name; accepted here: id, name, /,
+      /^stages\[1\] \(line 28\): must be the name of a stage/,
+      /^stages\[2\]\.validation\.max_choices \(line 30\): .*1/,
+      /^stages\[2\]\.validation\.strict \(line 31\): unknown name; accepted here: unknown_parameters, /,
+      /^stages\[3\] \(line 32\): the stage auth is listed twice$/,
+      /^stages\[4\] \(line 33\): there is no stage 'nonsense'; built in are: error-envelope, auth, /,
+    ];
+    const found = await mistakesOf(file('wrong.yaml', text), {});
+    for (const pattern of expected) expect(found).toContainEqual(expect.stringMatching(pattern));
+    expect(found).toHaveLength(expected.length);
+  });
+
+  it('are counted in the message, under the name of the file', async () => {
+    const path = file('two.yaml', 'modelz: 1\nprovider: 1\n');
+    await expect(loadConfig(path)).rejects.toThrow(/two\.yaml: 4 mistakes\n {2}\S/);
+    await expect(loadConfig(sampleConfig({ sever: 1 }))).rejects.toThrow(
+      /^configuration: 1 mistake\n {2}sever: /,
+    );
+  });
+
+  it.each([
+    ['that is missing', 'absent.yaml', undefined, '(top level): cannot be read: ENOENT'],
+    ['that is not YAML', 'broken.yaml', 'server: {\nmodels: [', /^\(top level\) \(line \d\): /],
+    [
+      'with a name given twice',
+      'twice.yaml',
+      'log: {}\nserver: {}\nlog: {}\n',
+      /^\(top level\) \(line 3\): .*unique/i,
+    ],
+    ['that is empty', 'empty.yaml', '', 'providers: is required: record'],
+    ['that is a text', 'text.yaml', 'hello', /^\(top level\)( \(line 1\))?: .*expected object/],
+  ])('of a file %s', async (_, name, text, expected) => {
+    const path = text === undefined ? join(dirname(file('x', '')), name) : file(name, text);
+    const [first] = await mistakesOf(path);
+    if (typeof expected === 'string') expect(first).toBe(expected);
+    else expect(first).toMatch(expected);
+  });
+});
