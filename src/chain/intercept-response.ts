@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ReplySink } from '../outbound/reply-sink.ts';
 import { HandlerBody } from './handler-body.ts';
+import { HandlerHead, type HeaderList } from './handler-head.ts';
 
 /** What a foreign handler writes, as if it were an upstream's reply, and the real way out for what is made of it. */
 export interface Interception {
@@ -8,33 +9,10 @@ export interface Interception {
   readonly head: Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders }>;
   /** The handler's body. Throws if the handler destroys the response in the middle, or its client leaves. */
   readonly bytes: AsyncIterable<Buffer>;
-  /** The response as it was before. */
+  /** The response as it was before. An error goes out without any of the handler's headers. */
   readonly sink: ReplySink;
 }
 
-/** Headers that speak of the handler's bytes, which are written anew, or to the handler as the upstream's client. */
-const ofTheBytes = [
-  'content-length',
-  'content-encoding',
-  'content-type',
-  'content-range',
-  'content-md5',
-  'transfer-encoding',
-  'trailer',
-  'accept-ranges',
-  'etag',
-  'last-modified',
-  'retry-after',
-  'www-authenticate',
-  'proxy-authenticate',
-];
-
-/** Headers of a connection and of who answers on it: as the application set them before the handler, never the upstream's. */
-const ofTheHop = ['connection', 'keep-alive', 'upgrade', 'server', 'x-powered-by'];
-
-type Header = OutgoingHttpHeader | undefined;
-type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[] | OutgoingHttpHeader[][];
-type Listening = Pick<ServerResponse, (typeof listening)[number]>;
 const listening = [
   'on',
   'addListener',
@@ -44,6 +22,7 @@ const listening = [
   'off',
   'removeListener',
 ] as const;
+type Listening = Pick<ServerResponse, (typeof listening)[number]>;
 
 const intercepted = new WeakSet<object>();
 
@@ -54,8 +33,8 @@ export function isIntercepted(response: ServerResponse): boolean {
 
 /**
  * Puts itself between a response and the handler behind the chain (design: the one place where a response is patched). The handler's
- * `writeHead`, `write`, `end` and `destroy` no longer reach the client, nor the client's `drain` the handler; `close` and `finish` do.
- * `onSend` is called before a head goes out.
+ * `writeHead`, `write`, `end`, `destroy` and headers no longer reach the client, nor the client's `drain` the handler; `close` and
+ * `finish` do. `onSend` is called before a head goes out.
  */
 export function interceptResponse(
   response: ServerResponse & { flush?: () => void },
@@ -63,8 +42,9 @@ export function interceptResponse(
 ): Interception {
   intercepted.add(response);
   const sent = { head: response.headersSent };
-  const sink = sinkOf(response, sent, onSend);
+  const handlerHead = new HandlerHead(response);
   const body = new HandlerBody();
+  const sink = sinkOf(response, handlerHead, sent, onSend);
   const head = Promise.withResolvers<{ status: number; headers: IncomingHttpHeaders }>();
   // Nobody may be waiting for the head any longer when it fails.
   head.promise.catch(() => {});
@@ -73,8 +53,7 @@ export function interceptResponse(
   const begin = () => {
     if (begun) return;
     begun = true;
-    const headers = { ...response.getHeaders() } as IncomingHttpHeaders;
-    head.resolve({ status: response.statusCode, headers });
+    head.resolve({ status: response.statusCode, headers: handlerHead.headers });
   };
   const fail = (error: Error) => {
     head.reject(error);
@@ -82,10 +61,10 @@ export function interceptResponse(
   };
 
   const patched = {
-    writeHead(status: number, reason?: string | Headers, headers?: Headers) {
+    writeHead(status: number, reason?: string | HeaderList, headers?: HeaderList) {
       if (begun) return response;
       response.statusCode = status;
-      setHeaders(response, headers ?? (typeof reason === 'string' ? undefined : reason));
+      handlerHead.add(headers ?? (typeof reason === 'string' ? undefined : reason));
       begin();
       return response;
     },
@@ -109,7 +88,7 @@ export function interceptResponse(
     },
   };
   response.once('close', () => fail(new Error('the client left, or had its reply')));
-  Object.assign(response, patched, divertedDrain(response, body.events));
+  Object.assign(response, patched, handlerHead.standIns, divertedDrain(response, body.events));
   const outer = Object.getOwnPropertyDescriptor(response, 'headersSent');
   Object.defineProperties(response, {
     // A handler that looks must see that it has begun, though nothing has reached the client yet.
@@ -117,28 +96,6 @@ export function interceptResponse(
     writableNeedDrain: { configurable: true, get: () => body.full },
   });
   return { head: head.promise, bytes: body, sink };
-}
-
-/** Names and values in any form that `writeHead` takes. */
-function setHeaders(response: ServerResponse, headers: Headers | undefined): void {
-  if (!Array.isArray(headers)) {
-    for (const [name, value] of Object.entries(headers ?? {}))
-      if (value !== undefined) response.setHeader(name, value);
-    return;
-  }
-  const pairs = pairsOf(headers);
-  for (const [name] of pairs) response.removeHeader(String(name));
-  // A list may have a name more than once, as with `set-cookie`.
-  for (const [name, value] of pairs)
-    response.appendHeader(String(name), Array.isArray(value) ? value : String(value));
-}
-
-function pairsOf(list: OutgoingHttpHeader[] | OutgoingHttpHeader[][]): OutgoingHttpHeader[][] {
-  if (Array.isArray(list[0])) return list as OutgoingHttpHeader[][];
-  const pairs: OutgoingHttpHeader[][] = [];
-  for (let at = 0; at + 1 < list.length; at += 2)
-    pairs.push((list as OutgoingHttpHeader[]).slice(at, at + 2));
-  return pairs;
 }
 
 /** The handler waits for its reader, so its listeners for `drain` go to `events`; all others stay where they are. */
@@ -155,29 +112,25 @@ function divertedDrain(response: ServerResponse, events: NodeJS.EventEmitter): L
   return diverted as Listening;
 }
 
-/** The response by its methods before they are patched. Its head goes out without what was the handler's own affair. */
+/** The response by its methods before they are patched. */
 function sinkOf(
   response: ServerResponse & { flush?: () => void },
+  handlerHead: HandlerHead,
   sent: { head: boolean },
   onSend: () => void,
 ): ReplySink {
   const { writeHead, write, end, destroy, on, off } = response;
-  const before: Record<string, Header> = Object.fromEntries(
-    ofTheHop.map(name => [name, response.getHeader(name)]),
-  );
   let statusMessage = '';
   return {
     writeHead: ((status: number, headers?: OutgoingHttpHeaders) => {
       onSend();
-      for (const name of [...ofTheBytes, ...ofTheHop]) {
-        const value = before[name];
-        if (value === undefined) response.removeHeader(name);
-        else response.setHeader(name, value);
-      }
-      response.statusMessage = statusMessage;
-      const result = Reflect.apply(writeHead, response, [status, headers]);
+      handlerHead.withOwn(() => {
+        if (status < 400) handlerHead.apply();
+        response.statusMessage = statusMessage;
+        Reflect.apply(writeHead, response, [status, headers]);
+      });
       sent.head = true;
-      return result;
+      return response;
     }) as ReplySink['writeHead'],
     write: write.bind(response),
     end: end.bind(response),
