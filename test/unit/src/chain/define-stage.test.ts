@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ZodError, z } from 'zod';
+import { defineStage, isStageFactory } from '../../../../src/chain/define-stage.ts';
+import { invalidField } from '../../../../src/errors.ts';
+import { sampleSetup } from '../../sample-setup.ts';
+
+const schema = z.strictObject({ word: z.string().default('please'), times: z.int().min(1).default(1) });
+
+/** Refuses requests whose `x-word` header is not its word. */
+const polite = defineStage({
+  name: 'polite',
+  schema,
+  create: ({ word }) => ({
+    onHeaders(exchange) {
+      if (exchange.headers['x-word'] !== word) throw invalidField('x-word', `must be '${word}'.`);
+    },
+  }),
+});
+
+describe('a stage factory', () => {
+  it('carries its name and its schema', () => {
+    expect(polite.stageName).toBe('polite');
+    expect(polite.schema).toBe(schema);
+    expect(polite().plan.name).toBe('polite');
+  });
+
+  it('gives the hooks checked options with their defaults, and the parts of the gateway', () => {
+    const given: unknown[] = [];
+    const create = (...args: unknown[]) => {
+      given.push(...args);
+      return {};
+    };
+    const asking = defineStage({ name: 'asking', schema, create });
+    const setup = sampleSetup();
+    const options = { times: 2 };
+    expect(asking(options).plan.create(setup)).toEqual({ name: 'asking' });
+    expect(given).toEqual([{ word: 'please', times: 2 }, setup]);
+    expect(given[1]).toBe(setup);
+    expect(options).toEqual({ times: 2 });
+  });
+
+  it('makes a stage of its own for each chain', () => {
+    const { plan } = polite();
+    expect(plan.create(sampleSetup())).not.toBe(plan.create(sampleSetup()));
+  });
+
+  it('throws what the schema finds, at once', () => {
+    expect(() => polite({ times: 0 })).toThrow(ZodError);
+    expect(() => polite({ wrod: 'x' } as object)).toThrow(/wrod/);
+  });
+
+  it.each([
+    [polite, true],
+    [Object.assign(() => {}, { stageName: 'a', schema: {} }), true],
+    [polite(), false],
+    [() => {}, false],
+    [{ stageName: 'a', schema: {} }, false],
+    [undefined, false],
+  ])('is told from other exports: %#', (value, expected) => {
+    expect(isStageFactory(value)).toBe(expected);
+  });
+});
+
+describe('a stage alone', () => {
+  let server: Server | undefined;
+  afterEach(() => {
+    server?.close();
+    server?.closeAllConnections();
+  });
+
+  it('is a handler in front of another', async () => {
+    const handler = polite({ word: 'now' });
+    server = createServer((request, response) => handler(request, response, () => response.end('served')));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/anything`;
+
+    const served = await fetch(url, { headers: { 'x-word': 'now' } });
+    expect([served.status, await served.text()]).toEqual([200, 'served']);
+    const refused = await fetch(url);
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toEqual({
+      error: { message: "x-word: must be 'now'.", type: 'invalid_request_error' },
+    });
+  });
+});
