@@ -54,8 +54,9 @@ async function main(argv: string[]): Promise<void> {
   if (name === 'check') return check(values.config);
   if (values.config === undefined) return serveDemo(ports);
   const sidecar = await serve(values.config);
-  print(`sluice is listening on ${sidecar.url} (admin: ${sidecar.adminUrl})`);
+  // Whoever reads the line may send the signal at once.
   closeOnSignal(sidecar, async () => {});
+  print(`sluice is listening on ${sidecar.url} (admin: ${sidecar.adminUrl})`);
 }
 
 async function check(file: string | undefined): Promise<void> {
@@ -89,8 +90,8 @@ async function serveDemo(ports: DemoPorts): Promise<void> {
   const described = simulator
     ? `SIMULATED, at ${upstream}: it makes up its answers. For a real server: UPSTREAM_URL=http://…/v1 npm start`
     : upstream;
-  print(invitation(sidecar.url, sidecar.adminUrl, key, described));
   closeOnSignal(sidecar, async () => simulator?.close());
+  print(invitation(sidecar.url, sidecar.adminUrl, key, described));
 }
 
 async function startDemoSimulator() {
