@@ -61,8 +61,11 @@ export function startDemo(environment: Readonly<Record<string, string>> = {}): P
 }
 
 /** `sluice ARGUMENTS`, to its end. */
-export async function runSidecar(...args: readonly string[]): Promise<FinishedCommand> {
-  const command = new Command(args);
+export async function runSidecar(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<FinishedCommand> {
+  const command = new Command(args, environment);
   const code = await command.exited;
   return { code, stdout: command.stdout, stderr: command.stderr };
 }

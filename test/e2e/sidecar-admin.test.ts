@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+
+let simulator: Simulator;
+let sidecar: SidecarProcess;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ cached_tokens: 0.5 });
+  sidecar = await startSidecar(sidecarConfig(simulator.url));
+});
+
+afterAll(async () => {
+  await sidecar?.stop();
+  await simulator?.close();
+});
+
+const post = async (body: object, key = clientKey): Promise<void> => {
+  const reply = await fetch(`${sidecar.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  await reply.text();
+};
+
+/** The lines of one family that hold samples. */
+const samplesOf = (text: string, name: string): string[] =>
+  text.split('\n').filter(line => new RegExp(`^${name}(_bucket|_sum|_count)?[{ ]`).test(line));
+
+describe('the admin address', () => {
+  it('says that the process lives and is ready', async () => {
+    for (const path of ['/healthz', '/readyz', '/healthz?probe=1']) {
+      const reply = await fetch(sidecar.adminUrl + path);
+      expect(reply.status).toBe(200);
+      expect(await reply.text()).toMatch(/^(ok|ready)\n$/);
+    }
+    expect((await fetch(`${sidecar.adminUrl}/readyz`, { method: 'HEAD' })).status).toBe(200);
+  });
+
+  it('offers nothing else', async () => {
+    for (const path of ['/', '/v1/models', '/v1/chat/completions'])
+      expect((await fetch(sidecar.adminUrl + path)).status).toBe(404);
+    expect((await fetch(`${sidecar.adminUrl}/metrics`, { method: 'POST' })).status).toBe(405);
+  });
+
+  it('is not to be had at the public address', async () => {
+    for (const path of ['/metrics', '/healthz', '/readyz'])
+      expect((await fetch(sidecar.url + path)).status).toBe(404);
+  });
+});
+
+describe('/metrics', () => {
+  let text: string;
+
+  beforeAll(async () => {
+    await post(ask('Hello'));
+    await post(ask('Hello', { stream: true }));
+    await post(ask('Hello [[sim:usage=none]]', { stream: true }));
+    await post(ask('Hello [[sim:usage=final]]', { stream: true }));
+    await post(ask('Hello [[sim:status=503]]'));
+    await post(ask('Hello', { temperature: 'hot' }));
+    await post(ask('Hello', { model: 'made-up-by-a-client' }));
+    await post(ask('Hello'), 'sk-unknown');
+    await fetch(`${sidecar.url}/v1/made-up-by-a-client`);
+    const reply = await fetch(`${sidecar.adminUrl}/metrics`);
+    expect(reply.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    text = await reply.text();
+  });
+
+  it.each([
+    ['gen_ai_server_request_duration_seconds', 'histogram'],
+    ['gen_ai_server_time_to_first_token_seconds', 'histogram'],
+    ['gen_ai_client_operation_duration_seconds', 'histogram'],
+    ['sluice_requests_total', 'counter'],
+    ['sluice_tokens_total', 'counter'],
+    ['sluice_in_flight', 'gauge'],
+    ['sluice_overhead_seconds', 'histogram'],
+    ['sluice_stage_duration_seconds', 'histogram'],
+    ['sluice_stage_refusals_total', 'counter'],
+    ['sluice_upstream_errors_total', 'counter'],
+    ['process_resident_memory_bytes', 'gauge'],
+    ['nodejs_eventloop_lag_seconds', 'gauge'],
+  ])('has %s, a %s with samples', (name, type) => {
+    expect(text).toContain(`# TYPE ${name} ${type}\n`);
+    expect(text).toMatch(new RegExp(`# HELP ${name} .+\n`));
+    expect(samplesOf(text, name).length).toBeGreaterThan(0);
+  });
+
+  it('has every stage that has run, by its hook', () => {
+    const stages = samplesOf(text, 'sluice_stage_duration_seconds').filter(line => line.includes('_count'));
+    for (const [stage, hook] of [
+      ['auth', 'onHeaders'],
+      ['validation', 'onRequest'],
+      ['request-rewrite', 'onRequest'],
+      ['reasoning-split', 'onReply'],
+      ['reasoning-split', 'onStream'],
+      ['stream-rechunk', 'onStream'],
+    ]) {
+      expect(stages.filter(line => line.includes(`stage="${stage}",hook="${hook}"`))).toHaveLength(1);
+    }
+  });
+
+  it('has no label that a client has made up, and no key', () => {
+    expect(text).not.toContain('made-up-by-a-client');
+    expect(text).not.toMatch(/sk-/);
+    expect(text).toMatch(/gen_ai_request_model="_other"/);
+  });
+
+  it('has only models, endpoints, statuses and types of closed sets', () => {
+    const values = (label: string) =>
+      new Set([...text.matchAll(new RegExp(`[{,]${label}="([^"]*)"`, 'g'))].map(([, value]) => value));
+    expect(values('gen_ai_request_model')).toEqual(new Set(['aion-labs/aion-3.5', '_other']));
+    expect(values('endpoint')).toEqual(new Set(['chat.completions', 'unknown']));
+    expect(values('error_type')).toEqual(
+      new Set(['', 'provider_error', 'invalid_request_error', 'authentication_error', 'status']),
+    );
+    expect(values('gen_ai_provider_name')).toEqual(new Set(['upstream']));
+  });
+
+  it('counts each exchange once', () => {
+    const sumOf = (name: string) =>
+      samplesOf(text, name)
+        .filter(line => line.includes('endpoint="chat.completions"'))
+        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+    expect(sumOf('sluice_requests_total')).toBe(8);
+    expect(sumOf('sluice_in_flight')).toBe(0);
+  });
+});

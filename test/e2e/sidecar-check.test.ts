@@ -1,0 +1,188 @@
+import { hash } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import { clientKey } from '../support/gateway-under-test.ts';
+import { configFile, runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
+
+const cleanUps: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+async function fileOf(text: string): Promise<string> {
+  const { file, remove } = await configFile(text);
+  cleanUps.push(remove);
+  return file;
+}
+
+const good = stringify(sidecarConfig('http://127.0.0.1:9/v1'));
+
+/** Every kind of mistake, each with its path and what is said of it. The line is where the mistake stands. */
+const broken = `server:
+  prot: 8080
+  non_stream_timeout_ms: -1
+admin: { port: 70000 }
+log: { level: loud }
+providers:
+  local:
+    adapter: vlm
+    base_url: http://127.0.0.1:9/v1
+  other:
+    adapter: openai
+    base_url: ftp://127.0.0.1/v1
+    max_tokens_field: tokens
+models:
+  - id: nothing
+    name: Model
+    date: 2026-13-01
+    context_length: 0
+    max_completion_tokens: 1.5
+    pricing: { prompt: 0.0000007, completion: "1e-7" }
+    reasoning: true
+    tool_calls: true
+    reasoning_effort: { supported: true, levels: [low], default: high }
+    upstreams:
+      - { provider: local, modle: x }
+accounts:
+  ann: { keys: [ { value: short }, { sha256: abc } ] }
+stages:
+  - auth
+  - validatoin
+  - validation: { max_choices: 0, unknown: 1 }
+`;
+
+const mistakes: [string, number, RegExp][] = [
+  ['server.prot', 2, /unknown name; accepted here: .*port/],
+  ['server.non_stream_timeout_ms', 3, />0|positive|greater/i],
+  ['admin.port', 4, /65535/],
+  ['log.level', 5, /silent/],
+  ['providers.local.adapter', 8, /must be one of: .*vllm/],
+  ['providers.other.base_url', 12, /http:\/\/ or https:\/\//],
+  ['providers.other.max_tokens_field', 13, /max_completion_tokens/],
+  ['models[0].id', 15, /<vendor>\/<model_name>/],
+  ['models[0].date', 17, /date/i],
+  ['models[0].context_length', 18, />0|positive|greater/i],
+  ['models[0].max_completion_tokens', 19, /int/],
+  ['models[0].pricing.prompt', 20, /string/],
+  ['models[0].pricing.completion', 20, /decimal string without exponent/],
+  ['models[0].reasoning_effort.default', 23, /must be one of levels: low/],
+  ['models[0].upstreams[0].model', 25, /required/],
+  ['models[0].upstreams[0].modle', 25, /unknown name; accepted here: .*model/],
+  ['accounts.ann.keys[0]', 27, /8 characters/],
+  ['accounts.ann.keys[1]', 27, /64 hexadecimal/],
+  ['stages[1]', 30, /there is no stage 'validatoin'; built in are: .*validation/],
+  ['stages[2].validation.max_choices', 31, />=1|at least|greater/i],
+  ['stages[2].validation.unknown', 31, /unknown name; accepted here: .*unknown_parameters/],
+];
+
+function expectMistake(output: string, [path, line, says]: (typeof mistakes)[number]): void {
+  const told = output
+    .split('\n')
+    .filter(text => text.startsWith(`  ${path} `) || text.startsWith(`  ${path}.`));
+  expect({ path, told: told.join('\n') }).toEqual({
+    path,
+    told: expect.stringMatching(new RegExp(`\\(line ${line}\\): .*(${says.source})`, says.flags)),
+  });
+}
+
+describe('sluice check', () => {
+  it('says that a good configuration is good, and what is in it', async () => {
+    const file = await fileOf(good);
+    const { code, stdout, stderr } = await runSidecar(['check', '--config', file]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/: ok; 6 models, 1 providers?, stages: error-envelope, auth, validation/);
+  });
+
+  it('tells every mistake at once, with its path, its line and what is accepted', async () => {
+    const file = await fileOf(broken);
+    const { code, stdout, stderr } = await runSidecar(['check', '--config', file]);
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(file);
+    for (const mistake of mistakes) expectMistake(stderr, mistake);
+  });
+
+  it('tells names that point nowhere', async () => {
+    const digest = hash('sha256', clientKey, 'hex').toUpperCase();
+    const second = `  second: { keys: [ { sha256: ${digest} } ] }\n`;
+    const config = good
+      .replace('provider: upstream', 'provider: downstream')
+      .replace('\naccounts:\n  tester:\n', `\naccounts:\n${second}  tester:\n    plan: gold\n`);
+    const { code, stderr } = await runSidecar(['check', '--config', await fileOf(config)]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/models\[0\]\.upstreams\[0\]\.provider \(line \d+\): .*'downstream'.*upstream/);
+    expect(stderr).toMatch(/accounts\.tester\.plan \(line \d+\): .*'gold'/);
+    expect(stderr).toMatch(/accounts\.tester\.keys\[0\] \(line \d+\): .*same key.*'second'/);
+  });
+
+  it('tells them together with all other mistakes', async () => {
+    const config = `${good.replace('provider: upstream', 'provider: downstream')}unknown: 1\n`;
+    const { code, stderr } = await runSidecar(['check', '--config', await fileOf(config)]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/unknown \(line \d+\): unknown name/);
+    expect(stderr).toMatch(/models\[0\]\.upstreams\[0\]\.provider \(line \d+\): .*'downstream'/);
+  });
+
+  it('tells of variables that are not set, and takes those that are', async () => {
+    const file = await fileOf(good.replace(/api_key: .*/, 'api_key: ${SLUICE_TEST_KEY}'));
+    const missing = await runSidecar(['check', '-c', file]);
+    expect(missing.code).toBe(1);
+    expect(missing.stderr).toMatch(/providers\.upstream\.api_key \(line \d+\): .*SLUICE_TEST_KEY is not set/);
+    expect((await runSidecar(['check', '-c', file], { SLUICE_TEST_KEY: 'sk-1' })).code).toBe(0);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ['a file that is not there', ['check', '--config', '/nowhere/sluice.yaml'], /cannot be read: ENOENT/],
+    ['no file', ['check'], /--config FILE is missing/],
+    ['an unknown command', ['chek'], /no command 'chek'[\s\S]*sluice check/],
+    ['an unknown flag', ['--confg', 'x'], /--confg/],
+    ['a port that is none', ['--port', '99999'], /--port must be a number from 0 to 65535/],
+    ['a port beside a configuration', ['--port', '0', '--config', 'x'], /server\.port/],
+  ])('refuses %s', async (_, args, says) => {
+    const { code, stdout, stderr } = await runSidecar(args);
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(says);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('tells where YAML is broken', async () => {
+    const { code, stderr } = await runSidecar([
+      'check',
+      '-c',
+      await fileOf('server: {\n  port: 1\nmodels: [\n'),
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/\(line \d+\): /);
+  });
+
+  it('explains itself', async () => {
+    const { code, stdout } = await runSidecar(['--help']);
+    expect(code).toBe(0);
+    for (const word of ['--config FILE', 'check', 'simulate', '--port', '--admin-port', 'UPSTREAM_URL'])
+      expect(stdout).toContain(word);
+  });
+});
+
+describe('a sidecar', () => {
+  it('does not start with a broken configuration, and tells every mistake', async () => {
+    const { code, stdout, stderr } = await runSidecar(['--config', await fileOf(broken)]);
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    for (const mistake of mistakes) expectMistake(stderr, mistake);
+  });
+
+  it('says which address is taken', async () => {
+    const server: Server = createServer().listen(0, '127.0.0.1');
+    await new Promise(resolve => server.once('listening', resolve));
+    cleanUps.push(() => new Promise(resolve => server.close(resolve)));
+    const { port } = server.address() as AddressInfo;
+    const taken = stringify(sidecarConfig('http://127.0.0.1:9/v1', { admin: { port } }));
+    const { code, stderr } = await runSidecar(['--config', await fileOf(taken)]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`127.0.0.1:${port} is in use`);
+  });
+});

@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { send, until } from '../support/raw-client.ts';
+
+let simulator: Simulator;
+let gateway: GatewayUnderTest;
+
+async function start(
+  server: Readonly<Record<string, number>>,
+  model: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  simulator = await startSimulator();
+  gateway = await startGateway({ upstream: simulator, server, model });
+}
+
+afterEach(async () => {
+  await gateway?.close();
+  await simulator?.close();
+});
+
+const tokens = (kind: string, source = 'exact'): Promise<number> =>
+  gateway.metric('sluice_tokens_total', { kind, source });
+const ended = (end_reason: string): Promise<number> =>
+  gateway.metric('sluice_requests_total', { end_reason, endpoint: 'chat.completions' });
+const settled = (): Promise<void> => until(() => gateway.gateway.inFlight === 0);
+
+/** Begins a request and leaves when the upstream has it. */
+async function leave(content: string, more: object = {}): Promise<void> {
+  const controller = new AbortController();
+  const { requests } = simulator.stats;
+  const left = gateway.post(ask(content, more), { signal: controller.signal }).then(reply => reply.text());
+  await until(() => simulator.stats.requests === requests + 1);
+  controller.abort();
+  await expect(left).rejects.toThrow();
+}
+
+describe('a whole reply that takes too long', () => {
+  it('is 524, read to its end all the same, and counted then', async () => {
+    await start({ non_stream_timeout_ms: 700 });
+    const reply = await send(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${clientKey}` },
+      body: JSON.stringify(ask('Hello [[sim:ttft=3000 tokens=30 reasoning_tokens=10]]')),
+    });
+    expect({ status: reply.status, reason: reply.reason }).toEqual({
+      status: 524,
+      reason: 'A Timeout Occurred',
+    });
+    expect(reply.headers['x-should-retry']).toBe('false');
+    expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(reply.headers['x-request-id']).toMatch(/^req_/);
+    expect(JSON.parse(reply.text)).toEqual({
+      error: {
+        message:
+          'No complete answer within 0.7 seconds. Generation continues server-side and is billed; use "stream": true.',
+        type: 'timeout_error',
+      },
+    });
+    expect(simulator.stats).toMatchObject({ open: 1, aborted: 0 });
+    expect(await tokens('output')).toBe(0);
+
+    await until(() => simulator.stats.completed === 1);
+    await settled();
+    expect(await tokens('output')).toBe(40);
+    expect(await tokens('input')).toBeGreaterThan(0);
+    expect(await ended('time_limit')).toBe(1);
+    expect(
+      await gateway.metric('sluice_requests_total', { status: '524', error_type: 'timeout_error' }),
+    ).toBe(1);
+  });
+
+  it('counts from the beginning of the request, not of its body', async () => {
+    await start({ non_stream_timeout_ms: 1500 });
+    const begun_ms = Date.now();
+    expect((await gateway.post(ask('Hello [[sim:ttft=4000]]'))).status).toBe(524);
+    expect(Date.now() - begun_ms).toBeGreaterThan(1400);
+  });
+
+  it('is not a matter of streams', async () => {
+    await start({ non_stream_timeout_ms: 300 });
+    const { status, events } = await gateway.stream(
+      ask('Hello [[sim:tokens=20 reasoning_tokens=10 tps=20]]'),
+    );
+    expect(status).toBe(200);
+    expect(events.at(-1)?.data).toBe('[DONE]');
+    expect(events.at(-2)?.json).toMatchObject({ usage: { completion_tokens: 30 } });
+  });
+
+  it('is given up after max_background_ms', async () => {
+    await start({ non_stream_timeout_ms: 300, max_background_ms: 500 });
+    expect((await gateway.post(ask('Hello [[sim:ttft=60000]]'))).status).toBe(524);
+    await until(() => simulator.stats.aborted === 1);
+    await settled();
+  });
+
+  it('is given up at once where max_background replies are read already', async () => {
+    await start({ non_stream_timeout_ms: 300, max_background: 1 });
+    const slow = () => gateway.post(ask('Hello [[sim:ttft=60000]]'));
+    expect((await slow()).status).toBe(524);
+    expect(simulator.stats).toMatchObject({ open: 1, aborted: 0 });
+    expect((await slow()).status).toBe(524);
+    await until(() => simulator.stats.aborted === 1);
+    expect(simulator.stats.open).toBe(1);
+    await gateway.gateway.close(0);
+  });
+});
+
+describe('a client that leaves', () => {
+  it('a whole reply: the reply is read to its end and counted', async () => {
+    await start({});
+    await leave('Hello [[sim:ttft=1500 tokens=30 reasoning_tokens=10]]');
+    expect(await tokens('output')).toBe(0);
+    await until(() => simulator.stats.completed === 1);
+    await settled();
+    expect(simulator.stats.aborted).toBe(0);
+    expect(await tokens('output')).toBe(40);
+    expect(await ended('client_gone')).toBe(1);
+  });
+
+  it('a whole reply of a model that is configured so: the upstream is aborted', async () => {
+    await start({}, { on_client_gone: 'abort' });
+    await leave('Hello [[sim:ttft=60000]]');
+    await until(() => simulator.stats.aborted === 1);
+    await settled();
+    expect(await ended('client_gone')).toBe(1);
+  });
+
+  it('a stream before its first event: the upstream is aborted', async () => {
+    await start({});
+    await leave('Hello [[sim:ttft=60000]]', { stream: true });
+    await until(() => simulator.stats.aborted === 1);
+    await settled();
+    expect(await ended('client_gone')).toBe(1);
+  });
+
+  it('a stream in its middle: the upstream is aborted, and what was sent is counted', async () => {
+    await start({});
+    const controller = new AbortController();
+    const reply = await gateway.post(ask('Hello [[sim:tokens=endless tps=100]]', { stream: true }), {
+      signal: controller.signal,
+    });
+    let seen = '';
+    await expect(
+      (async () => {
+        for await (const bytes of reply.body!) {
+          seen += Buffer.from(bytes).toString();
+          if (seen.split('data: ').length > 20) controller.abort();
+        }
+      })(),
+    ).rejects.toThrow();
+    await until(() => simulator.stats.aborted === 1);
+    await settled();
+    expect(simulator.stats.open).toBe(0);
+    expect(await ended('client_gone')).toBe(1);
+    expect((await tokens('output')) + (await tokens('output', 'estimated'))).toBeGreaterThan(10);
+  });
+});
