@@ -8,7 +8,6 @@ import {
   startScriptedUpstream,
   streamed,
   streamHead,
-  whole,
 } from '../support/scripted-upstream.ts';
 
 /** The examples of the protocol, byte for byte, but for the ids and dates that every reply has for itself. */
@@ -210,60 +209,5 @@ data: [DONE]
     expect(headers.get('content-length')).toBeNull();
     expect(headers.get('content-encoding')).toBeNull();
     expect(headers.get('x-request-id')).toMatch(/^req_./);
-  });
-});
-
-describe('a completion on the wire', () => {
-  it('has the fields of the interface and nothing of the upstream', async () => {
-    upstream.reply(
-      whole(200, {
-        id: 'chatcmpl-upstream',
-        object: 'chat.completion',
-        created: 1,
-        model: 'aion-3.5',
-        system_fingerprint: 'vllm-0.11',
-        choices: [
-          {
-            index: 0,
-            message: {
-              role: 'assistant',
-              content: 'Hello there.',
-              reasoning: 'The user greets me.',
-              refusal: null,
-              annotations: null,
-            },
-            logprobs: null,
-            finish_reason: 'stop',
-            stop_reason: null,
-          },
-        ],
-        usage: usage(9, { cached_tokens: 4 }),
-        kv_transfer_params: null,
-      }),
-    );
-    const reply = await gateway.post(ask('Hello'));
-    const text = await reply.text();
-    expect(named(text)).toBe(
-      '{"id":"chatcmpl-7Yk","object":"chat.completion","created":1795132800,"model":"aion-labs/aion-3.5","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there.","reasoning":"The user greets me."},"finish_reason":"stop"}],"usage":{"prompt_tokens":12,"completion_tokens":9,"total_tokens":21,"prompt_tokens_details":{"cached_tokens":4}}}',
-    );
-    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(reply.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
-  });
-
-  it('has usage with zeros where the upstream tells nothing of the cache', async () => {
-    upstream.reply(
-      whole(200, {
-        choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 12, completion_tokens: 9, total_tokens: 21, prompt_tokens_details: null },
-      }),
-    );
-    expect(await (await gateway.post(ask('Hello'))).json()).toMatchObject({
-      usage: {
-        prompt_tokens: 12,
-        completion_tokens: 9,
-        total_tokens: 21,
-        prompt_tokens_details: { cached_tokens: 0 },
-      },
-    });
   });
 });

@@ -167,41 +167,6 @@ describe('every error status', () => {
   });
 });
 
-describe('an error after the start of a stream', () => {
-  it.each([
-    ['an error event', 'error=4', /returned an error/],
-    ['a reset', 'reset=4', /closed the stream unexpectedly/],
-    ['an end without finish_reason', 'truncate=4', /closed the stream unexpectedly/],
-    ['an event that is not JSON', 'garbage=4', /invalid response/],
-  ])('is raised with its message and type: %s', async (_, fault, says) => {
-    const stream = await openai.chat.completions.create({
-      model: 'aion-labs/aion-3.5',
-      messages: [{ role: 'user', content: `Hello [[sim:${fault}]]` }],
-      stream: true,
-    });
-    let chunks = 0;
-    const error = await thrownBy(
-      (async () => {
-        for await (const _chunk of stream) chunks++;
-      })(),
-    );
-    expect(chunks).toBe(4);
-    expect(error.constructor).toBe(APIError);
-    expect(error.status).toBeUndefined();
-    expect(error.type).toBe('provider_error');
-    expect(error.message).toMatch(says);
-  });
-
-  it('is raised by the helper as well', async () => {
-    const stream = openai.chat.completions.stream({
-      model: 'aion-labs/aion-3.5',
-      messages: [{ role: 'user', content: 'Hello [[sim:reset=4]]' }],
-    });
-    const error = await thrownBy(stream.finalChatCompletion());
-    expect(error.type).toBe('provider_error');
-  });
-});
-
 describe("the SDK's own retries", () => {
   const requests = () => simulator.stats.requests;
 

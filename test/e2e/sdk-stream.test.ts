@@ -3,7 +3,6 @@ import OpenAI from 'openai';
 import type { ChatCompletionChunk, ChatCompletionMessage } from 'openai/resources';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 
 let simulator: Simulator;
@@ -198,28 +197,5 @@ describe('chat.completions.stream', () => {
       messages.map(({ content }) => content),
     );
     expect(final.usage).toEqual(usage);
-  });
-});
-
-describe('a stream that its client leaves', () => {
-  const endless = 'Hello [[sim:tokens=endless tps=100 chunk=1]]';
-
-  it('is aborted upstream when the loop is left', async () => {
-    const { aborted } = simulator.stats;
-    let seen = 0;
-    for await (const _ of await openStream(endless)) if (++seen === 10) break;
-    await until(() => simulator.stats.aborted === aborted + 1);
-    expect(simulator.stats.open).toBe(0);
-  });
-
-  it('is aborted upstream by its controller', async () => {
-    const { aborted } = simulator.stats;
-    const stream = await openStream(endless);
-    setTimeout(() => stream.controller.abort(), 100);
-    let seen = 0;
-    for await (const _ of stream) seen++;
-    expect(seen).toBeGreaterThan(0);
-    await until(() => simulator.stats.aborted === aborted + 1);
-    expect(simulator.stats.open).toBe(0);
   });
 });
