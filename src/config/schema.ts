@@ -78,7 +78,11 @@ export const storesSchema = z.strictObject({
   records: z.string().default('memory').describe('Keys, accounts, ledger. Only `memory` has an effect yet.'),
 });
 
-type ProviderOption = z.ZodObject<{ adapter: z.ZodLiteral<string> }>;
+/** Typed loosely, because the adapters' own options differ; checked strictly. */
+type ProviderOption = z.ZodObject<
+  typeof providerBaseSchema.shape & { adapter: z.ZodLiteral<string> },
+  z.core.$loose
+>;
 
 const providerOptions = builtInProviders.map(({ name, schema }) =>
   providerBaseSchema.extend({ adapter: z.literal(name), ...(schema as unknown as z.ZodObject).shape }),
