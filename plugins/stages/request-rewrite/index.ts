@@ -31,7 +31,8 @@ export const requestRewrite = defineStage({
           delete request.parameters.tool_choice;
           delete request.parameters.parallel_tool_calls;
         }
-        for (const [name, value] of defaults) request.parameters[name] ??= value;
+        // `temperature` and the like have a place of their own in the request.
+        for (const [name, value] of defaults) if (!(name in request)) request.parameters[name] ??= value;
         if (forward_metadata && request.metadata) request.parameters.metadata = request.metadata;
       },
     };

@@ -1,0 +1,158 @@
+import { describe, expect, it } from '@jest/globals';
+import { validation } from '../../../../../plugins/stages/validation/index.ts';
+import type { ChatRequest } from '../../../../../src/canonical.ts';
+import type { Model } from '../../../../../src/catalog/catalog.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
+import { sampleSetup } from '../../../sample-setup.ts';
+
+/** Validates a request to the first model of the example catalog with these changes, and gives the exchange. */
+function validated(request: Partial<ChatRequest>, model: Partial<Model> | null = {}, options = {}) {
+  const exchange = sampleExchange({ request, ...(model && { model }) });
+  validation(options).plan.create(sampleSetup()).onRequest!(exchange);
+  return exchange;
+}
+const refusing = (message: string | RegExp, param: string) =>
+  expect.objectContaining({
+    status: 400,
+    type: 'invalid_request_error',
+    param,
+    message: expect.stringMatching(message),
+  });
+
+describe('reasoning_effort (spec 4.2)', () => {
+  const earlier = { supported: true, levels: ['none', 'low', 'medium', 'high', 'max'], default: 'medium' };
+  const unsupported = { supported: false, levels: [], default: null };
+
+  it.each([
+    ['the newest', {}, ['low', 'high', 'max'], ['none', 'medium', 'High', ' low', '', 'xhigh']],
+    ['earlier', { reasoning_effort: earlier }, earlier.levels, ['minimal', 'xhigh', 'MAX']],
+    ['none', { reasoning_effort: unsupported }, ['medium'], ['none', 'low', 'high', 'max', 'Medium']],
+  ])('of %s', (_, model, accepted, refused) => {
+    expect(() => validated({}, model)).not.toThrow();
+    for (const reasoning_effort of accepted)
+      expect(() => validated({ reasoning_effort }, model)).not.toThrow();
+    for (const reasoning_effort of refused)
+      expect(() => validated({ reasoning_effort }, model)).toThrow(
+        refusing(/is not accepted/, 'reasoning_effort'),
+      );
+  });
+
+  it('is refused in the words of the protocol (3.8)', () => {
+    expect(() => validated({ reasoning_effort: 'medium' })).toThrow(
+      "reasoning_effort: 'medium' is not accepted by aion-labs/aion-3.5; use one of: low, high, max.",
+    );
+  });
+});
+
+describe('metadata (spec 8, m10)', () => {
+  const keys = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, 'v']));
+
+  it.each([
+    ['none', {}],
+    ['16 keys', keys(16)],
+    ['a key of 64 characters', { ['k'.repeat(64)]: 'v' }],
+    ['a key of 64 characters outside the basic plane', { ['🔑'.repeat(64)]: 'v' }],
+    ['a value of 512 characters', { a: 'v'.repeat(512) }],
+    ['a value of 512 characters outside the basic plane', { a: '🎲'.repeat(512) }],
+    ['an empty value', { a: '' }],
+  ])('may have %s', (_, metadata) => {
+    expect(() => validated({ metadata })).not.toThrow();
+  });
+
+  it.each<[string, object, string]>([
+    ['17 keys', keys(17), 'metadata'],
+    ['a key of 65 characters', { ['k'.repeat(65)]: 'v' }, 'metadata'],
+    ['a value of 513 characters', { a: 'v'.repeat(513) }, 'metadata.a'],
+    ['a value of 513 characters outside the basic plane', { a: '🎲'.repeat(513) }, 'metadata.a'],
+    ['a number', { a: 1 }, 'metadata.a'],
+    ['a flag', { a: true }, 'metadata.a'],
+    ['null', { a: null }, 'metadata.a'],
+    ['a list', { a: [] }, 'metadata.a'],
+    ['an object', { a: {} }, 'metadata.a'],
+  ])('may not have %s', (_, metadata, param) => {
+    expect(() => validated({ metadata: metadata as Record<string, string> })).toThrow(
+      refusing(`^${param}: `, param),
+    );
+  });
+});
+
+describe('lengths', () => {
+  it('of max_tokens reach to the cap of the model (m3)', () => {
+    expect(() => validated({ max_tokens: 32_768 })).not.toThrow();
+    expect(() => validated({ max_tokens: 32_769 })).toThrow(
+      refusing('^max_tokens: must be at most 32768 for aion-labs/aion-3.5, not 32769', 'max_tokens'),
+    );
+    const { request } = validated({ max_tokens: 40_000 }, {}, { max_tokens_above_cap: 'clamp' });
+    expect(request.max_tokens).toBe(32_768);
+  });
+
+  it.each([
+    ['ASCII', 'word', 1],
+    ['Chinese', '你好你好', 3],
+  ])('of the prompt are refused only when they are clearly over the window (m4): %s', (_, four, tokens) => {
+    const of = (count: number) => ({
+      messages: [{ role: 'user' as const, content: four.repeat(Math.floor(count / tokens)) }],
+    });
+    expect(() => validated(of(1249), { context_length: 1000 })).not.toThrow();
+    expect(() => validated(of(1260), { context_length: 1000 })).toThrow(
+      refusing('^messages: about 12', 'messages'),
+    );
+  });
+
+  it('of the choices are bounded (m13)', () => {
+    expect(() => validated({ n: 8 })).not.toThrow();
+    expect(() => validated({ n: 9 })).toThrow(refusing('^n: must be at most 8', 'n'));
+    expect(() => validated({ n: 3 }, {}, { max_choices: 2 })).toThrow(refusing('^n: must be at most 2', 'n'));
+  });
+});
+
+describe('what depends on the model', () => {
+  const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
+
+  it('is that it is known (m12)', () => {
+    expect(() => validated({ model: 'gpt-5' }, null)).toThrow(
+      refusing(/^model: unknown model 'gpt-5'; GET \/v1\/models/, 'model'),
+    );
+    expect(() => validated({ model: 'x'.repeat(5000) }, null)).toThrow(refusing(/^.{0,250}$/, 'model'));
+  });
+
+  it('is that it takes tools (m9)', () => {
+    expect(() => validated({ tools })).not.toThrow();
+    expect(() => validated({ tools: [] }, { tool_calls: false })).not.toThrow();
+    expect(() => validated({ tools }, { tool_calls: false })).toThrow(
+      refusing(/does not accept tools/, 'tools'),
+    );
+  });
+});
+
+describe('unknown fields (m5)', () => {
+  const unknown = { top_k: 5, chat_template: 'x' };
+
+  it('are named in a header when they go nowhere', () => {
+    const header = (fields: object, model = {}) =>
+      validated({ unknown: fields as Record<string, unknown> }, model).replyHeaders['x-ignored-parameters'];
+    expect(header({})).toBeUndefined();
+    expect(header(unknown)).toBe('top_k, chat_template');
+    expect(header(unknown, { extra_parameters: ['top_k'] })).toBe('chat_template');
+    expect(header(unknown, { extra_parameters: ['top_k', 'chat_template'] })).toBeUndefined();
+  });
+
+  it('cannot break the header', () => {
+    const odd = { 'a\r\nset-cookie: b': 1, 'a,b': 1, ключ: 1, ['x'.repeat(500)]: 1 };
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`p${at}`, 1]));
+    for (const fields of [odd, many]) {
+      const header = validated({ unknown: fields }).replyHeaders['x-ignored-parameters']!;
+      expect(header).toMatch(/^[\x20-\x7e]+$/);
+      expect(header.length).toBeLessThan(1500);
+    }
+  });
+
+  it('are refused where the configuration says so', () => {
+    const options = { unknown_parameters: 'reject' };
+    expect(() => validated({ unknown }, {}, options)).toThrow(refusing('^top_k: unknown parameter', 'top_k'));
+    expect(() =>
+      validated({ unknown: { top_k: 5 } }, { extra_parameters: ['top_k'] }, options),
+    ).not.toThrow();
+  });
+});
