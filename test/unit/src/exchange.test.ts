@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { defineKey } from '../../../src/exchange.ts';
+import { sampleExchange, sampleRequest } from '../sample-exchange.ts';
+
+describe('the signal', () => {
+  it('aborts when the client leaves, with that as the reason', () => {
+    const exchange = sampleExchange();
+    const { signal } = exchange;
+    exchange.clientLeft();
+    expect(signal.aborted).toBe(true);
+    expect(exchange).toMatchObject({ client_gone: true, end_reason: 'client_gone' });
+  });
+
+  it('is aborted already for those who ask later', () => {
+    const exchange = sampleExchange();
+    exchange.abort('shutdown');
+    expect(exchange.signal.aborted).toBe(true);
+  });
+
+  it('keeps the first reason', () => {
+    const exchange = sampleExchange();
+    exchange.abort('shutdown');
+    exchange.clientLeft();
+    expect(exchange.end_reason).toBe('shutdown');
+  });
+
+  it('is left alone when a reply is to be read on (j4)', () => {
+    const exchange = sampleExchange();
+    let told = 0;
+    exchange.readOn = () => told++;
+    exchange.clientLeft();
+    expect([exchange.signal.aborted, exchange.client_gone, told]).toEqual([false, true, 1]);
+  });
+
+  it('is one for each exchange', () => {
+    expect(sampleExchange().signal).not.toBe(sampleExchange().signal);
+  });
+});
+
+describe('the request', () => {
+  it('asked for too early is a programming error', () => {
+    const exchange = sampleExchange();
+    expect(exchange.hasRequest).toBe(false);
+    expect(() => exchange.request).toThrow('onRequest');
+    const request = sampleRequest();
+    exchange.request = request;
+    expect(exchange.hasRequest).toBe(true);
+    expect(exchange.request).toBe(request);
+  });
+});
+
+describe('what plugins leave for each other', () => {
+  it('is found by the very key, not by its description', () => {
+    const exchange = sampleExchange();
+    const [seats, other] = [defineKey<number>('seats'), defineKey<number>('seats')];
+    expect(exchange.get(seats)).toBeUndefined();
+    exchange.set(seats, 4);
+    expect(exchange.get(seats)).toBe(4);
+    expect(exchange.get(other)).toBeUndefined();
+  });
+});
