@@ -50,5 +50,6 @@ export {
   type Target,
   type UpstreamRequest,
 } from './upstream/adapter.ts';
-export { decodeOpenAiReply, encodeOpenAi, OpenAiStreamDecoder } from './upstream/openai-format.ts';
+export { decodeOpenAiReply, encodeOpenAi } from './upstream/openai-format.ts';
+export { OpenAiStreamDecoder } from './upstream/openai-stream.ts';
 export { scrubbed } from './upstream/read-error.ts';

@@ -2,7 +2,8 @@ import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import { decodeStream, decodeWhole } from '../upstream/decode.ts';
 import { failureOf, failureOfStatus } from '../upstream/failure.ts';
-import { decodeOpenAiReply, encodeOpenAi, OpenAiStreamDecoder } from '../upstream/openai-format.ts';
+import { decodeOpenAiReply, encodeOpenAi } from '../upstream/openai-format.ts';
+import { OpenAiStreamDecoder } from '../upstream/openai-stream.ts';
 import { beginningOf } from '../upstream/read-body.ts';
 import type { Interception } from './intercept-response.ts';
 

@@ -1,6 +1,7 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import { decodeStream } from '../upstream/decode.ts';
-import { decodeOpenAiReply, OpenAiStreamDecoder } from '../upstream/openai-format.ts';
+import { decodeOpenAiReply } from '../upstream/openai-format.ts';
+import { OpenAiStreamDecoder } from '../upstream/openai-stream.ts';
 import { replyOf, resultOf } from './result.ts';
 import { cutAt, cutEverywhere, placeName, placesIn } from './text-cuts.ts';
 import type { StreamFixture } from './wire.ts';

@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 
 import { usageOf } from '../../../../src/canonical.ts';
 import { decodeStream, decodeWhole, type ReplyLimits } from '../../../../src/upstream/decode.ts';
-import { decodeOpenAiReply, OpenAiStreamDecoder } from '../../../../src/upstream/openai-format.ts';
+import { decodeOpenAiReply } from '../../../../src/upstream/openai-format.ts';
+import { OpenAiStreamDecoder } from '../../../../src/upstream/openai-stream.ts';
 import { assembled, chunkOf, collected } from '../../chunk-stream.ts';
 
 const format = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Chunk, ToolCallDelta } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
-import { OpenAiStreamDecoder } from '../../../../src/upstream/openai-format.ts';
+import { OpenAiStreamDecoder } from '../../../../src/upstream/openai-stream.ts';
 import { chunkOf } from '../../chunk-stream.ts';
 
 const event = (body: unknown) => ({ data: JSON.stringify(body) });

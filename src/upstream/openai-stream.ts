@@ -1,0 +1,153 @@
+import type { Chunk, ChunkChoice, Delta, ToolCallDelta, Usage } from '../canonical.ts';
+import { usageOf } from '../canonical.ts';
+import { type GatewayError, refusal } from '../errors.ts';
+import type { SseEvent } from '../sse/parse.ts';
+import type { StreamDecoder } from './adapter.ts';
+import {
+  argumentsText,
+  finishReasonOf,
+  isObject,
+  type Json,
+  readUsage,
+  reasoningOf,
+  textsOf,
+} from './openai-format.ts';
+import { errorInBody } from './read-error.ts';
+
+/** One OpenAI stream in the canonical form. */
+export class OpenAiStreamDecoder implements StreamDecoder {
+  readonly #usagePerChoice: boolean;
+  /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
+  readonly #tokensByChoice = new Map<number, number>();
+  readonly #open = new Set<number>();
+  readonly #finished = new Set<number>();
+  readonly #toolCalls = new Map<number, ToolCallIndexes>();
+  #begun = false;
+
+  constructor(options: { usagePerChoice?: boolean } = {}) {
+    this.#usagePerChoice = options.usagePerChoice ?? false;
+  }
+
+  decode(event: SseEvent): Chunk[] {
+    if (event.event === 'error') throw streamError(event.data);
+    const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
+    if (data === '[DONE]' || data === '') return [];
+    let body: unknown;
+    try {
+      body = JSON.parse(data);
+    } catch (cause) {
+      throw refusal('provider_invalid', { cause });
+    }
+    if (!isObject(body))
+      throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
+    if (body.error != null || body.type === 'error' || body.object === 'error') throw streamError(data);
+    return this.#chunk(body);
+  }
+
+  get complete(): boolean {
+    return this.#begun && this.#open.size === 0;
+  }
+
+  #chunk(body: Json): Chunk[] {
+    const choices: ChunkChoice[] = [];
+    if (Array.isArray(body.choices)) {
+      for (const choice of body.choices) if (isObject(choice)) choices.push(this.#choice(choice));
+    }
+    const usage = this.#usage(body.usage, choices);
+    if (choices.length === 0 && !usage) return [];
+    return [usage ? { choices, usage } : { choices }];
+  }
+
+  #choice(choice: Json): ChunkChoice {
+    const index = typeof choice.index === 'number' ? choice.index : 0;
+    const finish = finishReasonOf(choice.finish_reason);
+    this.#begun = true;
+    // Some servers repeat a choice that has ended beside the final usage; it stays ended.
+    if (finish) this.#finished.add(index);
+    if (this.#finished.has(index)) this.#open.delete(index);
+    else this.#open.add(index);
+    const delta = isObject(choice.delta) ? this.#delta(index, choice.delta) : {};
+    const finish_reason = finish === 'stop' && this.#toolCalls.has(index) ? 'tool_calls' : (finish ?? null);
+    return choice.logprobs == null
+      ? { index, delta, finish_reason }
+      : { index, delta, finish_reason, logprobs: choice.logprobs };
+  }
+
+  #delta(index: number, from: Json): Delta {
+    const delta: Delta = {};
+    if (typeof from.role === 'string') delta.role = 'assistant';
+    const reasoning = reasoningOf(from);
+    if (typeof from.content === 'string') delta.content = from.content;
+    else if (Array.isArray(from.content)) Object.assign(delta, textsOf(from.content));
+    if (reasoning !== undefined && reasoning !== '') delta.reasoning = reasoning;
+    const calls = Array.isArray(from.tool_calls) ? from.tool_calls.filter(isObject) : [];
+    if (calls.length > 0) {
+      let indexes = this.#toolCalls.get(index);
+      if (!indexes) this.#toolCalls.set(index, (indexes = new ToolCallIndexes()));
+      delta.tool_calls = calls.map(call => indexes.delta(call));
+    }
+    if (typeof from.refusal === 'string') delta.refusal = from.refusal;
+    return delta;
+  }
+
+  #usage(value: unknown, choices: ChunkChoice[]): Usage | undefined {
+    const usage = readUsage(value);
+    if (!usage || !this.#usagePerChoice || choices.length === 0) return usage;
+    for (const { index } of choices) this.#tokensByChoice.set(index, usage.completion_tokens);
+    if (this.#tokensByChoice.size === 1) return usage;
+    let sum = 0;
+    for (const tokens of this.#tokensByChoice.values()) sum += tokens;
+    return usageOf(
+      usage.prompt_tokens,
+      sum,
+      usage.prompt_tokens_details.cached_tokens,
+      usage.completion_tokens_details,
+    );
+  }
+}
+
+/** Adds the `index` and `id` that some servers leave out of tool call deltas (protocol d13). */
+class ToolCallIndexes {
+  readonly #byId = new Map<string, number>();
+  readonly #begun = new Set<number>();
+  readonly #named = new Set<number>();
+  #last = -1;
+
+  delta(call: Json): ToolCallDelta {
+    const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined;
+    const called = isObject(call.function) ? call.function : {};
+    const name = typeof called.name === 'string' && called.name !== '' ? called.name : undefined;
+    const index = this.#indexOf(call.index, id, name);
+    const text = argumentsText(called.arguments);
+    const isNew = name !== undefined && !this.#named.has(index);
+    if (isNew) this.#named.add(index);
+    if (this.#begun.has(index)) return { index, function: { ...(isNew && { name }), arguments: text } };
+    this.#begun.add(index);
+    return {
+      index,
+      id: id ?? `call_${index}`,
+      type: 'function',
+      function: { name: name ?? '', arguments: text },
+    };
+  }
+
+  #indexOf(given: unknown, id: string | undefined, name: string | undefined): number {
+    if (typeof given === 'number') return (this.#last = given);
+    const known = id === undefined ? undefined : this.#byId.get(id);
+    if (known !== undefined) return known;
+    // Without an index, a name or a new id begins another call; anything else continues the last one.
+    if (this.#last === -1 || id !== undefined || name !== undefined) this.#last++;
+    if (id !== undefined) this.#byId.set(id, this.#last);
+    return this.#last;
+  }
+}
+
+function streamError(data: string): GatewayError {
+  let body: unknown = data;
+  try {
+    body = JSON.parse(data);
+  } catch {
+    // The words as they are will do for the log.
+  }
+  return refusal('provider_error', { cause: new Error(errorInBody(body) ?? data.slice(0, 500)) });
+}
