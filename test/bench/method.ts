@@ -7,13 +7,14 @@ export function foot(options: Options, baseline_name: string): string[] {
   const { seconds, rounds, connections, streams } = options;
   return [
     `Every gateway alone on core ${gateway_core}, load generator and upstream on core ${load_core}, all on loopback; medians of ` +
-      `${rounds} interleaved rounds of ${seconds} s after warm-up; × baseline: divided by ${baseline_name}.`,
+      `${rounds} interleaved rounds of ${seconds} s after one that is thrown away; × baseline: divided by ${baseline_name}.`,
     `Requests: closed loop, ${connections} connections, not streamed, request 1.6 kB, reply 1.5 kB. More per second is better.`,
     `Events: ${streams} streams of ${events_per_second} events per second; the upstream sends usage on every one. CPU is user and ` +
       'system time of all threads and processes of the gateway from /proc, while all streams run. Less is better.',
     'Every reply is checked: status, text or length, number of events, `[DONE]`. NODE_ENV is production for all.',
     'nginx: one worker, proxy_buffering off, upstream keep-alive. http-proxy-middleware: nothing but `target` and a keep-alive agent. ' +
       'Neither looks at what it carries.',
+    'Portkey: told its upstream by headers, as it is meant to be without a configuration.',
     'sluice: the whole default chain, a key, an account with every limit, metrics on, log level warn, run from its TypeScript sources. ' +
       'It parses, checks and writes anew every request, reply and event.',
   ];

@@ -20,38 +20,47 @@ export interface Laboratory {
   say(text: string): void;
 }
 
-/** All measurements, in rounds: whatever else happens on the machine hits every contestant alike. */
+/**
+ * All measurements, in rounds: whatever else happens on the machine hits every contestant alike. Round 0 is thrown away: a second
+ * of warm-up is not enough for code to be compiled that has never run.
+ */
 export async function measureAll(entries: readonly Entry[], laboratory: Laboratory): Promise<void> {
   const { rounds } = laboratory.options;
-  for (let round = 1; round <= rounds; round++) {
-    for (const entry of entries) await measureRequests(entry, laboratory, `requests ${round}/${rounds}`);
+  for (let round = 0; round <= rounds; round++) {
+    for (const entry of entries) await measureRequests(entry, laboratory, round);
   }
-  for (let round = 1; round <= rounds; round++) {
-    for (const entry of entries) await measureStreams(entry, laboratory, `streams ${round}/${rounds}`);
+  for (let round = 0; round <= rounds; round++) {
+    for (const entry of entries) await measureStreams(entry, laboratory, round);
   }
 }
 
-async function measureRequests(entry: Entry, laboratory: Laboratory, what: string): Promise<void> {
+async function measureRequests(entry: Entry, laboratory: Laboratory, round: number): Promise<void> {
   if (!entry.gateway || entry.fault) return;
   const { seconds, connections } = laboratory.options;
   const job = { ...baseOf(entry.gateway, laboratory), kind: 'requests', connections } as const;
   const result = await run<RequestResult>(entry, laboratory, job, seconds * 1000);
   if (!result) return;
-  entry.requests.push(result);
-  laboratory.say(`${what} ${entry.contestant.name}: ${Math.round(result.requests / result.seconds)}/s`);
+  if (round > 0) entry.requests.push(result);
+  const per_second = Math.round(result.requests / result.seconds);
+  laboratory.say(`${shown(round, laboratory)} ${entry.contestant.name}: ${per_second} requests/s`);
 }
 
-async function measureStreams(entry: Entry, laboratory: Laboratory, what: string): Promise<void> {
+async function measureStreams(entry: Entry, laboratory: Laboratory, round: number): Promise<void> {
   for (const { variant, results } of entry.streamed) {
     if (!entry.gateway || entry.fault) return;
     const job = streamJob(entry.gateway, laboratory, variant);
     const result = await run<StreamResult>(entry, laboratory, job, job.open_ms + job.measure_ms);
     if (!result) return;
-    results.push(result);
-    const delivered = Math.round(result.events / result.seconds);
-    laboratory.say(`${what} ${entry.contestant.name}${variant.suffix}: ${delivered} events/s`);
+    if (round > 0) results.push(result);
+    const per_second = Math.round(result.events / result.seconds);
+    laboratory.say(
+      `${shown(round, laboratory)} ${entry.contestant.name}${variant.suffix}: ${per_second} events/s`,
+    );
   }
 }
+
+const shown = (round: number, { options }: Laboratory): string =>
+  round === 0 ? 'rehearsal' : `round ${round}/${options.rounds}`;
 
 function baseOf({ port, pid, headers }: Gateway, { options, upstream }: Laboratory) {
   return {
