@@ -133,6 +133,8 @@ export class Exchange {
   error_type: string | undefined;
   /** Why it ended, once that is decided. */
   end_reason: EndReason | undefined;
+  /** The reply has been handed over to its end; a response that closes before has lost its client, or was answered by others. */
+  reply_ended = false;
   /** Nobody reads the reply any longer. */
   client_gone = false;
 

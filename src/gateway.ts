@@ -44,7 +44,8 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   const handler: RequestHandler = (request, response, next) => {
     const path = pathOf(request.url ?? '/');
     const route = routeOf(path);
-    if (!route && !parts.terminal) return next();
+    // Not ours, or answered by the parent already.
+    if ((!route && !parts.terminal) || response.headersSent) return next();
     const exchange = begin(parts, path, route, request);
     const served = serve(parts, exchange, ready ? route : 'closed', request, response)
       .catch(fault => {

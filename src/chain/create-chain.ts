@@ -261,7 +261,10 @@ function leave(exchange: Exchange, response: ServerResponse, next: Next, settled
   const note = () => {
     if (response.headersSent) exchange.status ||= response.statusCode;
   };
-  response.once('finish', note);
+  response.once('finish', () => {
+    note();
+    exchange.reply_ended = true;
+  });
   response.once('close', () => {
     note();
     settled();

@@ -22,6 +22,7 @@ export function writeJson(
     ...exchange.replyHeaders,
     ...headers,
   });
+  exchange.reply_ended = true;
   endWhenReceived(response, exchange.method === 'HEAD' ? '' : body);
 }
 

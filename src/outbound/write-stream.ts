@@ -85,6 +85,7 @@ class StreamWriter {
     const response = this.#response;
     const last = this.#pending + text;
     this.#pending = '';
+    this.#exchange.reply_ended = true;
     clearTimeout(this.#keepAlive);
     if (response.destroyed) return;
     const { slow_client_ms } = this.#limits;

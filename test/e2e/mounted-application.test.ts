@@ -1,0 +1,241 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post } from '../support/chain-app.ts';
+import { startApp } from '../support/express-app.ts';
+import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
+import { closeMounted, mountable, mounted } from '../support/mounted-gateway.ts';
+import { RawConnection, send, until } from '../support/raw-client.ts';
+
+let simulator: Simulator;
+
+beforeEach(async () => {
+  simulator = await startSimulator();
+});
+
+afterEach(async () => {
+  await closeMounted();
+  await simulator.close();
+});
+
+describe('a gateway mounted in an application', () => {
+  it('serves its endpoints, and nothing of them reaches the parent', async () => {
+    const { url, chat, errors } = await mounted(simulator);
+    const models = (await (await fetch(`${url}/v1/models`)).json()) as { data: object[] };
+    expect(models.data).toHaveLength(6);
+    expect(await (await post(chat, ask('Hello?'))).json()).toMatchObject({ object: 'chat.completion' });
+    const stream = await post(chat, ask('Hello?', { stream: true }));
+    expect(eventsOf(await stream.text()).at(-1)?.data).toBe('[DONE]');
+    expect((await post(chat, ask('Hello?'), { authorization: 'Bearer nobody' })).status).toBe(401);
+    expect((await post(chat, ask('Hello?', { model: 'unknown' }))).status).toBe(400);
+    expect((await post(chat, ask('[[sim:status=500]]'))).status).toBe(502);
+    expect((await send(chat)).status).toBe(405);
+    expect(errors).toEqual([]);
+  });
+
+  it('leaves every other path to the parent, below /v1 as well, with its body unread', async () => {
+    const gateway = await mountable(simulator);
+    const app = await startApp(app => {
+      app.get('/before', (_request, response) => void response.send('before'));
+      app.use(gateway);
+      app.post('/v1/embeddings', async (request, response) => {
+        let length = 0;
+        for await (const part of request) length += part.length;
+        response.send(`embedded ${length}`);
+      });
+      app.get('/after', (_request, response) => void response.send('after'));
+    });
+    expect((await send(`${app.url}/before`)).text).toBe('before');
+    expect((await send(`${app.url}/after`)).text).toBe('after');
+    const body = 'x'.repeat(300_000);
+    expect((await send(`${app.url}/v1/embeddings`, { method: 'POST', body })).text).toBe('embedded 300000');
+    for (const path of [
+      '/v1/unknown',
+      '/v1',
+      '/',
+      '/v1/models/x',
+      '/x/v1/models',
+      '/v1/chat/completions/x',
+    ]) {
+      const reply = await send(app.url + path);
+      expect([path, reply.status, reply.text.includes(`Cannot GET ${path}`)]).toEqual([path, 404, true]);
+      // Express's own page and headers, nothing of ours.
+      expect(reply.headers).not.toHaveProperty('x-request-id');
+    }
+    expect(gateway.inFlight).toBe(0);
+    expect(await gateway.registry.metrics()).not.toMatch(/sluice_requests_total\{/);
+  });
+
+  it('works below a path, and only there', async () => {
+    const gateway = await mountable(simulator);
+    const app = await startApp(app => app.use('/llm', gateway));
+    expect((await send(`${app.url}/llm/v1/models`)).status).toBe(200);
+    expect((await send(`${app.url}/v1/models`)).status).toBe(404);
+    const reply = await post(`${app.url}/llm/v1/chat/completions`, ask('Hello?', { stream: true }));
+    expect(eventsOf(await reply.text()).at(-1)?.data).toBe('[DONE]');
+    expect((await send(`${app.url}/llm/v1/unknown`)).text).toContain('Cannot GET /llm/v1/unknown');
+  });
+
+  it('leaves x-powered-by to the parent', async () => {
+    const withIt = await mounted(simulator);
+    expect((await send(`${withIt.url}/v1/models`)).headers['x-powered-by']).toBe('Express');
+    const without = await mounted(simulator, app => app.disable('x-powered-by'));
+    for (const { headers } of [
+      await send(`${without.url}/v1/models`),
+      await send(without.chat, { method: 'POST', body: '{}' }),
+    ])
+      expect(headers).not.toHaveProperty('x-powered-by');
+  });
+
+  it('keeps the headers that the parent has set, on replies, streams and errors', async () => {
+    const { url, chat } = await mounted(simulator, app =>
+      app.use((_request, response, next) => {
+        response.setHeader('access-control-allow-origin', 'https://app.example');
+        response.append('set-cookie', 'session=1');
+        next();
+      }),
+    );
+    const replies = [
+      await fetch(`${url}/v1/models`),
+      await post(chat, ask('Hello?')),
+      await post(chat, ask('Hello?', { stream: true })),
+      await post(chat, ask('Hello?', { n: 99 })),
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 400]);
+    for (const reply of replies) {
+      expect(reply.headers.get('access-control-allow-origin')).toBe('https://app.example');
+      expect(reply.headers.getSetCookie()).toEqual(['session=1']);
+      await reply.text();
+    }
+  });
+
+  it('serves request after request on one connection, its own and the parent’s in turn', async () => {
+    const { url } = await mounted(simulator, app =>
+      app.post('/own', (_request, response) => void response.send('own reply')),
+    );
+    const connection = new RawConnection(url);
+    const requestOf = (path: string, body: string) =>
+      `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const chat = '/v1/chat/completions';
+    connection.write(requestOf(chat, JSON.stringify(ask('[[sim:say=first]]'))));
+    await connection.received(/first/);
+    connection.write(requestOf('/own', '{}'));
+    await connection.received(/own reply/);
+    connection.write(requestOf(chat, JSON.stringify(ask('[[sim:say=second]]', { stream: true }))));
+    await connection.received(/second.*\[DONE\]\n\n\r\n0\r\n\r\n/s);
+    connection.write(requestOf(chat, 'not JSON'));
+    await connection.received(/HTTP\/1\.1 400/);
+    connection.write(requestOf('/own', '{}'));
+    await connection.received(/own reply.*own reply/s);
+    connection.destroy();
+  });
+
+  it('may be one of two, each with its own metrics or both with the same', async () => {
+    const other = await startSimulator();
+    const shared = new Registry();
+    const first = await mountable(simulator);
+    const second = await mountable(other);
+    const [third, fourth] = [
+      await mountable(simulator, {}, { registry: shared }),
+      await mountable(other, {}, { registry: shared }),
+    ];
+    const app = await startApp(app => {
+      app.use('/first', first).use('/second', second).use('/third', third).use('/fourth', fourth);
+    });
+    for (const name of ['first', 'second', 'second', 'third', 'fourth']) {
+      expect((await post(`${app.url}/${name}/v1/chat/completions`, ask('Hello?'))).status).toBe(200);
+    }
+    await other.close();
+    expect([simulator.stats.requests, other.stats.requests]).toEqual([2, 3]);
+    const counted = async (registry: Registry) =>
+      /^sluice_requests_total\{.*\} (\d+)$/m.exec(await registry.metrics())?.[1];
+    expect(await counted(first.registry)).toBe('1');
+    expect(await counted(second.registry)).toBe('2');
+    expect(await counted(shared)).toBe('2');
+  });
+});
+
+describe('a parent that answers itself', () => {
+  it('before the gateway is reached: nothing is asked of the upstream, and nothing breaks', async () => {
+    const { chat, errors, gateway } = await mounted(simulator, app =>
+      app.use((_request, response, next) => {
+        response.status(503).send('closed for today');
+        next();
+      }),
+    );
+    for (const more of [{}, { stream: true }]) {
+      const reply = await post(chat, ask('Hello?', more));
+      expect([reply.status, await reply.text()]).toEqual([503, 'closed for today']);
+    }
+    expect((await send(chat.replace('chat/completions', 'models'))).text).toBe('closed for today');
+    await until(() => gateway.inFlight === 0);
+    expect(simulator.requests).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+
+  it.each([
+    ['a stream', { stream: true }, 'aborted'],
+    ['a reply', {}, 'completed'],
+  ] as const)('while %s is being generated: its words stay the last', async (_, more, end) => {
+    const { chat, gateway, errors } = await mounted(simulator, app =>
+      app.use((_request, response, next) => {
+        setTimeout(() => response.status(503).end('out of time'), 100);
+        next();
+      }),
+    );
+    const reply = await post(chat, ask('[[sim:ttft=400 tokens=3 reasoning_tokens=1]]', more));
+    expect([reply.status, await reply.text()]).toEqual([503, 'out of time']);
+    await until(() => gateway.inFlight === 0);
+    await until(() => simulator.stats[end] === 1);
+    expect(errors).toEqual([]);
+    // The process is still there, and so is the gateway.
+    expect((await send(chat.replace('chat/completions', 'models'))).status).toBe(200);
+  });
+
+  it('in the middle of a stream: the gateway does not write after it', async () => {
+    const { chat, gateway } = await mounted(simulator, app =>
+      app.use((_request, response, next) => {
+        setTimeout(() => response.end('data: cut by the parent\n\n'), 300);
+        next();
+      }),
+    );
+    const reply = await post(chat, ask('[[sim:tokens=endless tps=50]]', { stream: true }));
+    expect(await reply.text()).toMatch(/data: cut by the parent\n\n$/);
+    await until(() => gateway.inFlight === 0);
+    await until(() => simulator.stats.aborted === 1);
+  });
+});
+
+describe('close()', () => {
+  it('lets running exchanges finish and refuses new ones, while the parent serves on', async () => {
+    const { url, chat, gateway } = await mounted(simulator, app =>
+      app.get('/own', (_request, response) => void response.send('own')),
+    );
+    const running = await post(chat, ask('[[sim:tokens=10 reasoning_tokens=1 tps=20]]', { stream: true }));
+    const closed = gateway.close(10_000);
+    expect(gateway.ready).toBe(false);
+    const refused = await post(chat, ask('Hello?'));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([502, '1']);
+    expect(await refused.json()).toMatchObject({ error: { type: 'server_error' } });
+    expect((await send(`${url}/own`)).text).toBe('own');
+    const events = eventsOf(await running.text());
+    expect(events.at(-2)?.json.choices?.[0]?.finish_reason).toBe('stop');
+    await closed;
+    expect(gateway.inFlight).toBe(0);
+    expect((await send(`${url}/own`)).text).toBe('own');
+  });
+
+  it('aborts what has not finished in time, and says so in the stream', async () => {
+    const { chat, gateway } = await mounted(simulator);
+    const running = await post(chat, ask('[[sim:tokens=endless tps=20]]', { stream: true }));
+    const text = running.text();
+    await sleep(100);
+    await gateway.close(100);
+    const events = eventsOf(await text);
+    expect(events.at(-2)?.json.error?.type).toBe('server_error');
+    expect(events.at(-1)?.data).toBe('[DONE]');
+    await until(() => simulator.stats.aborted === 1);
+  });
+});
