@@ -80,11 +80,16 @@ function portOf(flag: string, text: string): number {
   throw new Error(`${flag} must be a number from 0 to 65535, not '${text}'`);
 }
 
+function adapterOf(name = 'vllm'): 'vllm' | 'openai' {
+  if (name === 'vllm' || name === 'openai') return name;
+  throw new Error(`UPSTREAM_ADAPTER must be vllm or openai, not '${name}'`);
+}
+
 async function serveDemo(ports: DemoPorts): Promise<void> {
   const given = process.env.UPSTREAM_URL;
   const simulator = given ? undefined : await startDemoSimulator();
   const upstream = given ?? simulator!.url;
-  const adapter = process.env.UPSTREAM_ADAPTER === 'openai' ? 'openai' : 'vllm';
+  const adapter = adapterOf(process.env.UPSTREAM_ADAPTER);
   const { config, key } = demoConfig(upstream, adapter, process.env.UPSTREAM_KEY, ports);
   const sidecar = await serve(config);
   const described = simulator

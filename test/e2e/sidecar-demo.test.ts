@@ -77,6 +77,13 @@ describe('sluice without a configuration', () => {
     expect(simulator.requests.at(-1)?.body).not.toHaveProperty('chat_template_kwargs');
   });
 
+  it('refuses a kind of server that it does not know', async () => {
+    const environment = { UPSTREAM_URL: 'http://127.0.0.1:9/v1', UPSTREAM_ADAPTER: 'vlm' };
+    await expect(demo(environment)).rejects.toThrow(
+      /exited with 1; .*UPSTREAM_ADAPTER must be vllm or openai, not 'vlm'/,
+    );
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)('ends at %s with code 0', async name => {
     const { signal, exited } = await demo();
     signal(name);
