@@ -1,0 +1,134 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import express, { type RequestHandler } from 'express';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post } from '../support/chain-app.ts';
+import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
+import { expectRefusal } from '../support/hostile-setting.ts';
+import { closeMounted, mounted } from '../support/mounted-gateway.ts';
+
+let simulator: Simulator;
+
+beforeEach(async () => {
+  simulator = await startSimulator();
+});
+
+afterEach(async () => {
+  await closeMounted();
+  await simulator.close();
+});
+
+const parsers: [string, () => RequestHandler][] = [
+  ['express.json()', () => express.json()],
+  ['express.json() that takes everything', () => express.json({ type: '*/*', strict: false })],
+  ['express.text()', () => express.text({ type: '*/*' })],
+  ['express.raw()', () => express.raw({ type: '*/*' })],
+  ['express.urlencoded(), which leaves JSON alone', () => express.urlencoded({ extended: true })],
+];
+
+const behind = (parser: () => RequestHandler) => mounted(simulator, app => app.use(parser()));
+
+describe.each(parsers)('after %s', (_, parser) => {
+  it('a request is understood, streamed or not', async () => {
+    const { chat } = await behind(parser);
+    const question = 'What is é€😀? [[sim:say=Signs.]]';
+    expect(await (await post(chat, ask(question))).json()).toMatchObject({
+      choices: [{ message: { content: 'Signs.' } }],
+    });
+    const events = eventsOf(await (await post(chat, ask(question, { stream: true }))).text());
+    expect(events.map(({ json }) => json.choices?.[0]?.delta.content ?? '').join('')).toBe('Signs.');
+    expect(simulator.requests.map(({ text }) => JSON.parse(text).messages)).toEqual([
+      [{ role: 'user', content: question }],
+      [{ role: 'user', content: question }],
+    ]);
+  });
+
+  it('a compressed request is understood', async () => {
+    const { chat } = await behind(parser);
+    const reply = await fetch(chat, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${clientKey}`,
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+      body: gzipSync(JSON.stringify(ask('Compressed?'))),
+    });
+    expect(await reply.json()).toMatchObject({ object: 'chat.completion' });
+  });
+
+  it('refusals name the field as ever', async () => {
+    const { chat } = await behind(parser);
+    const reply = await post(chat, ask('Hello?', { messages: [{ role: 'robot', content: 'Hello?' }] }));
+    const message = await expectRefusal(reply, 400, 'invalid_request_error');
+    expect(message).toMatch(/^messages\[0\]\.role: must be one of/);
+  });
+
+  it.each([
+    ['an empty body', ''],
+    ['an empty object', '{}'],
+    ['a list', '[]'],
+  ])('%s is refused', async (_, body) => {
+    const { chat } = await behind(parser);
+    await expectRefusal(await post(chat, body), 400, 'invalid_request_error');
+  });
+
+  it('other content types are refused', async () => {
+    const { chat } = await behind(parser);
+    const type = 'text/plain';
+    const reply = await post(chat, ask('Hello?'), { 'content-type': type });
+    expect(await expectRefusal(reply, 400, 'invalid_request_error')).toMatch(/^Content-Type: /);
+  });
+});
+
+describe('after express.json()', () => {
+  it('a body of megabytes passes where the parent’s limit lets it', async () => {
+    const { chat } = await behind(() => express.json({ limit: '20mb' }));
+    const content = `${'word '.repeat(200_000)} [[sim:say=Long.]]`;
+    const reply = await post(chat, ask(content));
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'Long.' } }] });
+  });
+
+  it('what the parent’s own parser refuses is the parent’s to answer', async () => {
+    const { chat, errors } = await behind(() => express.json());
+    const tooLarge = await post(chat, ask('x'.repeat(200_000)));
+    expect([tooLarge.status, await tooLarge.text()]).toEqual([500, 'parent error']);
+    const malformed = await post(chat, '{"model": ');
+    expect(malformed.status).toBe(500);
+    expect(errors).toMatchObject([{ status: 413 }, { status: 400 }]);
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('a hostile body is as harmless as unparsed', async () => {
+    const { chat } = await behind(() => express.json());
+    const polluting = `{"__proto__": {"stream": true}, "model": "aion-labs/aion-3.5", "messages": [{"role": "user", "content": "Hi"}]}`;
+    expect(await (await post(chat, polluting)).json()).toMatchObject({ object: 'chat.completion' });
+    expect(({} as { stream?: boolean }).stream).toBeUndefined();
+    const deep = `{"model": "aion-labs/aion-3.5", "messages": ${'['.repeat(5000)}${']'.repeat(5000)}}`;
+    await expectRefusal(await post(chat, deep), 400, 'invalid_request_error');
+  });
+});
+
+describe('after express.urlencoded()', () => {
+  it('a form is not taken for JSON', async () => {
+    const { chat } = await behind(() => express.urlencoded({ extended: true }));
+    const form = 'model=aion-labs/aion-3.5&messages[0][role]=user&messages[0][content]=Hello';
+    const reply = await post(chat, form, { 'content-type': 'application/x-www-form-urlencoded' });
+    await expectRefusal(reply, 400, 'invalid_request_error');
+    expect(simulator.requests).toEqual([]);
+  });
+});
+
+describe('after a middleware that reads the body and leaves nothing', () => {
+  it('the client is told at once that the fault is here', async () => {
+    const { chat } = await mounted(simulator, app =>
+      app.use(async (request, _response, next) => {
+        for await (const _ of request);
+        next();
+      }),
+    );
+    const asked_ms = performance.now();
+    await expectRefusal(await post(chat, ask('Hello?')), 502, 'server_error');
+    expect(performance.now() - asked_ms).toBeLessThan(5000);
+  });
+});
