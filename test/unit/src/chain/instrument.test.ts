@@ -1,48 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { Registry } from 'prom-client';
-import type { Chunk, Completion } from '../../../../src/canonical.ts';
 import { Chain } from '../../../../src/chain/chain.ts';
-import { refusal } from '../../../../src/errors.ts';
-import { outcomeOf } from '../../../../src/settlement/settle.ts';
 import type { Stage } from '../../../../src/stage.ts';
-import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
+import { measured, pass, reply } from './measured-chain.ts';
 
 const wait = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms));
-const reply: Completion = {
-  choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
-};
-const pass = async function* (_: unknown, chunks: AsyncIterable<Chunk>) {
-  yield* chunks;
-};
-
 /** Time that passes nowhere else: the processor is busy for it. */
 function work(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
-}
-
-function measured(stages: readonly Stage[]) {
-  const registry = new Registry();
-  const exchange = sampleExchange({ request: {} });
-  const passage = new Chain(stages, new Metrics(registry)).enter(exchange);
-  const valuesOf = async (name: string, suffix = '') => {
-    const lines = (await registry.getSingleMetricAsString(name)).split('\n');
-    const values = lines
-      .filter(line => line.startsWith(`${name}${suffix}{`))
-      .map(line => /\{(.*)\} (\S+)$/.exec(line)!);
-    return Object.fromEntries(
-      values.map(([, labels, value]) => [labels!.replaceAll('"', ''), Number(value)]),
-    );
-  };
-  return {
-    passage,
-    settle: () => passage.onSettled(outcomeOf(exchange)),
-    counts: () => valuesOf('sluice_stage_duration_seconds', '_count'),
-    seconds: () => valuesOf('sluice_stage_duration_seconds', '_sum'),
-    refusals: () => valuesOf('sluice_stage_refusals_total'),
-  };
 }
 
 describe('the time of a stage', () => {
@@ -150,77 +117,6 @@ describe('the time of a stage', () => {
     for await (const _ of passage.onStream(streamOf([chunkOf({ content: 'x' })]))) break;
     settle();
     expect(await counts()).toEqual({ 'stage=a,hook=onStream': 1 });
-  });
-});
-
-describe('a refusal', () => {
-  const refusing = (): never => {
-    throw refusal('rate_limited');
-  };
-
-  it.each<[string, Stage, 'onHeaders' | 'onRequest' | 'onReply']>([
-    ['at once', { name: 'b', onHeaders: refusing }, 'onHeaders'],
-    ['later', { name: 'b', onRequest: async () => wait(1).then(refusing) }, 'onRequest'],
-    ['on the way back', { name: 'b', onReply: refusing }, 'onReply'],
-  ])('%s is counted once, at its stage and hook', async (_, stage, hook) => {
-    const { passage, settle, refusals } = measured([
-      { name: 'a', onHeaders: () => {} },
-      stage,
-      { name: 'c' },
-    ]);
-    const thrown = await passage[hook](reply).catch((error: unknown) => error);
-    passage.onError(thrown);
-    settle();
-    expect(await refusals()).toEqual({ [`stage=b,hook=${hook},error_type=rate_limit_error`]: 1 });
-  });
-
-  it('in a stream is counted at the stage that threw, not at those above', async () => {
-    const stage: Stage = {
-      name: 'b',
-      async *onStream(_, chunks) {
-        for await (const chunk of chunks) {
-          yield chunk;
-          throw new TypeError('bug');
-        }
-      },
-    };
-    const above = { onStream: pass };
-    const { passage, refusals } = measured([{ name: 'a', ...above }, stage, { name: 'c', ...above }]);
-    await collected(passage.onStream(streamOf([chunkOf({ content: 'x' })])));
-    expect(await refusals()).toEqual({ 'stage=b,hook=onStream,error_type=server_error': 1 });
-  });
-
-  it('is counted where a stage throws before its stream has begun', async () => {
-    const { passage, refusals } = measured([
-      { name: 'a', onStream: pass },
-      { name: 'b', onStream: refusing },
-    ]);
-    expect(() => passage.onStream(streamOf([]))).toThrow('Rate limit exceeded.');
-    expect(await refusals()).toEqual({ 'stage=b,hook=onStream,error_type=rate_limit_error': 1 });
-  });
-
-  it('is not a fault of the upstream, unless a stage makes another of it', async () => {
-    const upstream = streamOf([], refusal('provider_broke_off'));
-    const { passage, refusals } = measured([
-      { name: 'a', onStream: pass },
-      { name: 'b', onStream: pass },
-    ]);
-    await collected(passage.onStream(upstream));
-    expect(await refusals()).toEqual({});
-
-    const turning: Stage = {
-      name: 'turning',
-      async *onStream(_, chunks) {
-        try {
-          yield* chunks;
-        } catch (cause) {
-          throw refusal('server_error', { cause });
-        }
-      },
-    };
-    const other = measured([{ name: 'a', onStream: pass }, turning]);
-    await collected(other.passage.onStream(streamOf([], refusal('provider_broke_off'))));
-    expect(await other.refusals()).toEqual({ 'stage=turning,hook=onStream,error_type=server_error': 1 });
   });
 });
 

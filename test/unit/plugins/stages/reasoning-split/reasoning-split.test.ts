@@ -1,56 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { reasoningSplit } from '../../../../../plugins/stages/reasoning-split/index.ts';
-import type {
-  ChatRequest,
-  Choice,
-  Chunk,
-  Completion,
-  Delta,
-  ReplyMessage,
-} from '../../../../../src/canonical.ts';
-import { usageOf } from '../../../../../src/canonical.ts';
-import type { Model } from '../../../../../src/catalog/catalog.ts';
+import type { Chunk } from '../../../../../src/canonical.ts';
 import { thinkTexts } from '../../../../fixtures/think-texts.ts';
-import { assembled, choicesOf, chunkOf, collected, cutAt, cuts, streamOf } from '../../../chunk-stream.ts';
-import { sampleExchange } from '../../../sample-exchange.ts';
-import { sampleSetup } from '../../../sample-setup.ts';
+import { assembled, chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
+import { type Asked, call, choiceOf, replied, stageOf, streamed } from './split-stage.ts';
 import { thinkText } from './think-text.ts';
-
-interface Asked {
-  readonly request?: Partial<ChatRequest>;
-  readonly model?: Partial<Model>;
-  readonly trim?: boolean;
-}
-
-function stageOf({ request = {}, model = {}, trim = true }: Asked) {
-  const stage = reasoningSplit({ trim }).plan.create(sampleSetup());
-  const exchange = sampleExchange({ request, model });
-  const reply = (whole: Completion) => stage.onReply?.(exchange, whole) as Completion;
-  const stream = (chunks: readonly Chunk[], fault?: unknown) =>
-    collected(stage.onStream!(exchange, streamOf(chunks, fault)));
-  return { reply, stream };
-}
-
-const call = { id: 'call_1', type: 'function' as const, function: { name: 'roll', arguments: '{}' } };
-const choiceOf = (message: Partial<ReplyMessage>, index = 0): Choice => ({
-  index,
-  message: { role: 'assistant', content: null, ...message },
-  finish_reason: 'stop',
-});
-const deltas = (chunks: readonly Chunk[], index = 0): Delta[] =>
-  choicesOf(chunks, index).map(({ delta }) => delta);
-
-function replied(asked: Asked, message: Partial<ReplyMessage>): ReplyMessage {
-  return stageOf(asked).reply({ choices: [choiceOf(message)] }).choices[0]!.message;
-}
-
-async function streamed(asked: Asked, given: readonly Delta[]): Promise<Delta[]> {
-  const chunks = [...given.map(delta => chunkOf(delta)), chunkOf({}, 'stop')];
-  return deltas(
-    (await stageOf(asked).stream(chunks)).chunks.filter(({ choices }) => !choices[0]!.finish_reason),
-  );
-}
 
 describe('the fixtures, as a whole reply and as a stream', () => {
   it.each(thinkTexts)('$name', async ({ text, implicit = false, reasoning, content }) => {
@@ -186,85 +140,5 @@ describe('when it splits', () => {
       reasoning: 'One.',
       content: null,
     });
-  });
-});
-
-describe('what the upstream has separated', () => {
-  it('is not searched for tags (f10)', async () => {
-    const apart = { reasoning: 'One.', content: '<think>Two.</think>Yes.' };
-    expect(replied({}, apart)).toEqual({ role: 'assistant', ...apart });
-    const given = [
-      { role: 'assistant' as const, content: '' },
-      { reasoning: 'One.' },
-      { content: apart.content },
-    ];
-    const out = await streamed({}, given);
-    expect(assembled(out.map(delta => chunkOf(delta)))).toEqual(apart);
-  });
-
-  it('may come with the answer in one delta, reasoning first', async () => {
-    const both = { reasoning: 'One.', content: 'Yes.' };
-    expect(await streamed({}, [both])).toEqual([both]);
-    expect(await streamed({}, [{ role: 'assistant' }, both])).toEqual([{ role: 'assistant' }, both]);
-  });
-
-  it('may follow text that was held back, which comes out first', async () => {
-    expect(await streamed({}, [{ content: '<thi' }, { reasoning: 'One.' }])).toEqual([
-      { content: '<thi' },
-      { reasoning: 'One.' },
-    ]);
-  });
-});
-
-describe('a stream with tool calls', () => {
-  const first = { tool_calls: [{ index: 0, ...call }] };
-
-  it('passes them on unchanged, after all the text before them (f8)', async () => {
-    const more = { tool_calls: [{ index: 0, function: { arguments: '"<think>"' } }] };
-    expect(await streamed({}, [{ content: '<think>One. </thi' }, first, more])).toEqual([
-      { reasoning: 'One.' },
-      { reasoning: ' </thi' },
-      first,
-      more,
-    ]);
-  });
-
-  it('splits the text of the same delta before them', async () => {
-    expect(await streamed({}, [{ content: '<think>One.</think>Yes.', ...first }])).toEqual([
-      { reasoning: 'One.' },
-      { ...first, content: 'Yes.' },
-    ]);
-  });
-});
-
-describe('chunks', () => {
-  it('keep their usage, in every piece that is made of one', async () => {
-    const usage = usageOf(3, 2);
-    const { chunks } = await stageOf({}).stream([
-      { ...chunkOf({ content: '<think>One.</think>Yes.' }), usage },
-    ]);
-    expect(chunks.map(chunk => chunk.usage)).toEqual([usage, usage]);
-  });
-
-  it('without choices pass: they carry usage', async () => {
-    const chunk = { choices: [], usage: usageOf(3, 2) };
-    expect((await stageOf({}).stream([chunk])).chunks).toEqual([chunk]);
-  });
-
-  it('keep log probabilities and the finish reason with the rest of the text', async () => {
-    const logprobs = { content: [] };
-    const given = {
-      choices: [{ index: 0, delta: { content: '<think>One.' }, finish_reason: 'length', logprobs }],
-    };
-    expect((await stageOf({}).stream([given as Chunk])).chunks).toEqual([
-      chunkOf({ reasoning: 'One.' }),
-      { choices: [{ index: 0, delta: {}, finish_reason: 'length', logprobs }] },
-    ]);
-  });
-
-  it('of an answer that has begun are handed on as they are, not copied', async () => {
-    const answer = chunkOf({ content: ' and so on' });
-    const { chunks } = await stageOf({}).stream([chunkOf({ reasoning: 'One.' }), answer]);
-    expect(chunks[1]).toBe(answer);
   });
 });

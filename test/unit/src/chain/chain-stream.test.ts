@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Chunk } from '../../../../src/canonical.ts';
+import { Chain } from '../../../../src/chain/chain.ts';
+import { outcomeOf } from '../../../../src/settlement/settle.ts';
+import type { Stage } from '../../../../src/stage.ts';
+import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+function entered(stages: readonly Stage[]) {
+  const exchange = sampleExchange({ request: {} });
+  const passage = new Chain(stages).enter(exchange);
+  return { exchange, passage, settle: () => passage.onSettled(outcomeOf(exchange)) };
+}
+
+describe('a stream', () => {
+  /** Passes everything on, and says when it was closed. */
+  const passing = (name: string, closed: string[]): Stage => ({
+    name,
+    async *onStream(_, chunks) {
+      try {
+        yield* chunks;
+      } finally {
+        closed.push(name);
+      }
+    },
+  });
+
+  async function* endless(closed: string[]): AsyncGenerator<Chunk> {
+    try {
+      while (true) yield chunkOf({ content: 'x' });
+    } finally {
+      closed.push('source');
+    }
+  }
+
+  it('whose reader leaves is closed down to its source', async () => {
+    const closed: string[] = [];
+    const { passage } = entered([passing('a', closed), { name: 'idle' }, passing('b', closed)]);
+    let read = 0;
+    for await (const _ of passage.onStream(endless(closed))) if (++read === 3) break;
+    expect(closed.sort()).toEqual(['a', 'b', 'source']);
+  });
+
+  it('that a stage ends early is closed below it', async () => {
+    const closed: string[] = [];
+    const taking: Stage = {
+      name: 'two',
+      async *onStream(_, chunks) {
+        let left = 2;
+        for await (const chunk of chunks) {
+          yield chunk;
+          if (--left === 0) return;
+        }
+      },
+    };
+    const { passage } = entered([passing('a', closed), taking, passing('b', closed)]);
+    expect((await collected(passage.onStream(endless(closed)))).chunks).toHaveLength(2);
+    expect(closed.sort()).toEqual(['a', 'b', 'source']);
+  });
+
+  it('in which a stage throws is closed below it, and its error is what the reader gets', async () => {
+    const closed: string[] = [];
+    const bug = new Error('bug');
+    const throwing: Stage = {
+      name: 'throwing',
+      async *onStream(_, chunks) {
+        for await (const chunk of chunks) {
+          yield chunk;
+          throw bug;
+        }
+      },
+    };
+    const { passage } = entered([passing('a', closed), throwing, passing('b', closed)]);
+    const { chunks, fault } = await collected(passage.onStream(endless(closed)));
+    expect(fault).toBe(bug);
+    expect(chunks).toHaveLength(1);
+    expect(closed.sort()).toEqual(['a', 'b', 'source']);
+  });
+
+  it('hands a fault of its source through all stages, which may still yield what they held', async () => {
+    const fault = new Error('reset');
+    const holding: Stage = {
+      name: 'holding',
+      async *onStream(_, chunks) {
+        let held: Chunk | undefined;
+        try {
+          for await (const chunk of chunks) {
+            if (held) yield held;
+            held = chunk;
+          }
+        } finally {
+          if (held) yield held;
+        }
+      },
+    };
+    const { passage } = entered([passing('a', []), holding, holding]);
+    const given = [chunkOf({ content: 'x' }), chunkOf({ content: 'y' })];
+    expect(await collected(passage.onStream(streamOf(given, fault)))).toEqual({ chunks: given, fault });
+  });
+
+  it('passes where no stage looks at it', async () => {
+    const { passage } = entered([{ name: 'idle' }]);
+    const chunk = chunkOf({ content: 'x' });
+    expect((await collected(passage.onStream(streamOf([chunk])))).chunks).toEqual([chunk]);
+  });
+});

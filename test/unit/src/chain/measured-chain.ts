@@ -1,0 +1,40 @@
+import { Registry } from 'prom-client';
+import type { Chunk, Completion } from '../../../../src/canonical.ts';
+import { Chain } from '../../../../src/chain/chain.ts';
+import { outcomeOf } from '../../../../src/settlement/settle.ts';
+import type { Stage } from '../../../../src/stage.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+/** A whole reply. */
+export const reply: Completion = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+};
+
+/** A stage's `onStream` that does nothing. */
+export const pass = async function* (_: unknown, chunks: AsyncIterable<Chunk>) {
+  yield* chunks;
+};
+
+/** An exchange on its way through these stages, and what their metrics say of it. */
+export function measured(stages: readonly Stage[]) {
+  const registry = new Registry();
+  const exchange = sampleExchange({ request: {} });
+  const passage = new Chain(stages, new Metrics(registry)).enter(exchange);
+  const valuesOf = async (name: string, suffix = '') => {
+    const lines = (await registry.getSingleMetricAsString(name)).split('\n');
+    const values = lines
+      .filter(line => line.startsWith(`${name}${suffix}{`))
+      .map(line => /\{(.*)\} (\S+)$/.exec(line)!);
+    return Object.fromEntries(
+      values.map(([, labels, value]) => [labels!.replaceAll('"', ''), Number(value)]),
+    );
+  };
+  return {
+    passage,
+    settle: () => passage.onSettled(outcomeOf(exchange)),
+    counts: () => valuesOf('sluice_stage_duration_seconds', '_count'),
+    seconds: () => valuesOf('sluice_stage_duration_seconds', '_sum'),
+    refusals: () => valuesOf('sluice_stage_refusals_total'),
+  };
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import { refusal } from '../../../../src/errors.ts';
+import type { Stage } from '../../../../src/stage.ts';
+import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { measured, pass, reply } from './measured-chain.ts';
+
+const wait = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms));
+describe('a refusal', () => {
+  const refusing = (): never => {
+    throw refusal('rate_limited');
+  };
+
+  it.each<[string, Stage, 'onHeaders' | 'onRequest' | 'onReply']>([
+    ['at once', { name: 'b', onHeaders: refusing }, 'onHeaders'],
+    ['later', { name: 'b', onRequest: async () => wait(1).then(refusing) }, 'onRequest'],
+    ['on the way back', { name: 'b', onReply: refusing }, 'onReply'],
+  ])('%s is counted once, at its stage and hook', async (_, stage, hook) => {
+    const { passage, settle, refusals } = measured([
+      { name: 'a', onHeaders: () => {} },
+      stage,
+      { name: 'c' },
+    ]);
+    const thrown = await passage[hook](reply).catch((error: unknown) => error);
+    passage.onError(thrown);
+    settle();
+    expect(await refusals()).toEqual({ [`stage=b,hook=${hook},error_type=rate_limit_error`]: 1 });
+  });
+
+  it('in a stream is counted at the stage that threw, not at those above', async () => {
+    const stage: Stage = {
+      name: 'b',
+      async *onStream(_, chunks) {
+        for await (const chunk of chunks) {
+          yield chunk;
+          throw new TypeError('bug');
+        }
+      },
+    };
+    const above = { onStream: pass };
+    const { passage, refusals } = measured([{ name: 'a', ...above }, stage, { name: 'c', ...above }]);
+    await collected(passage.onStream(streamOf([chunkOf({ content: 'x' })])));
+    expect(await refusals()).toEqual({ 'stage=b,hook=onStream,error_type=server_error': 1 });
+  });
+
+  it('is counted where a stage throws before its stream has begun', async () => {
+    const { passage, refusals } = measured([
+      { name: 'a', onStream: pass },
+      { name: 'b', onStream: refusing },
+    ]);
+    expect(() => passage.onStream(streamOf([]))).toThrow('Rate limit exceeded.');
+    expect(await refusals()).toEqual({ 'stage=b,hook=onStream,error_type=rate_limit_error': 1 });
+  });
+
+  it('is not a fault of the upstream, unless a stage makes another of it', async () => {
+    const upstream = streamOf([], refusal('provider_broke_off'));
+    const { passage, refusals } = measured([
+      { name: 'a', onStream: pass },
+      { name: 'b', onStream: pass },
+    ]);
+    await collected(passage.onStream(upstream));
+    expect(await refusals()).toEqual({});
+
+    const turning: Stage = {
+      name: 'turning',
+      async *onStream(_, chunks) {
+        try {
+          yield* chunks;
+        } catch (cause) {
+          throw refusal('server_error', { cause });
+        }
+      },
+    };
+    const other = measured([{ name: 'a', onStream: pass }, turning]);
+    await collected(other.passage.onStream(streamOf([], refusal('provider_broke_off'))));
+    expect(await other.refusals()).toEqual({ 'stage=turning,hook=onStream,error_type=server_error': 1 });
+  });
+});
