@@ -14,6 +14,8 @@ import { beginningOf, bytesOf, isPlain } from './read-body.ts';
 
 /** How much of an error body is read: some servers repeat the whole prompt in it. */
 const error_body_bytes = 1024 * 1024;
+/** How long an error body may take: its status is known, and a client waits for it. */
+const error_body_ms = 3000;
 /** How long an upstream may take to close a stream after `[DONE]` before its connection is given up. */
 const done_patience_ms = 1000;
 /** Above this many chunks that nobody has read the upstream is paused. */
@@ -173,10 +175,14 @@ export class Attempt {
 
   /** What an error body says; the status counts even when that cannot be read. */
   async #errorText(call: UpstreamCall, head: ResponseHead): Promise<string> {
+    const patience = setTimeout(() => call.cancel(new Error('a slow error body')), error_body_ms);
     try {
-      return await beginningOf(bytesOf(call, head), error_body_bytes);
+      const text = await beginningOf(bytesOf(call, head), error_body_bytes);
+      return this.#provider.secrets.reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
     } catch {
       return '';
+    } finally {
+      clearTimeout(patience);
     }
   }
 

@@ -39,6 +39,8 @@ export class Provider {
   readonly adapter: Adapter;
   readonly config: ProviderConfig;
   readonly address: { readonly host: string; readonly port: number };
+  /** What the upstream is told and nobody else may be; shorter values would be found in every text. */
+  readonly secrets: readonly string[];
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #headers: Record<string, string>;
@@ -54,6 +56,9 @@ export class Provider {
     this.config = config;
     this.adapter = definition.create(options);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
+    this.secrets = [config.api_key ?? '', ...Object.values(config.headers)].filter(
+      ({ length }) => length >= 8,
+    );
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.#headers = {
       'content-type': 'application/json',

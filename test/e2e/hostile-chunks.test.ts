@@ -417,6 +417,16 @@ describe('two choices', () => {
     expect(counts.at(-1)).toBe(6);
   });
 
+  it('are not added up where the server counts them together', async () => {
+    const { upstream, stream } = await hostileSetting({ adapter: 'openai' });
+    const usage = { prompt_tokens: 7, completion_tokens: 4 };
+    upstream.reply(
+      streamed(events(text(0, 'A'), text(1, 'B'), end(0, { usage }), end(1, { usage }), '[DONE]')),
+    );
+    const reply = await stream(n2);
+    expect(reply.events.at(-2)?.json.usage).toMatchObject({ ...usage, total_tokens: 11 });
+  });
+
   it('may come in one chunk', async () => {
     const { upstream, stream } = await hostileSetting();
     const both = (...choices: object[]) => ({ choices });

@@ -114,6 +114,18 @@ describe.each(bothWays)('an error status, $way', ({ stream }) => {
     await expectRefusal(await send(stream), 400, 'configuration_error');
   });
 
+  it('takes the status for granted when its body drips', async () => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(socket => {
+      socket.write(head(404, { 'content-type': 'application/json', 'content-length': 5000 }));
+      const drip = setInterval(() => socket.write(' '), 100);
+      socket.on('close', () => clearInterval(drip));
+    });
+    // Dripping to its end would take longer than the test.
+    await expectRefusal(await send(stream), 400, 'configuration_error');
+    expect(await upstream.last.closed).toBe('gateway');
+  });
+
   it('takes the status for granted when its body is in an encoding that nobody asked for', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(400, 'xxxx', { 'content-encoding': 'zstd' }));
@@ -183,6 +195,19 @@ describe('the words of a refused request', () => {
     const message = await expectRefusal(await send(false), 400, 'invalid_request_error');
     expect(message).toContain('The prompt is too long.');
     expect(message).not.toMatch(/Traceback|serve\.py|secret_function/);
+  });
+
+  it('come without what the operator’s configuration sends', async () => {
+    const provider = { api_key: 'Unmistakable.Key', headers: { 'x-team': 'very-internal-team' } };
+    const { upstream, send } = await hostileSetting({ provider });
+    const text = 'You sent Unmistakable.Key for very-internal-team and too many words';
+    upstream.reply(whole(400, { error: { message: text } }));
+    const message = await expectRefusal(await send(false), 400, 'invalid_request_error');
+    expect(message).toBe('You sent [secret] for [secret] and too many words');
+    expect(upstream.last.headers).toMatchObject({
+      authorization: 'Bearer Unmistakable.Key',
+      'x-team': 'very-internal-team',
+    });
   });
 
   it('are cut at 2,000 characters', async () => {
