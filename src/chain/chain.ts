@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange, Outcome } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { HistogramSeries } from '../telemetry/series.ts';
 import { StageTimes } from './instrument.ts';
 import { TimedStream } from './timed-stream.ts';
 
@@ -10,6 +11,8 @@ import { TimedStream } from './timed-stream.ts';
 export class Chain {
   readonly stages: readonly Stage[];
   readonly metrics: Metrics | undefined;
+  /** The series of the stages' times, by stage and hook, once they have been asked for. */
+  readonly stageSeries: (HistogramSeries | undefined)[] = [];
   /** How many stages an exchange has entered before the first hook has run. */
   readonly enteredAtStart: number;
 
@@ -37,7 +40,7 @@ export class Passage {
   constructor(chain: Chain, exchange: Exchange) {
     this.#chain = chain;
     this.#exchange = exchange;
-    this.#times = new StageTimes(chain.stages, exchange, chain.metrics);
+    this.#times = new StageTimes(chain.stages, exchange, chain.metrics, chain.stageSeries);
     this.#entered = chain.enteredAtStart;
   }
 

@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
+import type { HistogramSeries } from '../telemetry/series.ts';
 import { recordStageSpan } from '../telemetry/tracing.ts';
 
 const hookAt: Record<TimedHook, number> = { onHeaders: 0, onRequest: 1, onReply: 2, onStream: 3 };
@@ -12,13 +13,21 @@ export class StageTimes {
   readonly #stages: readonly Stage[];
   readonly #exchange: Exchange;
   readonly #metrics: Metrics | undefined;
+  /** Where the times are observed, found once for the whole chain. */
+  readonly #series: (HistogramSeries | undefined)[];
   /** Milliseconds by stage and hook; NaN where a hook has not run. */
   readonly #own_ms: Float64Array;
 
-  constructor(stages: readonly Stage[], exchange: Exchange, metrics: Metrics | undefined) {
+  constructor(
+    stages: readonly Stage[],
+    exchange: Exchange,
+    metrics: Metrics | undefined,
+    series: (HistogramSeries | undefined)[],
+  ) {
     this.#stages = stages;
     this.#exchange = exchange;
     this.#metrics = metrics;
+    this.#series = series;
     this.#own_ms = new Float64Array(stages.length * timedHooks.length).fill(Number.NaN);
   }
 
@@ -98,9 +107,12 @@ export class StageTimes {
     if (!this.#metrics) return;
     for (let at = 0; at < this.#own_ms.length; at++) {
       const own_ms = this.#own_ms[at]!;
-      if (Number.isNaN(own_ms)) continue;
-      const stage = this.#stages[Math.floor(at / timedHooks.length)]!;
-      this.#metrics.stageTime(stage.name, timedHooks[at % timedHooks.length]!, own_ms);
+      if (!Number.isNaN(own_ms)) this.#seriesAt(at, this.#metrics).observe(own_ms / 1000);
     }
+  }
+
+  #seriesAt(at: number, metrics: Metrics): HistogramSeries {
+    const stage = this.#stages[Math.floor(at / timedHooks.length)]!;
+    return (this.#series[at] ??= metrics.stageTime(stage.name, timedHooks[at % timedHooks.length]!));
   }
 }

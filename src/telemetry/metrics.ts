@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
+import { type HistogramSeries, SeriesCounter, SeriesHistogram } from './series.ts';
 
 const durationBuckets_s = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
@@ -71,10 +72,10 @@ export class Metrics {
       name: string,
       help: string,
       labelNames: readonly L[],
-      buckets: number[],
-    ) => new Histogram({ name, help, labelNames, buckets, registers });
+      bounds: readonly number[],
+    ) => new SeriesHistogram({ name, help, labelNames, registers }, bounds);
     const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
-      new Counter({ name, help, labelNames, registers });
+      new SeriesCounter({ name, help, labelNames, registers });
 
     this.#requests = counter('sluice_requests_total', 'Exchanges that have ended.', [
       'endpoint',
@@ -153,32 +154,27 @@ export class Metrics {
     this.#inFlight.inc({ endpoint: exchange.endpoint.name });
   }
 
-  settled(exchange: Measured, outcome: MeasuredEnd): void {
+  settled(
+    exchange: Measured,
+    { status, end_reason, error_type = '', timings, usage, cost_usd }: MeasuredEnd,
+  ): void {
     const endpoint = exchange.endpoint.name;
-    const gen_ai_request_model = modelLabel(exchange);
-    const error_type = outcome.error_type ?? '';
+    const model = modelLabel(exchange);
     this.#inFlight.dec({ endpoint });
-    this.#requests.inc({
-      endpoint,
-      gen_ai_request_model,
-      status: outcome.status,
-      end_reason: outcome.end_reason,
-      error_type,
-    });
+    this.#requests.add(1, endpoint, model, status, end_reason, error_type);
     if (exchange.endpoint.public) return;
-    this.#duration.observe({ gen_ai_request_model, error_type }, outcome.timings.duration_ms / 1000);
-    const { first_token_ms } = outcome.timings;
-    if (first_token_ms !== undefined)
-      this.#firstToken.observe({ gen_ai_request_model }, first_token_ms / 1000);
-    this.#countTokens(gen_ai_request_model, outcome);
+    this.#duration.series(model, error_type).observe(timings.duration_ms / 1000);
+    const { first_token_ms } = timings;
+    if (first_token_ms !== undefined) this.#firstToken.series(model).observe(first_token_ms / 1000);
+    this.#countTokens(model, usage);
     // A counter of money may round; the exact figure is in the record.
-    this.#cost.inc({ gen_ai_request_model }, Number(outcome.cost_usd));
+    this.#cost.add(Number(cost_usd), model);
   }
 
-  #countTokens(gen_ai_request_model: string, { usage }: MeasuredEnd): void {
+  #countTokens(model: string, usage: MeasuredEnd['usage']): void {
     const source = usage.estimated ? 'estimated' : 'exact';
     const count = (kind: string, tokens: number) => {
-      if (tokens > 0) this.#tokens.inc({ gen_ai_request_model, kind, source }, tokens);
+      if (tokens > 0) this.#tokens.add(tokens, model, kind, source);
     };
     count('input', usage.prompt_tokens);
     count('cached', usage.cached_tokens);
@@ -191,29 +187,26 @@ export class Metrics {
   }
 
   overhead(exchange: Measured, own_ms: number): void {
-    this.#overhead.observe({ endpoint: exchange.endpoint.name }, own_ms / 1000);
+    this.#overhead.series(exchange.endpoint.name).observe(own_ms / 1000);
   }
 
-  stageTime(stage: string, hook: TimedHook, own_ms: number): void {
-    this.#stageTime.observe({ stage, hook }, own_ms / 1000);
+  /** Where a stage's own time is observed, in seconds; for the chain to hold on to. */
+  stageTime(stage: string, hook: TimedHook): HistogramSeries {
+    return this.#stageTime.series(stage, hook);
   }
 
   stageRefused(stage: string, hook: string, error_type: string): void {
-    this.#stageRefusals.inc({ stage, hook, error_type });
+    this.#stageRefusals.add(1, stage, hook, error_type);
   }
 
   /** An attempt has ended; `kind` says what went wrong, if anything did. */
   attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
-    const gen_ai_provider_name = provider;
-    this.#upstreamDuration.observe(
-      { gen_ai_provider_name, gen_ai_request_model: modelLabel(exchange), error_type: kind ?? '' },
-      duration_ms / 1000,
-    );
-    if (kind !== undefined) this.#upstreamErrors.inc({ gen_ai_provider_name, kind });
+    this.#upstreamDuration.series(provider, modelLabel(exchange), kind ?? '').observe(duration_ms / 1000);
+    if (kind !== undefined) this.#upstreamErrors.add(1, provider, kind);
   }
 
   estimateChecked(exchange: Measured, ratio: number): void {
-    this.#estimateError.observe({ gen_ai_request_model: modelLabel(exchange) }, ratio);
+    this.#estimateError.series(modelLabel(exchange)).observe(ratio);
   }
 }
 
