@@ -1,0 +1,47 @@
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import {
+  auth,
+  createChain,
+  errorEnvelope,
+  reasoningSplit,
+  requestRewrite,
+  streamRechunk,
+  validation,
+} from 'sluice';
+
+const { PORT = '8080', UPSTREAM_URL = 'http://127.0.0.1:8000/v1', DEMO_KEY = '' } = process.env;
+
+// The application's own proxy, as it was before.
+const proxy = createProxyMiddleware({ target: new URL(UPSTREAM_URL).origin });
+
+const models = [
+  {
+    id: 'aion-labs/aion-3.5',
+    name: 'AionLabs: Aion 3.5',
+    date: '2026-09-23',
+    context_length: 262_144,
+    max_completion_tokens: 32_768,
+    pricing: { prompt: '0.000003', completion: '0.000006' },
+    reasoning: true,
+    tool_calls: true,
+    reasoning_effort: { supported: true, levels: ['low', 'high', 'max'], default: 'high' },
+  },
+];
+const accounts = { demo: { keys: [{ value: DEMO_KEY }] } };
+
+// Read down on the way in and up on the way out. One of them alone works as well: app.use(auth({ accounts })).
+const stages = [errorEnvelope(), auth(), validation(), requestRewrite(), streamRechunk(), reasoningSplit()];
+
+const app = express();
+app.use(createChain(stages, { models, accounts }), proxy);
+
+const server = app.listen(Number(PORT), '127.0.0.1', () => {
+  process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+});
+
+process.once('SIGTERM', () => {
+  server.close();
+  server.closeIdleConnections();
+});

@@ -1,0 +1,32 @@
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import compression from 'compression';
+import express from 'express';
+import { createGateway } from 'sluice';
+
+// An application as it may be in production already.
+const app = express();
+app.use(compression());
+app.use(express.json({ limit: '16mb' }));
+app.get('/', (_request, response) => void response.send('the parent application\n'));
+
+// The gateway takes /v1/models and /v1/chat/completions and leaves every other path alone. To have them
+// below a path: app.use('/llm', gateway).
+const gateway = await createGateway(join(import.meta.dirname, '../sidecar/sluice.yaml'));
+app.use(gateway);
+
+// For operators only: keep it behind whatever guards such paths in the application.
+app.get('/metrics', async (_request, response) => {
+  response.type(gateway.registry.contentType).send(await gateway.registry.metrics());
+});
+
+const server = app.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => {
+  process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+});
+
+process.once('SIGTERM', async () => {
+  // Running exchanges may finish; new ones are sent away.
+  await gateway.close();
+  server.close();
+  server.closeIdleConnections();
+});

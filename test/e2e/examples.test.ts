@@ -1,0 +1,160 @@
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post } from '../support/chain-app.ts';
+import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
+import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
+import { expectRefusal } from '../support/hostile-setting.ts';
+import { send, until } from '../support/raw-client.ts';
+import { runSidecar } from '../support/sidecar-process.ts';
+
+const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
+const directories: string[] = [];
+let simulator: Simulator;
+
+beforeEach(async () => {
+  simulator = await startSimulator({ reasoning: 'tags' });
+});
+
+afterEach(async () => {
+  await stopExamples();
+  await simulator.close();
+  await Promise.all(directories.splice(0).map(directory => rm(directory, { recursive: true })));
+});
+
+const environment = () => ({ UPSTREAM_URL: simulator.url, DEMO_KEY: clientKey, PORT: '0' });
+
+/** A configuration among the examples as it is, with its files beside it, but for the ports: those are free ones. */
+async function startConfigured(name: string): Promise<ExampleProcess> {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-example-'));
+  directories.push(directory);
+  for (const file of await readdir(join(examples, name)))
+    if (file !== 'sluice.yaml') await symlink(join(examples, name, file), join(directory, file));
+  const file = join(directory, 'sluice.yaml');
+  const text = await readFile(join(examples, name, 'sluice.yaml'), 'utf8');
+  await writeFile(file, `${text}\nserver: { port: 0 }\nadmin: { port: 0 }\n`);
+  return startExample(['src/sidecar.ts', '--config', file], environment());
+}
+
+const question = 'Why do rivers bend? [[sim:reasoning_tokens=4]] [[sim:say=They wander.]]';
+
+/** What every example gives its clients, whatever the way in. */
+async function expectInterface(url: string): Promise<void> {
+  const chat = `${url}/v1/chat/completions`;
+  const reply = await post(chat, ask(question));
+  expect(reply.headers.get('x-request-id')).toMatch(/^req_/);
+  expect(await reply.json()).toMatchObject({
+    model: 'aion-labs/aion-3.5',
+    choices: [{ message: { content: 'They wander.', reasoning: expect.any(String) }, finish_reason: 'stop' }],
+    usage: { prompt_tokens_details: { cached_tokens: 0 } },
+  });
+  const events = eventsOf(await (await post(chat, ask(question, { stream: true }))).text());
+  expect(events.map(({ json }) => json.choices?.[0]?.delta.content ?? '').join('')).toBe('They wander.');
+  expect(events.at(-2)?.json.usage?.completion_tokens).toBeGreaterThan(0);
+  expect(events.at(-1)?.data).toBe('[DONE]');
+  await expectRefusal(
+    await post(chat, ask('?'), { authorization: 'Bearer nobody' }),
+    401,
+    'authentication_error',
+  );
+  const effort = await post(chat, ask('?', { reasoning_effort: 'medium' }));
+  expect(await expectRefusal(effort, 400, 'invalid_request_error')).toContain('low, high, max');
+  await expectRefusal(await post(chat, ask('[[sim:status=500]]')), 502, 'provider_error');
+}
+
+describe('examples/sidecar', () => {
+  it('serves the interface, and its metrics beside it', async () => {
+    const { url, adminUrl } = await startConfigured('sidecar');
+    await expectInterface(url);
+    const catalog = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };
+    expect(catalog.data.map(({ id }) => id)).toEqual(['aion-labs/aion-3.5']);
+    expect((await send(`${adminUrl}/metrics`)).text).toContain('sluice_requests_total');
+    expect((await send(`${url}/metrics`)).status).toBe(404);
+  });
+});
+
+describe('examples/mounted', () => {
+  it('serves the interface among the parent’s own routes, and ends in order', async () => {
+    const example = await startExample(['examples/mounted/server.ts'], environment());
+    await expectInterface(example.url);
+    expect((await send(`${example.url}/`)).text).toBe('the parent application\n');
+    expect((await send(`${example.url}/v1/unknown`)).text).toContain('Cannot GET /v1/unknown');
+    expect((await send(`${example.url}/metrics`)).text).toMatch(/sluice_requests_total\{.*status="200"/);
+    const models = await fetch(`${example.url}/v1/models`, { headers: { 'accept-encoding': 'gzip' } });
+    expect(await models.json()).toMatchObject({ object: 'list' });
+
+    const running = await post(
+      `${example.url}/v1/chat/completions`,
+      ask('[[sim:tokens=10 reasoning_tokens=2 tps=10]]', { stream: true }),
+    );
+    const exited = example.stop();
+    const events = eventsOf(await running.text());
+    expect(events.at(-2)?.json.choices?.[0]?.finish_reason).toBe('stop');
+    expect(await exited).toBe(0);
+  });
+});
+
+describe('examples/in-front-of-a-proxy', () => {
+  it('gives the interface to a proxy that knows nothing of it', async () => {
+    const example = await startExample(['examples/in-front-of-a-proxy/server.ts'], environment());
+    await expectInterface(example.url);
+    // The catalog is the proxy's own, and everything else needs the key.
+    expect((await send(`${example.url}/v1/models`)).text).toContain('vllm');
+    expect((await send(`${example.url}/version`)).status).toBe(401);
+    const headers = { authorization: `Bearer ${clientKey}` };
+    expect((await send(`${example.url}/version`, { headers })).status).toBe(200);
+    expect(await example.stop()).toBe(0);
+  });
+});
+
+describe('examples/own-stage', () => {
+  it('runs the stage in the chain', async () => {
+    const { url, adminUrl, output } = await startConfigured('own-stage');
+    await expectInterface(url);
+    expect(JSON.parse(simulator.requests[0]?.text ?? '').messages).toEqual([
+      { role: 'system', content: 'Answer in at most three sentences.' },
+      { role: 'user', content: question },
+    ]);
+    const messages = Array.from({ length: 21 }, () => ({ role: 'user', content: 'And then?' }));
+    const refused = await post(`${url}/v1/chat/completions`, ask('', { messages }));
+    const message = await expectRefusal(refused, 400, 'invalid_request_error');
+    expect(message).toBe('messages: must be at most 20 here, not 21');
+    const metrics = (await send(`${adminUrl}/metrics`)).text;
+    expect(metrics).toMatch(
+      /sluice_stage_duration_seconds_count\{stage="house-rules",hook="onRequest"\} [1-9]/,
+    );
+    expect(metrics).toContain(
+      'sluice_stage_refusals_total{stage="house-rules",hook="onRequest",error_type="invalid_request_error"} 1',
+    );
+    await until(() => output().includes('the house has answered'));
+  });
+});
+
+describe('the examples', () => {
+  it.each(['sidecar', 'own-stage'])('have nothing that `sluice check` would say of %s', async name => {
+    const args = ['check', '--config', join(examples, name, 'sluice.yaml')];
+    const { code, stdout } = await runSidecar(args, environment());
+    expect(stdout).toMatch(/sluice\.yaml: ok; 1 models, 1 providers/);
+    expect(stdout).not.toContain('warning');
+    expect(code).toBe(0);
+  });
+
+  it('are all in their README, with commands that exist', async () => {
+    const readme = await readFile(join(examples, 'README.md'), 'utf8');
+    for (const path of [
+      'sidecar/sluice.yaml',
+      'mounted/server.ts',
+      'in-front-of-a-proxy/server.ts',
+      'own-stage/house-rules.ts',
+      'own-stage/sluice.yaml',
+    ]) {
+      expect(readme).toContain(path);
+      await expect(readFile(join(examples, path), 'utf8')).resolves.toBeTruthy();
+    }
+    const linked = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target ?? '');
+    for (const target of linked) await expect(readFile(join(examples, target), 'utf8')).resolves.toBeTruthy();
+  });
+});
