@@ -29,6 +29,8 @@ export class Attempt {
   readonly #metrics: Metrics;
   #call: UpstreamCall | undefined;
   #span: Span | undefined;
+  /** Lets a compressed stream go on that waits for its reader. */
+  #wanted: (() => void) | undefined;
   #sent_ms = 0;
   #begun = false;
   #ended = false;
@@ -58,8 +60,14 @@ export class Attempt {
     const feed: ChunkFeed = new ChunkFeed(
       {
         begin: () => void this.#fill(feed),
-        drained: () => this.#call?.resume(),
-        left: () => this.cancel(),
+        drained: () => {
+          this.#call?.resume();
+          this.#wanted?.();
+        },
+        left: () => {
+          this.cancel();
+          this.#wanted?.();
+        },
       },
       observer,
     );
@@ -126,7 +134,7 @@ export class Attempt {
     for await (const chunk of decodeStream(bytesOf(call, head), head.headers, adapter, config, done)) {
       if (this.#exchange.upstream_wait_ms === 0) this.#waited();
       feed.push([chunk]);
-      while (feed.unread >= max_unread_chunks) await new Promise(setImmediate);
+      if (feed.unread >= max_unread_chunks) await new Promise<void>(wanted => (this.#wanted = wanted));
     }
     this.#end(undefined);
     feed.end();
