@@ -1,0 +1,235 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post } from '../support/chain-app.ts';
+import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
+import { ask, eventsOf } from '../support/gateway-under-test.ts';
+import { expectRefusal } from '../support/hostile-setting.ts';
+import { send, until } from '../support/raw-client.ts';
+import { runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A stage that leaves a mark at each of its hooks. */
+const marking = (name: string, factory: string) => `
+import { defineStage } from 'sluice/plugin';
+import { z } from 'zod';
+${factory} defineStage({
+  name: '${name}',
+  schema: z.strictObject({ mark: z.string().length(1), loud: z.boolean().default(false) }),
+  create: ({ mark }) => {
+    const at = (exchange, hook) => {
+      exchange.replyHeaders['x-way'] = (exchange.replyHeaders['x-way'] ?? '') + mark + hook;
+    };
+    return {
+      onHeaders: exchange => at(exchange, 'h'),
+      onRequest: async exchange => at(exchange, 'r'),
+      onReply(_, reply) {
+        for (const { message } of reply.choices) message.content += mark;
+        return reply;
+      },
+      async *onStream(_, chunks) {
+        for await (const chunk of chunks) {
+          for (const { delta } of chunk.choices) if (delta.content) delta.content += mark;
+          yield chunk;
+        }
+      },
+      onSettled: ({ log }, { status }) => log.info({ status }, 'settled by ' + mark),
+    };
+  },
+});
+`;
+
+/** A stage that fails where a header says, with an error of its own or with one for the client. */
+const failing = `
+import { defineStage, GatewayError } from 'sluice/plugin';
+import { z } from 'zod';
+const fail = ({ headers }, hook) => {
+  if (headers['x-fault'] === hook) throw new Error('internal detail 0815 of ' + hook);
+  if (headers['x-refusal'] === hook)
+    throw new GatewayError('quota_error', 429, 'Enough for today.', { headers: { 'retry-after': '60' } });
+};
+export const failing = defineStage({
+  name: 'failing',
+  schema: z.strictObject({}),
+  create: () => ({
+    onHeaders: exchange => fail(exchange, 'onHeaders'),
+    onRequest: exchange => fail(exchange, 'onRequest'),
+    onReply: (exchange, reply) => (fail(exchange, 'onReply'), reply),
+    async *onStream(exchange, chunks) {
+      fail(exchange, 'onStream');
+      let count = 0;
+      for await (const chunk of chunks) {
+        if (++count === 4) fail(exchange, 'onStream, later');
+        yield chunk;
+      }
+    },
+  }),
+});
+`;
+
+/** What a user has in the directory of the configuration. */
+const files: Readonly<Record<string, string>> = {
+  'stages/first.ts': marking('first-mark', 'export default'),
+  'second.mjs': marking('second-mark', 'export const secondMark ='),
+  'node_modules/sluice-failing/package.json': JSON.stringify({
+    name: 'sluice-failing',
+    type: 'module',
+    exports: { '.': { import: './main.js' } },
+  }),
+  'node_modules/sluice-failing/main.js': failing,
+  'broken.mjs': 'export default {',
+};
+
+const builtIn = [
+  'error-envelope',
+  'auth',
+  'validation',
+  'request-rewrite',
+  'stream-rechunk',
+  'reasoning-split',
+];
+const own = [{ './stages/first.ts': { mark: 'a' } }, { './second.mjs': { mark: 'b' } }, 'sluice-failing'];
+
+let directory: string;
+let simulator: Simulator;
+let sidecar: ExampleProcess;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'sluice-own-stage-'));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(directory, name)), { recursive: true });
+    await writeFile(join(directory, name), text);
+  }
+  // As an installation of the packages would have it.
+  await symlink(root, join(directory, 'node_modules/sluice'));
+  await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules/zod'));
+  simulator = await startSimulator();
+  sidecar = await startExample(['src/sidecar.ts', '--config', await configured([...builtIn, ...own])], {});
+});
+
+afterAll(async () => {
+  await stopExamples();
+  await simulator.close();
+  await rm(directory, { recursive: true });
+});
+
+async function configured(stages: readonly (string | object)[]): Promise<string> {
+  const file = join(directory, 'sluice.yaml');
+  const config = sidecarConfig(simulator.url, { log: { level: 'info' }, stages: stages as never });
+  await writeFile(file, stringify(config));
+  return file;
+}
+
+const chat = (headers: Record<string, string> = {}, more: object = {}) =>
+  post(
+    `${sidecar.url}/v1/chat/completions`,
+    ask('[[sim:reasoning_tokens=2]] [[sim:say=Yes]]', more),
+    headers,
+  );
+
+const loggedOf = (id: string | null): Record<string, unknown>[] =>
+  sidecar
+    .output()
+    .split('\n')
+    .filter(line => line.includes(`"${id}"`))
+    .map(line => JSON.parse(line));
+
+describe('stages of a user’s own, by path and by package', () => {
+  it('run in their order on the way in, and against it on the way out', async () => {
+    const reply = await chat();
+    expect(reply.headers.get('x-way')).toBe('ahbharbr');
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'Yesba' } }] });
+    const stream = await chat({}, { stream: true });
+    expect(stream.headers.get('x-way')).toBe('ahbharbr');
+    const events = eventsOf(await stream.text());
+    expect(events.map(({ json }) => json.choices?.[0]?.delta.content ?? '').join('')).toBe('Yesba');
+    const id = stream.headers.get('x-request-id');
+    const settled = () => loggedOf(id).flatMap(({ msg }) => (String(msg).startsWith('settled') ? [msg] : []));
+    await until(() => settled().length === 2);
+    expect(settled()).toEqual(['settled by b', 'settled by a']);
+  });
+
+  it('run on the catalog as well, for which nothing is read', async () => {
+    const reply = await send(`${sidecar.url}/v1/models`);
+    expect([reply.status, reply.headers['x-way']]).toEqual([200, 'ahbh']);
+  });
+
+  it('are measured under their names', async () => {
+    await (await chat()).text();
+    await (await chat({}, { stream: true })).text();
+    await (await chat({ 'x-refusal': 'onRequest' })).text();
+    const metrics = (await send(`${sidecar.adminUrl}/metrics`)).text;
+    for (const stage of ['first-mark', 'second-mark', 'failing']) {
+      for (const hook of ['onHeaders', 'onRequest', 'onReply', 'onStream']) {
+        const count = `sluice_stage_duration_seconds_count{stage="${stage}",hook="${hook}"} `;
+        expect(metrics).toMatch(new RegExp(`^${count.replace(/[{}"]/g, '\\$&')}[1-9]`, 'm'));
+      }
+    }
+    expect(metrics).toContain(
+      'sluice_stage_refusals_total{stage="failing",hook="onRequest",error_type="quota_error"}',
+    );
+  });
+
+  it.each(['onHeaders', 'onRequest', 'onReply', 'onStream'])(
+    'may refuse in %s with words of their own',
+    async hook => {
+      const reply = await chat({ 'x-refusal': hook }, { stream: hook === 'onStream' });
+      await expectRefusal(reply, 429, 'quota_error', 'Enough for today.');
+      expect(reply.headers.get('retry-after')).toBe('60');
+    },
+  );
+
+  it.each(['onHeaders', 'onRequest', 'onReply', 'onStream'])(
+    'fault in %s: 502, and the words in the log only',
+    async hook => {
+      const reply = await chat({ 'x-fault': hook }, { stream: hook === 'onStream' });
+      const message = 'Temporary server-side error. Retry the request.';
+      await expectRefusal(reply, 502, 'server_error', message);
+      expect(reply.headers.get('retry-after')).toBe('1');
+      const id = reply.headers.get('x-request-id');
+      await until(() => loggedOf(id).some(({ err }) => JSON.stringify(err ?? '').includes('0815')));
+    },
+  );
+
+  it('fault in the middle of a stream: an error event, and the words in the log only', async () => {
+    const text = await (await chat({ 'x-fault': 'onStream, later' }, { stream: true })).text();
+    const [error, done] = eventsOf(text).slice(-2);
+    expect(error?.json.error).toEqual({
+      message: 'Temporary server-side error. Retry the request.',
+      type: 'server_error',
+    });
+    expect(done?.data).toBe('[DONE]');
+    expect(text).not.toContain('0815');
+  });
+});
+
+describe('a stage of a user’s own that is wrong', () => {
+  const mistake = async (entry: string | object): Promise<string> => {
+    const { code, stderr } = await runSidecar(['check', '--config', await configured(['auth', entry])]);
+    expect(code).toBe(1);
+    return stderr;
+  };
+
+  it('in its options is refused, each mistake at its line', async () => {
+    const said = await mistake({ './stages/first.ts': { mark: 'too long', lout: true } });
+    expect(said).toMatch(/stages\/first\.ts\.mark \(line \d+\): .*1 character/);
+    expect(said).toMatch(/stages\/first\.ts\.lout \(line \d+\): unknown name; accepted here: mark, loud/);
+  });
+
+  it('because options are missing', async () => {
+    expect(await mistake('./second.mjs')).toMatch(/stages\[1\].mark \(line \d+\): is required/);
+  });
+
+  it('because it is not there, or cannot be read', async () => {
+    expect(await mistake('./absent.ts')).toMatch(/stages\[1\] \(line \d+\): cannot be loaded: .*absent\.ts/);
+    expect(await mistake('sluice-absent')).toMatch(
+      /stages\[1\] \(line \d+\): there is no stage 'sluice-absent'/,
+    );
+    expect(await mistake('./broken.mjs')).toMatch(/stages\[1\] \(line \d+\): cannot be loaded: /);
+  });
+});
