@@ -1,5 +1,4 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ask, startGateway } from '../support/gateway-under-test.ts';
 import {
@@ -14,7 +13,6 @@ import {
   finished,
   hostileSetting,
   said,
-  until,
   used,
 } from '../support/hostile-setting.ts';
 import {
@@ -182,61 +180,6 @@ describe('an upstream that fails in the middle of its stream', () => {
     });
     expectBrokenStream(await stream(), 'Hello there', 'provider_error');
     expect(await upstream.last.closed).toBe('gateway');
-  });
-});
-
-describe('a connection of the upstream', () => {
-  it('is used again after a whole stream', async () => {
-    const { upstream, stream } = await hostileSetting();
-    upstream.reply(
-      Buffer.concat([
-        Buffer.from(streamHead()),
-        chunk(events(said('Hello.'), finished(), '[DONE]')),
-        Buffer.from('0\r\n\r\n'),
-      ]),
-    );
-    for (let time = 0; time < 3; time++) expectWholeStream(await stream(), 'Hello.');
-    expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 0, 0]);
-  });
-
-  it('is used again after an error status', async () => {
-    const { upstream, send } = await hostileSetting();
-    upstream.reply(whole(500, { error: 'x' }));
-    for (let time = 0; time < 3; time++) await expectRefusal(await send(false), 502, 'provider_error');
-    expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 0, 0]);
-  });
-
-  it('may be closed by the upstream between two requests', async () => {
-    const { upstream, send } = await hostileSetting();
-    upstream.reply(thenClose(whole(200, completion('Hello.'))));
-    for (let time = 0; time < 3; time++) {
-      expect((await send(false)).status).toBe(200);
-      await upstream.last.closed;
-      await sleep(50);
-    }
-    expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 1, 2]);
-  });
-
-  it('does not keep a client waiting that has seen [DONE], and is closed when the upstream goes on', async () => {
-    const { upstream, stream } = await hostileSetting();
-    upstream.reply(socket => {
-      socket.write(streamHead());
-      socket.write(chunk(events(said('Hello.'), finished(), '[DONE]', said('never'), '[DONE]')));
-    });
-    expectWholeStream(await stream(), 'Hello.');
-    expect(await upstream.last.closed).toBe('gateway');
-  });
-
-  it('is not flooded with what comes after [DONE]', async () => {
-    const { upstream, stream } = await hostileSetting();
-    upstream.reply(socket => {
-      socket.write(streamHead());
-      socket.write(chunk(events(said('Hello.'), finished(), '[DONE]')));
-      const flood = setInterval(() => socket.write(chunk('x'.repeat(100_000))), 1);
-      socket.on('close', () => clearInterval(flood));
-    });
-    expectWholeStream(await stream(), 'Hello.');
-    await until(() => upstream.last.isClosed);
   });
 });
 
