@@ -41,6 +41,8 @@ export interface ChatRequest {
   stream: boolean;
   temperature?: number;
   max_tokens?: number;
+  /** What the client called it, for messages about it. */
+  max_tokens_name?: string;
   stop?: string[];
   /** Only what a client may ask of a stream; usage is always asked of the upstream. */
   stream_options?: { continuous_usage_stats?: boolean; include_usage?: boolean };

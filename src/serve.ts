@@ -1,9 +1,12 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { adminHandler } from './admin.ts';
 import type { ConfigSource } from './config/load.ts';
+import { refusal } from './errors.ts';
 import { createGateway, type Gateway } from './gateway.ts';
+import { requestIdOf } from './inbound/request-id.ts';
 
 /** A gateway that listens on its own: the public address, the admin address, and their end. */
 export interface Sidecar {
@@ -28,6 +31,7 @@ export async function serve(source: ConfigSource): Promise<Sidecar> {
       server.port,
     );
     listeners.push(main);
+    main.on('clientError', answerMalformed);
     // A streamed reply may last for hours; only the request's own arrival is timed, and that in readBody.
     main.requestTimeout = 0;
     main.headersTimeout = 30_000;
@@ -45,6 +49,25 @@ export async function serve(source: ConfigSource): Promise<Sidecar> {
     await gateway.close(0);
     throw error;
   }
+}
+
+/** What is not HTTP is answered in the one envelope as well, unless the connection has carried a reply already. */
+function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET' || (socket as Socket).bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const message = tooLarge ? 'The request headers are too large.' : 'The request is not valid HTTP.';
+  const body = JSON.stringify(refusal('invalid_request', { message }).envelope());
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestIdOf({})}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 async function close(gateway: Gateway, main: Server, operators: Server): Promise<void> {

@@ -73,7 +73,7 @@ export function createChain(
   stages: readonly { readonly plan: StagePlan }[],
   options: ChainOptions = {},
 ): RequestHandler {
-  const { log = createLog(), registry, ...rest } = options;
+  const { log = createLog('warn'), registry, ...rest } = options;
   const house = new ChainHouse(stages, chainOptionsSchema.parse(rest), log, registry);
   return (request, response, next) => {
     house.receive(request, response, next).catch(fault => {

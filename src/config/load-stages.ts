@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ZodError } from 'zod';
@@ -7,6 +6,7 @@ import { isStageFactory, type StageFactory } from '../chain/define-stage.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
 import { acceptedAt } from './accepted.ts';
 import { type ConfigIssue, issuesOf } from './issue.ts';
+import { packageFile } from './package-file.ts';
 
 type Entry = string | Record<string, unknown>;
 
@@ -75,9 +75,7 @@ async function importStage(
   if (!isPath && !/^(@[\w.-]+\/)?[\w.-]+(\/[\w./-]+)?$/.test(name)) return unknownStage(name, path, issues);
   let module: Record<string, unknown>;
   try {
-    const file = isPath
-      ? resolve(directory, name)
-      : createRequire(resolve(directory, 'any.js')).resolve(name);
+    const file = isPath ? resolve(directory, name) : packageFile(name, directory);
     module = await import(pathToFileURL(file).href);
   } catch (cause) {
     if (!isPath && (cause as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND')

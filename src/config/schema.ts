@@ -6,11 +6,18 @@ import { streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts.ts';
 import { providerBaseSchema } from '../upstream/provider.ts';
 
+/** A port, also as the text that an environment variable is. */
+const port = (value: number) =>
+  z.preprocess(
+    given => (typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given),
+    z.int().min(0).max(65_535).default(value).describe('0 takes a free port.'),
+  );
+
 const ms = (value: number) => z.int().positive().default(value);
 
 export const serverSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on.'),
-  port: z.int().min(0).max(65_535).default(8080).describe('0 takes a free port.'),
+  port: port(8080),
   ...bodyLimits,
   ...streamLimits,
   non_stream_timeout_ms: ms(120_000).describe(
@@ -25,7 +32,7 @@ export const serverSchema = z.strictObject({
 
 export const adminSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on; never a public one.'),
-  port: z.int().min(0).max(65_535).default(8081).describe('0 takes a free port.'),
+  port: port(8081),
 });
 
 export const logSchema = z.strictObject({

@@ -40,6 +40,7 @@ function canonicalOf(from: ParsedChatRequest, body: Record<string, unknown>): Ch
   // The newer name wins where both are given (protocol m3).
   const max_tokens = from.max_completion_tokens ?? from.max_tokens;
   if (max_tokens != null) request.max_tokens = max_tokens;
+  if (from.max_completion_tokens != null) request.max_tokens_name = 'max_completion_tokens';
   if (from.temperature != null) request.temperature = from.temperature;
   if (from.stop?.length) request.stop = from.stop;
   if (from.stream_options != null) request.stream_options = streamOptionsOf(from.stream_options);

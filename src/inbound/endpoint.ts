@@ -24,10 +24,14 @@ export const unknownEndpoint: Endpoint = { name: 'unknown', public: false };
 
 /** The path of a request target without its query and without a slash at its end. */
 export function pathOf(url: string): string {
-  const query = url.indexOf('?');
-  const path = query === -1 ? url : url.slice(0, query);
+  const target = url.startsWith('/') ? url : withoutOrigin(url);
+  const query = target.indexOf('?');
+  const path = query === -1 ? target : target.slice(0, query);
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
+
+/** The absolute form of a request target, which servers must understand (RFC 9112, 3.2.2). */
+const withoutOrigin = (url: string): string => url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 
 export function routeOf(path: string): Route | undefined {
   return Object.hasOwn(routes, path) ? routes[path] : undefined;

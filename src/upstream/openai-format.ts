@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ChatRequest, Completion, FinishReason, ReplyMessage, ToolCall, Usage } from '../canonical.ts';
 import { usageOf } from '../canonical.ts';
 import { refusal } from '../errors.ts';
@@ -108,6 +109,9 @@ export function readUsage(value: unknown): Usage | undefined {
 const countsOf = (details: Json): Record<string, number> =>
   Object.fromEntries(Object.entries(details).filter((entry): entry is [string, number] => isCount(entry[1])));
 
+/** An id for a tool call of a server that gives none; clients find calls by it across a whole conversation (protocol d13). */
+export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
+
 /** A whole OpenAI reply in the canonical form. */
 export function decodeOpenAiReply(body: unknown): Completion {
   const told = errorInBody(body);
@@ -138,7 +142,7 @@ function decodeMessage(message: Json): ReplyMessage {
   const texts = textsOf(message.content);
   const reasoning = reasoningOf(message) ?? texts.reasoning;
   const tool_calls = Array.isArray(message.tool_calls)
-    ? message.tool_calls.filter(isObject).map(decodeToolCall)
+    ? message.tool_calls.filter(isObject).map(call => decodeToolCall(call))
     : [];
   const content = texts.content ?? '';
   return {
@@ -150,10 +154,10 @@ function decodeMessage(message: Json): ReplyMessage {
   };
 }
 
-function decodeToolCall(call: Json, position: number): ToolCall {
+function decodeToolCall(call: Json): ToolCall {
   const called = isObject(call.function) ? call.function : {};
   return {
-    id: typeof call.id === 'string' && call.id !== '' ? call.id : `call_${position}`,
+    id: typeof call.id === 'string' && call.id !== '' ? call.id : newCallId(),
     type: 'function',
     function: { name: String(called.name ?? ''), arguments: argumentsText(called.arguments) },
   };

@@ -8,6 +8,7 @@ import {
   finishReasonOf,
   isObject,
   type Json,
+  newCallId,
   readUsage,
   reasoningOf,
   textsOf,
@@ -125,7 +126,7 @@ class ToolCallIndexes {
     this.#begun.add(index);
     return {
       index,
-      id: id ?? `call_${index}`,
+      id: id ?? newCallId(),
       type: 'function',
       function: { name: name ?? '', arguments: text },
     };

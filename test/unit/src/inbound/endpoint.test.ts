@@ -10,7 +10,10 @@ describe('the path of a request', () => {
     ['/', '/'],
     ['/?x', '/'],
     ['//', '/'],
-    ['', ''],
+    ['', '/'],
+    ['http://gateway.example:8080/v1/models?a', '/v1/models'],
+    ['HTTP://gateway.example', '/'],
+    ['*', '*'],
   ])('%s is %s', (url, path) => {
     expect(pathOf(url)).toBe(path);
   });

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { createRequire, findPackageJSON } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** The file that `import name` means in `directory`. Throws MODULE_NOT_FOUND when there is no such package. */
+export function packageFile(name: string, directory: string): string {
+  const here = resolve(directory, 'any.js');
+  try {
+    return createRequire(here).resolve(name);
+  } catch (cause) {
+    // `require` does not see packages that are for `import` alone, as most new ones are.
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw cause;
+    return importedFile(name, here) ?? fail(cause);
+  }
+}
+
+function importedFile(name: string, here: string): string | undefined {
+  const manifest = findPackageJSON(name, pathToFileURL(here));
+  if (manifest === undefined) return undefined;
+  const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as { exports?: unknown };
+  const below = name.split('/').slice(name.startsWith('@') ? 2 : 1);
+  const entry = ['.', ...below].join('/');
+  const target = targetOf(
+    isObject(exports) && entry in exports ? exports[entry] : entry === '.' ? exports : undefined,
+  );
+  return target && resolve(dirname(manifest), target);
+}
+
+const conditions = ['import', 'node', 'module-sync', 'default'];
+
+function targetOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (!isObject(value)) return undefined;
+  const condition = Object.keys(value).find(key => conditions.includes(key));
+  return condition && targetOf(value[condition]);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
+function fail(cause: unknown): never {
+  throw cause;
+}

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { RawConnection } from '../support/raw-client.ts';
+
+let gateway: GatewayUnderTest;
+
+beforeAll(async () => {
+  gateway = await startGateway({ upstream: 'http://127.0.0.1:9/v1' });
+});
+afterAll(async () => gateway.close());
+
+async function answerTo(bytes: string): Promise<{ head: string; body: unknown }> {
+  const connection = new RawConnection(gateway.url);
+  connection.write(bytes);
+  await connection.closed;
+  const [head = '', body = ''] = connection.text.split('\r\n\r\n');
+  return { head, body: body && JSON.parse(body) };
+}
+
+describe('what is not HTTP', () => {
+  it.each([
+    ['garbage', 'hello there\r\n\r\n', 'The request is not valid HTTP.'],
+    ['a broken header', 'GET /v1/models HTTP/1.1\r\nhost gateway\r\n\r\n', 'The request is not valid HTTP.'],
+    [
+      'headers without end',
+      `GET /v1/models HTTP/1.1\r\nx: ${'a'.repeat(40_000)}\r\n\r\n`,
+      'The request headers are too large.',
+    ],
+  ])('is answered in the one envelope: %s', async (_, bytes, message) => {
+    const { head, body } = await answerTo(bytes);
+    expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(head).toMatch(/x-request-id: req_/);
+    expect(body).toEqual({ error: { message, type: 'invalid_request_error' } });
+  });
+
+  it('is not answered in the middle of other replies', async () => {
+    const connection = new RawConnection(gateway.url);
+    connection.write('GET /v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n');
+    await new Promise(resolve => setTimeout(resolve, 500));
+    connection.write('garbage\r\n\r\n');
+    await connection.closed;
+    expect(connection.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200']);
+  });
+
+  it('includes neither the absolute form of a target nor a slash at its end', async () => {
+    const connection = new RawConnection(gateway.url);
+    connection.write('GET http://gateway/v1/models/ HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n');
+    await connection.closed;
+    expect(connection.text).toMatch(/^HTTP\/1\.1 200 OK/);
+  });
+});
