@@ -20,6 +20,8 @@ const error_body_ms = 3000;
 const done_patience_ms = 1000;
 /** Above this many chunks that nobody has read the upstream is paused. */
 const max_unread_chunks = 64;
+/** The same for what they were decoded from: an event may be as large as the configuration allows. */
+const max_unread_bytes = 256 * 1024;
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
 export class Attempt {
@@ -31,6 +33,8 @@ export class Attempt {
   #span: Span | undefined;
   /** Lets a compressed stream go on that waits for its reader. */
   #wanted: (() => void) | undefined;
+  /** Read from the upstream since the feed was last empty. */
+  #unread_bytes = 0;
   #sent_ms = 0;
   #begun = false;
   #ended = false;
@@ -61,6 +65,7 @@ export class Attempt {
       {
         begin: () => void this.#fill(feed),
         drained: () => {
+          this.#unread_bytes = 0;
           this.#call?.resume();
           this.#wanted?.();
         },
@@ -111,7 +116,8 @@ export class Attempt {
           finish();
           this.#call?.release(done_patience_ms);
         }
-        return feed.unread < max_unread_chunks;
+        this.#unread_bytes = feed.unread === 0 ? 0 : this.#unread_bytes + part.length;
+        return feed.unread < max_unread_chunks && this.#unread_bytes < max_unread_bytes;
       },
       end: () => {
         if (this.#ended) return;
