@@ -3,6 +3,7 @@ import type { ToolCallDelta } from '../../src/canonical.ts';
 import type { ClientStream } from '../support/gateway-under-test.ts';
 import {
   closeHealthy,
+  completion,
   contentOf,
   delta,
   expectWholeStream,
@@ -11,7 +12,7 @@ import {
   reasoningOf,
   said,
 } from '../support/hostile-setting.ts';
-import { events, streamed } from '../support/scripted-upstream.ts';
+import { events, streamed, whole } from '../support/scripted-upstream.ts';
 
 afterEach(closeHealthy);
 
@@ -150,6 +151,20 @@ describe('tool calls in a stream', () => {
     expect(calls.map(({ id, ...called }) => called)).toEqual([d20, d6]);
     if (ids) expect(calls.map(({ id }) => id)).toEqual(ids);
     expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
+  });
+
+  it('have ids that are theirs alone, though the upstream gave none', async () => {
+    const { upstream, stream, send } = await hostileSetting();
+    upstream.reply(streamed(events(call({ function: d20 }), ...done)));
+    const ids = [callsOf(await stream({ tools }))[0]?.id, callsOf(await stream({ tools }))[0]?.id];
+    upstream.reply(whole(200, completion(null, { tool_calls: [{ function: d20 }] })));
+    const { choices } = (await (await send(false, { tools })).json()) as {
+      choices: [{ message: { tool_calls: [{ id: string }] } }];
+    };
+    ids.push(choices[0].message.tool_calls[0].id);
+    // A client puts the calls of all its turns into one conversation.
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toEqual(expect.stringMatching(/./));
   });
 
   it('come after the text that was said before them', async () => {
