@@ -91,6 +91,7 @@ class StreamWriter {
     const { slow_client_ms } = this.#limits;
     const closing = this.#exchange.end_reason === 'shutdown';
     const finished = untilFinished(
+      this.#exchange,
       response,
       closing ? Math.min(slow_client_ms, closing_patience_ms) : slow_client_ms,
     );
@@ -173,9 +174,12 @@ class StreamWriter {
 }
 
 /** The end of a reply must not wait for ever on a client that has stopped reading. */
-function untilFinished(response: ReplySink, slow_client_ms: number): Promise<void> {
+function untilFinished(exchange: Exchange, response: ReplySink, slow_client_ms: number): Promise<void> {
   return new Promise(resolve => {
-    const cut = setTimeout(() => response.destroy(), slow_client_ms);
+    const cut = setTimeout(() => {
+      exchange.end_reason ??= 'slow_client';
+      response.destroy();
+    }, slow_client_ms);
     const done = () => {
       clearTimeout(cut);
       response.off('finish', done).off('close', done);
