@@ -11,7 +11,7 @@ export const streamLimits = {
     .int()
     .min(0)
     .default(15_000)
-    .describe('Silence after which a stream sends a comment; 0 sends none.'),
+    .describe('Silence after which a stream sends a comment; 0 sends none but the one that commits.'),
   slow_client_ms: z
     .int()
     .positive()

@@ -8,9 +8,6 @@ export interface SseEvent {
 
 const errorField = 'error:';
 
-/** Thrown by `feed` and `end` when an event is larger than `max_event_bytes`. */
-export class EventTooLarge extends Error {}
-
 /**
  * Text in any cut to events (protocol k3): LF, CRLF and CR, a byte order mark, comments, several data lines, a last event without its
  * blank line. An unknown field `error` becomes an event of that name, as older llama.cpp servers write it (protocol c4).
@@ -34,11 +31,16 @@ export class SseParser {
     });
   }
 
+  /** An event was larger than `max_event_bytes`. Those before it are given out; nothing comes after it. */
+  get isOverfull(): boolean {
+    return this.#tooLarge;
+  }
+
   /** The events that `text` completes. */
   feed(text: string): SseEvent[] {
     this.#events = [];
+    if (this.#tooLarge) return this.#events;
     this.#parser.feed(this.#withoutCutError(text));
-    if (this.#tooLarge) throw new EventTooLarge('an event exceeds the configured size');
     return this.#events;
   }
 
@@ -50,7 +52,7 @@ export class SseParser {
   #take(event: SseEvent): void {
     // The parser's own limit is for what it holds back; an event that came in one piece never was.
     if (event.data.length > this.#max_event_bytes) this.#tooLarge = true;
-    else this.#events.push(event);
+    else if (!this.#tooLarge) this.#events.push(event);
   }
 
   #withoutCutError(text: string): string {

@@ -18,6 +18,8 @@ const error_body_bytes = 1024 * 1024;
 const error_body_ms = 3000;
 /** How long an upstream may take to close a stream after `[DONE]` before its connection is given up. */
 const done_patience_ms = 1000;
+/** How long usage and `[DONE]` may follow the last finish reason; the client's last chunk waits for them. */
+const finish_patience_ms = 5000;
 /** Above this many chunks that nobody has read the upstream is paused. */
 const max_unread_chunks = 64;
 /** The same for what they were decoded from: an event may be as large as the configuration allows. */
@@ -36,6 +38,7 @@ export class Attempt {
   /** Read from the upstream since the feed was last empty. */
   #unread_bytes = 0;
   #sent_ms = 0;
+  #patience: NodeJS.Timeout | undefined;
   #begun = false;
   #ended = false;
 
@@ -109,13 +112,20 @@ export class Attempt {
       this.#end(undefined);
       feed.end();
     };
+    const late = () => {
+      finish();
+      this.#call?.cancel(new Error('the upstream did not end its stream'));
+    };
+    // Of several choices one may end long before the next begins.
+    const isSingle = (this.#exchange.request.n ?? 1) === 1;
     return {
       bytes: part => {
         give(reader.read(part));
         if (reader.done && reader.fault === undefined) {
           finish();
           this.#call?.release(done_patience_ms);
-        }
+        } else if (reader.complete && isSingle)
+          this.#patience ??= setTimeout(late, finish_patience_ms).unref();
         this.#unread_bytes = feed.unread === 0 ? 0 : this.#unread_bytes + part.length;
         return feed.unread < max_unread_chunks && this.#unread_bytes < max_unread_bytes;
       },
@@ -225,6 +235,7 @@ export class Attempt {
   #end(kind: string | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
+    clearTimeout(this.#patience);
     this.#exchange.offAbort(this.#cancel);
     if (!this.#span) return;
     const duration_ms = this.#exchange.clock.elapsed_ms() - this.#sent_ms;

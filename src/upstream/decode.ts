@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError, refusal } from '../errors.ts';
-import { EventTooLarge, type SseEvent, SseParser } from '../sse/parse.ts';
+import { type SseEvent, SseParser } from '../sse/parse.ts';
 import type { Adapter, StreamDecoder } from './adapter.ts';
 import { failureOf } from './failure.ts';
 import { textOf } from './read-body.ts';
@@ -97,6 +97,11 @@ export class EventReader {
     return this.#decode(() => this.#parser.feed(this.#characters.write(bytes)));
   }
 
+  /** Every choice that has begun has its finish reason. */
+  get complete(): boolean {
+    return this.#decoder.complete;
+  }
+
   /** The stream has ended in good order: what its last event left, and whether every choice came to its end. */
   end(): Chunk[] {
     const chunks = this.#decode(() => this.#parser.end());
@@ -130,8 +135,12 @@ export class EventReader {
         if (chunks.length === 0) chunks = decoded;
         else chunks.push(...decoded);
       }
+      if (this.#parser.isOverfull && !this.done)
+        this.fault = refusal('provider_invalid', {
+          cause: new Error('an event exceeds the configured size'),
+        });
     } catch (thrown) {
-      this.fault = thrown instanceof EventTooLarge ? refusal('provider_invalid', { cause: thrown }) : thrown;
+      this.fault = thrown;
     }
     return chunks;
   }

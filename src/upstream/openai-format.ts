@@ -92,7 +92,8 @@ export const argumentsText = (value: unknown): string =>
 /** Usage with the four keys that the interface shows, or `undefined` if the server said nothing usable. */
 export function readUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;
-  if (!isCount(value.prompt_tokens) && !isCount(value.completion_tokens)) return undefined;
+  // Half a figure would be billed as exact; nothing is estimated instead.
+  if (!isCount(value.prompt_tokens) || !isCount(value.completion_tokens)) return undefined;
   const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const completion = isObject(value.completion_tokens_details)
     ? countsOf(value.completion_tokens_details)

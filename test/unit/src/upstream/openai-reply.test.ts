@@ -26,9 +26,11 @@ describe('usage (d10)', () => {
     ],
     [{ prompt_tokens: 12, completion_tokens: 9, prompt_tokens_details: null }, usageOf(12, 9)],
     [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 99 }, usageOf(12, 9)],
-    [{ prompt_tokens: 12 }, usageOf(12, 0)],
-    [{ prompt_tokens: 12, completion_tokens: null }, usageOf(12, 0)],
-    [{ prompt_tokens: 12.7, completion_tokens: -3 }, usageOf(12, 0)],
+    [{ prompt_tokens: 12.7, completion_tokens: 3.2 }, usageOf(12, 3)],
+    // Half a figure is none: it would be billed as if it were exact.
+    [{ prompt_tokens: 12 }, undefined],
+    [{ prompt_tokens: 12, completion_tokens: null }, undefined],
+    [{ prompt_tokens: 12, completion_tokens: -3 }, undefined],
     [
       {
         prompt_tokens: 1,
