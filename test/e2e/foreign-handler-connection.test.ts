@@ -7,9 +7,9 @@ import { startSimulator } from '../../src/simulator/server.ts';
 import { allStages, chainOf, post, proxyTo, settlements } from '../support/chain-app.ts';
 import { closeApps, type RunningApp, startApp } from '../support/express-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
-import { said } from '../support/hostile-setting.ts';
+import { completion, said } from '../support/hostile-setting.ts';
 import { RawConnection, until } from '../support/raw-client.ts';
-import { chunk, events, startScriptedUpstream, streamHead } from '../support/scripted-upstream.ts';
+import { chunk, events, startScriptedUpstream, streamHead, whole } from '../support/scripted-upstream.ts';
 
 const closing: { close(): unknown }[] = [];
 
@@ -226,16 +226,13 @@ describe('a client that reads slowly', () => {
   });
 
   it('still gets a large reply whole', async () => {
-    const simulator = await simulate();
-    const { app } = await proxied(simulator);
-    const connection = connected(app);
-    connection.socket.pause();
-    connection.write(requestOf(ask('Hello? [[sim:tokens=300000]]', { max_tokens: 32768 })));
+    const content = 'word '.repeat(1_000_000);
+    const upstream = await scripted(whole(200, completion(content)));
+    const { app, outcomes } = await proxied(upstream);
+    const reply = await post(`${app.url}/v1/chat/completions`, ask('Hello?'));
     await sleep(300);
-    connection.socket.resume();
-    await connection.received(/"usage":\{.*\}\}$/s);
-    const body = connection.text.slice(connection.text.indexOf('\r\n\r\n') + 4);
-    expect(JSON.parse(body)).toMatchObject({ choices: [{ finish_reason: 'length' }] });
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { content }, finish_reason: 'stop' }] });
+    expect(outcomes).toMatchObject([{ end_reason: 'completed', status: 200 }]);
   });
 });
 
@@ -314,17 +311,22 @@ describe('a refusal of a request whose body is still coming', () => {
     expect(await tooLarge.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
   });
 
-  it('ends the connection of a client that goes on for too long or sends too much', async () => {
-    const { app } = await proxied(await simulate(), { max_body_bytes: 10_000, body_idle_ms: 300 });
-    const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n';
-    const silent = connected(app);
-    silent.write(`${head}{`);
-    await silent.received(/HTTP\/1\.1 401 /);
-    await silent.closed;
-    const eager = connected(app);
-    eager.write(head);
-    await eager.received(/HTTP\/1\.1 401 /);
-    eager.write('x'.repeat(200_000));
-    await eager.closed;
+  const announced = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n';
+
+  it('ends the connection of a client that does not go on', async () => {
+    const { app } = await proxied(await simulate(), { body_idle_ms: 300 });
+    const connection = connected(app);
+    connection.write(`${announced}{`);
+    await connection.received(/HTTP\/1\.1 401 /);
+    await connection.closed;
+  });
+
+  it('ends the connection of a client that sends too much', async () => {
+    const { app } = await proxied(await simulate(), { max_body_bytes: 10_000, body_idle_ms: 3_600_000 });
+    const connection = connected(app);
+    connection.write(announced);
+    await connection.received(/HTTP\/1\.1 401 /);
+    connection.write('x'.repeat(200_000));
+    await connection.closed;
   });
 });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -215,6 +216,20 @@ describe('what a handler sees', () => {
     expect(seen).toEqual([false, true]);
     expect(reply.status).toBe(200);
     expect(reply.headers.get('x-late')).toBeNull();
+  });
+
+  it('is told when to wait, and when to go on', async () => {
+    const seen: unknown[] = [];
+    const large = JSON.stringify({ ...JSON.parse(whole), padding: 'x'.repeat(600_000) });
+    const chat = await chatOf(async (_request, response) => {
+      response.type('application/json');
+      seen.push(response.write(large.slice(0, 500_000)), response.writableNeedDrain);
+      await once(response, 'drain');
+      seen.push(response.writableNeedDrain, response.write(large.slice(500_000, 500_100)));
+      response.end(large.slice(500_100));
+    });
+    expect(await (await post(chat, ask('Hello?'))).json()).toMatchObject({ object: 'chat.completion' });
+    expect(seen).toEqual([false, true, false, true]);
   });
 
   it('are its callbacks and events', async () => {

@@ -104,7 +104,7 @@ describe('a proxy behind the chain', () => {
         next();
       }),
     );
-    expect((await post(chat, ask('What the client sent.'))).status).toBe(200);
+    expect((await post(chat, ask('What the client sent. '.repeat(200_000)))).status).toBe(200);
     expect(received().messages).toEqual([{ role: 'user', content: 'Put in place.' }]);
   });
 

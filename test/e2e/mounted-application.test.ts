@@ -208,6 +208,30 @@ describe('a parent that answers itself', () => {
   });
 });
 
+describe('a parent that ends a stream which its client does not read', () => {
+  it('is not brought down by what is still written', async () => {
+    const { url, chat, gateway } = await mounted(simulator, app =>
+      app.use((_request, response, next) => {
+        // More than the buffers on the way take, so that the response stays open for a while after its end.
+        setTimeout(() => response.end(Buffer.alloc(50_000_000)), 300);
+        next();
+      }),
+    );
+    const connection = new RawConnection(url);
+    connection.socket.pause();
+    const body = JSON.stringify(ask('[[sim:tokens=endless tps=50]]', { stream: true }));
+    connection.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await sleep(1000);
+    connection.socket.resume();
+    await until(() => gateway.inFlight === 0);
+    connection.destroy();
+    expect((await send(chat.replace('chat/completions', 'models'))).status).toBe(200);
+  });
+});
+
 describe('close()', () => {
   it('lets running exchanges finish and refuses new ones, while the parent serves on', async () => {
     const { url, chat, gateway } = await mounted(simulator, app =>
