@@ -1,4 +1,4 @@
-/** What the load generator asks: an everyday chat request of about 1.5 kB. */
+/** What the load generator asks: an everyday chat request of about 1.3 kB. */
 
 export const model = 'aion-labs/aion-3.5';
 /** The key that sluice knows; the other contestants pass it on or ignore it. */

@@ -1,14 +1,17 @@
 import { gateway_core, load_core } from './children.ts';
+import { bodyText } from './conversation.ts';
 import { events_per_second } from './jobs.ts';
 import type { Options } from './options.ts';
+import { completionText } from './replies.ts';
 
 /** How the numbers were made, in the words that belong under them. */
 export function foot(options: Options, baseline_name: string): string[] {
   const { seconds, rounds, connections, streams } = options;
   return [
-    `Every gateway alone on core ${gateway_core}, load generator and upstream on core ${load_core}, all on loopback; medians of ` +
+    `Gateways on core ${gateway_core}, one at a time under load; load generator and upstream on core ${load_core}; all on loopback. Medians of ` +
       `${rounds} interleaved rounds of ${seconds} s after one that is thrown away; × baseline: divided by ${baseline_name}.`,
-    `Requests: closed loop, ${connections} connections, not streamed, request 1.6 kB, reply 1.5 kB. More per second is better.`,
+    `Requests: closed loop, ${connections} connections, not streamed, ${Buffer.byteLength(bodyText())} bytes of JSON to the gateway, ` +
+      `${Buffer.byteLength(completionText)} from the upstream. More per second is better.`,
     `Events: ${streams} streams of ${events_per_second} events per second; the upstream sends usage on every one. CPU is user and ` +
       'system time of all threads and processes of the gateway from /proc, while all streams run. Less is better.',
     'Every reply is checked: status, text or length, number of events, `[DONE]`. NODE_ENV is production for all.',

@@ -9,7 +9,8 @@ export const usage = `npm run bench -- [options]
   --only A,B      these contestants only; http-proxy-middleware is the baseline of all ratios
   --json FILE     write every single measurement to FILE as well
 
-Linux with taskset and two cores. One Markdown table on stdout, progress on stderr.
+Linux with taskset and two cores; about five minutes. One Markdown table on stdout, progress on stderr. Portkey is fetched from npm
+into the user's cache; without network its row stays empty.
 `;
 
 export interface Options {

@@ -16,22 +16,18 @@ export const answer =
 
 const prompt_tokens = 297;
 
-export const completion = framed(
-  'application/json',
+export const completionText =
   `{${identity('chat.completion')},"choices":[{"index":0,"message":{"role":"assistant","content":${JSON.stringify(answer)},` +
-    '"refusal":null,"annotations":null,"audio":null,"function_call":null,"tool_calls":[],"reasoning":null},"logprobs":null,' +
-    '"finish_reason":"stop","stop_reason":null,"token_ids":null}],"service_tier":null,"system_fingerprint":null,' +
-    `"usage":{"prompt_tokens":${prompt_tokens},"total_tokens":${prompt_tokens + 231},"completion_tokens":231,` +
-    '"prompt_tokens_details":null},"prompt_logprobs":null,"prompt_token_ids":null,"kv_transfer_params":null}',
-);
+  '"refusal":null,"annotations":null,"audio":null,"function_call":null,"tool_calls":[],"reasoning":null},"logprobs":null,' +
+  '"finish_reason":"stop","stop_reason":null,"token_ids":null}],"service_tier":null,"system_fingerprint":null,' +
+  `"usage":{"prompt_tokens":${prompt_tokens},"total_tokens":${prompt_tokens + 231},"completion_tokens":231,` +
+  '"prompt_tokens_details":null},"prompt_logprobs":null,"prompt_token_ids":null,"kv_transfer_params":null}';
 
-function framed(type: string, body: string): Buffer {
-  const length = Buffer.byteLength(body);
-  return Buffer.from(
-    `HTTP/1.1 200 OK\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\nserver: uvicorn\r\ncontent-length: ${length}\r\n` +
-      `content-type: ${type}\r\n\r\n${body}`,
-  );
-}
+/** The whole reply with its head. */
+export const completion = Buffer.from(
+  'HTTP/1.1 200 OK\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\nserver: uvicorn\r\ncontent-type: application/json\r\n' +
+    `content-length: ${Buffer.byteLength(completionText)}\r\n\r\n${completionText}`,
+);
 
 const streamHead =
   'HTTP/1.1 200 OK\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\nserver: uvicorn\r\n' +

@@ -26,7 +26,12 @@ export const portkey: Contestant = {
       'x-portkey-provider': 'openai',
       'x-portkey-custom-host': `http://127.0.0.1:${upstream_port}/v1`,
     };
-    return { port, pid, version, headers };
+    return {
+      port,
+      pid,
+      version: `${version} on @hono/node-server ${overrides['@hono/node-server']}`,
+      headers,
+    };
   },
 };
 
