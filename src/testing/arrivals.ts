@@ -1,8 +1,8 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import { decodeStream } from '../upstream/decode.ts';
 import { decodeOpenAiReply } from '../upstream/openai-format.ts';
-import { OpenAiStreamDecoder } from '../upstream/openai-stream.ts';
-import { replyOf, resultOf } from './result.ts';
+import { isInOrder, replyOf, resultOf } from './result.ts';
+import { steadyFormat } from './steady-format.ts';
 import { cutAt, cutEverywhere, placeName, placesIn } from './text-cuts.ts';
 import type { StreamFixture } from './wire.ts';
 
@@ -10,8 +10,6 @@ import type { StreamFixture } from './wire.ts';
 export interface Arrival {
   /** For messages. */
   readonly cut: string;
-  /** Whether reasoning, content and tool calls keep their order; in one chunk they cannot. */
-  readonly ordered: boolean;
   /** `pause` is waited for where the wire is cut. */
   open(pause: () => Promise<void>): AsyncIterable<Chunk>;
 }
@@ -23,17 +21,11 @@ export interface ReadFixture {
   readonly chunks_json: string;
   readonly whole: Arrival;
   readonly cuts: readonly Arrival[];
-  /** The whole reply in place of the stream. Text after a finish reason has no place in one: then there is none. */
+  /** The whole reply in place of the stream, if it can say the same: reasoning, then content, then tool calls, then the end. */
   readonly reply: Completion | undefined;
 }
 
-const openAiFormat = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
 const limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 };
-const event_stream = 'text/event-stream';
-
-const decode = (bytes: AsyncIterable<Buffer>, type = event_stream): AsyncGenerator<Chunk> =>
-  decodeStream(bytes, { 'content-type': type }, openAiFormat, limits, () => {});
-
 const known = new WeakMap<StreamFixture, Promise<ReadFixture>>();
 
 /** Decodes a fixture once, at every cut. */
@@ -45,6 +37,9 @@ export function readFixture(fixture: StreamFixture): Promise<ReadFixture> {
 
 async function readAnew({ name, wire }: StreamFixture): Promise<ReadFixture> {
   const bytes = Buffer.from(wire);
+  const format = steadyFormat(wire);
+  const decode: Decode = parts =>
+    decodeStream(parts, { 'content-type': 'text/event-stream' }, format, limits, () => {});
   const chunks: Chunk[] = [];
   try {
     for await (const chunk of decode(inPieces([bytes]))) chunks.push(chunk);
@@ -53,19 +48,25 @@ async function readAnew({ name, wire }: StreamFixture): Promise<ReadFixture> {
   }
   const chunks_json = JSON.stringify(chunks);
   const result = resultOf(chunks);
-  const endsLast = result.choices.every(({ order }) => order.at(-1) === 'finish_reason');
-  const reply = endsLast ? decodeOpenAiReply(replyOf(result)) : undefined;
-  const whole = { cut: 'uncut', ordered: true, open: () => decode(inPieces([bytes])) };
-  const cuts = [...(await wireCuts(name, bytes, chunks_json)), ...textCuts(chunks_json)];
+  const reply = isInOrder(result) ? decodeOpenAiReply(replyOf(result)) : undefined;
+  const whole = { cut: 'uncut', open: () => decode(inPieces([bytes])) };
+  const cuts = [...(await wireCuts(name, bytes, chunks_json, decode)), ...textCuts(chunks_json)];
   if (reply) cuts.push(plain(reply));
   return { name, chunks_json, whole, cuts, reply };
 }
+
+type Decode = (parts: AsyncIterable<Buffer>) => AsyncIterable<Chunk>;
 
 /**
  * The wire in two, at every byte. A stage sees of a cut only how many chunks have come before the pause, so of the cuts that are
  * the same to it one is run; all are decoded.
  */
-async function wireCuts(name: string, bytes: Buffer, chunks_json: string): Promise<Arrival[]> {
+async function wireCuts(
+  name: string,
+  bytes: Buffer,
+  chunks_json: string,
+  decode: Decode,
+): Promise<Arrival[]> {
   const byChunksBefore = new Map<number, Arrival>();
   for (let at = 1; at < bytes.length; at++) {
     const parts = [bytes.subarray(0, at), bytes.subarray(at)];
@@ -79,21 +80,19 @@ async function wireCuts(name: string, bytes: Buffer, chunks_json: string): Promi
       throw new Error(`the fixture ${name} is decoded otherwise when it is cut at byte ${at}`);
     if (byChunksBefore.has(before)) continue;
     const cut = `wire at byte ${at} of ${bytes.length}`;
-    byChunksBefore.set(before, { cut, ordered: true, open: pause => decode(inPieces(parts, pause)) });
+    byChunksBefore.set(before, { cut, open: pause => decode(inPieces(parts, pause)) });
   }
   return [...byChunksBefore.values()];
 }
 
 function textCuts(chunks_json: string): Arrival[] {
   const chunks = () => JSON.parse(chunks_json) as Chunk[];
-  const places = [...placesIn(chunks())];
   const arrival = (cut: string, cutChunks: () => Chunk[]): Arrival => ({
     cut,
-    ordered: true,
     open: () => streamOf(cutChunks()),
   });
   return [
-    ...places.map(place => arrival(placeName(place), () => cutAt(chunks(), place))),
+    ...[...placesIn(chunks())].map(place => arrival(placeName(place), () => cutAt(chunks(), place))),
     arrival('every character a chunk of its own', () => cutEverywhere(chunks())),
   ];
 }
@@ -101,10 +100,10 @@ function textCuts(chunks_json: string): Arrival[] {
 /** Some servers answer a streamed request with a plain reply (protocol k4). */
 function plain(reply: Completion): Arrival {
   const bytes = Buffer.from(JSON.stringify(reply));
+  const headers = { 'content-type': 'application/json' };
   return {
     cut: 'all in one chunk',
-    ordered: false,
-    open: () => decode(inPieces([bytes]), 'application/json'),
+    open: () => decodeStream(inPieces([bytes]), headers, steadyFormat(''), limits, () => {}),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The rules that `checkStage` holds a stage to, in the order in which it checks them. */
 export type Rule =
-  | 'refusals' // it lets the request of the check through, and its hooks throw nothing
+  | 'refusals' // it lets the request of the check through, and throws nothing of its own
   | 'ending' // a stream ends when its source has ended
   | 'same-result' // however a reply is cut, the same comes out
   | 'conservation' // nothing is lost, doubled, moved or invented

@@ -61,7 +61,7 @@ export function lossOf(given: Result, got: Result, changes: ReadonlySet<Change>)
     const found =
       (changes.has('text') ? undefined : (textLoss(before, after) ?? lost('refusal') ?? lost('logprobs'))) ??
       (changes.has('tool_calls') ? undefined : lost('tool_calls')) ??
-      (changes.has('finish_reason') ? undefined : (lost('finish_reason') ?? finishLoss(before, after))) ??
+      (changes.has('finish_reason') ? undefined : (lost('finish_reason') ?? endLoss(before, after))) ??
       (before.role && !after.role ? difference('role', before, after) : undefined);
     if (found) return found;
   }
@@ -75,8 +75,10 @@ function textLoss(before: ChoiceResult, after: ChoiceResult): Difference | undef
   return { what, expected: readable(before.text), got: readable(after.text) };
 }
 
-/** A choice may end as often as the upstream said it, not more. */
-function finishLoss(before: ChoiceResult, after: ChoiceResult): Difference | undefined {
+/** A choice may end as often as the upstream said it, not more, and last if the upstream said it last. */
+function endLoss(before: ChoiceResult, after: ChoiceResult): Difference | undefined {
+  const isLast = ({ order }: ChoiceResult) => order.at(-1) === 'finish_reason';
+  if (isLast(before) && !isLast(after)) return difference('order', before, after);
   if (after.finishes <= before.finishes) return undefined;
   const what = `number of chunks with a finish_reason of choice ${before.index}`;
   return { what, expected: before.finishes, got: after.finishes };

@@ -15,9 +15,23 @@ export interface Reading {
 
 type Where = Pick<Breach, 'fixture' | 'cut'>;
 
-/** The stream that a client would read, metered as the gateway does it. */
-export function openStream(setting: Setting, { exchange, passage }: Way, source: AsyncIterable<Chunk>) {
-  return passage.onStream(metered(exchange, source, setting.metrics))[Symbol.asyncIterator]();
+/** The stream that a client would read, metered as the gateway does it. `onRead` is called when the stage asks for a chunk. */
+export function openStream(
+  { metrics }: Setting,
+  { exchange, passage }: Way,
+  source: AsyncIterable<Chunk>,
+  onRead: () => void = () => {},
+): AsyncIterator<Chunk> {
+  const chunks = metered(exchange, source, metrics)[Symbol.asyncIterator]();
+  const watched: AsyncIterableIterator<Chunk> = {
+    next: () => {
+      onRead();
+      return chunks.next();
+    },
+    return: async () => (await chunks.return?.(undefined)) ?? { done: true, value: undefined },
+    [Symbol.asyncIterator]: () => watched,
+  };
+  return passage.onStream(watched)[Symbol.asyncIterator]();
 }
 
 /** Reads `source` through the stage to its end, within the time that a reply may take. */
@@ -39,9 +53,19 @@ export async function readThrough(
     }
   };
   try {
-    return await within(setting.timeout_ms, reading(), () =>
+    const read = await within(setting.timeout_ms, reading(), () =>
       hangs(setting, 'ending', where, 'its stream does not end'),
     );
+    const other = read.chunks.find(chunk => !Array.isArray(chunk?.choices));
+    if (!read.chunks.includes(other!)) return read;
+    const problem = 'yields what is no chunk';
+    throw setting.breach({
+      rule: 'conservation',
+      ...where,
+      problem,
+      expected: '{ choices: […] }',
+      got: other,
+    });
   } finally {
     settle(way);
   }

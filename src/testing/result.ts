@@ -1,7 +1,8 @@
 import type { Chunk, ChunkChoice, Completion, FinishReason, ToolCall, Usage } from '../canonical.ts';
-import { markedText } from './same-text.ts';
+import { markedText, type TextPiece, toolCalls } from './same-text.ts';
 
-type Kind = 'reasoning' | 'content' | 'refusal' | 'tool_calls' | 'finish_reason';
+const kinds = ['reasoning', 'content', 'refusal', 'tool_calls', 'finish_reason'] as const;
+type Kind = (typeof kinds)[number];
 
 /** What a client has of one choice when it has put the pieces together. */
 export interface ChoiceResult {
@@ -17,7 +18,7 @@ export interface ChoiceResult {
   finishes: number;
   /** In which order the kinds came, each change of kind once. */
   order: Kind[];
-  /** Reasoning and content in their order, for `sameText`. */
+  /** Reasoning and content in their order, and where tool calls stand, for `sameText`. */
   text: string;
 }
 
@@ -54,6 +55,12 @@ export function resultOfReply({ choices, usage }: Completion): Result {
   return resultOf([{ choices: asChunk, ...(usage && { usage }) }]);
 }
 
+/** Whether the kinds come in the order in which a whole reply has them, and the end last. */
+export const isInOrder = ({ choices }: Result): boolean =>
+  choices.every(({ order }) =>
+    order.every((kind, at) => at === 0 || kinds.indexOf(kind) > kinds.indexOf(order[at - 1]!)),
+  );
+
 /** The whole reply that a server would have sent in place of the stream with this result. */
 export function replyOf({ choices, usage }: Result): Completion {
   return {
@@ -76,7 +83,7 @@ export function replyOf({ choices, usage }: Result): Completion {
 class ResultBuilder {
   readonly #result: ChoiceResult;
   readonly #calls = new Map<number, ToolCall>();
-  readonly #pieces: { kind: 'reasoning' | 'content'; text: string }[] = [];
+  readonly #pieces: TextPiece[] = [];
 
   constructor(index: number) {
     this.#result = {
@@ -106,6 +113,7 @@ class ResultBuilder {
     }
     for (const { index, ...piece } of delta.tool_calls ?? []) {
       this.#call(index, piece);
+      if (this.#result.order.at(-1) !== 'tool_calls') this.#pieces.push(toolCalls);
       this.#came('tool_calls');
     }
     if (logprobs != null) result.logprobs.push(...entriesOf(logprobs));

@@ -2,17 +2,21 @@
 const mark = '\0';
 const boundaries = /\s*(?:<\/?think>|\0)\s*/g;
 
-interface Piece {
-  readonly kind: 'reasoning' | 'content';
+export interface TextPiece {
+  readonly kind: 'reasoning' | 'content' | 'tool_calls';
   readonly text: string;
 }
 
+/** Stands for tool calls: what was said before them may not come after them. */
+export const toolCalls: TextPiece = { kind: 'tool_calls', text: '\x01' };
+
 /** The texts of one choice as one, with a mark in place of each tag and each change between reasoning and content. */
-export function markedText(pieces: readonly Piece[]): string {
+export function markedText(pieces: readonly TextPiece[]): string {
   let joined = '';
-  let last: Piece['kind'] = 'content';
+  let last: TextPiece['kind'] = 'content';
   for (const { kind, text } of pieces) {
-    joined += kind === last ? text : mark + text;
+    const isBoundary = kind !== last && (kind === 'reasoning' || last === 'reasoning');
+    joined += isBoundary ? mark + text : text;
     last = kind;
   }
   return joined.replace(boundaries, mark);
@@ -41,4 +45,5 @@ function pastSpace(text: string, from: number): number {
 }
 
 /** A marked text for people. */
-export const readable = (text: string): string => text.replaceAll(mark, '|');
+export const readable = (text: string): string =>
+  text.replaceAll(mark, '|').replaceAll(toolCalls.text, '[tool calls]');

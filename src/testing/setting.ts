@@ -8,6 +8,7 @@ import { defaultModels } from '../catalog/default-models.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { Chain, type Passage } from '../chain/chain.ts';
 import { systemClock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
 import { Exchange } from '../exchange.ts';
 import { outcomeOf } from '../settlement/settle.ts';
 import type { Stage } from '../stage.ts';
@@ -106,8 +107,9 @@ export class Setting {
     } catch (thrown) {
       passage.onError(thrown);
       settle({ exchange, passage });
-      const problem =
-        'refuses the request of this check; give it options, accounts or a request that let it through';
+      const problem = GatewayError.is(thrown)
+        ? 'refuses the request of this check; give it options, accounts or a request that let it through'
+        : 'throws what is no refusal on the way in';
       throw this.breach({ rule: 'refusals', problem, expected: 'no throw', got: thrown }, thrown);
     }
     exchange.attempts = 1;

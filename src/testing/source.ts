@@ -1,11 +1,10 @@
 import type { Chunk } from '../canonical.ts';
 
-/** An upstream's stream under control: it counts what is read of it, and knows whether it has been closed. */
+/** An upstream's stream under control: it knows whether it has been closed. */
 export class Source implements AsyncIterableIterator<Chunk> {
-  /** How many chunks were asked for. */
-  reads = 0;
   /** It has come to its end, or was closed by its reader. */
   closed = false;
+  #at = 0;
   readonly #chunks: readonly Chunk[];
   readonly #atEnd: () => Promise<void>;
 
@@ -16,8 +15,7 @@ export class Source implements AsyncIterableIterator<Chunk> {
   }
 
   async next(): Promise<IteratorResult<Chunk>> {
-    const chunk = this.closed ? undefined : this.#chunks[this.reads];
-    this.reads++;
+    const chunk = this.closed ? undefined : this.#chunks[this.#at++];
     if (chunk) return { done: false, value: chunk };
     if (!this.closed) {
       try {

@@ -11,14 +11,16 @@ import { turn, within } from '../turn.ts';
  */
 export async function checkBackPressure(setting: Setting, { name, chunks_json }: ReadFixture): Promise<void> {
   const way = await setting.begin(true);
-  const source = new Source(JSON.parse(chunks_json) as Chunk[]);
-  const stream = openStream(setting, way, source);
+  let reads = 0;
+  const stream = openStream(setting, way, new Source(JSON.parse(chunks_json) as Chunk[]), () => {
+    reads++;
+  });
   const slowly = async () => {
     for (let yielded = 0; ; yielded++) {
-      const before = source.reads;
+      const before = reads;
       await turn();
       await turn();
-      const ahead = source.reads - before;
+      const ahead = reads - before;
       if (ahead > setting.read_ahead) {
         const cut = `a slow reader, after ${yielded} chunks`;
         const problem =

@@ -37,7 +37,7 @@ export async function checkFaults(setting: Setting, { name, chunks_json }: ReadF
     }
     const loss = lossOf(before, resultOf(reading.chunks), setting.changes);
     if (!loss) continue;
-    const problem = `does not hand on before the fault what came before it: ${loss.what}`;
+    const problem = `hands on something else before a fault than what came before it: ${loss.what}`;
     throw setting.breach({ rule: 'faults', ...where, problem, ...valuesOf(loss) });
   }
 }

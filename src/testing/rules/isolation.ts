@@ -31,8 +31,7 @@ async function readBeside(setting: Setting, one: ReadFixture, other: ReadFixture
     const stream = openStream(setting, way, one.whole.open(setting.pause));
     const beside = openStream(setting, otherWay, other.whole.open(setting.pause));
     while (true) {
-      await beside.next();
-      const result = await stream.next();
+      const [result] = await Promise.all([stream.next(), beside.next()]);
       if (!result.done) chunks.push(result.value);
       else {
         await beside.return?.();

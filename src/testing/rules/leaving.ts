@@ -9,7 +9,7 @@ import { within } from '../turn.ts';
 export async function checkLeaving(setting: Setting, { name, chunks_json }: ReadFixture): Promise<void> {
   for (let after = 1; ; after++) {
     const source = new Source(JSON.parse(chunks_json) as Chunk[]);
-    const where = { fixture: name, cut: `the reader leaves after ${after} chunks` };
+    const where = { fixture: name, cut: `the reader leaves after its chunk ${after}` };
     const way = await setting.begin(true);
     const stream = openStream(setting, way, source);
     const leave = async (): Promise<boolean> => {

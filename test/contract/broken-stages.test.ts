@@ -1,0 +1,336 @@
+import { describe, expect, it } from '@jest/globals';
+import { auth, errorEnvelope, reasoningSplit } from '../../plugins/index.ts';
+import { refusal } from '../../src/plugin.ts';
+import {
+  ContractError,
+  type ContractOptions,
+  checkStage,
+  type StageUnderTest,
+  streamFixtures,
+} from '../../src/testing/index.ts';
+import * as broken from './broken-stages.ts';
+
+/** What `checkStage` throws, with the fixtures of these names. */
+async function breachOf(
+  stage: StageUnderTest,
+  names: readonly string[],
+  options: ContractOptions = {},
+): Promise<ContractError> {
+  const fixtures = names.map(name => streamFixtures.find(fixture => fixture.name === name)!);
+  const thrown = await checkStage(stage, { fixtures, timeout_ms: 500, ...options }).catch(error => error);
+  expect(thrown).toBeInstanceOf(ContractError);
+  return thrown as ContractError;
+}
+
+const text = 'text of choice 0 (| is a think tag, or where reasoning becomes content)';
+const noChange = 'does not hand on what the upstream sent:';
+const errorOf = (problem: string) => `Error: ${problem}`;
+const tooEarly = errorOf('exchange.request is there from onRequest on, not before');
+const brokeOff = 'GatewayError: The upstream provider closed the stream unexpectedly.';
+
+type Row = [StageUnderTest, fixture: string, problem: string, cut: string, expected: string, got: string];
+
+const inStreams: readonly Row[] = [
+  [
+    broken.losesTheTail,
+    'plain-text',
+    `${noChange} finish_reason of choice 0 (conservation)`,
+    'uncut',
+    '"stop"',
+    'null',
+  ],
+  [
+    broken.doublesAChunk,
+    'plain-text',
+    `${noChange} ${text} (conservation)`,
+    'uncut',
+    '"Rivers bend because water is lazy."',
+    '"RiversRivers bend because water is lazy."',
+  ],
+  [
+    broken.answersFirst,
+    'reasoning-field',
+    `${noChange} ${text} (conservation)`,
+    'uncut',
+    '"|The user greets me.|Hello there."',
+    '"Hello there.|The user greets me."',
+  ],
+  [
+    broken.doublesTheEnd,
+    'plain-text',
+    `${noChange} number of chunks with a finish_reason of choice 0 (conservation)`,
+    'uncut',
+    '1',
+    '2',
+  ],
+  [
+    broken.saysStop,
+    'length-finish',
+    `${noChange} finish_reason of choice 0 (conservation)`,
+    'uncut',
+    '"length"',
+    '"stop"',
+  ],
+  [
+    broken.dropsRefusals,
+    'refusal',
+    `${noChange} refusal of choice 0 (conservation)`,
+    'uncut',
+    '"I\'m sorry, no."',
+    '""',
+  ],
+  [broken.dropsRoles, 'plain-text', `${noChange} role of choice 0 (conservation)`, 'uncut', 'true', 'false'],
+  [
+    broken.dropsToolCalls,
+    'tool-calls-mixed',
+    `${noChange} tool_calls of choice 0 (conservation)`,
+    'uncut',
+    String.raw`…1","type":"function","function":{"name":"roll","arguments":"{\"d\":6}"}},{"id":"call_2","type":"function","function":{"name":"roll","arguments":"{\"d\":8}"}}]`,
+    String.raw`…1","type":"function","function":{"name":"roll","arguments":"6}"}},{"id":"","type":"function","function":{"name":"","arguments":"{\"d\":8}"}}]`,
+  ],
+  [
+    broken.dropsLogprobs,
+    'logprobs',
+    `${noChange} logprobs of choice 0 (conservation)`,
+    'uncut',
+    String.raw`[{"token":"Hello","logprob":-0.25,"bytes":[72,101,108,108,111],"top_logprobs":[]},{"token":"\\xf0","logprob":-0.25,"bytes":[92,120,102,48],"t…`,
+    '[]',
+  ],
+  [
+    broken.dropsUsage,
+    'usage-running',
+    `${noChange} usage (conservation)`,
+    'uncut',
+    '{"prompt_tokens":12,"completion_tokens":4,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":8}}',
+    'undefined',
+  ],
+  [
+    broken.roundsUsage,
+    'usage-running',
+    `${noChange} usage (conservation)`,
+    'uncut',
+    '{"prompt_tokens":12,"completion_tokens":4,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":8}}',
+    '{"prompt_tokens":12,"completion_tokens":10,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":0}}',
+  ],
+  [
+    broken.splitsByPiece,
+    'think-tags',
+    'the result depends on how the reply is cut: reasoning of choice 0 (same-result)',
+    'content of chunk 1, choice 0, at character 1',
+    String.raw`"\nThe user greets me.\n"`,
+    '""',
+  ],
+  [
+    broken.throwsInOnReply,
+    'tool-call',
+    'throws at a reply that has no fault (refusals)',
+    'not streamed',
+    '"no throw"',
+    "TypeError: Cannot read properties of null (reading 'length')",
+  ],
+  [
+    broken.losesTheTailAtFaults,
+    'plain-text',
+    `hands on something else before a fault than what came before it: ${text} (faults)`,
+    'a fault after 2 of 5 chunks',
+    '"Rivers"',
+    '""',
+  ],
+  [
+    broken.inventsAFinish,
+    'plain-text',
+    'hands on something else before a fault than what came before it: finish_reason of choice 0 (faults)',
+    'a fault after 0 of 5 chunks',
+    'null',
+    '"stop"',
+  ],
+  [
+    broken.swallowsTheFault,
+    'plain-text',
+    "swallows the upstream's fault, so that a broken reply looks complete (faults)",
+    'a fault after 0 of 5 chunks',
+    brokeOff,
+    '"an end without fault"',
+  ],
+  [
+    broken.throwsAnotherFault,
+    'plain-text',
+    "does not rethrow the upstream's fault but another (faults)",
+    'a fault after 0 of 5 chunks',
+    brokeOff,
+    errorOf('something went wrong'),
+  ],
+  [
+    broken.neverEnds,
+    'plain-text',
+    'its stream does not end (ending)',
+    'uncut',
+    '"an end within 500 ms"',
+    '"silence"',
+  ],
+  [
+    broken.leavesItsSourceOpen,
+    'plain-text',
+    'leaves its source open when its reader leaves: the upstream would go on (leaving)',
+    'the reader leaves after its chunk 1',
+    '"closed"',
+    '"open"',
+  ],
+  [
+    broken.doesNotLetGo,
+    'plain-text',
+    'does not let its reader leave (leaving)',
+    'the reader leaves after its chunk 1',
+    '"an end within 500 ms"',
+    '"silence"',
+  ],
+];
+
+const elsewhere: readonly [StageUnderTest, problem: string, cut: string, expected: string, got: string][] = [
+  [
+    broken.collectsEverything,
+    'hands nothing on before the reply has ended, so that its stream is none (delay)',
+    'a pause of 1000 ms after 200 pieces of text',
+    '"some text"',
+    '"none"',
+  ],
+  [
+    broken.throwsInOnError,
+    'onError of throws-in-on-error throws (errors)',
+    'missing_api_key before there is an account or a body',
+    '"a GatewayError"',
+    tooEarly,
+  ],
+  [
+    broken.returnsNoError,
+    'onError of returns-no-error returns something else (errors)',
+    'missing_api_key before there is an account or a body',
+    '"a GatewayError"',
+    '{"code":"missing_api_key"}',
+  ],
+  [
+    broken.throwsInOnSettled,
+    'onSettled of throws-in-on-settled throws (settlement)',
+    'a throw in onHeaders of a stage behind it',
+    '"no throw"',
+    tooEarly,
+  ],
+];
+
+const nameOf = (stage: StageUnderTest) => ('plan' in stage ? stage.plan.name : '');
+const withName = <T extends readonly [StageUnderTest, ...string[]]>(row: T) =>
+  [nameOf(row[0]), ...row] as const;
+
+describe('a stage that breaks the contract is told precisely what it did', () => {
+  it.each(inStreams.map(withName))('%s', async (name, stage, fixture, problem, cut, expected, got) => {
+    expect((await breachOf(stage, [fixture])).message).toBe(
+      [
+        `${name}: ${problem}`,
+        `  fixture   ${fixture}`,
+        `  cut       ${cut}`,
+        `  expected  ${expected}`,
+        `  got       ${got}`,
+      ].join('\n'),
+    );
+  });
+
+  it.each(elsewhere.map(withName))('%s', async (name, stage, problem, cut, expected, got) => {
+    expect((await breachOf(stage, ['plain-text'])).message).toBe(
+      [`${name}: ${problem}`, `  cut       ${cut}`, `  expected  ${expected}`, `  got       ${got}`].join(
+        '\n',
+      ),
+    );
+  });
+
+  it('reads ahead', async () => {
+    const breach = await breachOf(broken.readsEverythingAhead, ['plain-text']);
+    expect(breach).toMatchObject({ rule: 'back-pressure', fixture: 'plain-text' });
+    expect(breach.cut).toMatch(/^a slow reader, after [0-2] chunks$/);
+    expect(breach.message).toMatch(
+      /reads ahead while its reader asks for nothing.*\n.*\n.*\n {2}expected {2}"at most 1 reads"\n {2}got {7}"\d reads"$/,
+    );
+  });
+
+  it('mixes replies', async () => {
+    expect(await breachOf(broken.mixesReplies, ['plain-text', 'multi-byte'])).toMatchObject({
+      rule: 'isolation',
+      stage: 'mixes-replies',
+      fixture: 'plain-text',
+      cut: 'beside multi-byte, at the same time',
+      problem: 'mixes replies that are read at the same time: content of choice 0',
+      expected: 'Rivers bend because water is lazy.',
+    });
+  });
+
+  it('changes another text by its cut, or in streams alone, although it may change texts', async () => {
+    const changes = ['text'] as const;
+    expect((await breachOf(broken.greetsEveryPiece, ['plain-text'], { changes })).message).toBe(
+      [
+        'greets-every-piece: the result depends on how the reply is cut: content of choice 0 (same-result)',
+        '  fixture   plain-text',
+        '  cut       content of chunk 1, choice 0, at character 1',
+        '  expected  "Rivers! bend because! water is lazy.!"',
+        '  got       "R!ivers! bend because! water is lazy.!"',
+      ].join('\n'),
+    );
+    expect((await breachOf(broken.shoutsInStreams, ['plain-text'], { changes })).message).toBe(
+      [
+        'shouts-in-streams: onReply does not agree with onStream: content of choice 0 (whole-replies)',
+        '  fixture   plain-text',
+        '  cut       not streamed',
+        '  expected  "RIVERS BEND BECAUSE WATER IS LAZY."',
+        '  got       "Rivers bend because water is lazy."',
+      ].join('\n'),
+    );
+  });
+
+  it('changes the catalog for everyone', async () => {
+    const breach = await breachOf(broken.changesTheModel, ['plain-text']);
+    expect(breach.message).toMatch(
+      /^changes-the-model: throws what is no refusal on the way in \(refusals\)\n/,
+    );
+    expect(breach.cause).toBeInstanceOf(TypeError);
+  });
+
+  it('refuses the request of the check', async () => {
+    const breach = await breachOf(auth(), ['plain-text'], { headers: {} });
+    expect(breach.message).toBe(
+      [
+        'auth: refuses the request of this check; give it options, accounts or a request that let it through (refusals)',
+        '  expected  "no throw"',
+        `  got       GatewayError: ${refusal('missing_api_key').message}`,
+      ].join('\n'),
+    );
+  });
+
+  it('is found in a chain of several', async () => {
+    const chain = [errorEnvelope(), broken.losesTheTail, reasoningSplit()];
+    expect((await breachOf(chain, ['plain-text'])).stage).toBe(
+      'error-envelope → loses-the-tail → reasoning-split',
+    );
+  });
+});
+
+describe('what a stage does on purpose', () => {
+  const fixtures = streamFixtures.filter(({ name }) =>
+    /^(usage-running|length-finish|tool-call)$/.test(name),
+  );
+
+  it.each([
+    ['usage', broken.dropsUsage],
+    ['finish_reason', broken.finishesWithStop],
+    ['text', broken.shouts],
+    ['tool_calls', broken.renamesTools],
+  ] as const)('is not compared with the upstream: %s', async (change, stage) => {
+    expect((await checkStage(stage, { fixtures }).catch(error => error)).rule).toBe('conservation');
+    await checkStage(stage, { fixtures, changes: [change] });
+  });
+
+  it('may be to collect the whole reply', async () => {
+    await checkStage(broken.collectsEverything, { fixtures, holds_all: true });
+  });
+
+  it('may be to read ahead', async () => {
+    await checkStage(broken.readsEverythingAhead, { fixtures, read_ahead: 100 });
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, it } from '@jest/globals';
+import {
+  auth,
+  builtInStages,
+  errorEnvelope,
+  reasoningSplit,
+  requestRewrite,
+  streamRechunk,
+  validation,
+} from '../../plugins/index.ts';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import {
+  type ContractOptions,
+  checkStage,
+  type StageUnderTest,
+  streamFixtures,
+} from '../../src/testing/index.ts';
+
+const models = defaultModels('upstream');
+const modelOf = (name: string) => models.filter(({ id }) => id.endsWith(name));
+const [reasoner] = models;
+const joined = { reasoning_split: false };
+const running = { stream_options: { continuous_usage_stats: true } };
+const beginsInside = { models: [{ ...reasoner!, starts_in_reasoning: true }] };
+const defaults = () => builtInStages.map(stage => stage());
+
+const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
+  ['error-envelope with the fields of OpenAI', errorEnvelope({ openai_fields: true })],
+  [
+    'auth with accounts of its own and a bare key',
+    auth({ accounts: { own: { keys: [{ value: 'a-key-of-its-own' }] } }, x_api_key: true }),
+    { headers: { 'x-api-key': 'a-key-of-its-own' } },
+  ],
+  [
+    'validation that clamps and names what it ignores',
+    validation({ max_tokens_above_cap: 'clamp' }),
+    { request: { max_tokens: 1_000_000, unknown: { top_k: 40 } } },
+  ],
+  [
+    'request-rewrite with parameters to set',
+    requestRewrite({ set: { top_p: 0.95 }, forward_metadata: true }),
+  ],
+  ['reasoning-split that keeps whitespace', reasoningSplit({ trim: false })],
+  [
+    'reasoning-split as asked for, on a model that does not reason',
+    reasoningSplit(),
+    { models: modelOf('llama-3.1-8b'), request: { reasoning_split: true } },
+  ],
+  ['reasoning-split on a model that does not reason', reasoningSplit(), { models: modelOf('llama-3.1-8b') }],
+  ['reasoning-split that joins', reasoningSplit(), { request: joined }],
+  ['reasoning-split on a text that starts inside', reasoningSplit(), beginsInside],
+  ['the same, keeping whitespace', reasoningSplit({ trim: false }), beginsInside],
+  [
+    'the same without effort, which starts outside',
+    reasoningSplit(),
+    {
+      models: [{ ...modelOf('aion-3.0')[0]!, starts_in_reasoning: true }],
+      request: { reasoning_effort: 'none' },
+    },
+  ],
+  [
+    'reasoning-split on a text that may start inside',
+    reasoningSplit(),
+    {
+      models: [{ ...reasoner!, starts_in_reasoning: 'auto' }],
+      // A closing tag alone shows that the text began inside, and only a whole reply can show it (protocol f3).
+      fixtures: streamFixtures.filter(({ name }) => name !== 'think-implicit' && name !== 'think-in-prose'),
+    },
+  ],
+  ['stream-rechunk with running usage', streamRechunk(), { request: running }],
+  ['stream-rechunk that joins a few characters', streamRechunk({ coalesce_characters: 8 })],
+  ['stream-rechunk that joins more than there is', streamRechunk({ coalesce_characters: 1000 })],
+  [
+    'stream-rechunk whose timer runs out',
+    streamRechunk({ coalesce_characters: 8, coalesce_ms: 1 }),
+    {
+      pause_ms: 5,
+      fixtures: streamFixtures.filter(({ name }) => /^(plain|multi|two|reasoning-f|tool-call)/.test(name)),
+    },
+  ],
+  ['stream-rechunk that cuts at every character', streamRechunk({ split_characters: 1 })],
+  [
+    'stream-rechunk that joins and cuts, with running usage',
+    streamRechunk({ coalesce_characters: 3, split_characters: 4 }),
+    { request: running },
+  ],
+  [
+    'stream-rechunk with a class that matches',
+    streamRechunk({ classes: [{ when: { continuous_usage: true }, coalesce_characters: 5 }] }),
+    { request: running },
+  ],
+  ['the default chain', defaults()],
+  [
+    'the default chain, reasoning in the text, running usage',
+    defaults(),
+    { request: { ...joined, ...running } },
+  ],
+  ['the default chain on a model that does not reason', defaults(), { models: modelOf('llama-3.1-8b') }],
+  [
+    'the default chain with pieces of another size',
+    [errorEnvelope(), auth(), validation(), requestRewrite()].concat(
+      streamRechunk({ coalesce_characters: 4, split_characters: 6 }),
+      reasoningSplit({ trim: false }),
+    ),
+    { request: running },
+  ],
+];
+
+describe('every built-in stage keeps the contract', () => {
+  it.each(builtInStages.map(stage => [stage.stageName, stage] as const))('%s', async (_, stage) => {
+    await checkStage(stage());
+  });
+
+  it.each(variants.map(([name, stage, options = {}]) => [name, stage, options] as const))(
+    '%s',
+    async (_, stage, options) => {
+      await checkStage(stage, options);
+    },
+  );
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { errorEnvelope } from '../../plugins/index.ts';
+import { readFixture } from '../../src/testing/arrivals.ts';
+import { checkStage, type StreamFixture, streamFixtures } from '../../src/testing/index.ts';
+
+describe('the stream fixtures', () => {
+  it('have names of their own, and say what they are', () => {
+    const names = streamFixtures.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter(name => !/^[a-z]+(-[a-z]+)*$/.test(name))).toEqual([]);
+    expect(streamFixtures.filter(({ about }) => about.length < 10)).toEqual([]);
+  });
+
+  it('are small, so that every cut can be run', () => {
+    expect(streamFixtures.filter(({ wire }) => wire.length > 3000)).toEqual([]);
+  });
+
+  it.each<[string, Partial<Record<'reasoning' | 'content' | 'refusal', string>>, string]>([
+    ['plain-text', { content: 'Rivers bend because water is lazy.' }, 'stop'],
+    ['multi-byte', { content: '河流弯曲，naïve café 👩‍🚀🇫🇷 end 🎉' }, 'stop'],
+    ['escaped-characters', { content: '河 🎉' }, 'stop'],
+    ['reasoning-field', { reasoning: 'The user greets me.', content: 'Hello there.' }, 'stop'],
+    ['reasoning-content-field', { reasoning: 'A greeting.\nBe kind.', content: 'Hello.' }, 'stop'],
+    ['reasoning-details', { reasoning: 'Hm. A greeting.', content: 'Hello.' }, 'stop'],
+    ['thinking-parts', { reasoning: 'A greeting.', content: 'Hello.' }, 'stop'],
+    ['refusal', { content: '', refusal: "I'm sorry, no." }, 'stop'],
+    ['length-finish', { content: 'It was a dark and sto' }, 'length'],
+    ['crlf', { content: 'Héllo.' }, 'stop'],
+    ['cr', { content: 'Héllo.' }, 'stop'],
+    ['comments', { content: 'Héllo.' }, 'stop'],
+    ['data-lines', { content: 'Héllo.' }, 'stop'],
+    ['last-line-open', { content: 'Héllo.' }, 'stop'],
+  ])('mean what they say: %s', async (name, message, finish_reason) => {
+    const { reply } = await readFixture(streamFixtures.find(fixture => fixture.name === name)!);
+    expect(reply?.choices).toMatchObject([{ message, finish_reason }]);
+  });
+
+  it('are cut between all chunks, and inside every text', async () => {
+    const { chunks_json, cuts } = await readFixture(streamFixtures[0]!);
+    const chunks = JSON.parse(chunks_json) as unknown[];
+    const text = 'Rivers bend because water is lazy.';
+    const wire = cuts.filter(({ cut }) => cut.startsWith('wire at byte'));
+    const inText = cuts.filter(({ cut }) => cut.startsWith('content of chunk'));
+    // Before the first and after each chunk; between the pieces of the text the server has cut it already.
+    expect(wire).toHaveLength(chunks.length + 1);
+    expect(inText).toHaveLength(text.length - 3);
+    expect(cuts.at(-1)!.cut).toBe('all in one chunk');
+  });
+
+  it.each<[string, string]>([
+    ['breaks off', 'data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n'],
+    ['is no JSON', 'data: hello\n\n'],
+  ])('cannot be one that %s', async (_, wire) => {
+    const fixture: StreamFixture = { name: 'mine', about: 'no whole stream', wire };
+    await expect(checkStage(errorEnvelope(), { fixtures: [fixture] })).rejects.toThrow(
+      "the fixture mine is not a whole stream in OpenAI's format",
+    );
+  });
+});
