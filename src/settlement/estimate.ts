@@ -105,13 +105,13 @@ export class UsageMeter {
   }
 
   /**
-   * At the end, however it came. A prompt that nobody has counted is estimated if the upstream's reply had `begun`, or if the client
-   * left while the upstream worked on it; an upstream that failed before its reply is owed nothing.
+   * At the end, however it came. A prompt that nobody has counted is estimated if the upstream's reply had `begun`, or if the upstream
+   * was given up while it worked for a client that had left or been answered 524; one that `failed` by itself is owed nothing.
    */
-  end(begun: boolean): void {
-    const { usage, request, client_gone, attempts } = this.#exchange;
-    if (begun || (client_gone && attempts > 0))
-      usage.prompt_tokens ||= estimatePrompt(request, this.#newCounter());
+  end(begun: boolean, failed = false): void {
+    const { usage, request, client_gone, end_reason, attempts } = this.#exchange;
+    const givenUp = attempts > 0 && !failed && (client_gone || end_reason === 'time_limit');
+    if (begun || givenUp) usage.prompt_tokens ||= estimatePrompt(request, this.#newCounter());
     else usage.prompt_tokens = 0;
   }
 

@@ -1,4 +1,5 @@
 import type { Chunk, Completion } from '../canonical.ts';
+import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { shownUsage, type TokenCounter, UsageMeter } from './estimate.ts';
@@ -57,16 +58,17 @@ export async function meteredReply(
   newCounter?: () => TokenCounter,
 ): Promise<Completion> {
   const meter = new UsageMeter(exchange, newCounter);
-  let begun = false;
   try {
     const completion = await reply;
-    begun = true;
     meter.reply(completion);
     // Before the reply is handed on: what the client sees is what is billed.
-    meter.end(begun);
+    meter.end(true);
     return { ...completion, usage: shownUsage(exchange) };
+  } catch (thrown) {
+    // An attempt that was ended here, and not by the upstream, throws `server_error`.
+    meter.end(false, GatewayError.from(thrown).type !== 'server_error');
+    throw thrown;
   } finally {
-    if (!begun) meter.end(begun);
     report(exchange, meter, metrics);
   }
 }

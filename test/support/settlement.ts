@@ -1,0 +1,218 @@
+import { resolve } from 'node:path';
+import { expect } from '@jest/globals';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import type { Outcome } from '../../src/plugin.ts';
+import { type LedgerEntry, ledgerOf } from '../fixtures/stages/ledger.ts';
+import {
+  ask,
+  clientKey,
+  type GatewayOverrides,
+  type GatewayUnderTest,
+  startGateway,
+} from './gateway-under-test.ts';
+import { completion } from './hostile-setting.ts';
+import { RawConnection, until } from './raw-client.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-upstream.ts';
+
+const stagesDirectory = resolve(import.meta.dirname, '../fixtures/stages');
+const builtIns = [
+  'error-envelope',
+  'auth',
+  'validation',
+  'request-rewrite',
+  'stream-rechunk',
+  'reasoning-split',
+];
+
+/** Stages of the tests' own in front of the built-in ones, each by its path, as a configuration names it. */
+export const ownStages = (...stages: readonly (readonly [file: string, options: object])[]) => [
+  ...stages.map(([file, options]) => ({ [resolve(stagesDirectory, `${file}.ts`)]: options })),
+  ...builtIns,
+];
+
+/** One request that a test has sent. */
+export interface Asked {
+  readonly id: string;
+  readonly connection: RawConnection;
+  /** The record of this exchange, once it is settled. */
+  settled(): Promise<Outcome>;
+}
+
+/** A gateway whose every exchange is written down, in front of an upstream that will be told what to play. */
+export interface Books {
+  readonly upstream: ScriptedUpstream;
+  readonly gateway: GatewayUnderTest;
+  readonly entries: readonly LedgerEntry[];
+  /** Sends a request on a connection of its own. */
+  ask(more?: object, headers?: Readonly<Record<string, string>>): Asked;
+  /** Writes any request; `head` ends after its last header. */
+  write(head: string, body?: string): Asked;
+}
+
+const open: { books: Books; asked: Asked[] }[] = [];
+let opened = 0;
+
+/** Ended by `closeBalanced`. Further stages of the tests stand behind the ledger. */
+export async function openBooks(
+  overrides: Omit<GatewayOverrides, 'upstream' | 'stages'> = {},
+  ...stages: readonly (readonly [file: string, options: object])[]
+): Promise<Books> {
+  const book = `book-${++opened}`;
+  const upstream = await startScriptedUpstream();
+  const gateway = await startGateway({
+    upstream,
+    ...overrides,
+    stages: ownStages(['ledger', { book }], ...stages),
+  });
+  const asked: Asked[] = [];
+  const entries = ledgerOf(book);
+  const write = (head: string, body = ''): Asked => {
+    const id = `${book}-${asked.length}`;
+    const connection = new RawConnection(gateway.url);
+    connection.write(`${head}\r\nhost: gateway\r\nx-request-id: ${id}\r\n\r\n${body}`);
+    const settled = async () => {
+      const find = () => entries.find(({ outcome }) => outcome.id === id)?.outcome;
+      await until(() => find() !== undefined);
+      return find()!;
+    };
+    const one = { id, connection, settled };
+    asked.push(one);
+    return one;
+  };
+  const books: Books = {
+    upstream,
+    gateway,
+    entries,
+    write,
+    ask: (more = {}, headers = {}) => {
+      const body = JSON.stringify(ask(question, more));
+      const lines = Object.entries({
+        authorization: `Bearer ${clientKey}`,
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+        ...headers,
+      }).map(([name, value]) => `\r\n${name}: ${value}`);
+      return write(`POST /v1/chat/completions HTTP/1.1${lines.join('')}`, body);
+    },
+  };
+  open.push({ books, asked });
+  return books;
+}
+
+/**
+ * For afterEach: closes everything, which waits for every exchange, and then compares what was asked, what was written down and what was
+ * counted. A second settlement, one that is missing and one whose figures change later would all show.
+ */
+export async function closeBalanced(): Promise<void> {
+  const all = open.splice(0);
+  try {
+    await Promise.all(all.map(({ books }) => until(() => books.gateway.gateway.inFlight === 0, 5000)));
+  } finally {
+    await Promise.all(
+      all.map(async ({ books: { gateway, upstream }, asked }) => {
+        await gateway.gateway.close(0);
+        for (const { connection } of asked) connection.destroy();
+        await gateway.close();
+        await upstream.close();
+      }),
+    );
+  }
+  for (const { books, asked } of all) {
+    expect(books.entries.map(({ outcome }) => outcome.id).toSorted()).toEqual(
+      asked.map(({ id }) => id).toSorted(),
+    );
+    await expectBalance(books);
+  }
+}
+
+/** What has become of the upstream's connection: the next request can use it again, or somebody has closed it. */
+export type Connection = 'kept' | 'gateway' | 'upstream';
+
+export async function expectConnection({ upstream, ...books }: Books, connection: Connection): Promise<void> {
+  if (connection !== 'kept') {
+    expect(await upstream.last.closed).toBe(connection);
+    return;
+  }
+  upstream.reply(whole(200, completion('The next answer.')));
+  const next = books.ask();
+  await next.settled();
+  expect(upstream.last.connection).toBe(0);
+}
+
+/** Every record costs exactly what its tokens do and has not changed since; metrics and records agree. */
+async function expectBalance({ gateway, entries }: Books): Promise<void> {
+  for (const { outcome, asTold } of entries) {
+    expect(outcome).toEqual(asTold);
+    expect(picoDollars(outcome.cost_usd)).toBe(costOf(outcome));
+  }
+  const { registry } = gateway.gateway;
+  const sample = async (name: string) => (await registry.getSingleMetric(name)!.get()).values;
+  const outcomes = entries.map(({ outcome }) => outcome);
+  const counted = sums(outcomes, ({ endpoint, model, status, end_reason, error_type }) => [
+    [`${endpoint} ${model ?? '_other'} ${status} ${end_reason} ${error_type ?? ''}`, 1],
+  ]);
+  expect(
+    sums(await sample('sluice_requests_total'), ({ labels: l, value }) => [
+      [`${l.endpoint} ${l.gen_ai_request_model} ${l.status} ${l.end_reason} ${l.error_type}`, value],
+    ]),
+  ).toEqual(counted);
+  const tokens = sums(outcomes, ({ usage }) => {
+    const source = usage.estimated ? 'estimated' : 'exact';
+    const kinds = {
+      input: usage.prompt_tokens,
+      cached: usage.cached_tokens,
+      output: usage.completion_tokens,
+    };
+    return Object.entries(kinds).flatMap(([kind, value]) =>
+      value > 0 ? [[`${kind} ${source}`, value]] : [],
+    );
+  });
+  expect(
+    sums(await sample('sluice_tokens_total'), ({ labels, value }) => [
+      [`${labels.kind} ${labels.source}`, value],
+    ]),
+  ).toEqual(tokens);
+  const total = (samples: readonly { value: number }[]) => samples.reduce((sum, { value }) => sum + value, 0);
+  const costs = outcomes.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0);
+  expect(total(await sample('sluice_cost_usd_total'))).toBeCloseTo(costs, 12);
+  for (const { labels, value } of await sample('sluice_in_flight'))
+    expect([labels, value]).toEqual([labels, 0]);
+  expect(total(await sample('sluice_background_reads'))).toBe(0);
+}
+
+/** Values added up by name. */
+function sums<T>(
+  items: readonly T[],
+  entriesOf: (item: T) => (readonly [string, number] | (string | number)[])[],
+) {
+  const result: Record<string, number> = {};
+  for (const item of items)
+    for (const [name, value] of entriesOf(item))
+      result[String(name)] = (result[String(name)] ?? 0) + Number(value);
+  return result;
+}
+
+/** A decimal string of dollars in units of 10^-12; no price has more places. */
+function picoDollars(decimal: string): bigint {
+  const [whole = '', fraction = ''] = decimal.split('.');
+  expect(fraction.length).toBeLessThanOrEqual(12);
+  return BigInt(whole + fraction.padEnd(12, '0'));
+}
+
+/** What the record's tokens cost in the example catalog (spec 2.1). */
+function costOf({ model, usage }: Outcome): bigint {
+  const pricing = defaultModels('any').find(({ id }) => id === model)?.pricing;
+  if (!pricing) return 0n;
+  const price = (name: 'prompt' | 'completion' | 'input_cache_read') =>
+    picoDollars((pricing as Partial<Record<typeof name, string>>)[name] ?? pricing.prompt);
+  const cached = BigInt(usage.cached_tokens);
+  return (
+    (BigInt(usage.prompt_tokens) - cached) * price('prompt') +
+    cached * price('input_cache_read') +
+    BigInt(usage.completion_tokens) * price('completion')
+  );
+}
+
+/** What every request asks. */
+export const question =
+  'Why does a stream whose reader leaves early have to be settled at once? Explain it to a colleague who knows HTTP/1.1, Node.js and OpenAI-style APIs, with an example in TypeScript; mention `AbortController`, `res.on("close")`, back-pressure and the usage chunk before `[DONE]`.';
