@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (name: string) => readFileSync(`${root}/${name}`, 'utf8');
+
+/** Runs a file with Node's own test runner. */
+const nodeTest = (file: string): Promise<{ failed: boolean; output: string }> =>
+  new Promise(resolve => {
+    const flags = ['--conditions=sluice-source', '--test', '--test-reporter=tap'];
+    execFile(
+      process.execPath,
+      [...flags, `test/contract/own-stage/${file}`],
+      { cwd: root },
+      (fault, output) => resolve({ failed: fault !== null, output }),
+    );
+  });
+
+describe("someone's own stage, in Node's test runner", () => {
+  it('is checked as the README says', async () => {
+    expect(read('README.md')).toContain(read('test/contract/own-stage/my-stage.check.ts'));
+    const { failed, output } = await nodeTest('my-stage.check.ts');
+    expect(output).toContain('ok 1 - my-stage keeps the contract');
+    expect(failed).toBe(false);
+  });
+
+  it('fails with the message of the breach', async () => {
+    const { failed, output } = await nodeTest('broken.check.ts');
+    expect(output).toContain(
+      'loses-the-tail: does not hand on what the upstream sent: finish_reason of choice 0',
+    );
+    expect(failed).toBe(true);
+  });
+});
