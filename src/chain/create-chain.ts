@@ -8,13 +8,11 @@ import { modelSchema } from '../catalog/model-schema.ts';
 import { systemClock } from '../clock.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { GatewayError } from '../errors.ts';
-import { type Endpoint, Exchange } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
 import { discardBody } from '../inbound/discard-body.ts';
-import { mountedRouteOf, pathOf, unknownEndpoint } from '../inbound/endpoint.ts';
+import { unknownEndpoint } from '../inbound/endpoint.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { readBody, UploadAborted } from '../inbound/read-body.ts';
-import { requestIdOf } from '../inbound/request-id.ts';
-import { watchClient } from '../inbound/watch-client.ts';
 import { streamLimits } from '../outbound/limits.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
 import { writeError } from '../outbound/write-error.ts';
@@ -25,12 +23,12 @@ import { outcomeOf, settle } from '../settlement/settle.ts';
 import { type AccountsConfig, accountsSchema, ConfiguredAccounts } from '../stores/accounts.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
-import { startServerSpan } from '../telemetry/tracing.ts';
 import { Chain, type Passage } from './chain.ts';
 import { foreignBody, foreignReply, foreignStream } from './foreign-handler.ts';
 import { type Interception, interceptResponse, isIntercepted } from './intercept-response.ts';
 import { replayBody } from './replay-body.ts';
 import type { RequestHandler, StagePlan } from './stage-plan.ts';
+import { type Incoming, routeFor, visitOf } from './visit.ts';
 
 /** What the stages of a chain in front of a foreign handler need to know; the same shapes as in a gateway's configuration. */
 export const chainOptionsSchema = z.strictObject({
@@ -49,20 +47,8 @@ export type ChainOptions = z.input<typeof chainOptionsSchema> & {
   readonly registry?: Registry;
 };
 
-/** A request on its way through one chain or several. */
-interface Visit {
-  readonly exchange: Exchange;
-  /** Of the first chain that has a registry; it counts the exchange. */
-  metrics: Metrics | undefined;
-}
-
-/** Chains on the same request share its exchange, so that a later one sees the account that an earlier one found. */
-const visits = new WeakMap<IncomingMessage, Visit>();
-
 type CheckedOptions = z.output<typeof chainOptionsSchema>;
 type Next = (error?: unknown) => void;
-/** What Express adds: the whole target, and the part of it at which the chain is mounted. */
-type Incoming = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 
 /**
  * Stages in front of a handler that is there already, such as the application's own proxy to an OpenAI-compatible server:
@@ -88,7 +74,8 @@ class ChainHouse {
   readonly #catalog: Catalog;
   readonly #log: Log;
   readonly #metrics: Metrics;
-  readonly #isMeasured: boolean;
+  /** The metrics if they go anywhere. */
+  readonly #measured: Metrics | undefined;
   readonly #options: CheckedOptions;
   /** Some stage wants the request; without one the body is left to the handler. */
   readonly #looksIn: boolean;
@@ -103,8 +90,8 @@ class ChainHouse {
   ) {
     this.#options = options;
     this.#log = log;
-    this.#isMeasured = registry !== undefined;
     this.#metrics = Metrics.on(registry ?? new Registry());
+    this.#measured = registry && this.#metrics;
     this.#catalog = new Catalog(
       options.models.map(
         model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
@@ -114,7 +101,7 @@ class ChainHouse {
     const setup = { catalog: this.#catalog, accounts, log, clock: systemClock };
     this.#chain = new Chain(
       entries.map(({ plan }) => plan.create(setup)),
-      registry && this.#metrics,
+      this.#measured,
     );
     this.#looksBack = this.#chain.stages.some(stage => stage.onReply || stage.onStream || stage.onError);
     this.#looksIn = this.#looksBack || this.#chain.stages.some(stage => stage.onRequest);
@@ -124,12 +111,11 @@ class ChainHouse {
   async receive(request: Incoming, response: ServerResponse, next: Next): Promise<void> {
     if (isAnswered(response)) return next();
     const route = routeFor(request);
-    const isFirst = !visits.has(request);
-    const visit = this.#visit(request, response, route ?? unknownEndpoint);
-    const { exchange } = visit;
+    const visit = visitOf(request, response, route ?? unknownEndpoint, this.#log, this.#measured);
+    const { exchange, isFirst } = visit;
     const passage = this.#chain.enter(exchange);
     const settled = () =>
-      passage.onSettled(isFirst ? settle(exchange, visit.metrics ?? this.#metrics) : outcomeOf(exchange));
+      passage.onSettled(isFirst ? settle(exchange, visit.metrics() ?? this.#metrics) : outcomeOf(exchange));
     const isInner = isIntercepted(response);
     let sink: ReplySink = response;
     let isLeft = false;
@@ -155,20 +141,6 @@ class ChainHouse {
       if (!isLeft && (isFirst || response.closed)) settled();
       else if (!isLeft) response.once('close', settled);
     }
-  }
-
-  #visit(request: Incoming, response: ServerResponse, endpoint: Endpoint): Visit {
-    let visit = visits.get(request);
-    if (!visit) {
-      visit = { exchange: begin(request, endpoint, this.#log), metrics: undefined };
-      visits.set(request, visit);
-      watchClient(visit.exchange, response);
-    }
-    if (this.#isMeasured && !visit.metrics) {
-      visit.metrics = this.#metrics;
-      this.#metrics.begun(visit.exchange);
-    }
-    return visit;
   }
 
   async #onRequest(
@@ -222,28 +194,6 @@ class ChainHouse {
 
 /** Somebody else has replied, or has begun to. */
 const isAnswered = (response: ServerResponse): boolean => response.headersSent || response.writableEnded;
-
-const targetOf = ({ originalUrl, url }: Incoming): string => originalUrl ?? url ?? '/';
-
-/** The route of a request if its method is offered there; anything else is the handler's, and needs a key. */
-function routeFor(request: Incoming) {
-  const route = mountedRouteOf(pathOf(targetOf(request)), request.baseUrl ?? '');
-  return route?.methods.includes(request.method ?? '') ? route : undefined;
-}
-
-function begin(request: Incoming, endpoint: Endpoint, log: Log): Exchange {
-  const { method = 'GET', headers } = request;
-  return new Exchange({
-    id: requestIdOf(headers),
-    endpoint,
-    method,
-    path: pathOf(targetOf(request)),
-    headers,
-    log,
-    clock: systemClock,
-    span: startServerSpan(`${method} ${endpoint.name}`, headers),
-  });
-}
 
 /** The handler is asked for a reply that can be read here. What is returned gives the client's wish back, for what goes out to it. */
 function asked({ headers }: IncomingMessage): () => void {

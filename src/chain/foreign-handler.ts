@@ -4,7 +4,7 @@ import { decodeStream, decodeWhole } from '../upstream/decode.ts';
 import { failureOf, failureOfStatus } from '../upstream/failure.ts';
 import { decodeOpenAiReply, encodeOpenAi } from '../upstream/openai-format.ts';
 import { OpenAiStreamDecoder } from '../upstream/openai-stream.ts';
-import { beginningOf } from '../upstream/read-body.ts';
+import { beginningOf, bytesOf } from '../upstream/read-body.ts';
 import type { Interception } from './intercept-response.ts';
 
 /** The handler behind a chain, treated as an upstream that speaks OpenAI's format: what it is asked, and what it replies. */
@@ -45,9 +45,9 @@ export async function* foreignStream(exchange: Exchange, { head, bytes }: Reply)
   const waited = waitOf(exchange);
   let begun = false;
   try {
-    const { headers } = await acceptedHead(head, bytes);
+    const { headers, plain } = await accepted(head, bytes);
     begun = true;
-    for await (const chunk of decodeStream(bytes, headers, openAiFormat, reply_limits, () => {})) {
+    for await (const chunk of decodeStream(plain, headers, openAiFormat, reply_limits, () => {})) {
       waited();
       yield chunk;
     }
@@ -63,9 +63,9 @@ export async function foreignReply(exchange: Exchange, { head, bytes }: Reply): 
   const waited = waitOf(exchange);
   let begun = false;
   try {
-    await acceptedHead(head, bytes);
+    const { plain } = await accepted(head, bytes);
     begun = true;
-    return await decodeWhole(bytes, openAiFormat, reply_limits);
+    return await decodeWhole(plain, openAiFormat, reply_limits);
   } catch (thrown) {
     throw failed(exchange, thrown, begun);
   } finally {
@@ -81,10 +81,12 @@ function waitOf(exchange: Exchange): () => void {
   };
 }
 
-async function acceptedHead(head: Reply['head'], bytes: Reply['bytes']) {
+/** The reply unless it is an error. Some handlers compress, though they were asked not to. */
+async function accepted(head: Reply['head'], bytes: Reply['bytes']) {
   const { status, headers } = await head;
-  if (status < 300) return { headers };
-  const text = await beginningOf(bytes, error_body_bytes).catch(() => '');
+  const plain = bytesOf(bytes, { headers });
+  if (status < 300) return { headers, plain };
+  const text = await beginningOf(plain, error_body_bytes).catch(() => '');
   throw failureOfStatus(status, headers, text, false).error;
 }
 

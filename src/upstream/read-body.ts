@@ -17,12 +17,15 @@ export function isPlain({ headers }: ResponseHead): boolean {
 }
 
 /** The body's bytes, decompressed if the upstream compressed them although it was asked not to. */
-export function bytesOf(call: UpstreamCall, head: ResponseHead): AsyncIterable<Buffer> {
-  const encoding = String(head.headers['content-encoding'] ?? 'identity').toLowerCase();
+export function bytesOf(
+  call: AsyncIterable<Buffer> & Partial<Pick<UpstreamCall, 'cancel'>>,
+  { headers }: Pick<ResponseHead, 'headers'>,
+): AsyncIterable<Buffer> {
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return call;
   const create = decompressors[encoding as keyof typeof decompressors];
   if (!create) {
-    call.cancel(new Error('the reply is not read'));
+    call.cancel?.(new Error('the reply is not read'));
     throw refusal('provider_invalid', { cause: new Error(`content-encoding ${encoding}`) });
   }
   const source = Readable.from(call);

@@ -2,7 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import { auth, createChain, errorEnvelope, reasoningSplit, validation } from '../../src/index.ts';
+import {
+  auth,
+  createChain,
+  errorEnvelope,
+  reasoningSplit,
+  requestRewrite,
+  validation,
+} from '../../src/index.ts';
 import { type Account, defineStage, GatewayError } from '../../src/plugin.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -259,6 +266,15 @@ describe('several chains on one request', () => {
     expect(metrics).toMatch(
       /sluice_stage_refusals_total\{stage="validation",hook="onRequest",error_type="invalid_request_error"\} 1/,
     );
+  });
+
+  it('of one stage each, without a catalog, change nothing but what they are for', async () => {
+    const app = await startApp(app => {
+      app.use(requestRewrite({ set: { top_p: 0.5 } }), proxyTo(upstream));
+    });
+    const request = ask('Hello?', { model: 'own/model', reasoning_effort: 'medium', temperature: 1 });
+    const echo = echoOf(await (await post(app.url + chat, request)).text());
+    expect(JSON.parse(echo.text)).toEqual({ ...request, top_p: 0.5 });
   });
 
   it('say nothing of a fault of a stage to the client, and end the exchange', async () => {

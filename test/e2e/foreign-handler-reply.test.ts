@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import compression from 'compression';
 import type { Response as ExpressResponse, Request } from 'express';
+import { createProxyMiddleware, responseInterceptor } from 'http-proxy-middleware';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { allStages, chainOf, post, proxyTo } from '../support/chain-app.ts';
 import { closeApps, startApp } from '../support/express-app.ts';
@@ -337,6 +339,24 @@ describe('through the application’s own proxy', () => {
     },
   );
 
+  it('a reply that the proxy itself rewrites comes back through the stages', async () => {
+    const simulator = await simulate();
+    const rewriting = createProxyMiddleware({
+      target: new URL(simulator.url).origin,
+      selfHandleResponse: true,
+      on: {
+        proxyRes: responseInterceptor(async body => body.toString().replace('The answer.', 'Rewritten.')),
+      },
+    });
+    const app = await startApp(app => app.use(chainOf(), rewriting));
+    const question = 'Hello? [[sim:reasoning_tokens=2]] [[sim:say=The answer.]]';
+    const reply = await post(`${app.url}/v1/chat/completions`, ask(question));
+    expect(await reply.json()).toMatchObject({
+      model: 'aion-labs/aion-3.5',
+      choices: [{ message: { content: 'Rewritten.', reasoning: expect.any(String) } }],
+    });
+  });
+
   it('running usage is on every chunk of a client that asked for it', async () => {
     const simulator = await simulate();
     const app = await startApp(app => app.use(chainOf(), proxyTo(simulator)));
@@ -375,6 +395,38 @@ describe('through the application’s own proxy', () => {
     expect(eventsOf(await reply.text()).at(-1)?.data).toBe('[DONE]');
     // Not cut in the middle of a reply by us: the proxy gives up what its client no longer waits for.
     expect(await upstream.last.closed).toBe('gateway');
+  });
+});
+
+describe('a handler that compresses although it was asked not to', () => {
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ] as const)('with %s is understood, streamed or not', async (encoding, compress) => {
+    const chat = await chatOf((request, response) => {
+      const streaming = request.headers.accept === 'text/event-stream';
+      response.setHeader('content-encoding', encoding);
+      response.type(streaming ? 'text/event-stream' : 'application/json');
+      response.end(compress(streaming ? stream.join('') : whole));
+    });
+    const reply = await post(chat, ask('Hello?'));
+    expect(reply.headers.get('content-encoding')).toBeNull();
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { content: answer } }], usage });
+    const streamed = await post(chat, ask('Hello?', { stream: true }), { accept: 'text/event-stream' });
+    expect(await streamed.text()).toContain(`"content":"${answer}"`);
+  });
+
+  it('in a way that nobody understands is an invalid response, as is one that was cut', async () => {
+    const replies = [
+      (response: ExpressResponse) => response.setHeader('content-encoding', 'own').end(whole),
+      (response: ExpressResponse) =>
+        response.setHeader('content-encoding', 'gzip').end(gzipSync(whole).subarray(0, 40)),
+    ];
+    const chat = await chatOf((_request, response) => void replies.shift()?.(response));
+    for (let count = 0; count < 2; count++) {
+      const reply = await post(chat, ask('Hello?'));
+      expect([reply.status, await reply.json()]).toMatchObject([502, { error: { type: 'provider_error' } }]);
+    }
   });
 });
 

@@ -216,3 +216,12 @@ describe('a handler of the application behind the chain', () => {
     expect(seen).toEqual([left, left]);
   });
 });
+
+describe('the options of a chain', () => {
+  it('are checked when it is made: unknown names and wrong values are refused', () => {
+    expect(() => chainOf([], { model: [] } as never)).toThrow(/model/);
+    expect(() => chainOf([], { max_body_bytes: 0 })).toThrow(/max_body_bytes/);
+    expect(() => chainOf([], { accounts: { a: { keys: [{ value: 'short' }] } } })).toThrow(/8 characters/);
+    expect(() => chainOf([validation({ max_choices: 0 })])).toThrow(/max_choices/);
+  });
+});

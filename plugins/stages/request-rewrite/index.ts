@@ -25,7 +25,8 @@ export const requestRewrite = defineStage({
       onRequest({ request, model }) {
         const effort = model?.reasoning_effort;
         if (effort?.supported) request.reasoning_effort ??= effort.default ?? undefined!;
-        else delete request.reasoning_effort;
+        // Of a model that is in no catalog nothing is known, as where this stage stands alone.
+        else if (effort) delete request.reasoning_effort;
         // A choice among no tools is an error to most servers.
         if (!request.tools?.length) {
           delete request.parameters.tool_choice;

@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { systemClock } from '../clock.ts';
+import { type Endpoint, Exchange } from '../exchange.ts';
+import { mountedRouteOf, pathOf, type Route } from '../inbound/endpoint.ts';
+import { requestIdOf } from '../inbound/request-id.ts';
+import { watchClient } from '../inbound/watch-client.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { startServerSpan } from '../telemetry/tracing.ts';
+
+/** A request as Express hands it on: with its whole target, and the part of it at which the chain is mounted. */
+export type Incoming = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
+
+/** A request in one of the chains that it passes through. */
+export interface Visit {
+  /** The same in all of them, so that a later chain sees the account that an earlier one found. */
+  readonly exchange: Exchange;
+  /** No chain has had it before; this one settles it. */
+  readonly isFirst: boolean;
+  /** Of the first chain that measures: there the exchange is counted, once. */
+  metrics(): Metrics | undefined;
+}
+
+interface Shared {
+  readonly exchange: Exchange;
+  metrics: Metrics | undefined;
+}
+
+const requests = new WeakMap<IncomingMessage, Shared>();
+
+/** The visit of `request`, whose exchange begins with the first one. `measured` are the metrics of the chain, if it has any. */
+export function visitOf(
+  request: Incoming,
+  response: ServerResponse,
+  endpoint: Endpoint,
+  log: Log,
+  measured: Metrics | undefined,
+): Visit {
+  const known = requests.get(request);
+  const shared: Shared = known ?? { exchange: begin(request, endpoint, log), metrics: undefined };
+  if (!known) {
+    requests.set(request, shared);
+    watchClient(shared.exchange, response);
+  }
+  if (measured && !shared.metrics) {
+    shared.metrics = measured;
+    measured.begun(shared.exchange);
+  }
+  return { exchange: shared.exchange, isFirst: !known, metrics: () => shared.metrics };
+}
+
+/** The route of a request if its method is offered there; anything else is the handler's, and needs a key. */
+export function routeFor(request: Incoming): Route | undefined {
+  const route = mountedRouteOf(pathOf(targetOf(request)), request.baseUrl ?? '');
+  return route?.methods.includes(request.method ?? '') ? route : undefined;
+}
+
+const targetOf = ({ originalUrl, url }: Incoming): string => originalUrl ?? url ?? '/';
+
+function begin(request: Incoming, endpoint: Endpoint, log: Log): Exchange {
+  const { method = 'GET', headers } = request;
+  return new Exchange({
+    id: requestIdOf(headers),
+    endpoint,
+    method,
+    path: pathOf(targetOf(request)),
+    headers,
+    log,
+    clock: systemClock,
+    span: startServerSpan(`${method} ${endpoint.name}`, headers),
+  });
+}
