@@ -89,6 +89,7 @@ async function serve(
   const { server } = parts.settings;
   const passage = parts.chain.enter(exchange);
   let attempt: Attempt | undefined;
+  let meter: StreamMeter | undefined;
   let pending: Promise<unknown> | undefined;
   watchClient(exchange, response);
   try {
@@ -104,7 +105,7 @@ async function serve(
     attempt = parts.router.attempt(exchange);
     const identity = identityOf(exchange);
     if (exchange.request.stream) {
-      const meter = new StreamMeter(exchange, parts.metrics, parts.newCounter);
+      meter = new StreamMeter(exchange, parts.metrics, parts.newCounter);
       const chunks = passage.onStream(attempt.stream(meter));
       const toClientError = (thrown: unknown) => passage.onError(thrown);
       await writeStream(exchange, response, chunks, dialect.renderStream(identity), toClientError, server);
@@ -122,6 +123,8 @@ async function serve(
   } finally {
     discardBody(request, server.max_body_bytes, server.body_idle_ms);
     await parts.background.finish(exchange, attempt, pending);
+    // A stage may have stopped reading without a word, or never have begun.
+    meter?.end();
     passage.onSettled(settle(exchange, parts.metrics));
   }
 }

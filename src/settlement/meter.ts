@@ -10,6 +10,7 @@ export class StreamMeter {
   readonly #metrics: Metrics;
   readonly #meter: UsageMeter;
   #begun = false;
+  #ended = false;
 
   constructor(exchange: Exchange, metrics: Metrics, newCounter?: () => TokenCounter) {
     this.#exchange = exchange;
@@ -26,7 +27,10 @@ export class StreamMeter {
     }
   }
 
+  /** What comes first counts: the end of the stream, or that of its exchange. */
   end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
     this.#meter.end(this.#begun);
     report(this.#exchange, this.#meter, this.#metrics);
   }
