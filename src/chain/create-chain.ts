@@ -18,7 +18,7 @@ import type { ReplySink } from '../outbound/reply-sink.ts';
 import { writeError } from '../outbound/write-error.ts';
 import { writeJson } from '../outbound/write-reply.ts';
 import { writeStream } from '../outbound/write-stream.ts';
-import { metered, meteredReply } from '../settlement/meter.ts';
+import { meteredReply, StreamMeter } from '../settlement/meter.ts';
 import { outcomeOf, settle } from '../settlement/settle.ts';
 import { type AccountsConfig, accountsSchema, ConfiguredAccounts } from '../stores/accounts.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
@@ -181,10 +181,11 @@ class ChainHouse {
         return error;
       };
       const renderer = dialect.renderStream(identity);
-      const chunks = passage.onStream(
-        metered(exchange, foreignStream(exchange, interception), this.#metrics),
-      );
-      return writeStream(exchange, sink, chunks, renderer, toClientError, this.#options);
+      const meter = new StreamMeter(exchange, this.#metrics);
+      const chunks = passage.onStream(foreignStream(exchange, interception, meter));
+      // A stage may stop reading without a word, or never begin.
+      const counted = () => meter.end();
+      return writeStream(exchange, sink, chunks, renderer, toClientError, this.#options).finally(counted);
     }
     const reply = foreignReply(exchange, interception);
     const shaped = await passage.onReply(await meteredReply(exchange, reply, this.#metrics));

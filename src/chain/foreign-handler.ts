@@ -1,5 +1,6 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
+import type { StreamMeter } from '../settlement/meter.ts';
 import { decodeStream, decodeWhole } from '../upstream/decode.ts';
 import { failureOf, failureOfStatus } from '../upstream/failure.ts';
 import { decodeOpenAiReply, encodeOpenAi } from '../upstream/openai-format.ts';
@@ -40,8 +41,12 @@ export function foreignBody({ request, model }: Exchange, metered: boolean): Rec
   return body;
 }
 
-/** The handler's stream in the canonical form, or a GatewayError. */
-export async function* foreignStream(exchange: Exchange, { head, bytes }: Reply): AsyncGenerator<Chunk> {
+/** The handler's stream in the canonical form, or a GatewayError; counted as it passes. */
+export async function* foreignStream(
+  exchange: Exchange,
+  { head, bytes }: Reply,
+  meter: StreamMeter,
+): AsyncGenerator<Chunk> {
   const waited = waitOf(exchange);
   let begun = false;
   try {
@@ -49,12 +54,15 @@ export async function* foreignStream(exchange: Exchange, { head, bytes }: Reply)
     begun = true;
     for await (const chunk of decodeStream(plain, headers, openAiFormat, reply_limits, () => {})) {
       waited();
+      meter.chunk(chunk);
       yield chunk;
     }
     await untilEnded(bytes);
   } catch (thrown) {
     waited();
     throw failed(exchange, thrown, begun);
+  } finally {
+    meter.end();
   }
 }
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import type { Outcome } from '../../src/plugin.ts';
+import { z } from 'zod';
+import { defineStage, type Outcome } from '../../src/plugin.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { allStages, chainOf, post, proxyTo, settlements } from '../support/chain-app.ts';
 import { closeApps, type RunningApp, startApp } from '../support/express-app.ts';
@@ -157,6 +158,38 @@ describe('what is settled', () => {
       expect(usage.completion_tokens).toBeGreaterThanOrEqual(6);
     },
   );
+
+  it('is what was used until then, when a stage stops reading without a word', async () => {
+    const quitting = defineStage({
+      name: 'quitting',
+      schema: z.strictObject({}),
+      create: () => ({
+        onStream: (_, chunks) => {
+          const source = chunks[Symbol.asyncIterator]();
+          let count = 0;
+          const next = async () => {
+            if (++count > 3) throw new Error('enough');
+            return source.next();
+          };
+          return { [Symbol.asyncIterator]: () => ({ next }) };
+        },
+      }),
+    });
+    const { outcomes, stage } = settlements();
+    const other = await startApp(app =>
+      app.use(chainOf([stage, ...allStages(), quitting()]), proxyTo(simulator)),
+    );
+    const reply = await post(
+      `${other.url}/v1/chat/completions`,
+      ask('[[sim:tokens=endless tps=50]]', stream),
+    );
+    expect(await reply.text()).toMatch(/"server_error"\}\}\n\ndata: \[DONE\]\n\n$/);
+    await until(() => outcomes.length > 0);
+    expect(outcomes).toMatchObject([{ end_reason: 'internal_error', usage: { estimated: true } }]);
+    expect(outcomes[0]?.usage.prompt_tokens).toBeGreaterThan(0);
+    expect(outcomes[0]?.usage.completion_tokens).toBeGreaterThan(0);
+    await until(() => simulator.stats.aborted === 1);
+  });
 
   it('does not count the time that the handler takes as our own', async () => {
     await chat(`[[sim:ttft=250 ${short}]]`, stream);
