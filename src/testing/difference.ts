@@ -1,7 +1,7 @@
 import type { Usage } from '../canonical.ts';
 import type { Change } from './contract-options.ts';
 import type { ChoiceResult, Result } from './result.ts';
-import { readable, sameText } from './same-text.ts';
+import { readable, sameText, toolCalls } from './same-text.ts';
 
 /** What is not as it should be. */
 export interface Difference {
@@ -69,10 +69,16 @@ export function lossOf(given: Result, got: Result, changes: ReadonlySet<Change>)
 }
 
 function textLoss(before: ChoiceResult, after: ChoiceResult): Difference | undefined {
-  // Whitespace alone may be what stands around a tag that the model was spared.
-  if (sameText(before.text, after.text) || (after.text === '' && before.text.trim() === '')) return undefined;
+  if (sameText(before.text, after.text) || sameText(withoutBareSpace(before.text), after.text))
+    return undefined;
   const what = `text of choice ${before.index} (| is a think tag, or where reasoning becomes content)`;
   return { what, expected: readable(before.text), got: readable(after.text) };
+}
+
+/** Whitespace before a tool call or the end may be what stands around a tag that the prompt has taken. */
+function withoutBareSpace(text: string): string {
+  const rest = text.trimStart();
+  return rest === '' || rest.startsWith(toolCalls.text) ? rest : text;
 }
 
 /** A choice may end as often as the upstream said it, not more, and last if the upstream said it last. */

@@ -1,4 +1,4 @@
-import type { Chunk, ChunkChoice, Completion, FinishReason, ToolCall, Usage } from '../canonical.ts';
+import type { Chunk, ChunkChoice, Completion, Delta, FinishReason, ToolCall, Usage } from '../canonical.ts';
 import { markedText, type TextPiece, toolCalls } from './same-text.ts';
 
 const kinds = ['reasoning', 'content', 'refusal', 'tool_calls', 'finish_reason'] as const;
@@ -27,14 +27,18 @@ export interface Result {
   readonly choices: readonly ChoiceResult[];
   /** The last that was told. */
   readonly usage: Usage | undefined;
+  /** Something was said after the usage was told, so that it is no final figure. */
+  readonly usageIsPartial: boolean;
 }
 
 /** The result of a stream. */
 export function resultOf(chunks: readonly Chunk[]): Result {
   const builders = new Map<number, ResultBuilder>();
   let usage: Usage | undefined;
+  let saidSince = false;
   for (const chunk of chunks) {
     if (chunk.usage) usage = chunk.usage;
+    saidSince = !chunk.usage && (saidSince || chunk.choices.some(({ delta }) => saysMore(delta)));
     for (const choice of chunk.choices) {
       let builder = builders.get(choice.index);
       if (!builder) builders.set(choice.index, (builder = new ResultBuilder(choice.index)));
@@ -42,8 +46,12 @@ export function resultOf(chunks: readonly Chunk[]): Result {
     }
   }
   const choices = [...builders.values()].map(builder => builder.end());
-  return { choices: choices.sort((a, b) => a.index - b.index), usage };
+  choices.sort((a, b) => a.index - b.index);
+  return { choices, usage, usageIsPartial: usage !== undefined && saidSince };
 }
+
+const saysMore = ({ reasoning, content, refusal, tool_calls }: Delta): boolean =>
+  Boolean(reasoning || content || refusal || tool_calls?.length);
 
 /** The result of a whole reply. */
 export function resultOfReply({ choices, usage }: Completion): Result {
@@ -62,7 +70,7 @@ export const isInOrder = ({ choices }: Result): boolean =>
   );
 
 /** The whole reply that a server would have sent in place of the stream with this result. */
-export function replyOf({ choices, usage }: Result): Completion {
+export function replyOf({ choices, usage, usageIsPartial }: Result): Completion {
   return {
     choices: choices.map(({ index, reasoning, content, refusal, tool_calls, logprobs, finish_reason }) => ({
       index,
@@ -76,7 +84,7 @@ export function replyOf({ choices, usage }: Result): Completion {
       finish_reason: finish_reason ?? 'stop',
       ...(logprobs.length > 0 && { logprobs: { content: logprobs, refusal: null } }),
     })),
-    ...(usage && { usage }),
+    ...(usage && !usageIsPartial && { usage }),
   };
 }
 
