@@ -194,6 +194,11 @@ export class Exchange {
     return this.#abort.signal;
   }
 
+  /** Whether `signal` has aborted. */
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
   /** Calls `listener` when `signal` aborts, at once if it has; much cheaper than the signal itself, for what every request needs. */
   onAbort(listener: () => void): void {
     if (this.#aborted) listener();

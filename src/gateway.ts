@@ -146,8 +146,12 @@ function begin(parts: Parts, path: string, route: Route | undefined, request: In
 }
 
 /** What is refused before the chain: paths and methods that are not offered, everything while closing (protocol a7, b2, b5). */
-function admitted({ method, path }: Exchange, route: Route | 'closed' | undefined): Route {
-  if (route === 'closed') throw refusal('server_error', { headers: { connection: 'close' } });
+function admitted(exchange: Exchange, route: Route | 'closed' | undefined): Route {
+  const { method, path } = exchange;
+  if (route === 'closed') {
+    exchange.end_reason = 'shutdown';
+    throw refusal('server_error', { headers: { connection: 'close' } });
+  }
   if (!route)
     throw refusal('unknown_url', { message: `Unknown request URL: ${method} ${path.slice(0, 256)}.` });
   if (route.methods.includes(method)) return route;

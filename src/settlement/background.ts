@@ -30,6 +30,8 @@ export class Background {
     if (!attempt) return;
     if (!pending || attempt.ended || this.#running >= this.#limits.max_background) {
       attempt.cancel();
+      // What it comes to is counted before the record is made.
+      await pending?.catch(() => {});
       return;
     }
     this.#metrics.backgroundReads(++this.#running);

@@ -177,7 +177,9 @@ export class Attempt {
   }
 
   async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
-    const { request, span } = this.#exchange;
+    const { request, span, aborted } = this.#exchange;
+    // While a stage was at work the client has left, or the gateway was closed: nobody is asked in vain.
+    if (aborted) throw refusal('server_error');
     const { path, headers, body } = this.#provider.adapter.encode(request, this.#target);
     const text = JSON.stringify(body);
     this.#sent_ms = this.#exchange.clock.elapsed_ms();
