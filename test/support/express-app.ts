@@ -44,7 +44,16 @@ export async function startApp(build: (app: Express) => unknown): Promise<Runnin
   return started;
 }
 
+const others: { close(): unknown }[] = [];
+
+/** Something that `closeApps` closes as well, after the applications. */
+export function alongside<T extends { close(): unknown }>(one: T): T {
+  others.push(one);
+  return one;
+}
+
 /** For afterEach. */
 export async function closeApps(): Promise<void> {
   await Promise.all(running.splice(0).map(app => app.close()));
+  await Promise.all(others.splice(0).map(one => one.close()));
 }

@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { z } from 'zod';
+import {
+  auth,
+  createChain,
+  errorEnvelope,
+  reasoningSplit,
+  requestRewrite,
+  validation,
+} from '../../src/index.ts';
+import { type Account, defineStage, GatewayError } from '../../src/plugin.ts';
+import { startSimulator } from '../../src/simulator/server.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import {
+  allStages,
+  chainOf,
+  type Echo,
+  post,
+  proxyTo,
+  settlements,
+  startEcho,
+} from '../support/chain-app.ts';
+import { alongside, closeApps, startApp } from '../support/express-app.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+
+const log = createLog('silent');
+const accounts = { tester: { keys: [{ value: clientKey }] } };
+let upstream: Awaited<ReturnType<typeof startEcho>>;
+
+beforeEach(async () => {
+  upstream = alongside(await startEcho());
+});
+
+afterEach(closeApps);
+
+const echoOf = (text: string): Echo => JSON.parse(text);
+
+describe('several chains on one request', () => {
+  const chat = '/v1/chat/completions';
+  const whoIsIt = () => {
+    const seen: (Account | undefined)[] = [];
+    const stage = defineStage({
+      name: 'who-is-it',
+      schema: z.strictObject({}),
+      create: () => ({ onHeaders: ({ account }) => void seen.push(account) }),
+    });
+    return { seen, stage };
+  };
+
+  it('share the exchange: a later one sees the account that an earlier one found', async () => {
+    const { seen, stage } = whoIsIt();
+    const app = await startApp(app => {
+      app.use(auth({ accounts }));
+      app.use(stage());
+      app.use(chainOf([validation()]), proxyTo(upstream));
+    });
+    const reply = await post(app.url + chat, ask('Hello?'));
+    expect(reply.status).toBe(200);
+    expect(seen).toMatchObject([{ id: 'tester' }]);
+    expect((await post(app.url + chat, ask('Hello?', { model: 'unknown' }))).status).toBe(400);
+  });
+
+  it('leave a refusal by a later one what it is, though an earlier one looks back at errors', async () => {
+    const first = settlements();
+    const app = await startApp(app => {
+      app.use(chainOf([errorEnvelope({ openai_fields: true }), first.stage]));
+      app.use(auth({ accounts }));
+      app.use(chainOf([validation()]), proxyTo(upstream));
+    });
+    const unknown = await post(app.url + chat, ask('Hello?'), {
+      authorization: 'Bearer sk-not-a-key-at-all',
+    });
+    expect(unknown.status).toBe(401);
+    expect(unknown.headers.get('www-authenticate')).toBe('Bearer realm="api", error="invalid_token"');
+    expect(await unknown.json()).toEqual({
+      error: {
+        message: 'Invalid API key.',
+        type: 'authentication_error',
+        param: null,
+        code: 'invalid_api_key',
+      },
+    });
+    const refused = await post(app.url + chat, ask('Hello?', { reasoning_effort: 'none' }));
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      error: { type: 'invalid_request_error', param: 'reasoning_effort' },
+    });
+    expect(first.outcomes).toMatchObject([
+      { status: 401, error_type: 'authentication_error', end_reason: 'refused' },
+      { status: 400, error_type: 'invalid_request_error', end_reason: 'refused' },
+    ]);
+  });
+
+  it('hand a reply up through all that look back', async () => {
+    const simulator = await startSimulator({ reasoning: 'tags' });
+    const first = settlements();
+    const second = settlements();
+    const app = await startApp(app => {
+      app.use(chainOf([errorEnvelope(), auth(), first.stage]));
+      app.use(chainOf([reasoningSplit(), second.stage]), proxyTo(simulator));
+    });
+    const answer = '[[sim:say=The answer. reasoning_tokens=4]]';
+    const plain = await post(
+      app.url + chat,
+      ask('Hello? [[sim:reasoning_tokens=4]] [[sim:say=The answer.]]'),
+    );
+    expect(await plain.json()).toMatchObject({
+      choices: [{ message: { content: 'The answer.', reasoning: expect.any(String) } }],
+    });
+    const stream = await post(app.url + chat, ask(`Hello? ${answer}`, { stream: true }));
+    expect(await stream.text()).toMatch(/"reasoning":.*"finish_reason":"stop".*data: \[DONE\]\n\n$/s);
+    const broken = await post(app.url + chat, ask('Hello? [[sim:reset=3]]', { stream: true }));
+    const events = (await broken.text()).trim().split('\n\n').slice(-2);
+    expect(events).toEqual([
+      'data: {"error":{"message":"The upstream provider closed the stream unexpectedly.","type":"provider_error"}}',
+      'data: [DONE]',
+    ]);
+    await simulator.close();
+    const gone = await post(app.url + chat, ask('Hello?'));
+    expect(gone.status).toBe(502);
+    const ends = [
+      { status: 200, end_reason: 'completed', account: 'tester' },
+      { status: 200, end_reason: 'completed', account: 'tester' },
+      { status: 200, end_reason: 'upstream_failed', error_type: 'provider_error' },
+      { status: 502, end_reason: 'upstream_failed', error_type: 'provider_error' },
+    ];
+    expect(first.outcomes).toMatchObject(ends);
+    expect(second.outcomes).toMatchObject(ends);
+  });
+
+  it('count an exchange once, on the first registry there is', async () => {
+    const registry = new Registry();
+    const app = await startApp(app => {
+      app.use(auth({ accounts }));
+      app.use(createChain([validation()], { accounts, log, registry }));
+      app.use(createChain(allStages(), { accounts, log, registry }), proxyTo(upstream));
+    });
+    await post(app.url + chat, ask('Hello?'));
+    const metrics = await registry.metrics();
+    expect(metrics.match(/^sluice_requests_total\{.*\} 1$/gm)).toHaveLength(1);
+    expect(metrics).toContain('sluice_in_flight{endpoint="chat.completions"} 0');
+    expect(metrics).toMatch(
+      /sluice_stage_refusals_total\{stage="validation",hook="onRequest",error_type="invalid_request_error"\} 1/,
+    );
+  });
+
+  it('of one stage each, without a catalog, change nothing but what they are for', async () => {
+    const app = await startApp(app => {
+      app.use(requestRewrite({ set: { top_p: 0.5 } }), proxyTo(upstream));
+    });
+    const request = ask('Hello?', { model: 'own/model', reasoning_effort: 'medium', temperature: 1 });
+    const echo = echoOf(await (await post(app.url + chat, request)).text());
+    expect(JSON.parse(echo.text)).toEqual({ ...request, top_p: 0.5 });
+  });
+
+  it('say nothing of a fault of a stage to the client, and end the exchange', async () => {
+    const { outcomes, stage } = settlements();
+    const faulty = defineStage({
+      name: 'faulty',
+      schema: z.strictObject({ as: z.enum(['fault', 'refusal']) }),
+      create: ({ as }) => ({
+        onRequest() {
+          if (as === 'fault') throw new TypeError('secret of line 42');
+          throw new GatewayError('teapot_error', 418, 'Short and stout.', { headers: { 'x-tea': 'oolong' } });
+        },
+      }),
+    });
+    const app = await startApp(app => {
+      app.use('/fault', chainOf([stage, faulty({ as: 'fault' })]), proxyTo(upstream));
+      app.use('/refusal', chainOf([stage, faulty({ as: 'refusal' })]), proxyTo(upstream));
+    });
+    const fault = await post(`${app.url}/fault${chat}`, ask('Hello?'));
+    expect([fault.status, fault.headers.get('retry-after')]).toEqual([502, '1']);
+    expect(await fault.text()).not.toMatch(/secret|TypeError|42/);
+    const refusal = await post(`${app.url}/refusal${chat}`, ask('Hello?'));
+    expect([refusal.status, refusal.headers.get('x-tea')]).toEqual([418, 'oolong']);
+    expect(await refusal.json()).toEqual({ error: { type: 'teapot_error', message: 'Short and stout.' } });
+    expect(outcomes).toMatchObject([
+      { status: 502, error_type: 'server_error', end_reason: 'internal_error' },
+      { status: 418, error_type: 'teapot_error', end_reason: 'refused' },
+    ]);
+  });
+});
