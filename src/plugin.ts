@@ -22,6 +22,7 @@ export { textOf, usageOf } from './canonical.ts';
 export type { Catalog, Model } from './catalog/catalog.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';
 export type { Hooks, StageSetup } from './chain/stage-plan.ts';
+export { type ChunkTransform, transformed } from './chain/transform.ts';
 export type { Clock } from './clock.ts';
 export { shown } from './dialects/explain.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';

@@ -15,8 +15,8 @@ export class StageTimes {
   readonly #metrics: Metrics | undefined;
   /** Where the times are observed, found once for the whole chain. */
   readonly #series: (HistogramSeries | undefined)[];
-  /** Milliseconds by stage and hook; NaN where a hook has not run. */
-  readonly #own_ms: Float64Array;
+  /** Milliseconds by stage and hook; negative where a hook has not run. */
+  readonly #own_ms: number[];
 
   constructor(
     stages: readonly Stage[],
@@ -28,7 +28,7 @@ export class StageTimes {
     this.#exchange = exchange;
     this.#metrics = metrics;
     this.#series = series;
-    this.#own_ms = new Float64Array(stages.length * timedHooks.length).fill(Number.NaN);
+    this.#own_ms = new Array<number>(stages.length * timedHooks.length).fill(-1);
   }
 
   /** Runs a hook of the way in, waiting only if it returned a promise, and counts a refusal if it throws. */
@@ -82,7 +82,7 @@ export class StageTimes {
   add(index: number, hook: TimedHook, own_ms: number): void {
     const at = index * timedHooks.length + hookAt[hook];
     const so_far = this.#own_ms[at]!;
-    this.#own_ms[at] = Number.isNaN(so_far) ? own_ms : so_far + own_ms;
+    this.#own_ms[at] = so_far < 0 ? own_ms : so_far + own_ms;
   }
 
   span(index: number, hook: TimedHook, start_ms: number, end_ms: number, own_ms: number): void {
@@ -107,7 +107,7 @@ export class StageTimes {
     if (!this.#metrics) return;
     for (let at = 0; at < this.#own_ms.length; at++) {
       const own_ms = this.#own_ms[at]!;
-      if (!Number.isNaN(own_ms)) this.#seriesAt(at, this.#metrics).observe(own_ms / 1000);
+      if (own_ms >= 0) this.#seriesAt(at, this.#metrics).observe(own_ms / 1000);
     }
   }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Message, TextPart, Tool, ToolCall } from '../canonical.ts';
+import type { Message, Tool, ToolCall } from '../canonical.ts';
 
 /**
  * The shape of a chat completion request (spec 2.2, 4.3; protocol m1 to m11). Messages say what is accepted. Null is the same as
@@ -20,19 +20,9 @@ const textPart = z.object(
   'must be an object {type: "text", text}',
 );
 
-const content = z
-  .custom<string | unknown[]>(
-    value => typeof value === 'string' || Array.isArray(value),
-    'must be a string or an array of {type: "text", text} parts',
-  )
-  .pipe(z.union([z.string(), z.array(textPart)]));
-
-/** Unions hide which part is at fault, so content is checked by hand-picked schema instead. */
-function contentOf(value: unknown): z.ZodType<string | TextPart[]> {
-  return Array.isArray(value)
-    ? z.array(textPart).min(1, 'must not be empty')
-    : (content as z.ZodType<string>);
-}
+const textParts = z
+  .array(textPart, 'must be a string or an array of {type: "text", text} parts')
+  .min(1, 'must not be empty');
 
 const toolCall: z.ZodType<ToolCall> = z.object(
   {
@@ -72,8 +62,10 @@ export const message = messageShape.transform((from, issues): Message => {
   if (from.content == null) {
     if (!calls) return fault('content', 'must be a string or an array of {type: "text", text} parts');
     to.content = null;
-  } else {
-    const parsed = contentOf(from.content).safeParse(from.content);
+  } else if (typeof from.content === 'string') to.content = from.content;
+  else {
+    // Not in the schema above: a union would hide which part is at fault.
+    const parsed = textParts.safeParse(from.content);
     if (!parsed.success) {
       for (const issue of parsed.error.issues) {
         issues.addIssue({ code: 'custom', path: ['content', ...issue.path], message: issue.message });

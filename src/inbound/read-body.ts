@@ -41,7 +41,7 @@ export async function readBody(
 }
 
 function checkContentType(header: string | undefined): void {
-  if (header === undefined) return;
+  if (header === undefined || header === 'application/json') return;
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   if (!/^\s*application\/([\w.-]+\+)?json\s*$/.test(type)) {
     throw malformed(`Content-Type: must be application/json, not '${type.trim().slice(0, 64)}'.`);

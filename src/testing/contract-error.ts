@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** The rules that `checkStage` holds a stage to, in the order in which it checks them. */
 export type Rule =
   | 'refusals' // it lets the request of the check through, and throws nothing of its own
@@ -60,8 +62,14 @@ function messageOf({ rule, stage, fixture, cut, problem, ...values }: Breach): s
   return lines.join('\n');
 }
 
-const printed = (value: unknown): string =>
-  value instanceof Error ? `${value.name}: ${value.message}` : (JSON.stringify(value) ?? String(value));
+function printed(value: unknown): string {
+  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY });
+  }
+}
 
 const shown_before = 60;
 const shown_after = 140;

@@ -56,16 +56,10 @@ export async function readThrough(
     const read = await within(setting.timeout_ms, reading(), () =>
       hangs(setting, 'ending', where, 'its stream does not end'),
     );
-    const other = read.chunks.find(chunk => !Array.isArray(chunk?.choices));
-    if (!read.chunks.includes(other!)) return read;
-    const problem = 'yields what is no chunk';
-    throw setting.breach({
-      rule: 'conservation',
-      ...where,
-      problem,
-      expected: '{ choices: […] }',
-      got: other,
-    });
+    const wrong = read.chunks.findIndex(chunk => !Array.isArray(chunk?.choices));
+    if (wrong === -1) return read;
+    const values = { expected: 'an object with choices', got: read.chunks[wrong] };
+    throw setting.breach({ rule: 'conservation', ...where, problem: 'yields what is no chunk', ...values });
   } finally {
     settle(way);
   }

@@ -1,4 +1,11 @@
-import type { Chunk, ChunkChoice, Completion, ReplyMessage } from '../../../src/plugin.ts';
+import {
+  type Chunk,
+  type ChunkChoice,
+  type ChunkTransform,
+  type Completion,
+  type ReplyMessage,
+  transformed,
+} from '../../../src/plugin.ts';
 
 /** Reasoning that the upstream separated goes back into the text, between tags (protocol f12). */
 export function joinReply(reply: Completion): Completion {
@@ -17,22 +24,26 @@ function joinMessage({ reasoning, ...message }: ReplyMessage): ReplyMessage {
 }
 
 /** The same for a stream, each choice for itself. */
-export class JoinedStream {
+export class JoinedStream implements ChunkTransform {
   readonly #open = new Set<number>();
 
-  async *read(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
-    for await (const chunk of chunks) {
-      if (this.#open.size === 0 && !chunk.choices.some(({ delta }) => delta.reasoning !== undefined))
-        yield chunk;
-      else for (const piece of this.#join(chunk)) yield piece;
-    }
+  read(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
+    return transformed(chunks, this);
   }
 
-  *#join({ choices, usage }: Chunk): Generator<Chunk> {
+  chunk(chunk: Chunk): Chunk | readonly Chunk[] {
+    if (this.#open.size === 0 && !chunk.choices.some(({ delta }) => delta.reasoning !== undefined))
+      return chunk;
+    const { choices, usage } = chunk;
     const closings: ChunkChoice[] = [];
     const joined = choices.map(choice => this.#joinChoice(choice, closings));
-    if (closings.length > 0) yield usage ? { choices: closings, usage } : { choices: closings };
-    yield usage ? { choices: joined, usage } : { choices: joined };
+    const parts = closings.length > 0 ? [closings, joined] : [joined];
+    return parts.map(part => (usage ? { choices: part, usage } : { choices: part }));
+  }
+
+  /** Nothing is held back; a stream that ends in reasoning keeps its tag open. */
+  rest(): readonly Chunk[] {
+    return [];
   }
 
   #joinChoice(choice: ChunkChoice, closings: ChunkChoice[]): ChunkChoice {

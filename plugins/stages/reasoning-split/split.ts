@@ -1,4 +1,12 @@
-import type { Chunk, ChunkChoice, Completion, Delta, ReplyMessage } from '../../../src/plugin.ts';
+import {
+  type Chunk,
+  type ChunkChoice,
+  type ChunkTransform,
+  type Completion,
+  type Delta,
+  type ReplyMessage,
+  transformed,
+} from '../../../src/plugin.ts';
 import { type Split, type SplitterOptions, ThinkSplitter } from './think-splitter.ts';
 
 /** A whole reply split. `auto`: a closing tag without an opening one shows that the text began inside (protocol f3). */
@@ -38,7 +46,7 @@ function splitMessage(
 }
 
 /** A stream split, each choice for itself. */
-export class SplitStream {
+export class SplitStream implements ChunkTransform {
   readonly #options: SplitterOptions;
   /** `null`: this choice needs no splitter any more. */
   readonly #splitters = new Map<number, ThinkSplitter | null>();
@@ -47,33 +55,38 @@ export class SplitStream {
     this.#options = options;
   }
 
-  async *read(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
-    try {
-      for await (const chunk of chunks) {
-        if (this.#passes(chunk)) yield chunk;
-        else for (const piece of this.#split(chunk)) yield piece;
-      }
-    } catch (fault) {
-      yield* this.#rest();
-      throw fault;
+  read(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
+    return transformed(chunks, this);
+  }
+
+  /** Reasoning first, then the rest of the chunk; each piece keeps the chunk's usage, which is cumulative. */
+  chunk(chunk: Chunk): Chunk | readonly Chunk[] {
+    if (this.#passes(chunk)) return chunk;
+    const { choices, usage } = chunk;
+    const before: ChunkChoice[] = [];
+    const after: ChunkChoice[] = [];
+    for (const choice of choices) this.#splitChoice(choice, before, after);
+    const parts = [before, after].filter(part => part.length > 0);
+    if (choices.length === 0) parts.push(after);
+    return parts.map(part => (usage ? { choices: part, usage } : { choices: part }));
+  }
+
+  rest(): readonly Chunk[] {
+    const chunks: Chunk[] = [];
+    for (const [index, splitter] of this.#splitters) {
+      const split = splitter?.end();
+      if (!split) continue;
+      this.#splitters.set(index, null);
+      if (split.reasoning || split.content)
+        chunks.push({ choices: [{ index, delta: deltaOf(split), finish_reason: null }] });
     }
-    yield* this.#rest();
+    return chunks;
   }
 
   /** Most chunks of a long answer need nothing done. */
   #passes({ choices }: Chunk): boolean {
     for (const { index } of choices) if (this.#splitters.get(index) !== null) return false;
     return true;
-  }
-
-  /** Reasoning first, then the rest of the chunk; each piece keeps the chunk's usage, which is cumulative. */
-  *#split({ choices, usage }: Chunk): Generator<Chunk> {
-    const before: ChunkChoice[] = [];
-    const after: ChunkChoice[] = [];
-    for (const choice of choices) this.#splitChoice(choice, before, after);
-    if (before.length > 0) yield usage ? { choices: before, usage } : { choices: before };
-    if (after.length > 0 || choices.length === 0)
-      yield usage ? { choices: after, usage } : { choices: after };
   }
 
   #splitChoice(choice: ChunkChoice, before: ChunkChoice[], after: ChunkChoice[]): void {
@@ -112,16 +125,6 @@ export class SplitStream {
       this.#splitters.set(index, splitter);
     }
     return splitter;
-  }
-
-  *#rest(): Generator<Chunk> {
-    for (const [index, splitter] of this.#splitters) {
-      const split = splitter?.end();
-      if (!split) continue;
-      this.#splitters.set(index, null);
-      if (split.reasoning || split.content)
-        yield { choices: [{ index, delta: deltaOf(split), finish_reason: null }] };
-    }
   }
 }
 

@@ -1,15 +1,17 @@
 import {
   type Chunk,
   type ChunkChoice,
+  type ChunkTransform,
   type Delta,
   type Exchange,
   shownUsage,
+  transformed,
   type Usage,
   usageOf,
 } from '../../../src/plugin.ts';
 
 /** The one shape of every stream (protocol d2, d4 to d6): role chunk first, finish chunk last and with usage. */
-export class ShapedStream {
+export class ShapedStream implements ChunkTransform {
   readonly #exchange: Exchange;
   readonly #continuous: boolean;
   /** Choices whose role chunk has been sent. */
@@ -26,17 +28,20 @@ export class ShapedStream {
     this.#continuous = exchange.request.stream_options?.continuous_usage_stats === true;
   }
 
-  async *read(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
-    try {
-      for await (const chunk of chunks) {
-        if (this.#isPlain(chunk)) yield this.#passed(chunk);
-        else for (const choice of chunk.choices) for (const shaped of this.#shape(choice)) yield shaped;
-      }
-    } catch (fault) {
-      if (this.#finish) yield this.#released(this.#finish);
-      throw fault;
-    }
-    if (this.#finish) yield this.#chunk(this.#finish, shownUsage(this.#exchange));
+  read(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
+    return transformed(chunks, this);
+  }
+
+  chunk(chunk: Chunk): Chunk | readonly Chunk[] {
+    if (this.#isPlain(chunk)) return this.#passed(chunk);
+    return chunk.choices.flatMap(choice => [...this.#shape(choice)]);
+  }
+
+  /** The finish chunk, with the final usage if the stream has ended in good order. */
+  rest(isFault: boolean): readonly Chunk[] {
+    const finish = this.#finish;
+    if (!finish) return [];
+    return [isFault ? this.#released(finish) : this.#chunk(finish, shownUsage(this.#exchange))];
   }
 
   /** Nearly every chunk of a long answer: one more text of a choice that has begun and goes on. */

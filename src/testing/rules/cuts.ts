@@ -14,7 +14,16 @@ export async function checkCuts(setting: Setting, fixture: ReadFixture): Promise
   );
   const told = given.usageIsPartial || setting.changes.has('usage') ? undefined : given.usage;
   const loss = lossOf(given, uncut, setting.changes) ?? usageDifference(told, uncut.usage);
-  if (loss) throw lostBy(setting, { fixture: name, cut: whole.cut }, loss);
+  if (loss) {
+    const problem = `does not hand on what the upstream sent: ${loss.what}`;
+    throw setting.breach({
+      rule: 'conservation',
+      fixture: name,
+      cut: whole.cut,
+      problem,
+      ...valuesOf(loss),
+    });
+  }
   for (const { cut, open } of cuts) {
     const result = resultOf(await readWhole(setting, open(setting.pause), { fixture: name, cut }));
     // What is estimated beside a partial figure may be rounded in other places.
@@ -26,12 +35,5 @@ export async function checkCuts(setting: Setting, fixture: ReadFixture): Promise
   }
 }
 
-export const lostBy = (setting: Setting, where: { fixture: string; cut: string }, loss: Difference) =>
-  setting.breach({
-    rule: 'conservation',
-    ...where,
-    problem: `does not hand on what the upstream sent: ${loss.what}`,
-    ...valuesOf(loss),
-  });
-
+/** Of a difference what a message shows on lines of their own. */
 export const valuesOf = ({ expected, got }: Difference) => ({ expected, got });
