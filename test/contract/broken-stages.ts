@@ -293,6 +293,27 @@ export const dropsLogprobs = changing('drops-logprobs', chunk => ({
   choices: chunk.choices.map(({ logprobs: _, ...choice }) => choice),
 }));
 
+export const yieldsNoChunk = reading('yields-no-chunk', async function* (chunks) {
+  for await (const { choices } of chunks) yield choices as never;
+});
+
+/** Lets the end overtake the last text. */
+export const endsEarly = reading('ends-early', async function* (chunks) {
+  let held: Chunk | undefined;
+  try {
+    for await (const chunk of chunks) {
+      if (chunk.choices[0]?.delta.content) {
+        if (held) yield held;
+        held = chunk;
+      } else yield chunk;
+    }
+  } catch (fault) {
+    if (held) yield held;
+    throw fault;
+  }
+  if (held) yield held;
+});
+
 /** Lets the answer overtake the reasoning. */
 export const answersFirst = reading('answers-first', async function* (chunks) {
   const reasoning: Chunk[] = [];
