@@ -55,6 +55,8 @@ function checkContentType(header: string | undefined): void {
 function tooLarge(max_body_bytes: number): GatewayError {
   return refusal('body_too_large', {
     message: `The request body is larger than the ${max_body_bytes} bytes accepted.`,
+    // The rest of it is not read for ever, so the connection is no good for another request.
+    headers: { connection: 'close' },
   });
 }
 
