@@ -125,6 +125,7 @@ async function serve(
     await parts.background.finish(exchange, attempt, pending);
     // A stage may have stopped reading without a word, or never have begun.
     meter?.end();
+    attempt?.settled();
     passage.onSettled(settle(exchange, parts.metrics));
   }
 }

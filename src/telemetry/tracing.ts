@@ -53,10 +53,10 @@ export function traceHeaders(span: Span): Record<string, string> {
 }
 
 /** Ends `span`, as failed when there is an error type. */
-export function endSpan(span: Span, error_type: string | undefined): void {
+export function endSpan(span: Span, error_type: string | undefined, end_epoch_ms?: number): void {
   if (error_type !== undefined && span.isRecording()) {
     span.setAttribute('error.type', error_type);
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
-  span.end();
+  span.end(end_epoch_ms);
 }

@@ -39,6 +39,8 @@ export class Attempt {
   #unread_bytes = 0;
   #sent_ms = 0;
   #patience: NodeJS.Timeout | undefined;
+  #end_kind: string | undefined;
+  #end_epoch_ms = 0;
   #begun = false;
   #ended = false;
 
@@ -242,8 +244,15 @@ export class Attempt {
     if (!this.#span) return;
     const duration_ms = this.#exchange.clock.elapsed_ms() - this.#sent_ms;
     this.#metrics.attempted(this.#exchange, this.#provider.name, duration_ms, kind);
+    this.#end_kind = kind;
+    this.#end_epoch_ms = this.#exchange.clock.epoch_ms();
+  }
+
+  /** The exchange has ended, and what it used is known: the attempt's span is closed, with the time at which the attempt ended. */
+  settled(): void {
+    if (!this.#span) return;
     if (this.#span.isRecording()) this.#span.setAttributes(usageAttributes(this.#exchange));
-    endSpan(this.#span, kind);
+    endSpan(this.#span, this.#end_kind, this.#end_epoch_ms);
   }
 
   #describe(span: Span): void {

@@ -67,7 +67,8 @@ export class SplitStream implements ChunkTransform {
     const after: ChunkChoice[] = [];
     for (const choice of choices) this.#splitChoice(choice, before, after);
     const parts = [before, after].filter(part => part.length > 0);
-    if (choices.length === 0) parts.push(after);
+    // All of it is held back, but the usage says what has been used so far.
+    if (parts.length === 0 && usage) parts.push([]);
     return parts.map(part => (usage ? { choices: part, usage } : { choices: part }));
   }
 

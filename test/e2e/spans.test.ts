@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import {
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+
+const exporter = new InMemorySpanExporter();
+const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+let simulator: Simulator;
+let gateway: GatewayUnderTest;
+
+beforeAll(async () => {
+  trace.setGlobalTracerProvider(provider);
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  simulator = await startSimulator({ api_key: null });
+  gateway = await startGateway({ upstream: simulator.url });
+});
+beforeEach(() => exporter.reset());
+afterAll(async () => {
+  await gateway.close();
+  await simulator.close();
+  await provider.shutdown();
+});
+
+const trace_id = '0af7651916cd43dd8448eb211c80319c';
+const caller_id = 'b7ad6b7169203331';
+const traced = { headers: { traceparent: `00-${trace_id}-${caller_id}-01` } };
+
+async function spansOf(content: string, more: object = {}): Promise<ReadableSpan[]> {
+  const reply = await gateway.post(ask(content, more), traced);
+  await reply.text();
+  const isThere = () => exporter.getFinishedSpans().some(({ kind }) => kind === SpanKind.SERVER);
+  for (const end_ms = Date.now() + 5000; !isThere() && Date.now() < end_ms; ) await new Promise(setImmediate);
+  return exporter.getFinishedSpans();
+}
+
+const named = (spans: readonly ReadableSpan[], name: string) => spans.find(span => span.name === name);
+const server = 'POST /v1/chat/completions';
+
+describe('an exchange is traced', () => {
+  it.each([true, false])(
+    'below its caller, with a span for each stage and for the attempt (stream: %s)',
+    async stream => {
+      const spans = await spansOf('Hello', { stream, max_tokens: 50, temperature: 0.5 });
+      const exchange = named(spans, server)!;
+      expect(exchange.spanContext().traceId).toBe(trace_id);
+      expect(exchange.parentSpanContext?.spanId).toBe(caller_id);
+      expect(exchange.kind).toBe(SpanKind.SERVER);
+      expect(exchange.attributes).toMatchObject({
+        'http.response.status_code': 200,
+        'sluice.end_reason': 'completed',
+      });
+
+      const below = spans.filter(span => span.parentSpanContext?.spanId === exchange.spanContext().spanId);
+      expect(below.map(({ name }) => name).sort()).toEqual(
+        [
+          'chat aion-3.5',
+          'stage auth',
+          'stage reasoning-split',
+          'stage request-rewrite',
+          ...(stream ? ['stage stream-rechunk'] : []),
+          'stage validation',
+        ].sort(),
+      );
+      const attempt = named(spans, 'chat aion-3.5')!;
+      expect(attempt.kind).toBe(SpanKind.CLIENT);
+      expect(attempt.attributes).toMatchObject({
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'vllm',
+        'gen_ai.request.model': 'aion-3.5',
+        'gen_ai.request.stream': stream,
+        'gen_ai.request.max_tokens': 50,
+        'gen_ai.request.temperature': 0.5,
+        'server.address': '127.0.0.1',
+        'server.port': simulator.port,
+      });
+      expect(attempt.attributes['gen_ai.usage.output_tokens']).toBeGreaterThan(0);
+    },
+  );
+
+  it('on to the upstream, without a word of prompt or answer', async () => {
+    const spans = await spansOf('a secret prompt');
+    const attempt = named(spans, 'chat aion-3.5')!;
+    const { traceparent } = simulator.requests.at(-1)!.headers;
+    expect(traceparent).toBe(`00-${trace_id}-${attempt.spanContext().spanId}-01`);
+    expect(JSON.stringify(spans.map(({ attributes, events }) => [attributes, events]))).not.toContain(
+      'secret',
+    );
+  });
+
+  it('as failed where it failed', async () => {
+    const spans = await spansOf('Hello [[sim:status=503]]');
+    expect(named(spans, server)).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'error.type': 'provider_error', 'http.response.status_code': 502 },
+    });
+    expect(named(spans, 'chat aion-3.5')).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'error.type': 'status' },
+    });
+  });
+});
