@@ -42,7 +42,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   let ready = true;
 
   const handler: RequestHandler = (request, response, next) => {
-    const path = pathOf(request.url ?? '/');
+    const path = pathBelowMount(request);
     const route = routeOf(path);
     // Not ours, or answered by the parent already.
     if ((!route && !parts.terminal) || response.headersSent) return next();
@@ -128,6 +128,11 @@ async function serve(
     attempt?.settled();
     passage.onSettled(settle(exchange, parts.metrics));
   }
+}
+
+/** Express takes the mount path away; mounted at `/v1` itself the rest alone would name nothing. */
+function pathBelowMount({ url = '/', baseUrl = '' }: IncomingMessage & { baseUrl?: string }): string {
+  return baseUrl.endsWith('/v1') ? `/v1${pathOf(url)}` : pathOf(url);
 }
 
 function begin(parts: Parts, path: string, route: Route | undefined, request: IncomingMessage): Exchange {

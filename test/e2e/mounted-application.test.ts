@@ -77,6 +77,14 @@ describe('a gateway mounted in an application', () => {
     expect((await send(`${app.url}/llm/v1/unknown`)).text).toContain('Cannot GET /llm/v1/unknown');
   });
 
+  it.each(['/v1', '/llm/v1'])('works at %s itself', async path => {
+    const gateway = await mountable(simulator);
+    const app = await startApp(app => app.use(path, gateway));
+    expect((await send(`${app.url}${path}/models`)).status).toBe(200);
+    expect((await post(`${app.url}${path}/chat/completions`, ask('Hello?'))).status).toBe(200);
+    expect((await send(`${app.url}${path}/unknown`)).text).toContain(`Cannot GET ${path}/unknown`);
+  });
+
   it('leaves x-powered-by to the parent', async () => {
     const withIt = await mounted(simulator);
     expect((await send(`${withIt.url}/v1/models`)).headers['x-powered-by']).toBe('Express');
