@@ -1,0 +1,116 @@
+import { gzipSync } from 'node:zlib';
+import { isAnswer, runningFault } from './soak-checks.ts';
+import type { Draw } from './soak-draw.ts';
+import { chat, type Errand, type Kind, plain, type Reply, secret } from './soak-errand.ts';
+
+const endings = ['completed'] as const;
+const continuous = { stream: true, stream_options: { continuous_usage_stats: true } };
+const tools = ['weather', 'dice'].map(name => ({
+  type: 'function',
+  function: { name, parameters: { type: 'object', properties: { place: { type: 'string' } } } },
+}));
+
+/** Asks for a text of its own, with the directives, and wants to get exactly this. */
+function said(draw: Draw, n: number, directives: string, more: object): Errand {
+  const answer = secret(draw, n);
+  const request = chat(`Question ${n} [[sim:${directives} say=${answer}]]`, more);
+  return { request, endings, check: isAnswer(answer) };
+}
+
+const streamed = (draw: Draw): object => (draw.chance(0.6) ? { stream: true } : {});
+
+/** Clients and upstreams that do what they should, in every shape that there is. */
+export const healthyKinds: readonly Kind[] = [
+  { name: 'whole reply', weight: 20, make: (draw, n) => said(draw, n, 'reasoning=none', {}) },
+  { name: 'stream', weight: 25, make: (draw, n) => said(draw, n, '', { stream: true }) },
+  {
+    name: 'running usage',
+    weight: 15,
+    make: (draw, n) => {
+      const usage = draw.one(['vllm', 'final', 'none']);
+      const errand = said(draw, n, `usage=${usage} chunk=${draw.integer(1, 5)}`, continuous);
+      return { ...errand, check: reply => errand.check?.(reply) ?? runningFault(reply) };
+    },
+  },
+  {
+    name: 'reasoning',
+    weight: 15,
+    make: (draw, n) => {
+      const mode = draw.one(['field', 'reasoning_content', 'tags', 'implicit']);
+      const directives = `reasoning=${mode} reasoning_tokens=${draw.integer(1, 60)} chunk=${draw.integer(1, 4)}`;
+      const split = draw.one([{}, { reasoning_split: true }, { reasoning_split: false }]);
+      return said(draw, n, directives, { ...streamed(draw), ...split });
+    },
+  },
+  {
+    name: 'tools',
+    weight: 8,
+    make: (draw, n) => ({
+      request: chat(`Call ${n} [[sim:tool=dice calls=${draw.integer(1, 3)}]]`, { ...streamed(draw), tools }),
+      endings,
+      check: isAnswer('', 'tool_calls'),
+    }),
+  },
+  {
+    name: 'several choices',
+    weight: 4,
+    make: (draw, n) => said(draw, n, '', { ...streamed(draw), n: draw.integer(2, 3) }),
+  },
+  {
+    name: 'cut by max_tokens',
+    weight: 4,
+    make: (draw, n) => ({
+      request: chat(`Long ${n} [[sim:tokens=500]]`, { ...streamed(draw), max_tokens: draw.integer(1, 100) }),
+      endings,
+      check: isAnswer('', 'length'),
+    }),
+  },
+  {
+    name: 'paced stream',
+    weight: 8,
+    make: (draw, n) => said(draw, n, `ttft=${draw.integer(0, 300)} tps=${draw.integer(80, 400)}`, continuous),
+  },
+  {
+    name: 'slow reader',
+    weight: 4,
+    make: (draw, n) => ({
+      ...said(draw, n, 'reasoning_tokens=60 tps=300', { stream: true }),
+      manner: { pause_ms: draw.integer(5, 60) },
+    }),
+  },
+  {
+    name: 'model without reasoning',
+    weight: 4,
+    make: (draw, n) =>
+      said(draw, n, 'reasoning=none', { ...streamed(draw), model: 'aion-labs/aion-rp-llama-3.1-8b' }),
+  },
+  { name: 'JSON for a stream', weight: 2, make: (draw, n) => said(draw, n, 'json', { stream: true }) },
+  { name: 'no [DONE]', weight: 2, make: (draw, n) => said(draw, n, 'no_done', { stream: true }) },
+  { name: 'large prompt', weight: 1, make: largePrompt },
+  { name: 'compressed request', weight: 2, make: compressed },
+  {
+    name: 'catalog',
+    weight: 3,
+    make: draw => ({ request: plain(draw.one(['GET', 'HEAD']), '/v1/models'), endings, check: isCatalog }),
+  },
+];
+
+function largePrompt(draw: Draw, n: number): Errand {
+  const answer = secret(draw, n);
+  const prompt = 'Many words. '.repeat(draw.integer(2_000, 20_000));
+  return {
+    request: chat(`${prompt}[[sim:say=${answer}]]`, streamed(draw)),
+    endings,
+    check: isAnswer(answer),
+  };
+}
+
+function compressed(draw: Draw, n: number): Errand {
+  const errand = said(draw, n, '', streamed(draw));
+  const { request } = errand;
+  const headers = { ...request.headers, 'content-encoding': 'gzip' };
+  return { ...errand, request: { ...request, headers, body: gzipSync(request.body) } };
+}
+
+const isCatalog = ({ status, text }: Reply): string | undefined =>
+  status === 200 && (text === '' || text.includes('"object":"list"')) ? undefined : `no catalog: ${status}`;
