@@ -52,6 +52,9 @@ export async function startGatewayProcess(
 ): Promise<GatewayProcess> {
   const args = ['--conditions=sluice-source', 'src/sidecar.ts', '--config', file];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const kill = () => child.kill();
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   let complaints = '';
   child.stderr.setEncoding('utf8').on('data', text => {
     complaints = (complaints + text).slice(0, 10_000);

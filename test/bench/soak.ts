@@ -8,6 +8,8 @@ import { checksOf } from './soak-verdict.ts';
 async function main(argv: string[]): Promise<void> {
   const options = soakOptionsOf(argv);
   if (!options) return void process.stdout.write(usage);
+  // What was started ends with this process.
+  process.once('SIGINT', () => process.exit(1)).once('SIGTERM', () => process.exit(1));
   const machine = thisMachine();
   const command = ['npm run soak', ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ');
   const findings = await soak(options);
