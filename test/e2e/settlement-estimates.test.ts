@@ -135,4 +135,35 @@ describe('the estimator gpt-tokenizer', () => {
       tokens: 100,
     });
   });
+
+  const isContinuous = { stream: true, stream_options: { continuous_usage_stats: true } };
+
+  it.each([{}, { stream: true }, isContinuous])(
+    'takes what looks like a control token for text: %j',
+    async more => {
+      const config = { usage: { estimator: 'gpt-tokenizer' } } as const;
+      const books = await openBooks({ adapter: 'openai', config });
+      const text = 'It ends with <|endoftext|> and begins with <|im_start|>.';
+      books.upstream.reply(
+        'stream' in more
+          ? streamed(events(...tokensOf(texts.English!).map(said), said(text), finished(), '[DONE]'))
+          : whole(200, completion(`${texts.English}${text}`, {}, { usage: undefined })),
+      );
+      const asked = books.ask({ ...more, messages: [{ role: 'user', content: `${texts.English}${text}` }] });
+      const { usage, end_reason } = await asked.settled();
+      expect(end_reason).toBe('completed');
+      expectNear(usage.completion_tokens, countTokens(texts.English!) + 15);
+      expectNear(usage.prompt_tokens, countTokens(texts.English!) + 19);
+    },
+  );
+
+  it('takes no time to speak of over what has no spaces', async () => {
+    const config = { usage: { estimator: 'gpt-tokenizer' } } as const;
+    const books = await openBooks({ adapter: 'openai', config });
+    books.upstream.reply(whole(200, completion('Yes.', {}, { usage: undefined })));
+    const asked = books.ask({ messages: [{ role: 'user', content: 'a'.repeat(200_000) }] });
+    const { usage, timings } = await asked.settled();
+    expectNear(usage.prompt_tokens, 25_000);
+    expect(timings.duration_ms).toBeLessThan(5000);
+  });
 });
