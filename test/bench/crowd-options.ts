@@ -5,7 +5,7 @@ export const usage = `npm run crowd -- [options]
 
   --seconds N        length of the measurement of each crowd (default 10)
   --crowds A,B       streams x tokens per second of each stream (default 1000x20,5000x1)
-  --readers N        instead: N clients that open endless streams and never read
+  --readers N        instead: N clients that open endless streams and never read; the kernel holds about 8 MB for each
 
 Linux with taskset and two cores: the sidecar alone on one, clients and a simulated upstream on the other. One Markdown table on
 stdout, progress on stderr.

@@ -106,7 +106,8 @@ describe(`${readers} clients that open an endless stream and never read`, () => 
     async ({ event_bytes }) => {
       const { server, written } = await flood(event_bytes);
       upstream = server;
-      gateway = await startGateway({ upstream });
+      // Nobody is cut while this is measured.
+    gateway = await startGateway({ upstream, server: { slow_client_ms: 600_000 } });
       expectWholeStream(await gateway.stream(ask('Hello?')), 'Hello.');
       const before = await heldBytes();
 
