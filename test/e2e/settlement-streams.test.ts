@@ -13,6 +13,7 @@ import {
 } from '../support/settlement.ts';
 import {
   type Bill,
+  compressed,
   doneSeen,
   expectBilled,
   halfSeen,
@@ -21,6 +22,7 @@ import {
   textSeen,
   type UsageKind,
   usageKinds,
+  wholeReplyOf,
   wholeStreamOf,
 } from '../support/settlement-answer.ts';
 
@@ -77,6 +79,35 @@ const ends: readonly End[] = [
     settled: completed,
     bill: 'all',
     connection: 'gateway',
+  },
+  {
+    end: 'finished, answered with a whole reply',
+    plays: wholeReplyOf,
+    settled: completed,
+    bill: 'all',
+    connection: 'kept',
+  },
+  {
+    end: 'finished, compressed',
+    plays: kind => compressed(kind, 'whole'),
+    settled: completed,
+    bill: 'all',
+    connection: 'kept',
+  },
+  {
+    end: 'the client gone in the middle, compressed',
+    plays: kind => compressed(kind, 'half'),
+    client: leavesWhen(halfSeen),
+    settled: gone,
+    bill: 'half',
+    connection: 'gateway',
+  },
+  {
+    end: 'a reset in the middle, compressed',
+    plays: kind => thenReset(compressed(kind, 'half')),
+    settled: broken,
+    bill: 'half',
+    connection: 'upstream',
   },
   {
     end: 'the client gone before the upstream said anything',

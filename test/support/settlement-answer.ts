@@ -1,3 +1,4 @@
+import { constants, gzipSync } from 'node:zlib';
 import { expect } from '@jest/globals';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { RunningUsage } from '../../src/plugin.ts';
@@ -37,31 +38,43 @@ const firstWords = wordsOf(halves[0]).length;
 const allWords = firstWords + wordsOf(halves[1]).length;
 const counted = (words: number) => ({ prompt_tokens: prompt, completion_tokens: words * perWord });
 
-/** The stream of an upstream, each part as it is sent in one piece. */
-export function streamOf({ usage }: UsageKind) {
+/** The events of an upstream's stream. */
+function eventsOf({ usage }: UsageKind) {
   const running = (words: number) => (usage === 'running' ? { usage: counted(words) } : {});
   const texts = (half: 0 | 1) =>
     wordsOf(halves[half]).map((word, at) =>
       delta({ content: word }, null, running(at + 1 + half * firstWords)),
     );
   return {
-    head: streamHead(),
-    role: chunk(events(delta({ role: 'assistant', content: '' }, null, running(0)))),
-    firstHalf: chunk(events(...texts(0))),
-    secondHalf: chunk(events(...texts(1))),
-    finish: chunk(events(delta({}, 'stop', running(allWords)))),
-    usage: usage === 'none' ? Buffer.alloc(0) : chunk(events(used(prompt, allWords * perWord, cached))),
-    done: chunk(events('[DONE]')),
-    end: lastChunk,
+    role: events(delta({ role: 'assistant', content: '' }, null, running(0))),
+    firstHalf: events(...texts(0)),
+    secondHalf: events(...texts(1)),
+    finish: events(delta({}, 'stop', running(allWords))),
+    usage: usage === 'none' ? '' : events(used(prompt, allWords * perWord, cached)),
+    done: events('[DONE]'),
   };
 }
 
-export type StreamPart = keyof ReturnType<typeof streamOf>;
+export type StreamPart = 'head' | 'end' | keyof ReturnType<typeof eventsOf>;
 
-/** These parts of the stream, joined. */
+/** These parts of the stream, each in a chunk of its own. */
 export function partsOf(kind: UsageKind, ...names: readonly StreamPart[]): Buffer {
-  const parts = streamOf(kind);
-  return Buffer.concat(names.map(name => Buffer.from(parts[name])));
+  const texts = eventsOf(kind);
+  const bytesOf = (name: StreamPart): Buffer => {
+    if (name === 'head') return Buffer.from(streamHead());
+    if (name === 'end') return Buffer.from(lastChunk);
+    return texts[name] === '' ? Buffer.alloc(0) : chunk(texts[name]);
+  };
+  return Buffer.concat(names.map(bytesOf));
+}
+
+/** The whole stream compressed, though nobody has asked for that; or the first half of it. */
+export function compressed(kind: UsageKind, how: 'whole' | 'half'): Buffer {
+  const { role, firstHalf, ...rest } = eventsOf(kind);
+  const text = how === 'half' ? role + firstHalf : [role, firstHalf, ...Object.values(rest)].join('');
+  const bytes = gzipSync(text, how === 'half' ? { finishFlush: constants.Z_SYNC_FLUSH } : {});
+  const body = how === 'half' ? [] : [Buffer.from(lastChunk)];
+  return Buffer.concat([Buffer.from(streamHead({ 'content-encoding': 'gzip' })), chunk(bytes), ...body]);
 }
 
 const upToHalf = ['head', 'role', 'firstHalf'] as const;
