@@ -52,7 +52,7 @@ export class ChunkFeed implements AsyncIterableIterator<Chunk> {
     this.#at = 0;
     const reader = this.#reader;
     this.#reader = undefined;
-    reader?.resolve({ value: this.#take(), done: false });
+    if (reader) this.#hand(reader);
   }
 
   /** No more will come; what waits is still read. */
@@ -70,10 +70,11 @@ export class ChunkFeed implements AsyncIterableIterator<Chunk> {
       this.#begun = true;
       this.#producer.begin();
     }
-    if (this.unread > 0) return Promise.resolve({ value: this.#take(), done: false });
-    if (this.#over) return this.#last();
+    if (this.unread === 0 && this.#over) return this.#last();
     return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject };
+      const reader = { resolve, reject };
+      if (this.unread > 0) this.#hand(reader);
+      else this.#reader = reader;
     });
   }
 
@@ -90,11 +91,21 @@ export class ChunkFeed implements AsyncIterableIterator<Chunk> {
     return this;
   }
 
-  #take(): Chunk {
-    const chunk = this.#chunks[this.#at++]!;
+  /** Gives a reader the next chunk. An observer that throws ends the stream: a reader must never wait for what will not come. */
+  #hand(reader: Reader): void {
+    const value = this.#chunks[this.#at++]!;
+    try {
+      this.#observer.chunk(value);
+    } catch (thrown) {
+      this.#over = true;
+      this.#chunks = [];
+      this.#at = 0;
+      this.#producer.left();
+      reader.reject(thrown);
+      return;
+    }
     if (this.#at === this.#chunks.length) this.#producer.drained();
-    this.#observer.chunk(chunk);
-    return chunk;
+    reader.resolve({ value, done: false });
   }
 
   #finish(fault: unknown): void {
@@ -110,7 +121,11 @@ export class ChunkFeed implements AsyncIterableIterator<Chunk> {
   #last(): Promise<IteratorResult<Chunk>> {
     if (!this.#closed) {
       this.#closed = true;
-      if (this.#begun) this.#observer.end();
+      try {
+        if (this.#begun) this.#observer.end();
+      } catch (thrown) {
+        this.#fault ??= thrown;
+      }
     }
     const fault = this.#fault;
     this.#fault = undefined;
