@@ -5,7 +5,7 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
 import { type EncodedCatalog, encodeCatalog } from './dialects/models.ts';
 import { Background } from './settlement/background.ts';
-import type { TokenCounter } from './settlement/estimate.ts';
+import type { TokenCounter } from './settlement/token-estimator.ts';
 import { ConfiguredAccounts } from './stores/accounts.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';

@@ -35,6 +35,7 @@ export {
   type RunningUsage,
 } from './exchange.ts';
 export { estimateTokens, shownUsage } from './settlement/estimate.ts';
+export { max_tokens_per_character } from './settlement/token-estimator.ts';
 export type { SseEvent } from './sse/parse.ts';
 export type { Stage } from './stage.ts';
 export {

@@ -47,7 +47,7 @@ export const usageSchema = z.strictObject({
     .enum(['characters', 'gpt-tokenizer'])
     .default('characters')
     .describe(
-      'What counts tokens while the upstream has not: classes of characters, or the package gpt-tokenizer (to be installed beside sluice; o200k, about 70 MB of memory).',
+      'What counts tokens while the upstream has not: the starts of words and classes of characters, or the package gpt-tokenizer (to be installed beside sluice; o200k, about 70 MB of memory).',
     ),
 });
 

@@ -1,39 +1,7 @@
 import type { ChatRequest, Chunk, Completion, Usage } from '../canonical.ts';
 import { textOf, usageOf } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
-
-/** Tokens per character by class of character, measured against the Llama 3 tokenizer (protocol e). */
-const ascii_share = 1 / 4;
-const letter_share = 1 / 3;
-const ideograph_share = 0.75;
-
-/** Counts the tokens of growing text, exactly or not. */
-export interface TokenCounter {
-  add(text: string): void;
-  readonly tokens: number;
-}
-
-/** The estimator by default, without a dependency: counts the characters of growing text by class, so that a running estimate rounds once and not once a piece. */
-export class TokenEstimator implements TokenCounter {
-  #ascii = 0;
-  #letters = 0;
-  #ideographs = 0;
-
-  add(text: string): void {
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charCodeAt(at);
-      if (unit < 0x80) this.#ascii++;
-      else if (unit >= 0x2e80 && unit <= 0xd7ff) this.#ideographs++;
-      else this.#letters++;
-    }
-  }
-
-  get tokens(): number {
-    return Math.ceil(
-      this.#ascii * ascii_share + this.#letters * letter_share + this.#ideographs * ideograph_share,
-    );
-  }
-}
+import { type TokenCounter, TokenEstimator } from './token-estimator.ts';
 
 /** About how many tokens `text` has. */
 export function estimateTokens(text: string): number {

@@ -1,4 +1,4 @@
-import type { TokenCounter } from './estimate.ts';
+import type { TokenCounter } from './token-estimator.ts';
 
 /** What looks like a control token, such as `<|endoftext|>`, is text like any other; without this it would throw. */
 const asText = { disallowedSpecial: new Set<string>() };

@@ -2,7 +2,8 @@ import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { shownUsage, type TokenCounter, UsageMeter } from './estimate.ts';
+import { shownUsage, UsageMeter } from './estimate.ts';
+import type { TokenCounter } from './token-estimator.ts';
 
 /** Counts an upstream's stream as it passes, so that no stage and no wish of the client can avoid the count. */
 export class StreamMeter {

@@ -53,7 +53,7 @@ describe.each(bothWays)('usage that an upstream does not tell, $way', ({ stream 
     const setting = await hostileSetting();
     const told = await usageTold(setting, stream, usage);
     expectSound(told);
-    // "Hello?" and the frame of its message; about four characters a token.
+    // "Hello?" and the frame of its message; about a token a word.
     expect(told.prompt_tokens).toBeGreaterThan(0);
     expect(told.prompt_tokens).toBeLessThan(20);
     expect(told.completion_tokens).toBeGreaterThan(5);

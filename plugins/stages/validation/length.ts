@@ -1,4 +1,11 @@
-import { type ChatRequest, estimateTokens, invalidField, type Model, textOf } from '../../../src/plugin.ts';
+import {
+  type ChatRequest,
+  estimateTokens,
+  invalidField,
+  type Model,
+  max_tokens_per_character,
+  textOf,
+} from '../../../src/plugin.ts';
 
 /** The model's cap on generated tokens (protocol m3). `clamp` lowers the request to it. */
 export function checkMaxTokens(request: ChatRequest, model: Model, above: 'reject' | 'clamp'): void {
@@ -13,8 +20,6 @@ export function checkMaxTokens(request: ChatRequest, model: Model, above: 'rejec
   request.max_tokens = cap;
 }
 
-/** The most tokens that a character can be by our estimate; below the window with it, nothing needs counting. */
-const max_tokens_per_character = 0.75;
 /** The estimate must be this clearly over before we refuse; closer calls are the upstream's (protocol m4). */
 const certainty = 0.8;
 

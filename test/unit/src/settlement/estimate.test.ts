@@ -1,24 +1,61 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { estimatePrompt, estimateTokens, TokenEstimator } from '../../../../src/settlement/estimate.ts';
+import { estimatePrompt, estimateTokens } from '../../../../src/settlement/estimate.ts';
+import { max_tokens_per_character, TokenEstimator } from '../../../../src/settlement/token-estimator.ts';
 import { cutAt, cuts } from '../../chunk-stream.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
 describe('the estimate of a text (protocol e)', () => {
   it.each([
     ['nothing', '', 0],
-    ['ASCII, four to a token', 'abcdefgh', 2],
-    ['a part of a token, which is one', 'abcde', 2],
-    ['other letters, three to a token', 'привет', 2],
-    ['ideographs, four to three tokens', '你好你好', 3],
+    ['a word, with the space before it', 'a b c', 3],
+    ['a long word, which is more than one', 'x'.repeat(400), 119],
+    ['capitals within a word, which begin another', 'camelCaseName', 2],
+    ['digits, three to a token', '1234567', 4],
+    ['a word of another alphabet', 'привет', 2],
+    ['ideographs', '你好你好', 3],
     ['kana and hangul like ideographs', 'ひらがな한국', 5],
-    ['a mixture, rounded once', 'abc да 你', Math.ceil(5 / 4 + 2 / 3 + 0.75)],
-    ['English', 'The river bends because its outer bank is worn away.', 13],
-    ['code', 'for (let i = 0; i < 10; i++) {\n  total += i;\n}\n', 12],
-    ['Russian', 'Река изгибается, потому что её внешний берег размывается.', 19],
+    ['a mixture, rounded once', 'abc да 你', 3],
+    ['English', 'The river bends because its outer bank is worn away.', 11],
+    ['code', 'for (let i = 0; i < 10; i++) {\n  total += i;\n}\n', 23],
+    ['Russian', 'Река изгибается, потому что её внешний берег размывается.', 14],
     ['Chinese', '河流弯曲是因为外岸被侵蚀。', 10],
   ])('%s', (_, text, tokens) => {
     expect(estimateTokens(text)).toBe(tokens);
+  });
+
+  it('is never more than the bound that saves counting what is short enough', () => {
+    const piece = fc.constantFrom(
+      ' 1',
+      '1',
+      'a',
+      'A',
+      ' ',
+      '\n',
+      '!',
+      'я',
+      '你',
+      '！',
+      '→',
+      '1a',
+      '!a',
+      ' 12',
+    );
+    fc.assert(
+      fc.property(
+        fc.array(piece, { maxLength: 80 }).map(pieces => pieces.join('')),
+        text => {
+          expect(estimateTokens(text)).toBeLessThanOrEqual(
+            Math.ceil(text.length * max_tokens_per_character) + 2,
+          );
+        },
+      ),
+    );
+  });
+
+  it.each([' 1', 'я1', '1！', '1a', '1!', '1你'])('of %j over and over is not either', piece => {
+    const text = piece.repeat(1000);
+    expect(estimateTokens(text)).toBeLessThanOrEqual(Math.ceil(text.length * max_tokens_per_character) + 1);
   });
 
   it('does not depend on the pieces, and never falls', () => {
@@ -38,14 +75,14 @@ describe('the estimate of a text (protocol e)', () => {
 });
 
 describe('the estimate of a prompt', () => {
-  const user = { role: 'user' as const, content: 'abcdefgh' };
+  const user = { role: 'user' as const, content: 'word word ' };
 
   it('is its text and four for each message', () => {
     expect(estimatePrompt(sampleRequest({ messages: [user] }))).toBe(2 + 4);
     expect(estimatePrompt(sampleRequest({ messages: [user, user] }))).toBe(4 + 8);
     const parts = {
       role: 'user' as const,
-      content: ['abcd', 'efgh'].map(text => ({ type: 'text' as const, text })),
+      content: ['word ', 'word '].map(text => ({ type: 'text' as const, text })),
     };
     expect(estimatePrompt(sampleRequest({ messages: [parts] }))).toBe(2 + 4);
   });

@@ -8,8 +8,8 @@ import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
 const metrics = () => new Metrics(new Registry());
-/** Text of so many tokens, as they are estimated. */
-const tokens = (count: number) => 'word'.repeat(count);
+/** Text of so many tokens, as they are estimated: short words, each one with the space beside it (up to 28 the rounding hides the rest). */
+const tokens = (count: number) => 'word '.repeat(count);
 const says = (count: number, usage?: Chunk['usage']): Chunk => ({
   ...chunkOf({ content: tokens(count) }),
   ...(usage && { usage }),
@@ -18,7 +18,7 @@ const tells = (prompt: number, completion: number, cached = 0): Chunk => ({
   choices: [],
   usage: usageOf(prompt, completion, cached),
 });
-/** One message of 40 characters: 10 tokens and four for its frame. */
+/** One message of ten words: 10 tokens and four for its frame. */
 const prompt: Partial<ChatRequest> = { stream: true, messages: [{ role: 'user', content: tokens(10) }] };
 const prompt_tokens = 14;
 const continuous: Partial<ChatRequest> = { ...prompt, stream_options: { continuous_usage_stats: true } };
@@ -40,7 +40,7 @@ describe('a stream (protocol e)', () => {
   });
 
   it('counts reasoning, text and tool calls alike', async () => {
-    const call = { index: 0, function: { name: 'word', arguments: tokens(2) } };
+    const call = { index: 0, function: { name: 'word', arguments: ` ${tokens(2)}` } };
     const { completions } = await running([
       chunkOf({ reasoning: tokens(3) }),
       chunkOf({ content: tokens(1) }),

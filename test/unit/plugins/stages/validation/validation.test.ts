@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { validation } from '../../../../../plugins/stages/validation/index.ts';
 import type { ChatRequest } from '../../../../../src/canonical.ts';
 import type { Model } from '../../../../../src/catalog/catalog.ts';
+import { estimateTokens } from '../../../../../src/settlement/estimate.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 
@@ -88,15 +89,17 @@ describe('lengths', () => {
   });
 
   it.each([
-    ['ASCII', 'word', 1],
-    ['Chinese', '你好你好', 3],
-  ])('of the prompt are refused only when they are clearly over the window (m4): %s', (_, four, tokens) => {
-    const of = (count: number) => ({
-      messages: [{ role: 'user' as const, content: four.repeat(Math.floor(count / tokens)) }],
-    });
-    expect(() => validated(of(1249), { context_length: 1000 })).not.toThrow();
-    expect(() => validated(of(1260), { context_length: 1000 })).toThrow(
-      refusing('^messages: about 12', 'messages'),
+    ['English', 'word '],
+    ['Chinese', '你好'],
+    ['as dense as any', 'я1'],
+  ])('of the prompt are refused only when they are clearly over the window (m4): %s', (_, piece) => {
+    const of = (content: string) => ({ messages: [{ role: 'user' as const, content }] });
+    let longest = '';
+    while (estimateTokens(longest + piece) <= 1250) longest += piece;
+    const tokens = estimateTokens(longest + piece);
+    expect(() => validated(of(longest), { context_length: 1000 })).not.toThrow();
+    expect(() => validated(of(longest + piece), { context_length: 1000 })).toThrow(
+      refusing(`^messages: about ${tokens} tokens`, 'messages'),
     );
   });
 
