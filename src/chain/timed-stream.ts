@@ -1,5 +1,6 @@
 import type { Chunk } from '../canonical.ts';
 import type { StageTimes } from './instrument.ts';
+import { TransformedStream } from './transform.ts';
 
 /**
  * One stage's own time in one stream: it runs while the stage is asked for a chunk and does not itself wait for one from below. A
@@ -41,6 +42,11 @@ class StageClock {
     else this.#own_ms += now_ms - this.#mark_ms;
   }
 
+  /** The stage has run in another's turn. */
+  ran(own_ms: number): void {
+    this.#own_ms += own_ms;
+  }
+
   finish(): void {
     if (this.#finished) return;
     this.#finished = true;
@@ -58,8 +64,10 @@ class StageClock {
  * turns stop the reader's clock and start the other's, and back. A plain iterator with one `then`: it runs for every chunk.
  */
 class Seam implements AsyncIterableIterator<Chunk> {
-  /** The stage that is read; none above the upstream. */
+  /** The stage that is read; none above the upstream, nor above transforms, which time themselves. */
   readonly #below: StageClock | undefined;
+  /** What is read, for a stage that can read it without a seam. */
+  readonly stream: AsyncIterable<Chunk>;
   readonly #source: AsyncIterator<Chunk>;
   /** The seam below the stage that is read: a fault that came through it is not that stage's. */
   readonly #seamBelow: Seam | undefined;
@@ -68,6 +76,7 @@ class Seam implements AsyncIterableIterator<Chunk> {
   fault: unknown;
 
   constructor(source: AsyncIterable<Chunk>, below: StageClock | undefined, seamBelow: Seam | undefined) {
+    this.stream = source;
     this.#source = source[Symbol.asyncIterator]();
     this.#below = below;
     this.#seamBelow = seamBelow;
@@ -78,6 +87,11 @@ class Seam implements AsyncIterableIterator<Chunk> {
     this.above?.waits(1, now_ms);
     this.#below?.asked(true, now_ms);
     return this.#source.next().then(this.#delivered, this.#failed);
+  }
+
+  /** Nothing is timed here. */
+  get isBare(): boolean {
+    return this.#below === undefined;
   }
 
   async return(): Promise<IteratorResult<Chunk>> {
@@ -115,6 +129,8 @@ type OpenStage = (input: AsyncIterable<Chunk>) => AsyncIterable<Chunk>;
 /** A stream on its way up through stages, each timed. */
 export class TimedStream {
   readonly #times: StageTimes;
+  /** Transforms that were put together here. */
+  readonly #fused = new Set<TransformedStream>();
   #seam: Seam;
 
   constructor(times: StageTimes, source: AsyncIterable<Chunk>) {
@@ -122,12 +138,29 @@ export class TimedStream {
     this.#seam = new Seam(source, undefined, undefined);
   }
 
-  /** The next stage up. */
+  /** The next stage up. Transforms are run together, in the turn in which a chunk comes. */
   through(index: number, open: OpenStage): void {
     const clock = new StageClock(this.#times, index);
     const below = this.#seam;
     below.above = clock;
-    this.#seam = new Seam(this.#opened(clock, below, open), clock, below);
+    const output = this.#opened(clock, below, open);
+    if (!(output instanceof TransformedStream) || output.below !== below) {
+      this.#seam = new Seam(output, clock, below);
+      return;
+    }
+    below.above = undefined;
+    const fused = this.#fusedWith(below);
+    for (const transform of output.transforms) fused.through(transform, clock);
+    this.#seam = new Seam(fused, undefined, below);
+  }
+
+  /** Where a transform can be added: the transforms below it, or new ones that read what is below, without a seam that times nothing. */
+  #fusedWith(below: Seam): TransformedStream {
+    const { stream, isBare } = below;
+    if (isBare && stream instanceof TransformedStream && this.#fused.has(stream)) return stream;
+    const fused = new TransformedStream(isBare ? stream : below);
+    this.#fused.add(fused);
+    return fused;
   }
 
   #opened(clock: StageClock, below: Seam, open: OpenStage): AsyncIterable<Chunk> {

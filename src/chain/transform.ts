@@ -8,28 +8,54 @@ export interface ChunkTransform {
   rest(isFault: boolean): readonly Chunk[];
 }
 
+/** Sees how long a transform takes, what it throws, and its end. */
+export interface TransformClock {
+  ran(own_ms: number): void;
+  refused(thrown: unknown): void;
+  finish(): void;
+}
+
+interface Layer {
+  readonly transform: ChunkTransform;
+  readonly clock: TransformClock | undefined;
+}
+
 /**
- * A stream through `transform`. Does what an async generator around it would, at a third of the promises: it runs for every
- * chunk of every stream.
+ * A stream through `transform`. Does what an async generator around it would, at a third of the promises; and the chain runs
+ * transforms that stand one above the other in one turn.
  */
 export function transformed(chunks: AsyncIterable<Chunk>, transform: ChunkTransform): AsyncIterable<Chunk> {
-  return new TransformedStream(chunks, transform);
+  return new TransformedStream(chunks).through(transform, undefined);
 }
 
 const ended = { value: undefined, done: true } as const;
 
-class TransformedStream implements AsyncIterableIterator<Chunk> {
+/** A stream through transforms, the first the nearest to the upstream. A plain iterator: it runs for every chunk of every stream. */
+export class TransformedStream implements AsyncIterableIterator<Chunk> {
+  /** What is read. */
+  readonly below: AsyncIterable<Chunk>;
   readonly #source: AsyncIterator<Chunk>;
-  readonly #transform: ChunkTransform;
+  readonly #layers: Layer[] = [];
   /** Chunks that are ready, from `#at` on. */
   #ready: readonly Chunk[] = [];
   #at = 0;
   #over = false;
   #fault: { readonly thrown: unknown } | undefined;
 
-  constructor(chunks: AsyncIterable<Chunk>, transform: ChunkTransform) {
-    this.#source = chunks[Symbol.asyncIterator]();
-    this.#transform = transform;
+  constructor(below: AsyncIterable<Chunk>) {
+    this.below = below;
+    this.#source = below[Symbol.asyncIterator]();
+  }
+
+  /** Adds a transform above those that are there. */
+  through(transform: ChunkTransform, clock: TransformClock | undefined): this {
+    this.#layers.push({ transform, clock });
+    return this;
+  }
+
+  /** The transforms, for a chain that makes one stream of several. */
+  get transforms(): readonly ChunkTransform[] {
+    return this.#layers.map(({ transform }) => transform);
   }
 
   next(): Promise<IteratorResult<Chunk>> {
@@ -42,7 +68,7 @@ class TransformedStream implements AsyncIterableIterator<Chunk> {
   }
 
   async return(): Promise<IteratorResult<Chunk>> {
-    this.#over = true;
+    this.#close();
     this.#fault = undefined;
     this.#ready = [];
     await this.#source.return?.();
@@ -57,12 +83,20 @@ class TransformedStream implements AsyncIterableIterator<Chunk> {
     result: IteratorResult<Chunk>,
   ): IteratorResult<Chunk> | Promise<IteratorResult<Chunk>> => {
     if (this.#over) return ended;
-    if (result.done) return this.#finish(undefined);
-    let out: Chunk | readonly Chunk[];
-    try {
-      out = this.#transform.chunk(result.value);
-    } catch (thrown) {
-      return this.#broken(thrown);
+    if (result.done) return this.#finish(0, undefined);
+    let out: Chunk | readonly Chunk[] = result.value;
+    let mark_ms = performance.now();
+    for (let at = 0; at < this.#layers.length; at++) {
+      const { transform, clock } = this.#layers[at]!;
+      try {
+        out = applied(transform, out);
+      } catch (thrown) {
+        return this.#broken(at, thrown);
+      }
+      if (!clock) continue;
+      const now_ms = performance.now();
+      clock.ran(now_ms - mark_ms);
+      mark_ms = now_ms;
     }
     if (!isSeveral(out)) return { value: out, done: false };
     this.#ready = out;
@@ -70,29 +104,47 @@ class TransformedStream implements AsyncIterableIterator<Chunk> {
     return this.next();
   };
 
-  readonly #failed = (thrown: unknown): Promise<IteratorResult<Chunk>> => this.#finish({ thrown });
+  readonly #failed = (thrown: unknown): Promise<IteratorResult<Chunk>> =>
+    this.#over ? Promise.resolve(ended) : this.#finish(0, { thrown });
 
-  /** Nothing more comes from below: what was held back, then the fault if there is one. */
-  #finish(fault: { readonly thrown: unknown } | undefined): Promise<IteratorResult<Chunk>> {
-    if (this.#over) return Promise.resolve(ended);
-    this.#over = true;
+  /** Nothing more comes from below the layer `from`: what it and those above hold back, then the fault if there is one. */
+  #finish(from: number, fault: { readonly thrown: unknown } | undefined): Promise<IteratorResult<Chunk>> {
+    let ready: readonly Chunk[] = [];
     this.#fault = fault;
-    try {
-      this.#ready = this.#transform.rest(fault !== undefined);
-    } catch (thrown) {
-      this.#fault = { thrown };
-      this.#ready = [];
+    for (const { transform, clock } of this.#layers.slice(from)) {
+      try {
+        ready = [
+          ...ready.flatMap(chunk => transform.chunk(chunk)),
+          ...transform.rest(this.#fault !== undefined),
+        ];
+      } catch (thrown) {
+        clock?.refused(thrown);
+        this.#fault = { thrown };
+        ready = [];
+      }
     }
+    this.#close();
+    this.#ready = ready;
     this.#at = 0;
     return this.next();
   }
 
-  /** The transform itself threw: nothing of what is below is wanted any longer. */
-  async #broken(thrown: unknown): Promise<never> {
+  /** A layer itself threw: nothing of what is below is wanted any longer, those above end as at any fault. */
+  async #broken(at: number, thrown: unknown): Promise<IteratorResult<Chunk>> {
+    this.#layers[at]?.clock?.refused(thrown);
     this.#over = true;
     await this.#source.return?.();
-    throw thrown;
+    return this.#finish(at + 1, { thrown });
   }
+
+  #close(): void {
+    this.#over = true;
+    for (const { clock } of this.#layers) clock?.finish();
+  }
+}
+
+function applied(transform: ChunkTransform, out: Chunk | readonly Chunk[]): Chunk | readonly Chunk[] {
+  return isSeveral(out) ? out.flatMap(chunk => transform.chunk(chunk)) : transform.chunk(out);
 }
 
 const isSeveral = (out: Chunk | readonly Chunk[]): out is readonly Chunk[] => Array.isArray(out);

@@ -1,4 +1,4 @@
-import type { ChatRequest, Choice, Chunk, ReplyMessage, Usage } from '../canonical.ts';
+import type { ChatRequest, Choice, Chunk, ChunkChoice, Delta, ReplyMessage, Usage } from '../canonical.ts';
 import type { GatewayError } from '../errors.ts';
 import { doneEvent, encodeEvent } from '../sse/encode.ts';
 import { chatRequest, forwardedParameters, type ParsedChatRequest } from './chat-request.ts';
@@ -103,7 +103,8 @@ class ChatStream implements StreamRenderer {
   }
 
   chunk(chunk: Chunk): string {
-    return encodeEvent(`${this.#head}${JSON.stringify(chunk.choices)}${usageField(chunk.usage)}}`);
+    const choices = plainText(chunk.choices) ?? JSON.stringify(chunk.choices);
+    return encodeEvent(`${this.#head}${choices}${usageField(chunk.usage)}}`);
   }
 
   error(error: GatewayError): string {
@@ -116,3 +117,13 @@ class ChatStream implements StreamRenderer {
 }
 
 const usageField = (usage: Usage | undefined): string => (usage ? `,"usage":${JSON.stringify(usage)}` : '');
+
+/** Nearly every chunk is one more text of one choice, for which only the text has to be encoded. */
+function plainText(choices: readonly ChunkChoice[]): string | undefined {
+  if (choices.length !== 1) return undefined;
+  const { index, delta, finish_reason, logprobs } = choices[0]!;
+  if (finish_reason !== null || logprobs !== undefined) return undefined;
+  const [kind, ...others] = Object.keys(delta) as (keyof Delta)[];
+  if (others.length > 0 || (kind !== 'content' && kind !== 'reasoning')) return undefined;
+  return `[{"index":${index},"delta":{"${kind}":${JSON.stringify(delta[kind])}},"finish_reason":null}]`;
+}

@@ -23,6 +23,13 @@ export function estimatePrompt(
   return estimator.tokens + 4 * messages.length;
 }
 
+/** The parts of a message or delta that are generated text. */
+interface Counted {
+  readonly reasoning?: string;
+  readonly content?: string | null;
+  readonly tool_calls?: readonly { index?: number; function?: { name?: string; arguments?: string } }[];
+}
+
 /**
  * The running usage of one exchange (protocol e): the upstream's own figure where there is one, else an estimate, never
  * decreasing; the upstream's final figure replaces both. Reasoning, text and tool arguments count alike.
@@ -32,7 +39,8 @@ export class UsageMeter {
   error_ratio: number | undefined;
   readonly #exchange: Exchange;
   readonly #newCounter: () => TokenCounter;
-  readonly #estimator: TokenCounter;
+  /** One for each run of text: what a choice reasons, says, and calls. Words of one must not join those of another. */
+  readonly #counters = new Map<string, TokenCounter>();
   /** Text has come since the upstream last told its usage. */
   #uncounted = false;
   /** What the upstream told last; the estimate adds to it. */
@@ -43,7 +51,6 @@ export class UsageMeter {
   constructor(exchange: Exchange, newCounter: () => TokenCounter = () => new TokenEstimator()) {
     this.#exchange = exchange;
     this.#newCounter = newCounter;
-    this.#estimator = newCounter();
   }
 
   /** Before the first chunk: what is known without the upstream. */
@@ -58,18 +65,18 @@ export class UsageMeter {
       this.#tell(chunk.usage);
       return;
     }
-    for (const { delta } of chunk.choices) this.#count(delta.reasoning, delta.content, delta.tool_calls);
+    for (const { index, delta } of chunk.choices) this.#count(index, delta);
     if (!this.#uncounted) return;
     const { usage, request } = this.#exchange;
     usage.estimated = true;
-    const estimate = this.#told + this.#estimator.tokens - this.#base;
+    const estimate = this.#told + this.#counted - this.#base;
     usage.completion_tokens = Math.max(usage.completion_tokens, capped(estimate, request));
   }
 
   reply({ choices, usage }: Completion): void {
     if (usage) return this.#tell(usage);
-    for (const { message } of choices) this.#count(message.reasoning, message.content, message.tool_calls);
-    this.#exchange.usage.completion_tokens = capped(this.#estimator.tokens, this.#exchange.request);
+    for (const { index, message } of choices) this.#count(index, message);
+    this.#exchange.usage.completion_tokens = capped(this.#counted, this.#exchange.request);
   }
 
   /**
@@ -83,16 +90,26 @@ export class UsageMeter {
     else usage.prompt_tokens = 0;
   }
 
-  #count(
-    reasoning: string | undefined,
-    content: string | null | undefined,
-    calls: readonly { function?: { name?: string; arguments?: string } }[] | undefined,
-  ): void {
-    if (reasoning) this.#estimator.add(reasoning);
-    if (content) this.#estimator.add(content);
-    for (const call of calls ?? [])
-      this.#estimator.add(`${call.function?.name ?? ''}${call.function?.arguments ?? ''}`);
-    if (reasoning || content || calls?.length) this.#uncounted = true;
+  #count(index: number, { reasoning, content, tool_calls }: Counted): void {
+    if (reasoning) this.#add(`${index} reasoning`, reasoning);
+    if (content) this.#add(`${index} content`, content);
+    for (const [at, call] of (tool_calls ?? []).entries()) {
+      const { name = '', arguments: text = '' } = call.function ?? {};
+      this.#add(`${index} call ${call.index ?? at}`, name + text);
+    }
+  }
+
+  #add(run: string, text: string): void {
+    let counter = this.#counters.get(run);
+    if (!counter) this.#counters.set(run, (counter = this.#newCounter()));
+    counter.add(text);
+    this.#uncounted = true;
+  }
+
+  get #counted(): number {
+    let tokens = 0;
+    for (const counter of this.#counters.values()) tokens += counter.tokens;
+    return tokens;
   }
 
   #tell(told: Usage): void {
@@ -106,7 +123,7 @@ export class UsageMeter {
     usage.completion_details = told.completion_tokens_details;
     usage.estimated = false;
     this.#told = told.completion_tokens;
-    this.#base = this.#estimator.tokens;
+    this.#base = this.#counted;
     this.#uncounted = false;
   }
 }
