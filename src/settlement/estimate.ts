@@ -16,7 +16,8 @@ export function estimatePrompt(
   estimator: TokenCounter = new TokenEstimator(),
 ): number {
   for (const message of messages) {
-    estimator.add(textOf(message.content));
+    // A space costs nothing and keeps the last word of one message from joining the first of the next.
+    estimator.add(` ${textOf(message.content)}`);
     if (message.tool_calls) estimator.add(JSON.stringify(message.tool_calls));
   }
   if (tools?.length) estimator.add(JSON.stringify(tools));

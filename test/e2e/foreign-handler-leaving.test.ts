@@ -29,7 +29,7 @@ describe('a client that leaves', () => {
     await until(() => outcomes.length > 0);
     expect(outcomes).toMatchObject([{ end_reason: 'client_gone', status: 200, error_type: undefined }]);
     // It has used the tokens it has seen.
-    expect(outcomes[0]?.usage).toMatchObject({ estimated: true, completion_tokens: 2 });
+    expect(outcomes[0]?.usage).toMatchObject({ estimated: true, completion_tokens: 3 });
   });
 
   it.each([true, false])('before the reply has begun aborts the upstream (stream: %s)', async stream => {

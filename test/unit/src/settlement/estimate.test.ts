@@ -75,14 +75,14 @@ describe('the estimate of a text (protocol e)', () => {
 });
 
 describe('the estimate of a prompt', () => {
-  const user = { role: 'user' as const, content: 'word word ' };
+  const user = { role: 'user' as const, content: 'word word' };
 
   it('is its text and four for each message', () => {
     expect(estimatePrompt(sampleRequest({ messages: [user] }))).toBe(2 + 4);
     expect(estimatePrompt(sampleRequest({ messages: [user, user] }))).toBe(4 + 8);
     const parts = {
       role: 'user' as const,
-      content: ['word ', 'word '].map(text => ({ type: 'text' as const, text })),
+      content: ['word ', 'word'].map(text => ({ type: 'text' as const, text })),
     };
     expect(estimatePrompt(sampleRequest({ messages: [parts] }))).toBe(2 + 4);
   });
