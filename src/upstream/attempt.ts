@@ -1,10 +1,9 @@
-import { type Span, SpanKind } from '@opentelemetry/api';
 import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
 import type { Target } from './adapter.ts';
+import { AttemptSpan } from './attempt-span.ts';
 import type { BodyConsumer, ResponseHead, UpstreamCall } from './call.ts';
 import { ChunkFeed, type ChunkObserver } from './chunk-feed.ts';
 import { chunkOf, decodeStream, decodeText, decodeWhole, EventReader, isEventStream } from './decode.ts';
@@ -32,15 +31,13 @@ export class Attempt {
   readonly #target: Target;
   readonly #metrics: Metrics;
   #call: UpstreamCall | undefined;
-  #span: Span | undefined;
+  #span: AttemptSpan | undefined;
   /** Lets a compressed stream go on that waits for its reader. */
   #wanted: (() => void) | undefined;
   /** Read from the upstream since the feed was last empty. */
   #unread_bytes = 0;
   #sent_ms = 0;
   #patience: NodeJS.Timeout | undefined;
-  #end_kind: string | undefined;
-  #end_epoch_ms = 0;
   #begun = false;
   #ended = false;
 
@@ -179,7 +176,7 @@ export class Attempt {
   }
 
   async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
-    const { request, span, aborted } = this.#exchange;
+    const { request, aborted } = this.#exchange;
     // While a stage was at work the client has left, or the gateway was closed: nobody is asked in vain.
     if (aborted) throw refusal('server_error');
     const { path, headers, body } = this.#provider.adapter.encode(request, this.#target);
@@ -187,9 +184,8 @@ export class Attempt {
     this.#sent_ms = this.#exchange.clock.elapsed_ms();
     this.#exchange.provider = this.#provider.name;
     this.#exchange.attempts++;
-    this.#span = startChildSpan(span, `chat ${this.#target.model}`, SpanKind.CLIENT, {});
-    this.#describe(this.#span);
-    const call = this.#provider.send(path, text, { ...headers, ...traceHeaders(this.#span) });
+    this.#span = new AttemptSpan(this.#exchange, this.#provider, this.#target);
+    const call = this.#provider.send(path, text, { ...headers, ...this.#span.headers });
     this.#call = call;
     this.#exchange.onAbort(this.#cancel);
     const head = await call.head;
@@ -244,42 +240,14 @@ export class Attempt {
     if (!this.#span) return;
     const duration_ms = this.#exchange.clock.elapsed_ms() - this.#sent_ms;
     this.#metrics.attempted(this.#exchange, this.#provider.name, duration_ms, kind);
-    this.#end_kind = kind;
-    this.#end_epoch_ms = this.#exchange.clock.epoch_ms();
+    this.#span.ended(kind);
   }
 
-  /** The exchange has ended, and what it used is known: the attempt's span is closed, with the time at which the attempt ended. */
+  /** The exchange has ended, and what it used is known. */
   settled(): void {
-    if (!this.#span) return;
-    if (this.#span.isRecording()) this.#span.setAttributes(usageAttributes(this.#exchange));
-    endSpan(this.#span, this.#end_kind, this.#end_epoch_ms);
-  }
-
-  #describe(span: Span): void {
-    if (!span.isRecording()) return;
-    const { request } = this.#exchange;
-    span.setAttributes({
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': this.#provider.adapter.providerName,
-      'gen_ai.request.model': this.#target.model,
-      'gen_ai.request.stream': request.stream,
-      'server.address': this.#provider.address.host,
-      'server.port': this.#provider.address.port,
-      ...(request.max_tokens !== undefined && { 'gen_ai.request.max_tokens': request.max_tokens }),
-      ...(request.temperature !== undefined && { 'gen_ai.request.temperature': request.temperature }),
-      ...(request.stop && { 'gen_ai.request.stop_sequences': request.stop }),
-      ...(request.n !== undefined && { 'gen_ai.request.choice.count': request.n }),
-    });
+    this.#span?.settled();
   }
 }
 
 const isFailure = (thrown: unknown): thrown is Failure =>
   typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'error' in thrown;
-
-function usageAttributes({ usage }: Exchange): Record<string, number> {
-  return {
-    'gen_ai.usage.input_tokens': usage.prompt_tokens,
-    'gen_ai.usage.output_tokens': usage.completion_tokens,
-    'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
-  };
-}

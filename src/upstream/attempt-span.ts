@@ -1,0 +1,59 @@
+import { type Span, SpanKind } from '@opentelemetry/api';
+import type { Exchange } from '../exchange.ts';
+import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
+import type { Target } from './adapter.ts';
+import type { Provider } from './provider.ts';
+
+/** The span `chat {model}` of one attempt, below the exchange's, with the GenAI attributes (protocol l). */
+export class AttemptSpan {
+  readonly #exchange: Exchange;
+  readonly #span: Span;
+  #error_type: string | undefined;
+  #end_epoch_ms: number | undefined;
+
+  constructor(exchange: Exchange, provider: Provider, { model }: Target) {
+    this.#exchange = exchange;
+    this.#span = startChildSpan(exchange.span, `chat ${model}`, SpanKind.CLIENT, {});
+    if (this.#span.isRecording()) this.#span.setAttributes(requestAttributes(exchange, provider, model));
+  }
+
+  /** Headers that carry the trace to the upstream. */
+  get headers(): Record<string, string> {
+    return traceHeaders(this.#span);
+  }
+
+  /** The attempt has ended; what it used may not be known yet. */
+  ended(error_type: string | undefined): void {
+    this.#error_type = error_type;
+    this.#end_epoch_ms = this.#exchange.clock.epoch_ms();
+  }
+
+  /** The exchange has ended, and what it used is known: the span is closed, with the time at which the attempt ended. */
+  settled(): void {
+    if (this.#span.isRecording()) this.#span.setAttributes(usageAttributes(this.#exchange));
+    endSpan(this.#span, this.#error_type, this.#end_epoch_ms);
+  }
+}
+
+function requestAttributes({ request }: Exchange, { adapter, address }: Provider, model: string) {
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': adapter.providerName,
+    'gen_ai.request.model': model,
+    'gen_ai.request.stream': request.stream,
+    'server.address': address.host,
+    'server.port': address.port,
+    ...(request.max_tokens !== undefined && { 'gen_ai.request.max_tokens': request.max_tokens }),
+    ...(request.temperature !== undefined && { 'gen_ai.request.temperature': request.temperature }),
+    ...(request.stop && { 'gen_ai.request.stop_sequences': request.stop }),
+    ...(request.n !== undefined && { 'gen_ai.request.choice.count': request.n }),
+  };
+}
+
+function usageAttributes({ usage }: Exchange): Record<string, number> {
+  return {
+    'gen_ai.usage.input_tokens': usage.prompt_tokens,
+    'gen_ai.usage.output_tokens': usage.completion_tokens,
+    'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
+  };
+}
