@@ -141,6 +141,9 @@ function sinkOf(
     get destroyed() {
       return response.destroyed;
     },
+    get socket() {
+      return response.socket;
+    },
     get headersSent() {
       return sent.head;
     },

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** Where a reply is written: a response, or what lies behind one whose methods are intercepted. */
 export type ReplySink = Pick<
@@ -9,4 +10,6 @@ export type ReplySink = Pick<
   flush?: () => void;
   /** The request that is answered, where a reply may come before all of it has been read. */
   readonly req?: IncomingMessage;
+  /** The client's connection; none once it has closed. */
+  readonly socket?: Socket | null;
 };

@@ -158,7 +158,7 @@ class StreamWriter {
     await new Promise<void>(resolve => {
       const cut = setTimeout(() => {
         this.#exchange.end_reason ??= 'slow_client';
-        response.destroy();
+        cutOff(response);
       }, this.#limits.slow_client_ms);
       const done = () => {
         clearTimeout(cut);
@@ -178,7 +178,9 @@ function untilFinished(exchange: Exchange, response: ReplySink, slow_client_ms: 
   return new Promise(resolve => {
     const cut = setTimeout(() => {
       exchange.end_reason ??= 'slow_client';
-      response.destroy();
+      // When the process ends, what the system has taken may still be read.
+      if (exchange.end_reason === 'shutdown') response.destroy();
+      else cutOff(response);
     }, slow_client_ms);
     const done = () => {
       clearTimeout(cut);
@@ -187,4 +189,17 @@ function untilFinished(exchange: Exchange, response: ReplySink, slow_client_ms: 
     };
     response.on('finish', done).on('close', done);
   });
+}
+
+/**
+ * Ends the connection of a client that does not read. Closed in order it would live on: the system keeps the megabytes that it has taken
+ * for as long as that client answers.
+ */
+function cutOff(response: ReplySink): void {
+  try {
+    response.socket?.resetAndDestroy();
+  } catch {
+    // TLS and pipes know no reset.
+  }
+  response.destroy();
 }

@@ -107,7 +107,7 @@ describe(`${readers} clients that open an endless stream and never read`, () => 
       const { server, written } = await flood(event_bytes);
       upstream = server;
       // Nobody is cut while this is measured.
-    gateway = await startGateway({ upstream, server: { slow_client_ms: 600_000 } });
+      gateway = await startGateway({ upstream, server: { slow_client_ms: 600_000 } });
       expectWholeStream(await gateway.stream(ask('Hello?')), 'Hello.');
       const before = await heldBytes();
 
@@ -146,9 +146,11 @@ describe('a client that reads nothing for slow_client_ms', () => {
       expect(simulator.stats).toMatchObject({ requests: clients.length, aborted: clients.length });
       // What had been generated is billed.
       expect(await gateway.metric('sluice_tokens_total', { kind: 'output' })).toBeGreaterThan(0);
-      for (const text of await Promise.all(clients.map(rest))) {
+      for (const { text, error } of await Promise.all(clients.map(rest))) {
         expect(text).toMatch(/^HTTP\/1\.1 200 /);
         expect(text).not.toContain('[DONE]');
+        // Not closed in order: the system would hold megabytes for it as long as it lives.
+        expect(error).toBe('ECONNRESET');
       }
     } finally {
       await simulator.close();
@@ -168,7 +170,7 @@ describe('a client that reads nothing for slow_client_ms', () => {
     const clients = Array.from({ length: 60 }, (_, n) => stalled(`parts=${1 + 2 * n}`));
     await until(async () => (await gateway!.metric('sluice_requests_total')) === clients.length, 60_000);
     const texts = await Promise.all(clients.map(rest));
-    const whole = texts.filter(text => text.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n'));
+    const whole = texts.filter(({ text }) => text.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n'));
     expect(whole.length).toBeGreaterThan(0);
     expect(whole.length).toBeLessThan(clients.length);
     expect(await ended('completed')).toBe(whole.length);
@@ -176,19 +178,29 @@ describe('a client that reads nothing for slow_client_ms', () => {
   }, 120_000);
 });
 
-/** What is still to be read of a reply that has ended for the gateway. */
-function rest(socket: Socket): Promise<string> {
+interface Rest {
+  readonly text: string;
+  /** The code of the error that ended the connection, if one did. */
+  readonly error: string | undefined;
+}
+
+/** What is still to be read of a reply that has ended for the gateway, and how its connection ends. */
+function rest(socket: Socket): Promise<Rest> {
   return new Promise(resolve => {
     let text = '';
+    let error: string | undefined;
     socket.setEncoding('utf8').on('data', part => {
       text += part;
+    });
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      error = code;
     });
     // A complete reply leaves the connection open for the next request.
     const idle = setTimeout(() => socket.destroy(), 1000);
     socket.on('data', () => idle.refresh());
     socket.on('close', () => {
       clearTimeout(idle);
-      resolve(text);
+      resolve({ text, error });
     });
     socket.resume();
   });
