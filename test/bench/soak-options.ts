@@ -42,7 +42,8 @@ export function soakOptionsOf(argv: string[]): SoakOptions | undefined {
     concurrency: Math.floor(numberOf('clients', values.clients, 1, 500)),
     seed: Math.floor(numberOf('seed', values.seed, 0, 1_000_000)),
     sample_ms: Math.min(5000, (seconds * 1000) / 60),
-    growth: { ratio: 1.15, bytes: 24 * 1024 * 1024 },
+    // A short run is still warming up in its second third.
+    growth: { ratio: 1.15, bytes: (seconds < 600 ? 128 : 24) * 1024 * 1024 },
     settling_ms: 120_000,
     spare_files: 4,
   };
