@@ -1,0 +1,85 @@
+/** The limits of a plan by their names in the configuration (protocol i5). */
+export type LimitName =
+  | 'requests_per_minute'
+  | 'tokens_per_minute'
+  | 'tokens_per_day'
+  | 'concurrent_requests'
+  | 'usd_per_month';
+
+/**
+ * One limit of an account. What is counted under it is found by `name` and `model` alone, so that another `max` does not
+ * reset what was used.
+ */
+export interface Limit {
+  readonly name: LimitName;
+  /** A limit on one model of the catalog; without it, on all that the account does. */
+  readonly model?: string | undefined;
+  /** Requests, tokens, or billionths of a US dollar (`usd_per_month`): always an integer. */
+  readonly max: number;
+}
+
+/** What an exchange asks of its account's limits before it goes upstream. */
+export interface TakeRequest {
+  /** The id of the exchange: names the lease of its concurrency. */
+  readonly id: string;
+  readonly account: string;
+  readonly limits: readonly Limit[];
+  /** Reserved until settlement: tokens of prompt and estimated completion, and what they will cost. */
+  readonly reserve: Charge;
+  /** Count even what is over a limit, and admit it (`dry_run`). */
+  readonly force?: boolean;
+}
+
+/** What is counted against limits of tokens and of money. Integers. */
+export interface Charge {
+  readonly tokens: number;
+  /** Billionths of a US dollar, rounded up. */
+  readonly nano_usd: number;
+}
+
+/** Where an account stands under one limit, after what was asked has been answered. */
+export interface Standing {
+  readonly limit: Limit;
+  /** How much more would be admitted now; never below 0, also in debt. */
+  readonly remaining: number;
+  /** Until everything that counts now counts no longer: 0 when nothing does. */
+  readonly reset_ms: number;
+}
+
+export type Taken =
+  | { readonly admitted: true; readonly standings: readonly Standing[]; readonly ticket: Ticket }
+  | {
+      readonly admitted: false;
+      readonly standings: readonly Standing[];
+      /** The limit that would admit it last. */
+      readonly refused_by: Limit;
+      /** Until the same request would be admitted if nothing else were asked; at least 1. */
+      readonly retry_ms: number;
+    };
+
+/** What was taken. Settled exactly once, whatever becomes of the exchange. */
+export interface Ticket {
+  /** Which limits the reservation would have broken; empty but for `force`. */
+  readonly over: readonly Limit[];
+  /**
+   * Ends the lease and puts `used` in place of the reservation: the rest is given back, or more is charged, into debt if need
+   * be. Never throws and never delays an exchange; settling again does nothing.
+   */
+  settle(used: Charge): void;
+}
+
+/**
+ * Counters and concurrency of all accounts, shared by all instances that use the same store.
+ *
+ * - Minutes slide: in no 60 s are more than `max` admitted, and a request that has left the window makes room at once (to the second).
+ * - Days and months are the calendar's, in UTC.
+ * - Concurrency is a lease per exchange, kept alive by its holder until it is settled, so that the leases of a dead process end by themselves.
+ */
+export interface StateStore {
+  /** Either all limits admit and all are taken, or none is. Answers within the store's time-out, whatever becomes of its server. */
+  take(request: TakeRequest): Taken | Promise<Taken>;
+  /** Where `account` stands, without taking anything. */
+  standings(account: string, limits: readonly Limit[]): readonly Standing[] | Promise<readonly Standing[]>;
+  /** Ends timers and connections; leases that are still held end by themselves. */
+  close(): Promise<void>;
+}
