@@ -34,6 +34,7 @@ export {
   type Outcome,
   type RunningUsage,
 } from './exchange.ts';
+export { ignoreParameters } from './ignored-parameters.ts';
 export { estimateTokens, shownUsage } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
 export type { SseEvent } from './sse/parse.ts';
@@ -54,4 +55,4 @@ export {
 } from './upstream/adapter.ts';
 export { decodeOpenAiReply, encodeOpenAi } from './upstream/openai-format.ts';
 export { OpenAiStreamDecoder } from './upstream/openai-stream.ts';
-export { scrubbed } from './upstream/read-error.ts';
+export { scrubbed, UpstreamError } from './upstream/read-error.ts';

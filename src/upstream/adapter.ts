@@ -10,6 +10,8 @@ export interface Target {
   readonly effortMap: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Request fields, unknown to the interface, that this provider's configuration lets through (protocol m5). */
   readonly extraParameters: readonly string[];
+  /** The model's cap on generated tokens, for servers that must be told one. */
+  readonly maxTokens?: number;
 }
 
 /** An upstream request, still an object: it is encoded once, when it is sent. */
@@ -18,11 +20,13 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
+  /** Fields of the request that could not be said to this server; the answer names them in `x-ignored-parameters`. */
+  readonly ignored?: readonly string[];
 }
 
 /** Turns one stream's events into canonical chunks; keeps that stream's state. */
 export interface StreamDecoder {
-  /** The chunks of one event. Throws a GatewayError for an error that the upstream tells in the stream (protocol c3, c4). */
+  /** The chunks of one event. Throws an UpstreamError for an error that the upstream tells in the stream (protocol c3, c4). */
   decode(event: SseEvent): Chunk[];
   /** Every choice that was begun has its finish reason. A stream that ends before that has broken off (protocol c3). */
   readonly complete: boolean;
@@ -32,10 +36,17 @@ export interface StreamDecoder {
 export interface Adapter {
   /** For spans: a well-known value of `gen_ai.provider.name`, or the server's own name. */
   readonly providerName: string;
+  /** Those of the interface's forwarded parameters that the server takes; without it, all. `encode` is not shown the others. */
+  readonly parameters?: ReadonlySet<string>;
+  /** Headers that carry the key; without it, `Authorization: Bearer`. */
+  credential?(api_key: string): Readonly<Record<string, string>>;
+  /** Throws a GatewayError that names the field which this server cannot be asked for. */
   encode(request: ChatRequest, target: Target): UpstreamRequest;
-  /** A whole reply. Throws a GatewayError when it is an error or not a reply at all. */
+  /** A whole reply. Throws an UpstreamError when it is an error, a GatewayError when it is not a reply at all. */
   decodeReply(body: unknown): Completion;
   openStream(): StreamDecoder;
+  /** The status that an error reply means, where the server uses one in a way of its own; `body` is parsed if it was JSON. */
+  errorStatus?(status: number, body: unknown): number;
 }
 
 /** An adapter as a plugin: a name for the configuration, a schema for its options, and how to make it. */

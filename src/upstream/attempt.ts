@@ -1,6 +1,7 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { ignoredByUpstream } from '../ignored-parameters.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Target } from './adapter.ts';
 import { AttemptSpan } from './attempt-span.ts';
@@ -10,6 +11,7 @@ import { chunkOf, decodeStream, decodeText, decodeWhole, EventReader, isEventStr
 import { type Failure, failureOf, failureOfStatus } from './failure.ts';
 import type { Provider } from './provider.ts';
 import { beginningOf, bytesOf, isPlain } from './read-body.ts';
+import { jsonOf, UpstreamError } from './read-error.ts';
 
 /** How much of an error body is read: some servers repeat the whole prompt in it. */
 const error_body_bytes = 1024 * 1024;
@@ -179,7 +181,8 @@ export class Attempt {
     const { request, aborted } = this.#exchange;
     // While a stage was at work the client has left, or the gateway was closed: nobody is asked in vain.
     if (aborted) throw refusal('server_error');
-    const { path, headers, body } = this.#provider.adapter.encode(request, this.#target);
+    const { path, headers, body, ignored } = this.#provider.encode(request, this.#target);
+    ignoredByUpstream(this.#exchange, ignored);
     const text = JSON.stringify(body);
     this.#sent_ms = this.#exchange.clock.elapsed_ms();
     this.#exchange.provider = this.#provider.name;
@@ -192,7 +195,12 @@ export class Attempt {
     this.#begun = true;
     if (head.status >= 300) {
       const text = await this.#errorText(call, head);
-      throw failureOfStatus(head.status, head.headers, text, this.#provider.config.pass_upstream_429);
+      throw failureOfStatus(
+        this.#statusOf(head, text),
+        head.headers,
+        text,
+        this.#provider.config.pass_upstream_429,
+      );
     }
     return { head, call };
   }
@@ -202,12 +210,18 @@ export class Attempt {
     const patience = setTimeout(() => call.cancel(new Error('a slow error body')), error_body_ms);
     try {
       const text = await beginningOf(bytesOf(call, head), error_body_bytes);
-      return this.#provider.secrets.reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
+      return this.#provider.redacted(text);
     } catch {
       return '';
     } finally {
       clearTimeout(patience);
     }
+  }
+
+  /** What the status means; some servers use one in a way of their own. */
+  #statusOf({ status }: ResponseHead, text: string): number {
+    const { adapter } = this.#provider;
+    return adapter.errorStatus ? adapter.errorStatus(status, jsonOf(text)) : status;
   }
 
   readonly #cancel = () => this.cancel();
@@ -224,12 +238,20 @@ export class Attempt {
       this.#ended = true;
       return GatewayError.from(thrown);
     }
-    const failure = isFailure(thrown) ? thrown : failureOf(thrown, this.#begun);
+    const failure = isFailure(thrown) ? thrown : this.#failureOf(thrown);
     this.#exchange.upstream_wait_ms ||= this.#exchange.clock.elapsed_ms() - this.#sent_ms;
     this.#exchange.end_reason ??= failure.kind === 'refused' ? 'refused' : 'upstream_failed';
     this.#end(failure.kind);
     this.#call?.cancel(new Error('the attempt has failed'));
     return failure.error;
+  }
+
+  #failureOf(thrown: unknown): Failure {
+    const provider = this.#provider;
+    const told = UpstreamError.is(thrown)
+      ? new UpstreamError(provider.redacted(thrown.message), thrown.status)
+      : thrown;
+    return failureOf(told, this.#begun, provider.config.pass_upstream_429);
   }
 
   #end(kind: string | undefined): void {

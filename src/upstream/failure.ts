@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, refusal } from '../errors.ts';
-import { messageOfErrorBody, scrubbed } from './read-error.ts';
+import { messageOfErrorBody, scrubbed, UpstreamError } from './read-error.ts';
 
 /** An attempt that failed: what the client sees, and the kind for metrics. */
 export interface Failure {
@@ -28,6 +28,22 @@ export function failureOfStatus(
 ): Failure {
   const message = messageOfErrorBody(body);
   const cause = new Error(`upstream status ${status}: ${scrubbed(message ?? body.slice(0, 500))}`);
+  const retry = retryAfter(headers['retry-after']);
+  return failureTold(status, message, { cause, retry, pass_upstream_429 });
+}
+
+interface Circumstances {
+  readonly cause: Error;
+  readonly retry?: string | undefined;
+  readonly pass_upstream_429: boolean;
+}
+
+/** An error of this status, however it was told. */
+function failureTold(
+  status: number,
+  message: string | undefined,
+  { cause, retry, pass_upstream_429 }: Circumstances,
+): Failure {
   if (status === 400 || status === 413 || status === 422) {
     return {
       kind: 'refused',
@@ -37,7 +53,6 @@ export function failureOfStatus(
   if (status === 401 || status === 403 || status === 404) {
     return { kind: 'misconfigured', error: refusal('provider_misconfigured', { cause }) };
   }
-  const retry = retryAfter(headers['retry-after']);
   const detail = { cause, ...(retry !== undefined && { headers: { 'retry-after': retry } }) };
   if (status === 429) {
     const error = pass_upstream_429
@@ -56,7 +71,14 @@ function retryAfter(value: string | undefined): string | undefined {
 }
 
 /** Something was thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
-export function failureOf(thrown: unknown, begun: boolean): Failure {
+export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = false): Failure {
+  if (UpstreamError.is(thrown)) {
+    const { status, message } = thrown;
+    const cause = new Error(
+      `upstream error ${status ?? 'without a status'} in its reply: ${scrubbed(message)}`,
+    );
+    return failureTold(status ?? 500, message, { cause, pass_upstream_429 });
+  }
   if (GatewayError.is(thrown)) {
     return {
       error: thrown,

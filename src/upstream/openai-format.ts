@@ -3,7 +3,7 @@ import type { ChatRequest, Completion, FinishReason, ReplyMessage, ToolCall, Usa
 import { usageOf } from '../canonical.ts';
 import { refusal } from '../errors.ts';
 import type { Target } from './adapter.ts';
-import { errorInBody } from './read-error.ts';
+import { UpstreamError } from './read-error.ts';
 
 /**
  * The OpenAI chat completion format as servers really speak it, for adapters to build on: what is sent, and how the many ways of
@@ -115,8 +115,8 @@ export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').
 
 /** A whole OpenAI reply in the canonical form. */
 export function decodeOpenAiReply(body: unknown): Completion {
-  const told = errorInBody(body);
-  if (told) throw refusal('provider_error', { cause: new Error(told) });
+  const told = UpstreamError.in(body);
+  if (told) throw told.withoutStatus();
   if (!isObject(body) || !Array.isArray(body.choices) || body.choices.length === 0) {
     throw refusal('provider_invalid', { cause: new Error('a reply without choices') });
   }

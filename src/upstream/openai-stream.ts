@@ -1,6 +1,6 @@
 import type { Chunk, ChunkChoice, Delta, ToolCallDelta, Usage } from '../canonical.ts';
 import { usageOf } from '../canonical.ts';
-import { type GatewayError, refusal } from '../errors.ts';
+import { refusal } from '../errors.ts';
 import type { SseEvent } from '../sse/parse.ts';
 import type { StreamDecoder } from './adapter.ts';
 import {
@@ -13,11 +13,20 @@ import {
   reasoningOf,
   textsOf,
 } from './openai-format.ts';
-import { errorInBody } from './read-error.ts';
+import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from './read-error.ts';
+
+/** What servers of this format do in different ways. */
+export interface OpenAiStreamHabits {
+  /** Running usage counts each choice for itself (protocol d8). */
+  readonly usagePerChoice?: boolean;
+  /** An error inside a stream says truly which HTTP status it stands for; elsewhere everything is called 400. */
+  readonly errorsHaveStatus?: boolean;
+}
 
 /** One OpenAI stream in the canonical form. */
 export class OpenAiStreamDecoder implements StreamDecoder {
   readonly #usagePerChoice: boolean;
+  readonly #errorsHaveStatus: boolean;
   /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
   readonly #tokensByChoice = new Map<number, number>();
   readonly #open = new Set<number>();
@@ -25,12 +34,13 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   readonly #toolCalls = new Map<number, ToolCallIndexes>();
   #begun = false;
 
-  constructor(options: { usagePerChoice?: boolean } = {}) {
-    this.#usagePerChoice = options.usagePerChoice ?? false;
+  constructor({ usagePerChoice = false, errorsHaveStatus = false }: OpenAiStreamHabits = {}) {
+    this.#usagePerChoice = usagePerChoice;
+    this.#errorsHaveStatus = errorsHaveStatus;
   }
 
   decode(event: SseEvent): Chunk[] {
-    if (event.event === 'error') throw streamError(event.data);
+    if (event.event === 'error') throw this.#error(event.data);
     const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
     if (data === '[DONE]' || data === '') return [];
     let body: unknown;
@@ -41,12 +51,20 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     }
     if (!isObject(body))
       throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
-    if (body.error != null || body.type === 'error' || body.object === 'error') throw streamError(data);
+    if (body.error != null || body.type === 'error' || body.object === 'error') throw this.#error(data);
     return this.#chunk(body);
   }
 
   get complete(): boolean {
     return this.#begun && this.#open.size === 0;
+  }
+
+  #error(data: string): UpstreamError {
+    const told = new UpstreamError(
+      messageOfErrorBody(data) ?? data.slice(0, 500),
+      statusInBody(jsonOf(data)),
+    );
+    return this.#errorsHaveStatus ? told : told.withoutStatus();
   }
 
   #chunk(body: Json): Chunk[] {
@@ -141,14 +159,4 @@ class ToolCallIndexes {
     if (id !== undefined) this.#byId.set(id, this.#last);
     return this.#last;
   }
-}
-
-function streamError(data: string): GatewayError {
-  let body: unknown = data;
-  try {
-    body = JSON.parse(data);
-  } catch {
-    // The words as they are will do for the log.
-  }
-  return refusal('provider_error', { cause: new Error(errorInBody(body) ?? data.slice(0, 500)) });
 }

@@ -1,14 +1,20 @@
 import { type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
-import type { Adapter, ProviderDefinition } from './adapter.ts';
+import type { ChatRequest } from '../canonical.ts';
+import type { Adapter, ProviderDefinition, Target, UpstreamRequest } from './adapter.ts';
 import { UpstreamCall } from './call.ts';
+import { droppableParameters, fitted } from './fit-request.ts';
 
 /** What every provider's configuration has, whatever its adapter. */
 export const providerBaseSchema = z.strictObject({
   base_url: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
     .describe('Where the API begins, usually with `/v1`.'),
-  api_key: z.string().min(1).optional().describe('Sent as `Authorization: Bearer …`; usually `${ENV}`.'),
+  api_key: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Sent as `Authorization: Bearer …`, or as the adapter says; usually `${ENV}`.'),
   headers: z
     .record(z.string(), z.string())
     .default({})
@@ -17,6 +23,10 @@ export const providerBaseSchema = z.strictObject({
     .array(z.string())
     .default([])
     .describe('Request fields outside the interface that this provider may be sent, such as `top_k`.'),
+  drop_parameters: z
+    .array(z.enum(droppableParameters))
+    .default([])
+    .describe('Parameters that this server does not take: not sent, and named in `x-ignored-parameters`.'),
   connect_timeout_ms: z.int().positive().default(5000).describe('The longest wait for a connection.'),
   idle_timeout_ms: z
     .int()
@@ -67,7 +77,7 @@ export class Provider {
       'accept-encoding': 'identity',
       'user-agent': 'sluice',
       ...lowerCased(config.headers),
-      ...(config.api_key !== undefined && { authorization: `Bearer ${config.api_key}` }),
+      ...(config.api_key !== undefined && lowerCased(this.#credential(config.api_key))),
     };
     this.#pool = new Pool(url.origin, {
       // Every stream holds a connection, so a cap here would be a cap on streams.
@@ -78,6 +88,27 @@ export class Provider {
       bodyTimeout: config.idle_timeout_ms,
       keepAliveTimeout: 4000,
     });
+  }
+
+  /** `request` in this server's format, and in `ignored` what could not be said in it. */
+  encode(request: ChatRequest, target: Target): UpstreamRequest {
+    const taken = {
+      parameters: this.adapter.parameters,
+      drop: this.config.drop_parameters,
+      extra: target.extraParameters,
+    };
+    const fit = fitted(request, taken);
+    const encoded = this.adapter.encode(fit.request, target);
+    return { ...encoded, ignored: [...fit.ignored, ...(encoded.ignored ?? [])] };
+  }
+
+  /** `text` without what only this provider may be told. */
+  redacted(text: string): string {
+    return this.secrets.reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
+  }
+
+  #credential(api_key: string): Readonly<Record<string, string>> {
+    return this.adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };
   }
 
   /** Sends `body` to `path` below the base address. */
@@ -103,5 +134,5 @@ export class Provider {
   }
 }
 
-const lowerCased = (headers: Record<string, string>): Record<string, string> =>
+const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -1,5 +1,36 @@
 type Json = Record<string, unknown>;
 
+const brand = Symbol.for('sluice.UpstreamError');
+
+/** An error that an upstream tells in the body of a reply or in the middle of a stream. Its words are the upstream's own. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+  readonly [brand] = true;
+  /** The HTTP status that it stands for, if the upstream said one. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+
+  /** True also for errors of another copy of this package, as plugins may bring one along. */
+  static is(thrown: unknown): thrown is UpstreamError {
+    return typeof thrown === 'object' && thrown !== null && brand in thrown;
+  }
+
+  /** For servers that call faults of their own 400 when they tell them inside a reply, as vLLM and SGLang do. */
+  withoutStatus(): UpstreamError {
+    return new UpstreamError(this.message);
+  }
+
+  /** The error that `body` is, if it is one (protocol b10). */
+  static in(body: unknown): UpstreamError | undefined {
+    const told = errorInBody(body);
+    return told === undefined ? undefined : new UpstreamError(told, statusInBody(body));
+  }
+}
+
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -20,6 +51,30 @@ export function errorInBody(body: unknown): string | undefined {
   return undefined;
 }
 
+/** Error types that say which status they would have had, in the words of OpenAI, Anthropic and vLLM. */
+const statusOfType: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  BadRequestError: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  overloaded_error: 529,
+};
+
+/** The HTTP status that an error body says it stands for: its numeric `code`, or what its `type` means. */
+export function statusInBody(body: unknown): number | undefined {
+  if (!isObject(body)) return undefined;
+  const error = isObject(body.error) ? body.error : body;
+  const code = Number(error.code);
+  if (Number.isInteger(code) && code >= 400 && code <= 599) return code;
+  return typeof error.type === 'string' && Object.hasOwn(statusOfType, error.type)
+    ? statusOfType[error.type]
+    : undefined;
+}
+
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
@@ -34,6 +89,15 @@ function detailText(detail: unknown): string {
         `${Array.isArray(loc) ? loc.filter(part => part !== 'body').join('.') : ''}: ${String(msg)}`,
     )
     .join('; ');
+}
+
+/** An error body parsed, or as it came where it is not JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 /**

@@ -25,7 +25,12 @@ export class Router {
       const extraParameters = provider.config.extra_parameters;
       this.#destinations.set(model.id, {
         provider,
-        target: { model: upstream.model, effortMap: model.effort_map, extraParameters },
+        target: {
+          model: upstream.model,
+          effortMap: model.effort_map,
+          extraParameters,
+          maxTokens: model.max_completion_tokens,
+        },
       });
     }
   }

@@ -39,7 +39,7 @@ const floors: readonly (readonly string[])[] = [
   ['src/chain/'],
   ['src/settlement/', 'src/upstream/', 'src/stage.ts'],
   ['src/inbound/', 'src/outbound/'],
-  ['src/dialects/', 'src/exchange.ts'],
+  ['src/dialects/', 'src/exchange.ts', 'src/ignored-parameters.ts'],
   [
     'src/stores/',
     'src/telemetry/',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineStage, invalidField, refusal } from '../../../src/plugin.ts';
+import { defineStage, ignoreParameters, invalidField, refusal } from '../../../src/plugin.ts';
 import { checkEffort } from './effort.ts';
 import { checkContext, checkMaxTokens } from './length.ts';
 import { checkMetadata } from './metadata.ts';
@@ -48,14 +48,8 @@ export const validation = defineStage({
             param: ignored[0]!,
           });
         }
-        exchange.replyHeaders['x-ignored-parameters'] = listed(ignored);
+        ignoreParameters(exchange, ignored);
       },
     };
   },
 });
-
-/** Names as a header can carry them: visible ASCII without commas, at most twenty. */
-function listed(names: readonly string[]): string {
-  const safe = names.slice(0, 20).map(name => name.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?').slice(0, 64));
-  return names.length > 20 ? `${safe.join(', ')}, …`.replace('…', '...') : safe.join(', ');
-}

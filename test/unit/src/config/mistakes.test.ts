@@ -28,7 +28,7 @@ describe('a mistake is told with its path and what is accepted', () => {
       '… of a provider',
       sampleConfig({ providers: { local: { ...local, max_tokens_field: 'max_tokens' } } }),
       [
-        'providers.local.max_tokens_field: unknown name; accepted here: base_url, api_key, headers, extra_parameters, connect_timeout_ms, idle_timeout_ms, max_event_bytes, pass_upstream_429, max_reply_bytes, adapter',
+        'providers.local.max_tokens_field: unknown name; accepted here: base_url, api_key, headers, extra_parameters, drop_parameters, connect_timeout_ms, idle_timeout_ms, max_event_bytes, pass_upstream_429, max_reply_bytes, adapter',
       ],
     ],
     [

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 
 import { usageOf } from '../../../../src/canonical.ts';
 import { decodeStream, decodeWhole, type ReplyLimits } from '../../../../src/upstream/decode.ts';
+import { failureOf } from '../../../../src/upstream/failure.ts';
 import { decodeOpenAiReply } from '../../../../src/upstream/openai-format.ts';
 import { OpenAiStreamDecoder } from '../../../../src/upstream/openai-stream.ts';
 import { assembled, chunkOf, collected } from '../../chunk-stream.ts';
@@ -99,7 +100,7 @@ describe('a stream', () => {
     ['an error event after all had ended', `${step({}, 'stop')}${event({ error: { message: 'x' } })}`],
     ['the error field', `${step({ content: 'a' })}error: {"message":"x"}\n\n`],
   ])('of %s is an error', async (_, text) => {
-    expect((await decoded(text)).fault).toEqual(providerError);
+    expect(failureOf((await decoded(text)).fault, true).error).toEqual(providerError);
   });
 
   it('that ended as asked but lost its connection is an error only while it mattered', async () => {
@@ -163,7 +164,7 @@ describe('other answers to a streamed request (k4)', () => {
     ['application/json', '{"choices":'],
     ['text/html; charset=utf-8', '<html></html>'],
   ])('%s %s is an error', async (type, text) => {
-    expect((await decoded(text, { type })).fault).toEqual(providerError);
+    expect(failureOf((await decoded(text, { type })).fault, true).error).toEqual(providerError);
   });
 
   it('no content type at all is taken for a stream', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { GatewayError, refusal } from '../../../../src/errors.ts';
 import { failureOf, failureOfStatus } from '../../../../src/upstream/failure.ts';
+import { UpstreamError } from '../../../../src/upstream/read-error.ts';
 
 const words = JSON.stringify({ error: { message: 'Too long for http://10.0.0.7:8000.' } });
 const failed = (status: number, headers = {}, pass_upstream_429 = false) =>
@@ -96,6 +97,25 @@ describe('what is thrown while an upstream is called (b9, c3)', () => {
 
   it.each([null, undefined, 'text', 7])('%j as well', thrown => {
     expect(failureOf(thrown, false)).toMatchObject({ kind: 'unreachable', error: { status: 502 } });
+  });
+
+  it.each([
+    [400, 'refused', 400, 'invalid_request_error'],
+    [401, 'misconfigured', 400, 'configuration_error'],
+    [429, 'rate_limited', 502, 'provider_error'],
+    [529, 'status', 502, 'provider_error'],
+    [undefined, 'status', 502, 'provider_error'],
+  ])('an error of status %s that was told inside a reply is %s', (told, kind, status, type) => {
+    const failure = failureOf(new UpstreamError('Busy at 10.0.0.7.', told), true);
+    expect(failure).toMatchObject({ kind, error: { status, type } });
+    expect(failure.error.message).not.toContain('10.0.0.7');
+    if (told === 400) expect(failure.error.message).toBe('Busy at [address].');
+    else expect(failure.error.message).not.toContain('Busy');
+    expect((failure.error.cause as Error).message).toContain('Busy');
+  });
+
+  it('such a 429 is passed on where the configuration says so', () => {
+    expect(failureOf(new UpstreamError('x', 429), false, true).error).toMatchObject({ status: 429 });
   });
 
   it.each([

@@ -202,11 +202,14 @@ describe('choices', () => {
     { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
     { detail: 'Overloaded' },
     replyOf({}, { error: { message: 'Overloaded' } }),
-  ])('%j inside a 200 is an error, its words for the log only (b10)', body => {
+  ])('%j inside a 200 is an error (b10)', body => {
     const thrown = thrownBy(() => decodeOpenAiReply(body));
-    expect(thrown).toMatchObject({ status: 502, type: 'provider_error', code: 'provider_error' });
-    expect((thrown as Error).message).toBe('The upstream provider returned an error.');
-    expect(((thrown as Error).cause as Error).message).toMatch(/Overloaded|Unauthorized/);
+    expect(thrown).toMatchObject({
+      name: 'UpstreamError',
+      message: expect.stringMatching(/Overloaded|Unauthorized/),
+      // Some servers call every fault 400 once their reply has begun.
+      status: undefined,
+    });
   });
 });
 

@@ -19,9 +19,23 @@ describe('errors in a stream (c3, c4)', () => {
     } catch (error) {
       thrown = error;
     }
-    expect(thrown).toMatchObject({ status: 502, type: 'provider_error' });
-    expect((thrown as Error).message).not.toContain('Overloaded');
-    expect(((thrown as Error).cause as Error).message).toContain('Overloaded');
+    expect(thrown).toMatchObject({ name: 'UpstreamError', message: 'Overloaded', status: undefined });
+  });
+
+  it.each([
+    [event({ error: { message: 'x', code: 429 } }), 429],
+    [event({ error: { message: 'x', code: '400' } }), 400],
+    [event({ error: { message: 'x', code: 'server_error', type: 'overloaded_error' } }), 529],
+    [event({ object: 'error', message: 'x', code: 503 }), 503],
+    [{ event: 'error', data: '{"code":500,"message":"x"}' }, 500],
+    [event({ error: { message: 'x', code: -32000 } }), undefined],
+    [event({ error: { message: 'x', code: 200 } }), undefined],
+    [event({ error: { message: 'x', type: 'constructor' } }), undefined],
+    [event({ error: 'x' }), undefined],
+  ])('%j, where errors have a status: %s', (one, status) => {
+    expect(() => decoded([one], new OpenAiStreamDecoder({ errorsHaveStatus: true }))).toThrow(
+      expect.objectContaining({ name: 'UpstreamError', message: 'x', status }),
+    );
   });
 
   it.each([
