@@ -20,18 +20,23 @@ export interface Limit {
 
 /** What an exchange asks of its account's limits before it goes upstream. */
 export interface TakeRequest {
-  /** The id of the exchange: names the lease of its concurrency. */
+  /** Names the lease of its concurrency. Unique among all that share the store, so never the client's own `x-request-id`. */
   readonly id: string;
   readonly account: string;
   readonly limits: readonly Limit[];
-  /** Reserved until settlement: tokens of prompt and estimated completion, and what they will cost. */
+  /**
+   * Reserved until settlement: the request, tokens of prompt and estimated completion, and what they will cost. More than the whole of
+   * a limit is admitted by it when nothing else counts, since it would be refused for ever.
+   */
   readonly reserve: Charge;
   /** Count even what is over a limit, and admit it (`dry_run`). */
   readonly force?: boolean;
 }
 
-/** What is counted against limits of tokens and of money. Integers. */
+/** What is counted against limits of requests, of tokens and of money. Integers. */
 export interface Charge {
+  /** 1; at settlement 0 for an exchange that was refused before an upstream was asked, which gives its request back as well. */
+  readonly requests: number;
   readonly tokens: number;
   /** Billionths of a US dollar, rounded up. */
   readonly nano_usd: number;
@@ -42,7 +47,7 @@ export interface Standing {
   readonly limit: Limit;
   /** How much more would be admitted now; never below 0, also in debt. */
   readonly remaining: number;
-  /** Until everything that counts now counts no longer: 0 when nothing does. */
+  /** Until everything that counts now counts no longer: 0 when nothing does, and for concurrency, where nobody can know. */
   readonly reset_ms: number;
 }
 
@@ -53,7 +58,7 @@ export type Taken =
       readonly standings: readonly Standing[];
       /** The limit that would admit it last. */
       readonly refused_by: Limit;
-      /** Until the same request would be admitted if nothing else were asked; at least 1. */
+      /** Until the same request would be admitted if nothing else were asked; at least 1. 1000 for concurrency, where nobody can know. */
       readonly retry_ms: number;
     };
 
@@ -62,8 +67,9 @@ export interface Ticket {
   /** Which limits the reservation would have broken; empty but for `force`. */
   readonly over: readonly Limit[];
   /**
-   * Ends the lease and puts `used` in place of the reservation: the rest is given back, or more is charged, into debt if need
-   * be. Never throws and never delays an exchange; settling again does nothing.
+   * Ends the lease and puts `used` in place of the reservation: the rest is given back to the moment at which it was taken, as far as that
+   * still counts, or more is charged to the present moment, into debt if need be. Never throws and never delays an exchange; settling
+   * again does nothing.
    */
   settle(used: Charge): void;
 }
@@ -71,7 +77,7 @@ export interface Ticket {
 /**
  * Counters and concurrency of all accounts, shared by all instances that use the same store.
  *
- * - Minutes slide: in no 60 s are more than `max` admitted, and a request that has left the window makes room at once (to the second).
+ * - Minutes slide: in no 60 s are more than `max` admitted, and what was taken makes room again 60 to 61 s later.
  * - Days and months are the calendar's, in UTC.
  * - Concurrency is a lease per exchange, kept alive by its holder until it is settled, so that the leases of a dead process end by themselves.
  */
