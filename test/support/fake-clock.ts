@@ -1,0 +1,26 @@
+import type { Clock } from '../../src/clock.ts';
+
+/** Noon of a day in the middle of a month, in UTC. */
+export const noon_ms = Date.UTC(2026, 10, 21, 12);
+
+/** Time that passes only when a test says so. */
+export class FakeClock implements Clock {
+  #passed_ms = 0;
+  readonly #began_ms: number;
+
+  constructor(began_ms = noon_ms) {
+    this.#began_ms = began_ms;
+  }
+
+  epoch_ms(): number {
+    return this.#began_ms + this.#passed_ms;
+  }
+
+  elapsed_ms(): number {
+    return this.#passed_ms;
+  }
+
+  advance(ms: number): void {
+    this.#passed_ms += ms;
+  }
+}

@@ -1,0 +1,455 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type {
+  Charge,
+  Limit,
+  LimitName,
+  StateStore,
+  Taken,
+  Ticket,
+} from '../../src/stores/state/state-store.ts';
+import { FakeClock, noon_ms } from './fake-clock.ts';
+
+/** A store that keeps to `clock`, and nothing in it. */
+export interface StoreUnderTest {
+  readonly store: StateStore;
+  /** Resolves when all that was settled counts. */
+  settled?(): Promise<void>;
+  close?(): Promise<void>;
+}
+
+export const limit = (name: LimitName, max: number, model?: string): Limit => ({ name, max, model });
+export const charge = (tokens = 0, nano_usd = 0, requests = 1): Charge => ({ requests, tokens, nano_usd });
+const nothing = charge(0, 0, 0);
+
+/** A store, its clock and its client: what the tests of the contract speak to. */
+export class StoreSetting {
+  readonly clock: FakeClock;
+  readonly #under: StoreUnderTest;
+  #asked = 0;
+
+  constructor(under: StoreUnderTest, clock: FakeClock) {
+    this.#under = under;
+    this.clock = clock;
+  }
+
+  async take(
+    limits: readonly Limit[],
+    reserve = charge(),
+    more: { account?: string; force?: boolean } = {},
+  ): Promise<Taken> {
+    return this.#under.store.take({ id: `lease-${++this.#asked}`, account: 'a', limits, reserve, ...more });
+  }
+
+  /** The ticket of a take that must be admitted. */
+  async admitted(...asked: Parameters<StoreSetting['take']>): Promise<Ticket> {
+    const taken = await this.take(...asked);
+    if (!taken.admitted) throw new Error(`refused by ${taken.refused_by.name} for ${taken.retry_ms} ms`);
+    return taken.ticket;
+  }
+
+  /** The answer to a take that must be refused. */
+  async refused(...asked: Parameters<StoreSetting['take']>): Promise<Extract<Taken, { admitted: false }>> {
+    const taken = await this.take(...asked);
+    if (taken.admitted) throw new Error('admitted');
+    return taken;
+  }
+
+  async settle(ticket: Ticket, used: Charge): Promise<void> {
+    ticket.settle(used);
+    await this.#under.settled?.();
+  }
+
+  async remaining(...limits: readonly Limit[]): Promise<number[]> {
+    return (await this.#under.store.standings('a', limits)).map(({ remaining }) => remaining);
+  }
+
+  get store(): StateStore {
+    return this.#under.store;
+  }
+}
+
+/** What every state store keeps, whatever it is made of; `open` gives one that is empty and keeps to the clock. */
+export function describeStateStore(
+  name: string,
+  open: (clock: FakeClock) => StoreUnderTest | Promise<StoreUnderTest>,
+): void {
+  const opened: StoreUnderTest[] = [];
+  const start = async (began_ms = noon_ms) => {
+    const clock = new FakeClock(began_ms);
+    const under = await open(clock);
+    opened.push(under);
+    return new StoreSetting(under, clock);
+  };
+  afterEach(async () => {
+    for (const under of opened.splice(0)) {
+      await under.store.close();
+      await under.close?.();
+    }
+  });
+
+  describe(`${name}: the sliding minute`, () => describeMinute(start));
+  describe(`${name}: days and months`, () => describeCalendar(start));
+  describe(`${name}: concurrency`, () => describeConcurrency(start));
+  describe(`${name}: settlement`, () => describeSettlement(start));
+  describe(`${name}: several limits`, () => describeSeveral(start));
+}
+
+type Start = (began_ms?: number) => Promise<StoreSetting>;
+
+function describeMinute(start: Start): void {
+  const three = [limit('requests_per_minute', 3)];
+
+  it('admits as many as the limit says and no more', async () => {
+    const setting = await start();
+    for (let at = 0; at < 3; at++) await setting.admitted(three);
+    const { refused_by, retry_ms, standings } = await setting.refused(three);
+    expect(refused_by).toEqual(three[0]);
+    expect(retry_ms).toBeGreaterThan(59_000);
+    expect(retry_ms).toBeLessThanOrEqual(61_000);
+    expect(standings).toEqual([{ limit: three[0], remaining: 0, reset_ms: expect.any(Number) }]);
+  });
+
+  it('admits exactly as many of a burst', async () => {
+    const setting = await start();
+    const limits = [limit('requests_per_minute', 40)];
+    const taken = await Promise.all(Array.from({ length: 200 }, () => setting.take(limits)));
+    expect(taken.filter(({ admitted }) => admitted)).toHaveLength(40);
+  });
+
+  it('has no edge at which twice as many get through', async () => {
+    const setting = await start(noon_ms + 59_500);
+    for (let at = 0; at < 3; at++) await setting.admitted(three);
+    for (const pause_ms of [501, 30_000, 29_000]) {
+      setting.clock.advance(pause_ms);
+      await setting.refused(three);
+    }
+  });
+
+  it('makes room for each as it leaves, not for all at once', async () => {
+    const setting = await start();
+    for (let at = 0; at < 3; at++) {
+      await setting.admitted(three);
+      setting.clock.advance(10_000);
+    }
+    // 30 s have passed; they leave at 60, 70 and 80 s, or within a second after.
+    setting.clock.advance(29_900);
+    await setting.refused(three);
+    for (let at = 0; at < 3; at++) {
+      setting.clock.advance(1100);
+      await setting.admitted(three);
+      await setting.refused(three);
+      setting.clock.advance(8900);
+    }
+  });
+
+  it('tells how long to wait, and admits after that', async () => {
+    const setting = await start();
+    for (const pause_ms of [1700, 12_345, 20_000]) {
+      await setting.admitted(three);
+      setting.clock.advance(pause_ms);
+    }
+    for (let at = 0; at < 5; at++) {
+      const { retry_ms } = await setting.refused(three);
+      expect(Number.isInteger(retry_ms) && retry_ms >= 1).toBe(true);
+      setting.clock.advance(retry_ms);
+      await setting.admitted(three);
+    }
+  });
+
+  it('counts tokens as it counts requests', async () => {
+    const setting = await start();
+    const limits = [limit('tokens_per_minute', 1000)];
+    await setting.admitted(limits, charge(600));
+    await setting.admitted(limits, charge(400));
+    await setting.refused(limits, charge(1));
+    setting.clock.advance(61_000);
+    expect(await setting.remaining(...limits)).toEqual([1000]);
+    await setting.admitted(limits, charge(1000));
+  });
+
+  it('waits for enough to leave, not for the first', async () => {
+    const setting = await start();
+    const limits = [limit('tokens_per_minute', 1000)];
+    for (const tokens of [100, 100, 800]) {
+      await setting.admitted(limits, charge(tokens));
+      setting.clock.advance(10_000);
+    }
+    const { retry_ms } = await setting.refused(limits, charge(150));
+    expect(retry_ms).toBeGreaterThan(39_000);
+    expect(retry_ms).toBeLessThanOrEqual(41_000);
+    setting.clock.advance(retry_ms);
+    await setting.admitted(limits, charge(150));
+  });
+
+  it('tells what remains and when nothing counts any longer', async () => {
+    const setting = await start();
+    const taken = await setting.take(three);
+    expect(taken.standings[0]!.remaining).toBe(2);
+    setting.clock.advance(20_000);
+    await setting.take(three);
+    const [standing] = (await setting.store.standings('a', three)) as [Taken['standings'][number]];
+    expect(standing.remaining).toBe(1);
+    expect(standing.reset_ms).toBeGreaterThan(59_000);
+    expect(standing.reset_ms).toBeLessThanOrEqual(61_000);
+    setting.clock.advance(61_000);
+    expect(await setting.store.standings('a', three)).toEqual([
+      { limit: three[0], remaining: 3, reset_ms: 0 },
+    ]);
+  });
+
+  it('of one account is nothing to another', async () => {
+    const setting = await start();
+    for (let at = 0; at < 3; at++) await setting.admitted(three);
+    await setting.refused(three);
+    await setting.admitted(three, charge(), { account: 'b' });
+    await setting.admitted(three, charge(), { account: 'a:b' });
+    await setting.admitted(three, charge(), { account: '' });
+  });
+}
+
+function describeCalendar(start: Start): void {
+  const daily = [limit('tokens_per_day', 1000)];
+  const monthly = [limit('usd_per_month', 5_000_000_000)];
+
+  it('a day ends at midnight in UTC', async () => {
+    const setting = await start(Date.UTC(2026, 10, 21, 15, 36, 29));
+    await setting.admitted(daily, charge(900));
+    const { retry_ms, standings } = await setting.refused(daily, charge(101));
+    const to_midnight_ms = Date.UTC(2026, 10, 22) - setting.clock.epoch_ms();
+    expect(retry_ms).toBe(to_midnight_ms);
+    expect(standings).toEqual([{ limit: daily[0], remaining: 100, reset_ms: to_midnight_ms }]);
+    setting.clock.advance(to_midnight_ms - 1);
+    await setting.refused(daily, charge(101));
+    setting.clock.advance(1);
+    expect(await setting.remaining(...daily)).toEqual([1000]);
+    await setting.admitted(daily, charge(1000));
+  });
+
+  it.each([
+    ['of 30 days', Date.UTC(2026, 10, 21), Date.UTC(2026, 11, 1)],
+    ['at the end of a year', Date.UTC(2026, 11, 31, 23), Date.UTC(2027, 0, 1)],
+    ['in a leap year', Date.UTC(2028, 1, 29, 5), Date.UTC(2028, 2, 1)],
+  ])('a month %s ends with its last day in UTC', async (_, began_ms, end_ms) => {
+    const setting = await start(began_ms);
+    await setting.admitted(monthly, charge(0, 4_000_000_001));
+    const { retry_ms } = await setting.refused(monthly, charge(0, 1_000_000_000));
+    expect(retry_ms).toBe(end_ms - began_ms);
+    await setting.admitted(monthly, charge(0, 999_999_999));
+    setting.clock.advance(retry_ms - 1);
+    await setting.refused(monthly, charge(0, 1));
+    setting.clock.advance(1);
+    await setting.admitted(monthly, charge(0, 5_000_000_000));
+  });
+
+  it('counts large sums exactly', async () => {
+    const setting = await start();
+    const limits = [limit('usd_per_month', 9_000_000_000_000_000)];
+    await setting.admitted(limits, charge(0, 8_999_999_999_999_998));
+    expect(await setting.remaining(...limits)).toEqual([2]);
+    await setting.admitted(limits, charge(0, 1));
+    await setting.refused(limits, charge(0, 2));
+    await setting.admitted(limits, charge(0, 1));
+  });
+}
+
+function describeConcurrency(start: Start): void {
+  const two = [limit('concurrent_requests', 2)];
+
+  it('is taken until settlement', async () => {
+    const setting = await start();
+    const first = await setting.admitted(two);
+    await setting.admitted(two);
+    const { retry_ms, standings } = await setting.refused(two);
+    expect(retry_ms).toBe(1000);
+    expect(standings).toEqual([{ limit: two[0], remaining: 0, reset_ms: 0 }]);
+    setting.clock.advance(3000);
+    await setting.refused(two);
+    await setting.settle(first, charge());
+    await setting.admitted(two);
+    await setting.refused(two);
+  });
+
+  it('is given back once, however often it is settled', async () => {
+    const setting = await start();
+    const first = await setting.admitted(two);
+    await setting.admitted(two);
+    for (let time = 0; time < 3; time++) await setting.settle(first, charge());
+    expect(await setting.remaining(...two)).toEqual([1]);
+  });
+}
+
+function describeSettlement(start: Start): void {
+  const limits = [
+    limit('requests_per_minute', 10),
+    limit('tokens_per_minute', 1000),
+    limit('tokens_per_day', 5000),
+    limit('usd_per_month', 9000),
+  ];
+
+  it('gives back what was reserved and not used', async () => {
+    const setting = await start();
+    const ticket = await setting.admitted(limits, charge(800, 700));
+    expect(await setting.remaining(...limits)).toEqual([9, 200, 4200, 8300]);
+    setting.clock.advance(5000);
+    await setting.settle(ticket, charge(50, 40));
+    expect(await setting.remaining(...limits)).toEqual([9, 950, 4950, 8960]);
+    // It counts from when it was taken.
+    setting.clock.advance(56_000);
+    expect(await setting.remaining(...limits)).toEqual([10, 1000, 4950, 8960]);
+  });
+
+  it('gives the request back with the rest', async () => {
+    const setting = await start();
+    const ticket = await setting.admitted(limits, charge(800, 700));
+    await setting.settle(ticket, nothing);
+    expect(await setting.remaining(...limits)).toEqual([10, 1000, 5000, 9000]);
+  });
+
+  it('charges more than was reserved, into debt', async () => {
+    const setting = await start();
+    const ticket = await setting.admitted(limits, charge(100, 100));
+    setting.clock.advance(30_000);
+    await setting.settle(ticket, charge(6000, 20_000));
+    expect(await setting.remaining(...limits)).toEqual([9, 0, 0, 0]);
+    const { refused_by } = await setting.refused(limits, charge(1, 1));
+    expect(refused_by.name).toBe('usd_per_month');
+    // What was used beyond the reservation counts from when it was known.
+    setting.clock.advance(50_000);
+    await setting.refused([limits[1]!], charge(1));
+    setting.clock.advance(11_000);
+    expect(await setting.remaining(...limits)).toEqual([10, 1000, 0, 0]);
+  });
+
+  it('of debt refuses also what reserves nothing', async () => {
+    const setting = await start();
+    const tokens = [limit('tokens_per_minute', 1000)];
+    const ticket = await setting.admitted(tokens, charge(10));
+    await setting.settle(ticket, charge(1001));
+    await setting.refused(tokens, charge(0));
+  });
+
+  it('is done once', async () => {
+    const setting = await start();
+    const ticket = await setting.admitted(limits, charge(100, 100));
+    await setting.settle(ticket, charge(300, 300));
+    for (const again of [charge(5000, 5000), nothing]) await setting.settle(ticket, again);
+    expect(await setting.remaining(...limits)).toEqual([9, 700, 4700, 8700]);
+  });
+
+  it('gives nothing back where what was taken counts no longer', async () => {
+    const setting = await start(Date.UTC(2026, 10, 30, 23, 59, 50));
+    const ticket = await setting.admitted(limits, charge(800, 700));
+    setting.clock.advance(62_000);
+    await setting.admitted(limits, charge(300, 200));
+    await setting.settle(ticket, nothing);
+    expect(await setting.remaining(...limits)).toEqual([9, 700, 4700, 8800]);
+  });
+
+  it('charges the present day for what was reserved the day before', async () => {
+    const setting = await start(Date.UTC(2026, 10, 30, 23, 59, 50));
+    const ticket = await setting.admitted(limits, charge(800, 700));
+    setting.clock.advance(62_000);
+    await setting.settle(ticket, charge(900, 750));
+    expect(await setting.remaining(...limits)).toEqual([10, 900, 4900, 8950]);
+  });
+
+  it('is exact however many there are at once', async () => {
+    const setting = await start();
+    const wide = limits.map(({ name }) => limit(name, 1_000_000));
+    const tickets = await Promise.all(
+      Array.from({ length: 100 }, () => setting.admitted(wide, charge(50, 60))),
+    );
+    await Promise.all(tickets.map((ticket, at) => setting.settle(ticket, charge(at, 2 * at))));
+    expect(await setting.remaining(...wide)).toEqual([999_900, 995_050, 995_050, 990_100]);
+  });
+}
+
+function describeSeveral(start: Start): void {
+  it('take from all or from none', async () => {
+    const setting = await start();
+    const limits = [
+      limit('requests_per_minute', 10),
+      limit('tokens_per_minute', 1000),
+      limit('tokens_per_day', 150),
+      limit('concurrent_requests', 5),
+      limit('usd_per_month', 1000),
+    ];
+    await setting.admitted(limits, charge(100, 1));
+    const before = await setting.remaining(...limits);
+    const { refused_by } = await setting.refused(limits, charge(51, 1));
+    expect(refused_by.name).toBe('tokens_per_day');
+    expect(await setting.remaining(...limits)).toEqual(before);
+  });
+
+  it('are told in the order asked, the one that admits last as the refusing one', async () => {
+    const setting = await start();
+    const limits = [
+      limit('concurrent_requests', 1),
+      limit('tokens_per_day', 100),
+      limit('requests_per_minute', 1),
+    ];
+    await setting.admitted(limits, charge(100));
+    const { refused_by, standings } = await setting.refused(limits, charge(1));
+    expect(refused_by).toEqual(limits[1]);
+    expect(standings.map(standing => standing.limit)).toEqual(limits);
+  });
+
+  it('of a model count that model alone, beside those of the account', async () => {
+    const setting = await start();
+    const overall = limit('requests_per_minute', 5);
+    const large = limit('requests_per_minute', 2, 'a/large');
+    const small = limit('requests_per_minute', 4, 'a/small');
+    for (let at = 0; at < 2; at++) await setting.admitted([overall, large]);
+    expect((await setting.refused([overall, large])).refused_by).toEqual(large);
+    for (let at = 0; at < 3; at++) await setting.admitted([overall, small]);
+    expect((await setting.refused([overall, small])).refused_by).toEqual(overall);
+    expect(await setting.remaining(overall, large, small)).toEqual([0, 0, 1]);
+  });
+
+  it('keep what was used when they change', async () => {
+    const setting = await start();
+    await setting.admitted([limit('tokens_per_day', 1000)], charge(900));
+    expect(await setting.remaining(limit('tokens_per_day', 2000))).toEqual([1100]);
+    await setting.admitted([limit('tokens_per_day', 2000)], charge(900));
+    await setting.refused([limit('tokens_per_day', 1000)], charge(1));
+    expect(await setting.remaining(limit('tokens_per_day', 1000))).toEqual([0]);
+  });
+
+  it('are none for who has none', async () => {
+    const setting = await start();
+    const taken = await setting.take([], charge(1_000_000));
+    expect(taken).toMatchObject({ admitted: true, standings: [] });
+    await setting.settle((taken as { ticket: Ticket }).ticket, charge(5));
+  });
+
+  it.each(['tokens_per_minute', 'tokens_per_day', 'usd_per_month'] as const)(
+    'admit what is more than the whole of %s when nothing else counts, and only then',
+    async name => {
+      const setting = await start();
+      const limits = [limit(name, 1000)];
+      const reserve = charge(5000, 5000);
+      const ticket = await setting.admitted(limits, reserve);
+      await setting.refused(limits, charge(1, 1));
+      await setting.settle(ticket, charge(1, 1));
+      expect(await setting.remaining(...limits)).toEqual([999]);
+      await setting.refused(limits, reserve);
+    },
+  );
+
+  it('are counted and never refuse where they are forced', async () => {
+    const setting = await start();
+    const limits = [
+      limit('requests_per_minute', 2),
+      limit('tokens_per_day', 100),
+      limit('concurrent_requests', 2),
+    ];
+    const take = (tokens: number) => setting.admitted(limits, charge(tokens), { force: true });
+    const first = await take(90);
+    expect(first.over).toEqual([]);
+    expect((await take(20)).over).toEqual([limits[1]]);
+    expect((await take(0)).over).toEqual(limits);
+    expect(await setting.remaining(...limits)).toEqual([0, 0, 0]);
+    await setting.settle(first, charge(0));
+    expect(await setting.remaining(...limits)).toEqual([0, 80, 0]);
+  });
+}
