@@ -1,0 +1,39 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readVitals } from '../../bench/soak-vitals.ts';
+import {
+  head,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  thenClose,
+  thenReset,
+  whole,
+} from '../../support/scripted-upstream.ts';
+
+const metrics = 'sluice_in_flight{endpoint="a"} 2\nsluice_in_flight{endpoint="b"} 3\nprocess_open_fds 21\n';
+const short = head(200, { 'content-type': 'text/plain', 'content-length': 90_000 });
+
+let admin: ScriptedUpstream;
+beforeEach(async () => {
+  admin = await startScriptedUpstream(whole(200, metrics));
+});
+afterEach(() => admin.close());
+
+describe('the vitals of a gateway', () => {
+  it('are read on one connection, which is one open file from the first look to the last', async () => {
+    for (let look = 0; look < 5; look++)
+      expect(await readVitals(admin.url)).toMatchObject({ in_flight: 5, open_files: 21, exchanges: 0 });
+    expect(admin.requests.map(({ connection }) => connection)).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  it('are looked at again when the connection breaks within a reply', async () => {
+    admin.replyOnce(thenReset(short, 'sluice_in_flight 7\n'));
+    admin.replyOnce(thenClose(short, 'sluice_in_flight 7\n'));
+    expect(await readVitals(admin.url)).toMatchObject({ in_flight: 5 });
+  });
+
+  it('are not there when every look fails', async () => {
+    admin.reply(thenReset(short));
+    await expect(readVitals(admin.url)).rejects.toThrow('no metrics from http://127.0.0.1:');
+    expect(admin.requests).toHaveLength(3);
+  });
+});
