@@ -19,7 +19,7 @@ import { writeStream } from './outbound/write-stream.ts';
 import { meteredReply, StreamMeter } from './settlement/meter.ts';
 import { settle } from './settlement/settle.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
-import type { Attempt } from './upstream/attempt.ts';
+import type { Attempts } from './upstream/attempts.ts';
 
 /** An Express handler that serves the interface, and what its owner needs to run it. */
 export type Gateway = RequestHandler & {
@@ -88,7 +88,7 @@ async function serve(
 ): Promise<void> {
   const { server } = parts.settings;
   const passage = parts.chain.enter(exchange);
-  let attempt: Attempt | undefined;
+  let attempts: Attempts | undefined;
   let meter: StreamMeter | undefined;
   let pending: Promise<unknown> | undefined;
   watchClient(exchange, response);
@@ -102,15 +102,15 @@ async function serve(
     exchange.received_ms = parts.clock.elapsed_ms();
     await passage.onRequest();
 
-    attempt = parts.router.attempt(exchange);
+    attempts = parts.router.attempts(exchange);
     const identity = identityOf(exchange);
     if (exchange.request.stream) {
       meter = new StreamMeter(exchange, parts.metrics, parts.newCounter);
-      const chunks = passage.onStream(attempt.stream(meter));
+      const chunks = passage.onStream(attempts.stream(meter));
       const toClientError = (thrown: unknown) => passage.onError(thrown);
       await writeStream(exchange, response, chunks, dialect.renderStream(identity), toClientError, server);
     } else {
-      const reply = meteredReply(exchange, attempt.reply(), parts.metrics, parts.newCounter);
+      const reply = meteredReply(exchange, attempts.reply(), parts.metrics, parts.newCounter);
       pending = reply;
       const shaped = await passage.onReply(
         await beforeTimeLimit(reply, exchange, server.non_stream_timeout_ms),
@@ -122,10 +122,10 @@ async function serve(
     if (!exchange.client_gone) writeError(exchange, response, passage.onError(thrown));
   } finally {
     discardBody(request, server.max_body_bytes, server.body_idle_ms);
-    await parts.background.finish(exchange, attempt, pending);
+    await parts.background.finish(exchange, attempts, pending);
     // A stage may have stopped reading without a word, or never have begun.
     meter?.end();
-    attempt?.settled();
+    attempts?.settled();
     passage.onSettled(settle(exchange, parts.metrics));
   }
 }

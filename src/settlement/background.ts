@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Attempt } from '../upstream/attempt.ts';
+import type { Attempts } from '../upstream/attempts.ts';
 
 export interface BackgroundLimits {
   /** How long a reply whose client has its answer, or has gone, is read on. */
@@ -24,12 +24,12 @@ export class Background {
   /** Waits for the end of `pending`, if it has not come; what is pending longer than allowed is aborted. Never throws. */
   async finish(
     exchange: Exchange,
-    attempt: Attempt | undefined,
+    attempts: Attempts | undefined,
     pending: Promise<unknown> | undefined,
   ): Promise<void> {
-    if (!attempt) return;
-    if (!pending || attempt.ended || this.#running >= this.#limits.max_background) {
-      attempt.cancel();
+    if (!attempts) return;
+    if (!pending || attempts.ended || this.#running >= this.#limits.max_background) {
+      attempts.cancel();
       // What it comes to is counted before the record is made.
       await pending?.catch(() => {});
       return;
@@ -37,7 +37,7 @@ export class Background {
     this.#metrics.backgroundReads(++this.#running);
     const timer = setTimeout(() => {
       exchange.log.warn({ model: exchange.model?.id }, 'a reply was not read to its end in the time allowed');
-      attempt.cancel();
+      attempts.cancel();
     }, this.#limits.max_background_ms).unref();
     await pending.catch(() => {});
     clearTimeout(timer);

@@ -1,8 +1,7 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
 import type { Exchange } from '../exchange.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
-import type { Target } from './adapter.ts';
-import type { Provider } from './provider.ts';
+import type { Upstream } from './upstream.ts';
 
 /** The span `chat {model}` of one attempt, below the exchange's, with the GenAI attributes (protocol l). */
 export class AttemptSpan {
@@ -11,10 +10,10 @@ export class AttemptSpan {
   #error_type: string | undefined;
   #end_epoch_ms: number | undefined;
 
-  constructor(exchange: Exchange, provider: Provider, { model }: Target) {
+  constructor(exchange: Exchange, upstream: Upstream) {
     this.#exchange = exchange;
-    this.#span = startChildSpan(exchange.span, `chat ${model}`, SpanKind.CLIENT, {});
-    if (this.#span.isRecording()) this.#span.setAttributes(requestAttributes(exchange, provider, model));
+    this.#span = startChildSpan(exchange.span, `chat ${upstream.target.model}`, SpanKind.CLIENT, {});
+    if (this.#span.isRecording()) this.#span.setAttributes(requestAttributes(exchange, upstream));
   }
 
   /** Headers that carry the trace to the upstream. */
@@ -35,11 +34,14 @@ export class AttemptSpan {
   }
 }
 
-function requestAttributes({ request }: Exchange, { adapter, address }: Provider, model: string) {
+function requestAttributes({ request, attempts }: Exchange, { provider, target }: Upstream) {
+  const { name, adapter, address } = provider;
   return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': adapter.providerName,
-    'gen_ai.request.model': model,
+    'gen_ai.request.model': target.model,
+    'sluice.provider': name,
+    'sluice.attempt': attempts,
     'gen_ai.request.stream': request.stream,
     'server.address': address.host,
     'server.port': address.port,

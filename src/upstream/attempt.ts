@@ -3,15 +3,15 @@ import { GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { ignoredByUpstream } from '../ignored-parameters.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Target } from './adapter.ts';
 import { AttemptSpan } from './attempt-span.ts';
 import type { BodyConsumer, ResponseHead, UpstreamCall } from './call.ts';
-import { ChunkFeed, type ChunkObserver } from './chunk-feed.ts';
+import type { ChunkFeed } from './chunk-feed.ts';
 import { chunkOf, decodeStream, decodeText, decodeWhole, EventReader, isEventStream } from './decode.ts';
-import { type Failure, failureOf, failureOfStatus } from './failure.ts';
+import { endReasonOf, type Failure, failureOf, failureOfStatus } from './failure.ts';
 import type { Provider } from './provider.ts';
 import { beginningOf, bytesOf, isPlain } from './read-body.ts';
 import { jsonOf, UpstreamError } from './read-error.ts';
+import type { Upstream } from './upstream.ts';
 
 /** How much of an error body is read: some servers repeat the whole prompt in it. */
 const error_body_bytes = 1024 * 1024;
@@ -26,12 +26,26 @@ const max_unread_chunks = 64;
 /** The same for what they were decoded from: an event may be as large as the configuration allows. */
 const max_unread_bytes = 256 * 1024;
 
+/** Who waits for an attempt's stream to begin. */
+interface Beginning {
+  resolve(): void;
+  reject(error: GatewayError): void;
+}
+
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
 export class Attempt {
+  readonly upstream: Upstream;
+  /** What went wrong, once the attempt has failed; not there when it was ended from here, or nothing was sent. */
+  failure: Failure | undefined;
+  /** Something generated has arrived: from here on this attempt is the answer, whatever becomes of it (protocol i6). */
+  generated = false;
   readonly #exchange: Exchange;
   readonly #provider: Provider;
-  readonly #target: Target;
   readonly #metrics: Metrics;
+  #beginning: Beginning | undefined;
+  /** Chunks without a word of the answer, kept until the first word as long as another upstream could be asked. */
+  #held: Chunk[] = [];
+  #max_held = 0;
   #call: UpstreamCall | undefined;
   #span: AttemptSpan | undefined;
   /** Lets a compressed stream go on that waits for its reader. */
@@ -41,12 +55,13 @@ export class Attempt {
   #sent_ms = 0;
   #patience: NodeJS.Timeout | undefined;
   #begun = false;
+  #answered = false;
   #ended = false;
 
-  constructor(exchange: Exchange, provider: Provider, target: Target, metrics: Metrics) {
+  constructor(exchange: Exchange, upstream: Upstream, metrics: Metrics) {
+    this.upstream = upstream;
     this.#exchange = exchange;
-    this.#provider = provider;
-    this.#target = target;
+    this.#provider = upstream.provider;
     this.#metrics = metrics;
   }
 
@@ -63,24 +78,23 @@ export class Attempt {
     }
   }
 
-  /** The reply as it comes, seen by `observer` chunk by chunk. The request is sent when the first chunk is asked for. */
-  stream(observer: ChunkObserver): AsyncIterable<Chunk> {
-    const feed: ChunkFeed = new ChunkFeed(
-      {
-        begin: () => void this.#fill(feed),
-        drained: () => {
-          this.#unread_bytes = 0;
-          this.#call?.resume();
-          this.#wanted?.();
-        },
-        left: () => {
-          this.cancel();
-          this.#wanted?.();
-        },
-      },
-      observer,
-    );
-    return feed;
+  /**
+   * Sends the request and fills `feed`. Resolves when the first of the answer has been handed on; rejects with a GatewayError when the
+   * attempt fails before, and then nothing was. Up to `max_held` chunks without a word of the answer wait for its first word.
+   */
+  fill(feed: ChunkFeed, max_held: number): Promise<void> {
+    this.#max_held = max_held;
+    return new Promise((resolve, reject) => {
+      this.#beginning = { resolve, reject };
+      void this.#fill(feed);
+    });
+  }
+
+  /** All that was given has been read: more is welcome. */
+  drained(): void {
+    this.#unread_bytes = 0;
+    this.#call?.resume();
+    this.#wanted?.();
   }
 
   async #fill(feed: ChunkFeed): Promise<void> {
@@ -88,30 +102,66 @@ export class Attempt {
       const { call, head } = await this.#open();
       const { adapter, config } = this.#provider;
       if (!isEventStream(head.headers)) {
-        const reply = chunkOf(await this.#whole(call, head));
-        this.#waited();
-        feed.push([reply]);
-        this.#end(undefined);
-        feed.end();
+        this.#give(feed, [chunkOf(await this.#whole(call, head))]);
+        this.#finish(feed);
       } else if (isPlain(head)) {
         call.readInto(this.#eventsInto(feed, new EventReader(adapter.openStream(), config)));
       } else await this.#decompressInto(feed, call, head);
     } catch (thrown) {
-      feed.fail(this.#failed(thrown));
+      this.#fault(feed, thrown);
+    }
+  }
+
+  /** What still comes of an attempt that is over is nobody's: the feed may be another attempt's by then. */
+  #give(feed: ChunkFeed, chunks: Chunk[]): void {
+    if (this.#ended) return;
+    if (this.generated) feed.push(chunks);
+    else if (chunks.length > 0) this.#giveFirst(feed, chunks);
+  }
+
+  #giveFirst(feed: ChunkFeed, chunks: Chunk[]): void {
+    this.generated = chunks.some(isGenerated);
+    this.#held.push(...chunks);
+    if (this.generated || this.#held.length > this.#max_held) this.#release(feed);
+  }
+
+  /** Hands on what was held back: the client may see it, so that no other attempt can follow. */
+  #release(feed: ChunkFeed): void {
+    const held = this.#held;
+    const beginning = this.#beginning;
+    this.#held = [];
+    this.#max_held = 0;
+    this.#beginning = undefined;
+    this.#waited();
+    feed.push(held);
+    beginning?.resolve();
+  }
+
+  #finish(feed: ChunkFeed): void {
+    if (this.#ended) return this.#fault(feed, new Error('the attempt was over'));
+    if (this.#beginning) this.#release(feed);
+    this.#end(undefined);
+    feed.end();
+  }
+
+  /** Tells the fault to whoever still can do something about it, or else to the reader. */
+  #fault(feed: ChunkFeed, thrown: unknown): void {
+    const error = this.#failed(thrown);
+    if (this.#beginning) this.#beginning.reject(error);
+    else {
+      if (this.failure) this.#exchange.end_reason ??= endReasonOf(this.failure);
+      feed.fail(error);
     }
   }
 
   /** From the socket to the first stage without a turn in between. */
   #eventsInto(feed: ChunkFeed, reader: EventReader): BodyConsumer {
     const give = (chunks: Chunk[]) => {
-      if (chunks.length > 0 && this.#exchange.upstream_wait_ms === 0) this.#waited();
-      feed.push(chunks);
-      if (reader.fault !== undefined) feed.fail(this.#failed(reader.fault));
+      this.#give(feed, chunks);
+      if (reader.fault !== undefined) this.#fault(feed, reader.fault);
     };
     const finish = () => {
-      if (this.#ended) return;
-      this.#end(undefined);
-      feed.end();
+      if (!this.#ended) this.#finish(feed);
     };
     const late = () => {
       finish();
@@ -139,7 +189,7 @@ export class Attempt {
         // The stream's own fault has been told; that its call was ended for it says nothing more.
         if (reader.fault !== undefined) return;
         if (!this.#ended && reader.survives(error)) finish();
-        else feed.fail(this.#failed(error));
+        else this.#fault(feed, error);
       },
     };
   }
@@ -149,12 +199,10 @@ export class Attempt {
     const { adapter, config } = this.#provider;
     const done = () => this.#call?.release(done_patience_ms);
     for await (const chunk of decodeStream(bytesOf(call, head), head.headers, adapter, config, done)) {
-      if (this.#exchange.upstream_wait_ms === 0) this.#waited();
-      feed.push([chunk]);
+      this.#give(feed, [chunk]);
       if (feed.unread >= max_unread_chunks) await new Promise<void>(wanted => (this.#wanted = wanted));
     }
-    this.#end(undefined);
-    feed.end();
+    this.#finish(feed);
   }
 
   async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {
@@ -175,19 +223,20 @@ export class Attempt {
     if (this.#ended) return;
     this.#end('aborted');
     this.#call?.cancel(new Error('the reply is not wanted any longer'));
+    this.#wanted?.();
   }
 
   async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
     const { request, aborted } = this.#exchange;
     // While a stage was at work the client has left, or the gateway was closed: nobody is asked in vain.
     if (aborted) throw refusal('server_error');
-    const { path, headers, body, ignored } = this.#provider.encode(request, this.#target);
+    const { path, headers, body, ignored } = this.#provider.encode(request, this.upstream.target);
     ignoredByUpstream(this.#exchange, ignored);
     const text = JSON.stringify(body);
     this.#sent_ms = this.#exchange.clock.elapsed_ms();
     this.#exchange.provider = this.#provider.name;
     this.#exchange.attempts++;
-    this.#span = new AttemptSpan(this.#exchange, this.#provider, this.#target);
+    this.#span = new AttemptSpan(this.#exchange, this.upstream);
     const call = this.#provider.send(path, text, { ...headers, ...this.#span.headers });
     this.#call = call;
     this.#exchange.onAbort(this.#cancel);
@@ -227,7 +276,9 @@ export class Attempt {
   readonly #cancel = () => this.cancel();
 
   #waited(): void {
-    this.#exchange.upstream_wait_ms = this.#exchange.clock.elapsed_ms() - this.#sent_ms;
+    if (this.#answered) return;
+    this.#answered = true;
+    this.#exchange.upstream_wait_ms += this.#exchange.clock.elapsed_ms() - this.#sent_ms;
   }
 
   #failed(thrown: unknown): GatewayError {
@@ -239,8 +290,8 @@ export class Attempt {
       return GatewayError.from(thrown);
     }
     const failure = isFailure(thrown) ? thrown : this.#failureOf(thrown);
-    this.#exchange.upstream_wait_ms ||= this.#exchange.clock.elapsed_ms() - this.#sent_ms;
-    this.#exchange.end_reason ??= failure.kind === 'refused' ? 'refused' : 'upstream_failed';
+    this.failure = failure;
+    this.#waited();
     this.#end(failure.kind);
     this.#call?.cancel(new Error('the attempt has failed'));
     return failure.error;
@@ -269,6 +320,14 @@ export class Attempt {
   settled(): void {
     this.#span?.settled();
   }
+}
+
+/** Whether a chunk carries anything of the answer, be it that it has ended; a role and usage are none. */
+function isGenerated({ choices }: Chunk): boolean {
+  return choices.some(
+    ({ delta, finish_reason }) =>
+      finish_reason !== null || delta.content || delta.reasoning || delta.tool_calls?.length || delta.refusal,
+  );
 }
 
 const isFailure = (thrown: unknown): thrown is Failure =>

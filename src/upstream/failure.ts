@@ -19,6 +19,13 @@ export type FailureKind =
   | 'invalid'
   | 'aborted';
 
+/** What is wrong with the request is wrong at every provider, and what was ended from here is wanted nowhere. */
+export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' && kind !== 'aborted';
+
+/** Why an exchange ends that ends with this failure. */
+export const endReasonOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
+  kind === 'refused' ? 'refused' : 'upstream_failed';
+
 /** The upstream answered with an error status (protocol b6 to b8). */
 export function failureOfStatus(
   status: number,

@@ -2,44 +2,42 @@ import type { Model } from '../catalog/catalog.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Target } from './adapter.ts';
-import { Attempt } from './attempt.ts';
+import { Attempts } from './attempts.ts';
 import type { Provider } from './provider.ts';
+import { Upstream } from './upstream.ts';
 
-interface Destination {
-  readonly provider: Provider;
-  readonly target: Target;
-}
-
-/** Which provider serves which model. A model has one upstream in use: the first of the lowest priority. */
+/** Which providers serve which model, those of the lowest priority first. */
 export class Router {
-  readonly #destinations = new Map<string, Destination>();
+  readonly #upstreams = new Map<string, readonly Upstream[]>();
   readonly #metrics: Metrics;
 
   constructor(models: readonly Model[], providers: readonly Provider[], metrics: Metrics) {
     this.#metrics = metrics;
-    for (const model of models) {
-      const upstream = model.upstreams.toSorted((a, b) => a.priority - b.priority)[0]!;
-      const provider = providers.find(({ name }) => name === upstream.provider);
-      if (!provider) continue;
-      const extraParameters = provider.config.extra_parameters;
-      this.#destinations.set(model.id, {
-        provider,
-        target: {
-          model: upstream.model,
-          effortMap: model.effort_map,
-          extraParameters,
-          maxTokens: model.max_completion_tokens,
-        },
-      });
-    }
+    const byName = new Map(providers.map(provider => [provider.name, provider]));
+    for (const model of models) this.#upstreams.set(model.id, upstreamsOf(model, byName));
   }
 
-  /** An attempt at the provider of the exchange's model. */
-  attempt(exchange: Exchange): Attempt {
-    const destination = this.#destinations.get(exchange.model?.id ?? '');
-    if (!destination)
+  /** The attempts of `exchange`, at the providers of its model. */
+  attempts(exchange: Exchange): Attempts {
+    const upstreams = this.#upstreams.get(exchange.model?.id ?? '');
+    if (!upstreams || upstreams.length === 0)
       throw refusal('provider_misconfigured', { cause: new Error('no provider for this model') });
-    return new Attempt(exchange, destination.provider, destination.target, this.#metrics);
+    return new Attempts(exchange, upstreams, this.#metrics);
   }
+}
+
+function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Upstream[] {
+  const upstreams: Upstream[] = [];
+  for (const configured of model.upstreams.toSorted((a, b) => a.priority - b.priority)) {
+    const provider = providers.get(configured.provider);
+    if (!provider) continue;
+    const target = {
+      model: configured.model,
+      effortMap: model.effort_map,
+      extraParameters: provider.config.extra_parameters,
+      maxTokens: model.max_completion_tokens,
+    };
+    upstreams.push(new Upstream(provider, target, configured));
+  }
+  return upstreams;
 }
