@@ -3,6 +3,7 @@ import { Catalog } from './catalog/catalog.ts';
 import { Chain } from './chain/chain.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
+import { type Dialects, dialectsOf } from './dialects/dialects.ts';
 import { type EncodedCatalog, encodeCatalog } from './dialects/models.ts';
 import { Background } from './settlement/background.ts';
 import type { TokenCounter } from './settlement/token-estimator.ts';
@@ -31,6 +32,7 @@ export interface Parts {
   readonly metrics: Metrics;
   readonly catalog: Catalog;
   readonly encodedCatalog: EncodedCatalog;
+  readonly dialects: Dialects;
   readonly chain: Chain;
   readonly providers: readonly Provider[];
   readonly router: Router;
@@ -57,6 +59,7 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
     metrics,
     catalog,
     encodedCatalog: encodeCatalog(settings.models),
+    dialects: dialectsOf(settings.responses),
     chain: new Chain(
       settings.stages.map(plan => plan.create(setup)),
       metrics,

@@ -41,8 +41,6 @@ export interface ChatRequest {
   stream: boolean;
   temperature?: number;
   max_tokens?: number;
-  /** What the client called it, for messages about it. */
-  max_tokens_name?: string;
   stop?: string[];
   /** Only what a client may ask of a stream; usage is always asked of the upstream. */
   stream_options?: { continuous_usage_stats?: boolean; include_usage?: boolean };
@@ -55,6 +53,15 @@ export interface ChatRequest {
   parameters: Record<string, unknown>;
   /** Fields that the interface does not know. A provider forwards those its configuration names, no other. */
   unknown: Record<string, unknown>;
+  wording?: Wording;
+}
+
+/** What the client's dialect said in other words than this form, kept for messages and replies. No stage need look at it. */
+export interface Wording {
+  /** The client's names of fields that have another one here, such as `max_output_tokens` for `max_tokens`. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** What stands first among the messages, though the client gave it apart from them. */
+  readonly instructions?: string;
 }
 
 /** Tokens, cumulative over the whole exchange. `total = prompt + completion`. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { assemble, type GatewayOptions, type Parts } from './assemble.ts';
@@ -11,6 +10,7 @@ import { pathOf, type Route, routeOf, unknownEndpoint } from './inbound/endpoint
 import { readBody, UploadAborted } from './inbound/read-body.ts';
 import { requestIdOf } from './inbound/request-id.ts';
 import { watchClient } from './inbound/watch-client.ts';
+import { identityOf } from './outbound/reply-identity.ts';
 import { beforeTimeLimit } from './outbound/time-limit.ts';
 import { writeError } from './outbound/write-error.ts';
 import { writeModels } from './outbound/write-models.ts';
@@ -93,7 +93,7 @@ async function serve(
   let pending: Promise<unknown> | undefined;
   watchClient(exchange, response);
   try {
-    const { dialect } = admitted(exchange, route);
+    const dialect = parts.dialects[admitted(exchange, route).name];
     await passage.onHeaders();
     if (!dialect) return writeModels(exchange, response, parts.encodedCatalog);
 
@@ -164,9 +164,4 @@ function admitted(exchange: Exchange, route: Route | 'closed' | undefined): Rout
   const allow = route.methods.join(', ');
   const message = `${path} does not accept ${method}; use ${allow}.`;
   throw refusal('method_not_allowed', { message, headers: { allow } });
-}
-
-/** What the reply is called, whatever the upstream calls it (protocol d1). */
-function identityOf({ clock, request }: Exchange) {
-  return { key: randomUUID(), created: Math.floor(clock.epoch_ms() / 1000), model: request.model };
 }

@@ -4,6 +4,7 @@ import type { Exchange, Outcome } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { HistogramSeries } from '../telemetry/series.ts';
+import { inClientWords } from './client-words.ts';
 import { StageTimes } from './instrument.ts';
 import { TimedStream } from './timed-stream.ts';
 
@@ -89,9 +90,10 @@ export class Passage {
     return stream.chunks;
   }
 
-  /** What the client will see of `error`, after the stages that were entered, last to first. */
+  /** What the client will see of `error`, in its own words, after the stages that were entered, last to first. */
   onError(thrown: unknown): GatewayError {
     let error = GatewayError.from(thrown);
+    if (this.#exchange.hasRequest) error = inClientWords(error, this.#exchange.request);
     for (let index = this.#entered - 1; index >= 0; index--) {
       try {
         error = this.#chain.stages[index]?.onError?.(this.#exchange, error) ?? error;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { Registry } from 'prom-client';
@@ -6,6 +5,7 @@ import { z } from 'zod';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { systemClock } from '../clock.ts';
+import { chatCompletions } from '../dialects/chat-completions.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
@@ -14,6 +14,7 @@ import { unknownEndpoint } from '../inbound/endpoint.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { readBody, UploadAborted } from '../inbound/read-body.ts';
 import { streamLimits } from '../outbound/limits.ts';
+import { identityOf } from '../outbound/reply-identity.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
 import { writeError } from '../outbound/write-error.ts';
 import { writeJson } from '../outbound/write-reply.ts';
@@ -121,7 +122,7 @@ class ChainHouse {
     let isLeft = false;
     try {
       await passage.onHeaders();
-      const dialect = this.#looksIn ? route?.dialect : undefined;
+      const dialect = this.#looksIn && route?.name === 'chat.completions' ? chatCompletions : undefined;
       if (dialect) await this.#onRequest(exchange, passage, dialect, request);
       if (exchange.client_gone || isAnswered(response)) return;
       if (!dialect || !this.#looksBack) {
@@ -171,10 +172,8 @@ class ChainHouse {
     isInner: boolean,
   ): Promise<void> {
     const { sink } = interception;
-    const { clock, request } = exchange;
-    const created = Math.floor(clock.epoch_ms() / 1000);
-    const identity = { key: randomUUID(), created, model: request.model };
-    if (request.stream) {
+    const identity = identityOf(exchange);
+    if (exchange.request.stream) {
       const toClientError = (thrown: unknown) => {
         const error = passage.onError(thrown);
         if (isInner) sink.destroy(error);

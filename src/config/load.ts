@@ -32,6 +32,7 @@ export interface Settings {
   readonly server: CheckedConfig['server'];
   readonly admin: CheckedConfig['admin'];
   readonly log: CheckedConfig['log'];
+  readonly responses: CheckedConfig['responses'];
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
   readonly accounts: AccountsConfig;
@@ -85,8 +86,8 @@ function settingsOf(config: CheckedConfig): Omit<Settings, 'stages' | 'newCounte
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { server, admin, log, accounts } = config;
-  return { server, admin, log, models, providers, accounts, warnings: warningsOf(config) };
+  const { server, admin, log, responses, accounts } = config;
+  return { server, admin, log, responses, models, providers, accounts, warnings: warningsOf(config) };
 }
 
 function providerOf(name: string, given: CheckedConfig['providers'][string]): ProviderSettings {

@@ -4,6 +4,7 @@ import { doneEvent, encodeEvent } from '../sse/encode.ts';
 import { chatRequest, forwardedParameters, type ParsedChatRequest } from './chat-request.ts';
 import type { Dialect, Identity, StreamRenderer } from './dialect.ts';
 import { refusalOf } from './explain.ts';
+import { setAsideUnknown, sharedRequest } from './request-fields.ts';
 
 const knownFields = new Set(Object.keys(chatRequest.shape));
 
@@ -30,50 +31,21 @@ export const chatCompletions: Dialect = {
 };
 
 function canonicalOf(from: ParsedChatRequest, body: Record<string, unknown>): ChatRequest {
-  const request: ChatRequest = {
-    model: from.model,
-    messages: from.messages,
-    stream: from.stream ?? false,
-    parameters: {},
-    unknown: {},
-  };
+  const request = sharedRequest(from, from.messages);
   // The newer name wins where both are given (protocol m3).
   const max_tokens = from.max_completion_tokens ?? from.max_tokens;
   if (max_tokens != null) request.max_tokens = max_tokens;
-  if (from.max_completion_tokens != null) request.max_tokens_name = 'max_completion_tokens';
-  if (from.temperature != null) request.temperature = from.temperature;
+  if (from.max_completion_tokens != null)
+    request.wording = { names: { max_tokens: 'max_completion_tokens' } };
   if (from.stop?.length) request.stop = from.stop;
-  if (from.stream_options != null) request.stream_options = streamOptionsOf(from.stream_options);
   if (from.tools != null) request.tools = from.tools;
-  if (from.reasoning_effort != null) request.reasoning_effort = from.reasoning_effort;
-  if (from.reasoning_split != null) request.reasoning_split = from.reasoning_split;
-  // Whether the values are strings is for `validation` to say, together with the other limits of metadata.
-  if (from.metadata != null) request.metadata = from.metadata as Record<string, string>;
   if (from.n != null) request.n = from.n;
   for (const name in forwardedParameters) {
     const value = from[name as keyof typeof forwardedParameters];
     if (value != null) request.parameters[name] = value;
   }
-  for (const name of Object.keys(body)) {
-    if (knownFields.has(name) || body[name] === null) continue;
-    // Defined, not assigned: assigning `__proto__` would change the object's prototype (protocol m15).
-    Object.defineProperty(request.unknown, name, {
-      value: body[name],
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  }
+  setAsideUnknown(request, body, knownFields);
   return request;
-}
-
-function streamOptionsOf(
-  from: NonNullable<ParsedChatRequest['stream_options']>,
-): NonNullable<ChatRequest['stream_options']> {
-  return {
-    ...(from.continuous_usage_stats != null && { continuous_usage_stats: from.continuous_usage_stats }),
-    ...(from.include_usage != null && { include_usage: from.include_usage }),
-  };
 }
 
 function renderChoice({ index, message, finish_reason, logprobs }: Choice): object {

@@ -1,22 +1,15 @@
-import { chatCompletions } from '../dialects/chat-completions.ts';
-import type { Dialect } from '../dialects/dialect.ts';
 import type { Endpoint } from '../exchange.ts';
 
-/** An endpoint with its methods, and the dialect of those that generate. */
+/** An endpoint with its methods. */
 export interface Route extends Endpoint {
   readonly methods: readonly string[];
-  readonly dialect?: Dialect;
 }
 
 /** Everything that is offered below `/v1` (spec 4). */
 const routes: Readonly<Record<string, Route>> = {
   '/v1/models': { name: 'models', public: true, methods: ['GET', 'HEAD'] },
-  '/v1/chat/completions': {
-    name: 'chat.completions',
-    public: false,
-    methods: ['POST'],
-    dialect: chatCompletions,
-  },
+  '/v1/chat/completions': { name: 'chat.completions', public: false, methods: ['POST'] },
+  '/v1/responses': { name: 'responses', public: false, methods: ['POST'] },
 };
 
 /** Stands for every path that is not offered here; behind a chain of stages it may still be the parent's, and needs a key. */

@@ -12,6 +12,7 @@ import {
   storesSchema,
   usageSchema,
 } from '../../src/config/schema.ts';
+import { responsesSchema } from '../../src/dialects/dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
 import { providerBaseSchema } from '../../src/upstream/provider.ts';
@@ -26,6 +27,7 @@ const tables: Record<string, () => string> = {
   admin: () => optionTable(adminSchema),
   log: () => optionTable(logSchema),
   usage: () => optionTable(usageSchema),
+  responses: () => optionTable(responsesSchema),
   providers: () => optionTable(providerBaseSchema),
   models: () => optionTable(modelSchema),
   accounts: () => optionTable(accountSchema),

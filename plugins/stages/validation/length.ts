@@ -12,10 +12,7 @@ export function checkMaxTokens(request: ChatRequest, model: Model, above: 'rejec
   const cap = model.max_completion_tokens;
   if (request.max_tokens === undefined || request.max_tokens <= cap) return;
   if (above === 'reject') {
-    throw invalidField(
-      request.max_tokens_name ?? 'max_tokens',
-      `must be at most ${cap} for ${model.id}, not ${request.max_tokens}.`,
-    );
+    throw invalidField('max_tokens', `must be at most ${cap} for ${model.id}, not ${request.max_tokens}.`);
   }
   request.max_tokens = cap;
 }

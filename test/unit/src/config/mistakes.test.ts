@@ -16,7 +16,7 @@ describe('a mistake is told with its path and what is accepted', () => {
       'an unknown name',
       sampleConfig({ sever: {} }),
       [
-        'sever: unknown name; accepted here: server, admin, log, usage, providers, models, plans, accounts, stages, stores',
+        'sever: unknown name; accepted here: server, admin, log, usage, responses, providers, models, plans, accounts, stages, stores',
       ],
     ],
     [

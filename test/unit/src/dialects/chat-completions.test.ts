@@ -5,8 +5,15 @@ import { chatCompletions } from '../../../../src/dialects/chat-completions.ts';
 import { refusal } from '../../../../src/errors.ts';
 import { SseParser } from '../../../../src/sse/parse.ts';
 import { chunkOf } from '../../chunk-stream.ts';
+import { sampleRequest } from '../../sample-exchange.ts';
 
-const identity = { key: '7Yk', created: 1_795_132_800, model: 'aion-labs/aion-3.5' };
+const identity = {
+  key: '7Yk',
+  created: 1_795_132_800,
+  model: 'aion-labs/aion-3.5',
+  request: sampleRequest(),
+  now_s: () => 1_795_132_801,
+};
 const usage = usageOf(12, 9, 4);
 
 describe('a whole reply (spec 2.3)', () => {

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import type { Message, ToolCall } from '../canonical.ts';
+
+const textPart = z.object(
+  {
+    type: z.literal('text', 'must be "text"; other content is not accepted'),
+    text: z.string('must be a string'),
+  },
+  'must be an object {type: "text", text}',
+);
+
+const textParts = z
+  .array(textPart, 'must be a string or an array of {type: "text", text} parts')
+  .min(1, 'must not be empty');
+
+const toolCall: z.ZodType<ToolCall> = z.object(
+  {
+    id: z.string('must be a string').min(1, 'must not be empty'),
+    type: z.literal('function', 'must be "function"'),
+    function: z.object(
+      {
+        name: z.string('must be a string').min(1, 'must not be empty'),
+        arguments: z.string('must be a string of JSON'),
+      },
+      'must be an object {name, arguments}',
+    ),
+  },
+  'must be an object {id, type: "function", function: {name, arguments}}',
+);
+
+const roles = ['system', 'user', 'assistant', 'tool', 'developer'] as const;
+
+const messageShape = z.object(
+  {
+    role: z.enum(roles, 'must be one of: system, user, assistant, tool (developer is read as system)'),
+    content: z.unknown().optional(),
+    tool_calls: z.array(toolCall, 'must be an array').nullish(),
+    tool_call_id: z.string('must be a string').nullish(),
+    name: z.string('must be a string').nullish(),
+  },
+  'must be an object {role, content}',
+);
+
+/** A message of the conversation (spec 2.2; protocol m7, m8). */
+export const message = messageShape.transform((from, issues): Message => {
+  const fault = (path: string, text: string) => {
+    issues.addIssue({ code: 'custom', path: [path], message: text });
+    return z.NEVER;
+  };
+  const to: Message = { role: from.role === 'developer' ? 'system' : from.role };
+  const calls = from.role === 'assistant' && from.tool_calls?.length ? from.tool_calls : undefined;
+  if (from.content == null) {
+    if (!calls) return fault('content', 'must be a string or an array of {type: "text", text} parts');
+    to.content = null;
+  } else if (typeof from.content === 'string') to.content = from.content;
+  else {
+    // Not in the schema above: a union would hide which part is at fault.
+    const parsed = textParts.safeParse(from.content);
+    if (!parsed.success) {
+      for (const issue of parsed.error.issues) {
+        issues.addIssue({ code: 'custom', path: ['content', ...issue.path], message: issue.message });
+      }
+      return z.NEVER;
+    }
+    to.content = parsed.data;
+  }
+  if (calls) to.tool_calls = calls;
+  if (from.role === 'tool') {
+    if (!from.tool_call_id) return fault('tool_call_id', 'is required on a message with role "tool"');
+    to.tool_call_id = from.tool_call_id;
+  }
+  if (from.name != null) to.name = from.name;
+  return to;
+});

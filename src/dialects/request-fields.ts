@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { ChatRequest } from '../canonical.ts';
+
+/**
+ * Fields that both generation endpoints share (spec 4.2 to 4.4; protocol m1 to m11). Messages say what is accepted. Null is the same as
+ * absent (m6), so every optional field is nullish.
+ */
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An object taken as it is, by reference: nothing in it is copied, so no key of it can do harm (m15). */
+export const anyObject = z.custom<Record<string, unknown>>(isObject, 'must be an object');
+
+export const atLeastOne = 'must be an integer of at least 1';
+
+/** A number within these bounds, both included. */
+export const number = (low: number, high: number) => {
+  const text = `must be a number from ${low} to ${high}`;
+  return z.number(text).min(low, text).max(high, text).nullish();
+};
+
+/** An integer of at least 1. */
+export const tokens = z.int(atLeastOne).min(1, atLeastOne).nullish();
+
+export const flag = z.boolean('must be true or false').nullish();
+
+export const topLogprobs = z
+  .int('must be an integer from 0 to 20')
+  .min(0, 'must be an integer from 0 to 20')
+  .max(20, 'must be an integer from 0 to 20')
+  .nullish();
+
+export const user = z.string('must be a string').nullish();
+
+export const sharedFields = {
+  model: z
+    .string('is required: a model id from GET /v1/models')
+    .min(1, 'is required: a model id from GET /v1/models'),
+  temperature: number(0, 2),
+  stream: flag,
+  stream_options: z
+    .object({ continuous_usage_stats: flag, include_usage: flag }, 'must be an object')
+    .nullish(),
+  reasoning_effort: z.string('must be a string').nullish(),
+  reasoning_split: flag,
+  metadata: anyObject.nullish(),
+};
+
+const sharedShape = z.object(sharedFields);
+export type SharedFields = z.output<typeof sharedShape>;
+
+/** Stream options mean nothing without a stream (m11). For `superRefine`. */
+export function checkStreamOptions(
+  { stream, stream_options: options }: SharedFields,
+  issues: z.RefinementCtx,
+): void {
+  if (stream === true || !options || Object.values(options).every(value => value == null)) return;
+  issues.addIssue({
+    code: 'custom',
+    path: ['stream_options'],
+    message: 'is accepted only with "stream": true.',
+  });
+}
+
+/** The canonical request as far as the shared fields make it. */
+export function sharedRequest(from: SharedFields, messages: ChatRequest['messages']): ChatRequest {
+  const request: ChatRequest = {
+    model: from.model,
+    messages,
+    stream: from.stream ?? false,
+    parameters: {},
+    unknown: {},
+  };
+  if (from.temperature != null) request.temperature = from.temperature;
+  if (from.stream_options != null) request.stream_options = streamOptionsOf(from.stream_options);
+  if (from.reasoning_effort != null) request.reasoning_effort = from.reasoning_effort;
+  if (from.reasoning_split != null) request.reasoning_split = from.reasoning_split;
+  // Whether the values are strings is for `validation` to say, together with the other limits of metadata.
+  if (from.metadata != null) request.metadata = from.metadata as Record<string, string>;
+  return request;
+}
+
+function streamOptionsOf(
+  from: NonNullable<SharedFields['stream_options']>,
+): NonNullable<ChatRequest['stream_options']> {
+  return {
+    ...(from.continuous_usage_stats != null && { continuous_usage_stats: from.continuous_usage_stats }),
+    ...(from.include_usage != null && { include_usage: from.include_usage }),
+  };
+}
+
+/** Sets aside what a body has beyond the `known` fields (m5); a `prefix` says within which field it stands. */
+export function setAsideUnknown(
+  request: ChatRequest,
+  body: Readonly<Record<string, unknown>>,
+  known: ReadonlySet<string>,
+  prefix = '',
+): void {
+  for (const name of Object.keys(body)) {
+    if (known.has(name) || body[name] === null) continue;
+    // Defined, not assigned: assigning `__proto__` would change the object's prototype (m15).
+    Object.defineProperty(request.unknown, prefix + name, {
+      value: body[name],
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+}

@@ -1,0 +1,111 @@
+import type { Choice, ToolCall } from '../canonical.ts';
+
+/** Output items of the Responses format (spec 2.5; protocol 3.5, 3.6, h10), in the order of keys in which people read them. */
+
+/** Where reasoning stands in a response: in the message's content (spec 2.5), or as an item of its own, as OpenAI has it (h4). */
+export type ReasoningPlacement = 'message' | 'item';
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export type ContentPart =
+  | { type: 'reasoning'; text: string }
+  | { type: 'output_text'; text: string; annotations: []; logprobs?: readonly unknown[] }
+  | { type: 'refusal'; refusal: string };
+
+export type OutputItem = ReturnType<typeof reasoningItem | typeof messageItem | typeof callItem>;
+
+export const reasoningItem = (id: string, status: ItemStatus, text?: string) => ({
+  id,
+  type: 'reasoning' as const,
+  status,
+  summary: [],
+  content: text === undefined ? [] : [{ type: 'reasoning_text' as const, text }],
+});
+
+export const messageItem = (id: string, status: ItemStatus, content: readonly ContentPart[]) => ({
+  id,
+  type: 'message' as const,
+  status,
+  role: 'assistant' as const,
+  content,
+});
+
+export const callItem = (id: string, status: ItemStatus, call: ToolCall) => ({
+  id,
+  type: 'function_call' as const,
+  status,
+  call_id: call.id,
+  name: call.function.name,
+  arguments: call.function.arguments,
+});
+
+export const outputText = (text: string, logprobs?: readonly unknown[]): ContentPart => ({
+  type: 'output_text',
+  text,
+  annotations: [],
+  ...(logprobs && { logprobs }),
+});
+
+/** Ids of one response's items: made of its own key, never the same twice, and the same in a stream as in a whole reply. */
+export class ItemIds {
+  readonly #key: string;
+  readonly #given = new Map<string, number>();
+  readonly #callIds = new Set<string>();
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  next(prefix: 'msg' | 'rs' | 'fc'): string {
+    const count = (this.#given.get(prefix) ?? 0) + 1;
+    this.#given.set(prefix, count);
+    return count === 1 ? `${prefix}_${this.#key}` : `${prefix}_${this.#key}_${count}`;
+  }
+
+  /** The upstream's id of a call. Some give one id to several, which clients take for the same call; these get another. */
+  callId(given: string): string {
+    let id = given;
+    for (let count = 2; id === '' || this.#callIds.has(id); count++) id = `${given || 'call'}_${count}`;
+    this.#callIds.add(id);
+    return id;
+  }
+}
+
+/** The items of a whole reply: reasoning, the message, function calls. Of one that was cut off the last item is incomplete. */
+export function outputOf(
+  { message, finish_reason, logprobs }: Pick<Choice, 'message' | 'finish_reason' | 'logprobs'>,
+  key: string,
+  placement: ReasoningPlacement,
+): OutputItem[] {
+  const { reasoning, content, refusal, tool_calls: calls = [] } = message;
+  const ids = new ItemIds(key);
+  const last: ItemStatus = isCutOff(finish_reason) ? 'incomplete' : 'completed';
+  const statusAbove = (below: unknown): ItemStatus => (below ? 'completed' : last);
+  const says = content || refusal;
+  const inMessage = placement === 'message' && reasoning;
+  const output: OutputItem[] = [];
+  if (reasoning && !inMessage)
+    output.push(reasoningItem(ids.next('rs'), statusAbove(says || calls.length), reasoning));
+  if (says || inMessage || calls.length === 0) {
+    const parts: ContentPart[] = [];
+    if (inMessage) parts.push({ type: 'reasoning', text: reasoning });
+    if (content || !refusal) parts.push(outputText(content ?? '', logprobsIn(logprobs)));
+    if (refusal) parts.push({ type: 'refusal', refusal });
+    output.push(messageItem(ids.next('msg'), statusAbove(calls.length), parts));
+  }
+  for (const [at, call] of calls.entries()) {
+    const status = statusAbove(at < calls.length - 1);
+    output.push(callItem(ids.next('fc'), status, { ...call, id: ids.callId(call.id) }));
+  }
+  return output;
+}
+
+/** The model was stopped before its end: the response is incomplete (h6). */
+export const isCutOff = (finish_reason: string): boolean =>
+  finish_reason === 'length' || finish_reason === 'content_filter';
+
+/** Log probabilities of chat's form; those of the text are the same here. */
+export function logprobsIn(logprobs: unknown): readonly unknown[] | undefined {
+  const content = (logprobs as { content?: unknown } | null | undefined)?.content;
+  return Array.isArray(content) ? content : undefined;
+}

@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import type { Message } from '../canonical.ts';
+import type { Item } from './responses-items.ts';
+
+/**
+ * Items as chat messages. What an assistant said and called before the outputs came is one message: servers want the outputs directly
+ * after it. A function call that follows an assistant's text belongs to it, as does a text between calls.
+ */
+export function conversationOf(items: readonly Item[], issues: z.RefinementCtx): Message[] {
+  const messages: Message[] = [];
+  const called = new Set<string>();
+  /** The assistant's message to which calls are added, until somebody else speaks. */
+  let turn: Message | undefined;
+  for (const [index, item] of items.entries()) {
+    if (item === undefined) continue;
+    if ('output' in item) {
+      turn = undefined;
+      messages.push(item.output);
+      checkAnswers(item.output, called, index, issues);
+    } else if ('call' in item) {
+      if (!turn) messages.push((turn = { role: 'assistant', content: null }));
+      turn.content ||= null;
+      turn.tool_calls = [...(turn.tool_calls ?? []), item.call];
+      called.add(item.call.id);
+    } else if (item.role === 'assistant' && turn?.tool_calls && !item.tool_calls) {
+      turn.content = joined(turn.content, item.content) || null;
+    } else {
+      messages.push(item);
+      for (const { id } of item.tool_calls ?? []) called.add(id);
+      turn = item.role === 'assistant' ? item : undefined;
+    }
+  }
+  return messages;
+}
+
+/** Nothing is kept here between requests, so an output without its call would answer something that the model has never seen. */
+function checkAnswers(
+  { tool_call_id = '' }: Message,
+  called: ReadonlySet<string>,
+  index: number,
+  issues: z.RefinementCtx,
+): void {
+  if (called.has(tool_call_id)) return;
+  const message = 'must be the call_id of a function_call before it; replies are not stored, send them back';
+  issues.addIssue({ code: 'custom', path: [index, 'call_id'], message });
+}
+
+type Content = Message['content'];
+
+function joined(first: Content, second: Content): Content {
+  if (!first) return second;
+  if (!second) return first;
+  if (typeof first === 'string' && typeof second === 'string') return `${first}\n${second}`;
+  const parts = (content: Exclude<Content, null | undefined>) =>
+    typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  return [...parts(first), ...parts(second)];
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { Message, TextPart, ToolCall } from '../canonical.ts';
+import { message } from './chat-message.ts';
+import { isObject } from './request-fields.ts';
+
+/**
+ * The items of `input` in the Responses format (spec 4.4; protocol h9): messages, the function calls of earlier replies and their
+ * outputs. Reasoning that a client sends back is left out, as chat leaves it out.
+ */
+
+/** What an item is to the conversation. `undefined` is nothing. */
+export type Item = Message | { readonly call: ToolCall } | { readonly output: Message } | undefined;
+
+const nonEmpty = z.string('must be a string').min(1, 'must not be empty');
+const acceptedParts = 'must be "input_text", "output_text" or "text"; other content is not accepted';
+
+const textPart = z.object(
+  {
+    type: z.enum(['input_text', 'output_text', 'text'], acceptedParts),
+    text: z.string('must be a string'),
+  },
+  'must be an object {type: "input_text", text}',
+);
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string('must be a string') });
+
+/** A part of a message; of an assistant also those that replies have and no request needs. */
+const part = (ofAssistant: boolean) =>
+  z.unknown().transform((given, issues): TextPart | undefined => {
+    if (ofAssistant && isObject(given)) {
+      if (given.type === 'reasoning') return undefined;
+      const refusal = refusalPart.safeParse(given);
+      if (refusal.success) return { type: 'text', text: refusal.data.refusal };
+    }
+    const text = parsedBy(textPart, given, issues);
+    return text && { type: 'text', text: text.text };
+  });
+
+const partsOf = (ofAssistant: boolean, least: number) =>
+  z
+    .array(part(ofAssistant), 'must be a string or an array of {type: "input_text", text} parts')
+    .min(least, 'must not be empty')
+    .transform(parts => plainest(parts.filter(text => text !== undefined)));
+
+const content = partsOf(false, 1);
+const assistantContent = partsOf(true, 1);
+/** A function may have nothing to say. */
+const functionOutput = partsOf(false, 0);
+
+/** One text is a string, which every server and every template understands; several stay parts. */
+function plainest(parts: TextPart[]): string | TextPart[] {
+  return parts.length < 2 ? (parts[0]?.text ?? '') : parts;
+}
+
+const functionCall = z
+  .object({
+    call_id: nonEmpty,
+    name: nonEmpty,
+    arguments: z.string('must be a string of JSON'),
+  })
+  .transform(
+    (item): Item => ({
+      call: {
+        id: item.call_id,
+        type: 'function',
+        function: { name: item.name, arguments: item.arguments },
+      },
+    }),
+  );
+
+const functionCallOutput = z
+  .object({
+    call_id: nonEmpty,
+    output: z.union([z.string(), z.array(z.unknown())], 'must be a string or an array of parts'),
+  })
+  .transform((item, issues): Item => {
+    const text = Array.isArray(item.output)
+      ? parsedBy(functionOutput, item.output, issues, ['output'])
+      : item.output;
+    return { output: { role: 'tool', tool_call_id: item.call_id, content: text ?? '' } };
+  });
+
+const inputMessage = z.unknown().transform((given, issues): Item => {
+  if (!isObject(given)) return parsedBy(message, given, issues);
+  if (!Array.isArray(given.content)) return parsedBy(message, given, issues);
+  const parts = given.role === 'assistant' ? assistantContent : content;
+  const text = parsedBy(parts, given.content, issues, ['content']);
+  return text === undefined ? undefined : parsedBy(message, { ...given, content: text }, issues);
+});
+
+const dropped = z.unknown().transform((): Item => undefined);
+
+const kinds: Readonly<Record<string, z.ZodType<Item>>> = {
+  message: inputMessage,
+  function_call: functionCall,
+  function_call_output: functionCallOutput,
+  reasoning: dropped,
+};
+
+/** One item, by its `type`; without one it is a message. */
+export const item = z.unknown().transform((given, issues): Item => {
+  const type = isObject(given) ? (given.type ?? 'message') : 'message';
+  const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+  if (kind) return parsedBy(kind, given, issues);
+  const message = `must be one of: ${Object.keys(kinds).join(', ')}`;
+  issues.addIssue({ code: 'custom', path: ['type'], message });
+  return z.NEVER;
+});
+
+/** What `schema` makes of a value within another one; its faults are told with their whole path. */
+function parsedBy<T>(
+  schema: z.ZodType<T>,
+  given: unknown,
+  issues: z.RefinementCtx,
+  path: readonly PropertyKey[] = [],
+): T | undefined {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) {
+    issues.addIssue({ code: 'custom', path: [...path, ...issue.path], message: issue.message });
+  }
+  return undefined;
+}

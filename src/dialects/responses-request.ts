@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import type { ChatRequest, Message } from '../canonical.ts';
+import { message } from './chat-message.ts';
+import { refusalOf } from './explain.ts';
+import {
+  checkStreamOptions,
+  flag,
+  isObject,
+  number,
+  setAsideUnknown,
+  sharedFields,
+  sharedRequest,
+  tokens,
+  topLogprobs,
+  user,
+} from './request-fields.ts';
+import { conversationOf } from './responses-conversation.ts';
+import { item } from './responses-items.ts';
+import { functionTool, textField, toolChoice } from './responses-tools.ts';
+
+/** The shape of a Responses request (spec 4.4; protocol h8 to h10). Null is the same as absent (m6). */
+
+const input = z
+  .union([z.string(), z.array(z.unknown())], 'must be a string or an array of items')
+  .transform((given, issues): Message[] => {
+    if (given.length === 0) {
+      issues.addIssue({ code: 'custom', message: 'must not be empty' });
+      return z.NEVER;
+    }
+    if (typeof given === 'string') return [{ role: 'user', content: given }];
+    const items = z.array(item).safeParse(given);
+    if (items.success) {
+      const messages = conversationOf(items.data, issues);
+      if (messages.length === 0) issues.addIssue({ code: 'custom', message: 'must have a message' });
+      return messages;
+    }
+    for (const issue of items.error.issues)
+      issues.addIssue({ code: 'custom', path: issue.path, message: issue.message });
+    return z.NEVER;
+  });
+
+/** What would need replies that are kept here, or work after the answer: to ignore it would lose what the client relies on. */
+const notOffered = (text: string) =>
+  z.custom<null | undefined>(value => value == null, `is not offered: ${text}.`).nullish();
+const wholeConversation = 'replies are not stored here; send the whole conversation as input';
+
+/** Taken and left alone, because they change nothing in the reply (h10). */
+const ignored = z.unknown().optional();
+
+const responsesRequest = z
+  .object({
+    ...sharedFields,
+    input: input.nullish(),
+    messages: z
+      .array(message, 'must be an array of messages')
+      .min(1, 'must have at least one message')
+      .nullish(),
+    instructions: z.string('must be a string').nullish(),
+    max_output_tokens: tokens,
+    reasoning: z
+      .looseObject({ effort: z.string('must be a string').nullish() }, 'must be an object {effort}')
+      .nullish(),
+    tools: z.array(functionTool, 'must be an array of tools').nullish(),
+    tool_choice: toolChoice,
+    parallel_tool_calls: flag,
+    text: textField,
+    top_p: number(0, 1),
+    presence_penalty: number(-2, 2),
+    frequency_penalty: number(-2, 2),
+    top_logprobs: topLogprobs,
+    user,
+    include: ignored,
+    store: ignored,
+    truncation: ignored,
+    service_tier: ignored,
+    max_tool_calls: ignored,
+    prompt_cache_key: ignored,
+    prompt_cache_retention: ignored,
+    safety_identifier: ignored,
+    previous_response_id: notOffered(wholeConversation),
+    conversation: notOffered(wholeConversation),
+    prompt: notOffered('prompts are not stored here; send their text as input'),
+    background: z
+      .custom<boolean | null | undefined>(
+        value => value == null || value === false,
+        'is not offered: replies are not stored here; leave it out or send false.',
+      )
+      .nullish(),
+  })
+  .superRefine(checkStreamOptions)
+  .superRefine(({ input, messages, reasoning_effort, reasoning }, issues) => {
+    const fault = (field: string, message: string) =>
+      issues.addIssue({ code: 'custom', path: [field], message });
+    if (input == null && messages == null)
+      fault('input', 'is required: a string or an array of items (or messages in its place).');
+    else if (input != null && messages != null)
+      fault('messages', 'must not be sent together with input; send one of the two.');
+    const effort = reasoning?.effort;
+    if (reasoning_effort != null && effort != null && reasoning_effort !== effort)
+      fault('reasoning_effort', 'must not differ from reasoning.effort; send one of the two.');
+  });
+
+const knownFields: ReadonlySet<string> = new Set(Object.keys(responsesRequest.shape));
+const knownInReasoning: ReadonlySet<string> = new Set(['effort']);
+const knownInText: ReadonlySet<string> = new Set(['format']);
+
+type Parsed = z.output<typeof responsesRequest>;
+
+/** A Responses request in the canonical form. Throws `invalid_request` naming the first field at fault. */
+export function parseResponsesRequest(body: Record<string, unknown>): ChatRequest {
+  const parsed = responsesRequest.safeParse(body);
+  if (!parsed.success) throw refusalOf(parsed.error, body);
+  const from = parsed.data;
+  const messages = from.input ?? from.messages ?? [];
+  const { instructions } = from;
+  if (instructions) messages.unshift({ role: 'system', content: instructions });
+  const request = sharedRequest(from, messages);
+  const effort = from.reasoning_effort ?? from.reasoning?.effort;
+  if (effort != null) request.reasoning_effort = effort;
+  if (from.max_output_tokens != null) request.max_tokens = from.max_output_tokens;
+  if (from.tools != null) request.tools = from.tools;
+  Object.assign(request.parameters, parametersOf(from));
+  setAsideUnknown(request, body, knownFields);
+  if (isObject(body.reasoning)) setAsideUnknown(request, body.reasoning, knownInReasoning, 'reasoning.');
+  if (isObject(body.text)) setAsideUnknown(request, body.text, knownInText, 'text.');
+  request.wording = { names: namesIn(from), ...(instructions && { instructions }) };
+  return request;
+}
+
+/** What goes upstream as it is or under chat's name (m5). */
+function parametersOf(from: Parsed): Record<string, unknown> {
+  const { top_p, presence_penalty, frequency_penalty, top_logprobs, parallel_tool_calls, user } = from;
+  const wantsLogprobs = top_logprobs || includesLogprobs(from.include);
+  const all = {
+    top_p,
+    presence_penalty,
+    frequency_penalty,
+    logprobs: wantsLogprobs ? true : undefined,
+    top_logprobs: wantsLogprobs ? top_logprobs : undefined,
+    response_format: from.text?.format,
+    tool_choice: from.tool_choice,
+    parallel_tool_calls,
+    user,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value != null));
+}
+
+const includesLogprobs = (include: unknown): boolean =>
+  Array.isArray(include) && include.includes('message.output_text.logprobs');
+
+/** The names of this format where they differ from chat's. */
+function namesIn(from: Parsed): Record<string, string> {
+  const isAlias = from.reasoning_effort == null && from.reasoning?.effort != null;
+  return {
+    max_tokens: 'max_output_tokens',
+    response_format: 'text.format',
+    ...(from.input != null && { messages: 'input' }),
+    ...(isAlias && { reasoning_effort: 'reasoning.effort' }),
+  };
+}
