@@ -16,13 +16,15 @@ import { responsesSchema } from '../../src/dialects/dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
 import { providerBaseSchema } from '../../src/upstream/provider.ts';
+import { clientTable } from './clients/table.ts';
 
 /**
- * The README's tables, made from the schemas and the error catalogue. They stand between `<!-- table: NAME -->` and
+ * The README's tables, made from the schemas, the error catalogue and what clients were seen to do. They stand between `<!-- table: NAME -->` and
  * `<!-- end -->`; a test holds them equal, `npm run docs` writes them.
  */
 const tables: Record<string, () => string> = {
   errors: errorTable,
+  clients: clientTable,
   server: () => optionTable(serverSchema),
   admin: () => optionTable(adminSchema),
   log: () => optionTable(logSchema),

@@ -1,0 +1,115 @@
+import { describe, expect, it } from '@jest/globals';
+import { until } from '../raw-client.ts';
+import { rolledText } from './client.ts';
+import type { ClientHouse } from './house.ts';
+
+const question = 'Why do rivers bend?';
+/** Everything that encoders and splitters get wrong. */
+const delicate = 'Grüße, 漢字, 🦀🇨🇭.\n\n\t"quoted" \\n </think> <b>&amp;</b> data: [DONE]\n  end ';
+
+/** The tests of what goes well: the client shows exactly what the upstream said, whole and streamed, or rejects it as its row says. */
+export function showsReplies(house: ClientHouse): void {
+  const { facts } = house;
+
+  if (facts.reply) describe('a whole reply', () => wholeReplies(house));
+  else
+    it('rejects a whole reply with reasoning', async () => {
+      await expect(house.client.reply(question)).rejects.toThrow();
+    });
+
+  if (facts.stream) describe('a stream', () => streams(house));
+  else
+    it('rejects a stream with reasoning', async () => {
+      await expect(house.client.stream(question)).rejects.toThrow();
+    });
+
+  const ways = [...(facts.reply ? [false] : []), ...(facts.stream ? [true] : [])];
+  if (ways.length > 0) describe.each(ways)('the client (stream: %s)', streamed => turns(house, streamed));
+}
+
+function wholeReplies(house: ClientHouse): void {
+  const { reasoning: place } = house.facts;
+
+  it('has the text and the usage of the upstream', async () => {
+    const { text, usage } = await house.client.reply(question);
+    const truth = await house.truth();
+    expect(text).toBe(truth.text);
+    expect(text).not.toBe('');
+    expect(usage).toEqual(truth.usage);
+  });
+
+  it(place ? 'has the reasoning' : 'has its reasoning where the client does not look', async () => {
+    const { reasoning } = await house.client.reply(question);
+    expect(reasoning || undefined).toBe(place && (await house.truth()).reasoning);
+  });
+
+  it('has every character as it was', async () => {
+    expect((await house.client.reply(`Hello [[sim:say=${delicate}]]`)).text).toBe(delicate);
+  });
+}
+
+function streams(house: ClientHouse): void {
+  const { reasoning: place } = house.facts;
+
+  it('has the text of the upstream, piece by piece and in the end, and its usage', async () => {
+    const { text, final, pieces, usage } = await house.client.stream(question);
+    const truth = await house.truth();
+    expect(text).toBe(truth.text);
+    expect(final).toBe(truth.text);
+    expect(pieces).toBeGreaterThan(5);
+    expect(usage).toEqual(truth.usage);
+  });
+
+  it(place ? 'has the reasoning' : 'has its reasoning where the client does not look', async () => {
+    const { reasoning } = await house.client.stream(question);
+    expect(reasoning || undefined).toBe(place && (await house.truth()).reasoning);
+  });
+
+  it('has every character as it was', async () => {
+    const { text, final } = await house.client.stream(`Hello [[sim:chunk=1 say=${delicate}]]`);
+    expect({ text, final }).toEqual({ text: delicate, final: delicate });
+  });
+
+  it('shows the last usage where there is one on every chunk', async () => {
+    const { usage } = await house.client.stream(question, { continuous: true });
+    expect(usage).toEqual((await house.truth()).usage);
+  });
+
+  it('is aborted upstream when the client leaves, which knows what it has used', async () => {
+    const { aborted } = house.simulator.stats;
+    const used = await house.client.leave('Hello [[sim:tokens=endless tps=100 chunk=1]]');
+    expect(used).toBeGreaterThan(5);
+    await until(() => house.simulator.stats.aborted === aborted + 1);
+    expect(house.simulator.stats.open).toBe(0);
+  });
+}
+
+function turns(house: ClientHouse, streamed: boolean): void {
+  const { asks_again_when_empty } = house.facts;
+  const ask = streamed ? 'stream' : 'reply';
+
+  if (streamed && asks_again_when_empty)
+    it('asks again with an empty message after a cap that is reached while reasoning, and is refused', async () => {
+      const stream = house.client.stream('Hello', { max_tokens: 5 });
+      await expect(stream).rejects.toThrow(/400 messages\[1\]\.content: must be/);
+    });
+  else
+    it('shows an empty text after a cap that is reached while reasoning', async () => {
+      const { text, usage } = await house.client[ask]('Hello', { max_tokens: 5 });
+      expect(text).toBe('');
+      expect(usage.output).toBe(5);
+    });
+
+  it('calls a tool, answers it, and has it spoken of', async () => {
+    const { answer, calls } = await house.client.roll('Roll. [[sim:tool]]', streamed);
+    expect(calls).toEqual([{ sides: expect.any(Number) }]);
+    expect(answer).toContain(rolledText);
+    expect(answer).toBe((await house.truth()).text);
+  });
+
+  it('calls several tools at once', async () => {
+    const { answer, calls } = await house.client.roll('Roll. [[sim:tool calls=3]]', streamed);
+    expect(calls).toHaveLength(3);
+    expect(answer).toContain(rolledText);
+  });
+}

@@ -1,0 +1,104 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import {
+  generateText,
+  isStepCount,
+  jsonSchema,
+  type LanguageModel,
+  type LanguageModelUsage,
+  streamText,
+  tool,
+} from 'ai';
+import {
+  type Client,
+  type Connect,
+  leaveWithin,
+  rolledText,
+  rollSchema,
+  type ShownUsage,
+  type Wish,
+} from './client.ts';
+
+/** The Vercel AI SDK with its provider for servers like this one, on chat completions. */
+export const vercelChat: Connect = ({ url, key, retries }) => {
+  const settings = { name: 'sluice', apiKey: key, baseURL: url };
+  const plain = createOpenAICompatible(settings);
+  // The provider writes `stream_options` itself, over what its own options say.
+  const continuous = createOpenAICompatible({
+    ...settings,
+    transformRequestBody: body => ({ ...body, stream_options: { continuous_usage_stats: true } }),
+  });
+  return vercelClient((model, wish) => (wish.continuous ? continuous : plain)(model), retries);
+};
+
+/** The AI SDK's own functions over some provider's models. */
+export function vercelClient(
+  modelOf: (name: string, wish: Wish) => LanguageModel,
+  maxRetries: number,
+): Client {
+  const asked = (prompt: string, wish: Wish = {}) => ({
+    model: modelOf(wish.model ?? 'aion-labs/aion-3.5', wish),
+    prompt,
+    maxRetries,
+    ...(wish.max_tokens && { maxOutputTokens: wish.max_tokens }),
+  });
+
+  return {
+    async reply(question, wish) {
+      const { text, reasoningText, usage } = await generateText(asked(question, wish));
+      return { text, reasoning: reasoningText, usage: usageOf(usage) };
+    },
+
+    async stream(question, wish) {
+      // What goes wrong comes as a part of the stream as well.
+      const result = streamText({ ...asked(question, wish), onError: () => {} });
+      const pieces: string[] = [];
+      for await (const part of result.stream) {
+        if (part.type === 'error') throw part.error;
+        if (part.type === 'text-delta') pieces.push(part.text);
+      }
+      const [final, reasoning, usage] = [await result.text, await result.reasoningText, await result.usage];
+      return { text: pieces.join(''), final, pieces: pieces.length, reasoning, usage: usageOf(usage) };
+    },
+
+    async roll(question, streamed) {
+      const calls: unknown[] = [];
+      const roll = tool({
+        description: 'Rolls the dice.',
+        inputSchema: jsonSchema<{ sides: number }>(rollSchema),
+        execute: async wanted => {
+          calls.push(wanted);
+          return rolledText;
+        },
+      });
+      const wanted = { ...asked(question), tools: { roll }, stopWhen: isStepCount(3) };
+      const answer = streamed ? await streamText(wanted).text : (await generateText(wanted)).text;
+      return { answer, calls };
+    },
+
+    async leave(question) {
+      const controller = new AbortController();
+      const { stream } = streamText({
+        ...asked(question, { continuous: true }),
+        abortSignal: controller.signal,
+        include: { rawChunks: true },
+      });
+      return leaveWithin(
+        stream,
+        () => controller.abort(),
+        part => (part.type === 'raw' ? tokensIn(part.rawValue) : undefined),
+      );
+    },
+  };
+}
+
+/** Running usage as it is on the wire: the SDK itself shows usage at the end only. */
+const tokensIn = (chunk: unknown): number | undefined =>
+  (chunk as { usage?: { completion_tokens?: number } }).usage?.completion_tokens;
+
+const usageOf = (usage: LanguageModelUsage): ShownUsage => ({
+  input: usage.inputTokens,
+  output: usage.outputTokens,
+  total: usage.totalTokens,
+  cached: usage.inputTokenDetails.cacheReadTokens,
+  reasoning: usage.outputTokenDetails.reasoningTokens,
+});
