@@ -10,6 +10,7 @@ import type { TokenCounter } from './settlement/token-estimator.ts';
 import { ConfiguredAccounts } from './stores/accounts.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { Passthrough } from './upstream/passthrough.ts';
 import { Provider } from './upstream/provider.ts';
 import { Router } from './upstream/route.ts';
 
@@ -36,6 +37,7 @@ export interface Parts {
   readonly chain: Chain;
   readonly providers: readonly Provider[];
   readonly router: Router;
+  readonly passthrough: Passthrough;
   readonly background: Background;
   /** What counts tokens where the upstream does not. */
   readonly newCounter: () => TokenCounter;
@@ -66,6 +68,7 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
     ),
     providers,
     router: new Router(settings.models, providers, metrics),
+    passthrough: new Passthrough(settings.passthrough, providers, settings.server, metrics),
     background: new Background(settings.server, metrics),
     newCounter: settings.newCounter,
   };

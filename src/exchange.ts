@@ -8,7 +8,7 @@ import type { Log } from './telemetry/log.ts';
 
 /** What a path offers. `name` is the metric label; a `public` endpoint needs no key (spec 5). */
 export interface Endpoint {
-  readonly name: 'models' | 'chat.completions' | 'responses' | 'unknown';
+  readonly name: 'models' | 'chat.completions' | 'responses' | 'passthrough' | 'unknown';
   readonly public: boolean;
 }
 

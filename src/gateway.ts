@@ -20,6 +20,7 @@ import { meteredReply, StreamMeter } from './settlement/meter.ts';
 import { settle } from './settlement/settle.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
 import type { Attempts } from './upstream/attempts.ts';
+import { isPassthrough } from './upstream/passthrough.ts';
 
 /** An Express handler that serves the interface, and what its owner needs to run it. */
 export type Gateway = RequestHandler & {
@@ -43,7 +44,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
 
   const handler: RequestHandler = (request, response, next) => {
     const path = pathBelowMount(request);
-    const route = routeOf(path);
+    const route = routeOf(path) ?? parts.passthrough.routeOf(path);
     // Not ours, or answered by the parent already.
     if ((!route && !parts.terminal) || response.headersSent) return next();
     const exchange = begin(parts, path, route, request);
@@ -63,6 +64,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     }, drain_ms);
     while (running.size > 0) await Promise.all(running.values());
     clearTimeout(timer);
+    parts.passthrough.close();
     await Promise.all(parts.providers.map(provider => provider.close()));
   };
 
@@ -93,8 +95,10 @@ async function serve(
   let pending: Promise<unknown> | undefined;
   watchClient(exchange, response);
   try {
-    const dialect = parts.dialects[admitted(exchange, route).name];
+    const asked = admitted(exchange, route);
+    const dialect = parts.dialects[asked.name];
     await passage.onHeaders();
+    if (isPassthrough(asked)) return await parts.passthrough.send(exchange, asked, request, response);
     if (!dialect) return writeModels(exchange, response, parts.encodedCatalog);
 
     exchange.request = dialect.parse(await readBody(request, server, exchange));
@@ -145,7 +149,7 @@ function begin(parts: Parts, path: string, route: Route | undefined, request: In
     headers,
     log: parts.log,
     clock: parts.clock,
-    span: startServerSpan(route ? `${method} ${path}` : method, headers),
+    span: startServerSpan(route ? `${method} ${route.pattern ?? path}` : method, headers),
   });
   parts.metrics.begun(exchange);
   return exchange;

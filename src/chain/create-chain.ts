@@ -13,6 +13,7 @@ import { discardBody } from '../inbound/discard-body.ts';
 import { unknownEndpoint } from '../inbound/endpoint.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { readBody, UploadAborted } from '../inbound/read-body.ts';
+import { replayBody } from '../inbound/replay-body.ts';
 import { streamLimits } from '../outbound/limits.ts';
 import { identityOf } from '../outbound/reply-identity.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
@@ -27,7 +28,6 @@ import { Metrics } from '../telemetry/metrics.ts';
 import { Chain, type Passage } from './chain.ts';
 import { foreignBody, foreignReply, foreignStream } from './foreign-handler.ts';
 import { type Interception, interceptResponse, isIntercepted } from './intercept-response.ts';
-import { replayBody } from './replay-body.ts';
 import type { RequestHandler, StagePlan } from './stage-plan.ts';
 import { type Incoming, routeFor, visitOf } from './visit.ts';
 

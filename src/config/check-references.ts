@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { routeOf } from '../inbound/endpoint.ts';
 import type { ConfigIssue } from './issue.ts';
 
 const anyRecord = z.record(z.string(), z.unknown());
@@ -27,6 +28,16 @@ const namesSchema = z.object({
         .catch(undefined),
     )
     .catch([]),
+  passthrough: z
+    .array(
+      z
+        .object({
+          path: z.string().optional().catch(undefined),
+          provider: z.string().optional().catch(undefined),
+        })
+        .catch({}),
+    )
+    .catch([]),
   accounts: z
     .record(
       z.string(),
@@ -47,7 +58,9 @@ type Names = z.output<typeof namesSchema>;
 /** What no schema sees, of a configuration that may be wrong elsewhere: names that point nowhere, and names given twice. */
 export function checkReferences(config: unknown): ConfigIssue[] {
   const names = namesSchema.safeParse(config);
-  return names.success ? [...checkModels(names.data), ...checkAccounts(names.data)] : [];
+  return names.success
+    ? [...checkModels(names.data), ...checkPassthrough(names.data), ...checkAccounts(names.data)]
+    : [];
 }
 
 function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
@@ -69,6 +82,25 @@ function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
     for (const level of Object.keys(model.effort_map)) {
       if (!model.reasoning_effort || model.reasoning_effort.levels.includes(level)) continue;
       yield { path: ['models', at, 'effort_map', level], message: 'is not one of reasoning_effort.levels' };
+    }
+  }
+}
+
+function* checkPassthrough({ passthrough, providers }: Names): Generator<ConfigIssue> {
+  const known = providers && Object.keys(providers);
+  const seen = new Set<string>();
+  for (const [at, { path, provider }] of passthrough.entries()) {
+    if (path !== undefined && routeOf(path))
+      yield {
+        path: ['passthrough', at, 'path'],
+        message: `${path} is the gateway's own and cannot be let through`,
+      };
+    if (path !== undefined && seen.has(path))
+      yield { path: ['passthrough', at, 'path'], message: `${path} is listed twice` };
+    if (path !== undefined) seen.add(path);
+    if (provider !== undefined && known && !known.includes(provider)) {
+      const message = `there is no provider '${provider}'; there are: ${known.join(', ') || '(none)'}`;
+      yield { path: ['passthrough', at, 'provider'], message };
     }
   }
 }

@@ -35,6 +35,7 @@ export interface Settings {
   readonly responses: CheckedConfig['responses'];
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
+  readonly passthrough: CheckedConfig['passthrough'];
   readonly accounts: AccountsConfig;
   readonly stages: readonly StagePlan[];
   /** What counts tokens where the upstream does not. */
@@ -86,8 +87,9 @@ function settingsOf(config: CheckedConfig): Omit<Settings, 'stages' | 'newCounte
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { server, admin, log, responses, accounts } = config;
-  return { server, admin, log, responses, models, providers, accounts, warnings: warningsOf(config) };
+  const { server, admin, log, responses, passthrough, accounts } = config;
+  const warnings = warningsOf(config);
+  return { server, admin, log, responses, models, providers, passthrough, accounts, warnings };
 }
 
 function providerOf(name: string, given: CheckedConfig['providers'][string]): ProviderSettings {

@@ -5,6 +5,7 @@ import { responsesSchema } from '../dialects/dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts.ts';
+import { passthroughRuleSchema } from '../upstream/passthrough-rule.ts';
 import { providerBaseSchema } from '../upstream/provider.ts';
 
 /** A port, also as the text that an environment variable is. */
@@ -118,6 +119,10 @@ export const configSchema = z.strictObject({
   responses: responsesSchema.prefault({}),
   providers: z.record(z.string(), providerSchema),
   models: z.array(modelSchema).min(1, 'must list at least one model'),
+  passthrough: z
+    .array(passthroughRuleSchema)
+    .default([])
+    .describe('Other paths that are let through to one provider each, bytes untouched.'),
   plans: z.record(z.string(), planSchema).default({}),
   accounts: accountsSchema.default({}),
   stages: z

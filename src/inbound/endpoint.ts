@@ -3,6 +3,8 @@ import type { Endpoint } from '../exchange.ts';
 /** An endpoint with its methods. */
 export interface Route extends Endpoint {
   readonly methods: readonly string[];
+  /** The path that stands for all of this route's paths, if it has several: for spans. */
+  readonly pattern?: string;
 }
 
 /** Everything that is offered below `/v1` (spec 4). */

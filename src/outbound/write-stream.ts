@@ -5,6 +5,7 @@ import type { Exchange } from '../exchange.ts';
 import { keepAliveComment } from '../sse/encode.ts';
 import type { StreamLimits } from './limits.ts';
 import type { ReplySink } from './reply-sink.ts';
+import { untilDrained, untilFinished } from './slow-client.ts';
 
 /** Text that waits for the end of the turn is written at once when it is longer than this. */
 const max_pending_characters = 64 * 1024;
@@ -154,52 +155,7 @@ class StreamWriter {
   };
 
   async #untilDrained(): Promise<void> {
-    const response = this.#response;
-    await new Promise<void>(resolve => {
-      const cut = setTimeout(() => {
-        this.#exchange.end_reason ??= 'slow_client';
-        cutOff(response);
-      }, this.#limits.slow_client_ms);
-      const done = () => {
-        clearTimeout(cut);
-        this.#exchange.offAbort(done);
-        response.off('drain', done).off('close', done);
-        resolve();
-      };
-      this.#exchange.onAbort(done);
-      response.on('drain', done).on('close', done);
-    });
+    await untilDrained(this.#exchange, this.#response, this.#limits.slow_client_ms);
     this.#drained = undefined;
   }
-}
-
-/** The end of a reply must not wait for ever on a client that has stopped reading. */
-function untilFinished(exchange: Exchange, response: ReplySink, slow_client_ms: number): Promise<void> {
-  return new Promise(resolve => {
-    const cut = setTimeout(() => {
-      exchange.end_reason ??= 'slow_client';
-      // When the process ends, what the system has taken may still be read.
-      if (exchange.end_reason === 'shutdown') response.destroy();
-      else cutOff(response);
-    }, slow_client_ms);
-    const done = () => {
-      clearTimeout(cut);
-      response.off('finish', done).off('close', done);
-      resolve();
-    };
-    response.on('finish', done).on('close', done);
-  });
-}
-
-/**
- * Ends the connection of a client that does not read. Closed in order it would live on: the system keeps the megabytes that it has taken
- * for as long as that client answers.
- */
-function cutOff(response: ReplySink): void {
-  try {
-    response.socket?.resetAndDestroy();
-  } catch {
-    // TLS and pipes know no reset.
-  }
-  response.destroy();
 }

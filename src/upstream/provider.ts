@@ -51,6 +51,8 @@ export class Provider {
   readonly address: { readonly host: string; readonly port: number };
   /** What the upstream is told and nobody else may be; shorter values would be found in every text. */
   readonly secrets: readonly string[];
+  /** What every request to this provider says: the configured headers and the credentials. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #headers: Record<string, string>;
@@ -70,14 +72,17 @@ export class Provider {
       ({ length }) => length >= 8,
     );
     this.#basePath = url.pathname.replace(/\/+$/, '');
+    this.ownHeaders = {
+      ...lowerCased(config.headers),
+      ...(config.api_key !== undefined && lowerCased(this.#credential(config.api_key))),
+    };
     this.#headers = {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       // A compressed stream would arrive in blocks instead of tokens.
       'accept-encoding': 'identity',
       'user-agent': 'sluice',
-      ...lowerCased(config.headers),
-      ...(config.api_key !== undefined && lowerCased(this.#credential(config.api_key))),
+      ...this.ownHeaders,
     };
     this.#pool = new Pool(url.origin, {
       // Every stream holds a connection, so a cap here would be a cap on streams.

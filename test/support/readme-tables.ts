@@ -15,6 +15,7 @@ import {
 import { responsesSchema } from '../../src/dialects/dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
+import { passthroughRuleSchema } from '../../src/upstream/passthrough-rule.ts';
 import { providerBaseSchema } from '../../src/upstream/provider.ts';
 import { clientTable } from './clients/table.ts';
 
@@ -32,6 +33,7 @@ const tables: Record<string, () => string> = {
   responses: () => optionTable(responsesSchema),
   providers: () => optionTable(providerBaseSchema),
   models: () => optionTable(modelSchema),
+  passthrough: () => optionTable(passthroughRuleSchema),
   accounts: () => optionTable(accountSchema),
   plans: () => optionTable(planSchema),
   stores: () => optionTable(storesSchema),

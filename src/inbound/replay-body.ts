@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { refusal } from '../errors.ts';
 
 /**
  * Gives a request whose body has been read a body again, for the handler behind the chain: as a stream, for those that pipe, and as
@@ -13,6 +14,28 @@ export function replayBody(
   const bytes = Buffer.from(text);
   if (request.body !== undefined) request.body = inFormOf(request.body, body, text, bytes);
   request.headers['content-type'] = 'application/json';
+  replayBytes(request, bytes);
+}
+
+/**
+ * The same for a request that is passed on as it is: if another middleware has read its body, its bytes are there again. Throws when they
+ * were left nowhere, as parsers of forms do.
+ */
+export function restoreBody(request: IncomingMessage & { body?: unknown }): void {
+  if (!request.readableEnded || !hasBody(request)) return;
+  const { body } = request;
+  if (Buffer.isBuffer(body) || typeof body === 'string') return replayBytes(request, Buffer.from(body));
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(request.headers['content-type'] ?? '');
+  if (isJson && body !== undefined) return replayBytes(request, Buffer.from(JSON.stringify(body)));
+  throw refusal('server_error', {
+    cause: new Error('another middleware has read the body; put this gateway before it'),
+  });
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+function replayBytes(request: IncomingMessage, bytes: Buffer): void {
   request.headers['content-length'] = String(bytes.length);
   delete request.headers['transfer-encoding'];
   delete request.headers['content-encoding'];

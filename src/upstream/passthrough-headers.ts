@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+
+/** What a request may tell the upstream: its body and what it wants of the answer; never who sent it or by which way. */
+const requestHeaders = [
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-range',
+] as const;
+
+/** What an answer may tell the client: its body; nothing of the server, its limits, cookies or connection. */
+const replyHeaders = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-language',
+  'content-disposition',
+  'content-range',
+  'accept-ranges',
+  'cache-control',
+  'etag',
+  'expires',
+  'last-modified',
+  'vary',
+] as const;
+
+const picked = (names: readonly string[], from: IncomingHttpHeaders): OutgoingHttpHeaders => {
+  const headers: OutgoingHttpHeaders = {};
+  for (const name of names) if (from[name] !== undefined) headers[name] = from[name];
+  return headers;
+};
+
+/** The headers that go upstream: those of the list, `also` by name, and `own` over all of them. */
+export function headersForUpstream(
+  from: IncomingHttpHeaders,
+  also: readonly string[],
+  own: Readonly<Record<string, string>>,
+): OutgoingHttpHeaders {
+  const headers = picked([...requestHeaders, ...also], from);
+  // Without its framing a body would be read as the next request.
+  if (headers['content-length'] === undefined && from['transfer-encoding'] !== undefined)
+    headers['transfer-encoding'] = 'chunked';
+  return { ...headers, ...own };
+}
+
+/** The headers that reach the client. A stream of events is kept from being held back on its way (protocol k1). */
+export function headersForClient(from: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const headers = picked(replyHeaders, from);
+  if (!String(headers['content-type']).startsWith('text/event-stream')) return headers;
+  return { ...headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
+}

@@ -1,0 +1,209 @@
+import { Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { SpanKind } from '@opentelemetry/api';
+import { createProxyMiddleware, type RequestHandler } from 'http-proxy-middleware';
+import { GatewayError, refusal } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../inbound/endpoint.ts';
+import { restoreBody } from '../inbound/replay-body.ts';
+import type { StreamLimits } from '../outbound/limits.ts';
+import { writeBytes } from '../outbound/write-bytes.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
+import { type Failure, failureOf, failureOfStatus } from './failure.ts';
+import { PassthroughCall } from './passthrough-call.ts';
+import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
+import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
+import type { PassthroughRule } from './passthrough-rule.ts';
+import type { Provider } from './provider.ts';
+import { beginningOf, bytesOf } from './read-body.ts';
+
+/** How much of an error body is read, and for how long. */
+const error_body_bytes = 64 * 1024;
+const error_body_ms = 3000;
+
+/** A route of the configuration: what lies behind it is one provider. */
+export interface PassthroughRoute extends Route {
+  readonly rule: PassthroughRule;
+}
+
+export const isPassthrough = (route: Route): route is PassthroughRoute => route.name === 'passthrough';
+
+/**
+ * Paths beside the interface that go to one provider with their bytes untouched: embeddings, audio, files. Keys, request limits, metrics,
+ * spans and the error envelope are the gateway's. The one place that uses http-proxy-middleware.
+ */
+export class Passthrough {
+  readonly #routes: readonly {
+    readonly matches: (path: string) => boolean;
+    readonly route: PassthroughRoute;
+  }[];
+  readonly #legs = new Map<string, Leg>();
+  readonly #limits: StreamLimits;
+  readonly #metrics: Metrics;
+
+  constructor(
+    rules: readonly PassthroughRule[],
+    providers: readonly Provider[],
+    limits: StreamLimits,
+    metrics: Metrics,
+  ) {
+    this.#limits = limits;
+    this.#metrics = metrics;
+    // Whole paths first, so that they may differ from what is said of all paths around them.
+    const ordered = rules.toSorted((a, b) => Number(a.path.endsWith('*')) - Number(b.path.endsWith('*')));
+    this.#routes = ordered.map(rule => ({ matches: pathTest(rule.path), route: routeOfRule(rule) }));
+    for (const provider of providers) {
+      if (rules.some(rule => rule.provider === provider.name))
+        this.#legs.set(provider.name, new Leg(provider));
+    }
+  }
+
+  /** The route of a request's path, if it is let through. A path that could lead elsewhere is let through by no rule. */
+  routeOf(path: string): PassthroughRoute | undefined {
+    if (this.#routes.length === 0 || !isPlainPath(path)) return undefined;
+    return this.#routes.find(({ matches }) => matches(path))?.route;
+  }
+
+  /** Asks the provider and passes its reply on. Throws a GatewayError while the reply has not begun, and destroys it after. */
+  async send(
+    exchange: Exchange,
+    { rule }: PassthroughRoute,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const leg = this.#legs.get(rule.provider)!;
+    const call = new PassthroughCall(exchange, request, rule.max_body_bytes);
+    const span = startChildSpan(exchange.span, `${request.method} ${rule.path}`, SpanKind.CLIENT, {});
+    const sent_ms = exchange.clock.elapsed_ms();
+    const waited = () => (exchange.upstream_wait_ms ||= exchange.clock.elapsed_ms() - sent_ms);
+    exchange.provider = rule.provider;
+    exchange.attempts++;
+    let kind: string | undefined;
+    try {
+      const reply = await leg.ask(call, rule, traceHeaders(span));
+      waited();
+      const { statusCode: status = 502 } = reply;
+      if (status >= 300 && status !== 304) throw await failureOfReply(status, reply, leg.provider);
+      await writeBytes(exchange, response, status, headersForClient(reply.headers), reply, this.#limits);
+    } catch (thrown) {
+      waited();
+      if (exchange.client_gone) return;
+      const failure = isFailure(thrown) ? thrown : failureOfCall(thrown, response.headersSent);
+      kind = failure.kind;
+      exchange.end_reason ??= kind === 'refused' ? 'refused' : 'upstream_failed';
+      if (!response.headersSent) throw failure.error;
+      // Too late for a status: the connection has been cut, and the log knows why.
+      exchange.error_type = failure.error.type;
+      exchange.log.warn(
+        { err: thrown, provider: rule.provider },
+        'a reply that was passed through broke off',
+      );
+    } finally {
+      call.end();
+      this.#metrics.attempted(exchange, rule.provider, exchange.clock.elapsed_ms() - sent_ms, kind);
+      endSpan(span, kind);
+    }
+  }
+
+  close(): void {
+    for (const leg of this.#legs.values()) leg.close();
+  }
+}
+
+const routeOfRule = (rule: PassthroughRule): PassthroughRoute => ({
+  name: 'passthrough',
+  public: false,
+  methods: rule.methods,
+  pattern: rule.path,
+  rule,
+});
+
+/** Something was thrown on the way; what the gateway itself refuses is the client's matter. */
+const failureOfCall = (thrown: unknown, begun: boolean): Failure =>
+  GatewayError.is(thrown) && thrown.status < 500
+    ? { kind: 'refused', error: thrown }
+    : failureOf(thrown, begun);
+
+/** What the upstream's error status means to the client; a file that does not exist is the client's matter, not the operator's. */
+async function failureOfReply(status: number, reply: IncomingMessage, provider: Provider): Promise<Failure> {
+  const text = await errorText(reply, provider);
+  const failure = failureOfStatus(status, reply.headers, text, provider.config.pass_upstream_429);
+  if (status !== 404) return failure;
+  return {
+    kind: 'refused',
+    error: refusal('unknown_url', { message: 'The upstream provider has nothing there.' }),
+  };
+}
+
+async function errorText(reply: IncomingMessage, provider: Provider): Promise<string> {
+  const patience = setTimeout(() => reply.destroy(), error_body_ms);
+  try {
+    return provider.redacted(await beginningOf(bytesOf(reply, reply), error_body_bytes));
+  } catch {
+    return '';
+  } finally {
+    clearTimeout(patience);
+    reply.destroy();
+  }
+}
+
+/** The way to one provider: its address and connections. */
+class Leg {
+  readonly provider: Provider;
+  readonly #agent: HttpAgent;
+  readonly #proxy: RequestHandler;
+
+  constructor(provider: Provider) {
+    const { base_url, idle_timeout_ms } = provider.config;
+    this.provider = provider;
+    // Every request may hold a connection, so a cap here would be a cap on requests.
+    this.#agent = new (base_url.startsWith('https:') ? HttpsAgent : HttpAgent)({
+      keepAlive: true,
+      timeout: 4000,
+    });
+    this.#proxy = createProxyMiddleware({
+      target: base_url.replace(/\/+$/, ''),
+      agent: this.#agent,
+      changeOrigin: true,
+      xfwd: false,
+      proxyTimeout: idle_timeout_ms,
+      // What is answered, and how, is decided here: the default plugins write errors of their own into replies that have begun.
+      ejectPlugins: true,
+      selfHandleResponse: true,
+      plugins: [
+        server => {
+          server.on('proxyReq', (outgoing, _request, call) => callOf(call).sending(outgoing));
+          server.on('proxyRes', (reply, _request, call) => callOf(call).answered(reply));
+          server.on('error', (error, _request, call) => callOf(call).failed(error));
+          server.on('econnreset', (error, _request, call) => callOf(call).failed(error));
+        },
+      ],
+    });
+  }
+
+  /** Sends the call's request with the provider's credentials in place of the client's. Rejects when no reply begins. */
+  ask(call: PassthroughCall, rule: PassthroughRule, trace: Record<string, string>): Promise<IncomingMessage> {
+    const { request } = call;
+    restoreBody(request);
+    const { url = '/', headers } = request;
+    const query = queryOf(url);
+    if (query === undefined) throw refusal('unknown_url');
+    request.headers = headersForUpstream(headers, rule.forward_headers, {
+      ...trace,
+      ...this.provider.ownHeaders,
+    }) as IncomingMessage['headers'];
+    request.url = call.path.slice('/v1'.length) + query;
+    void this.#proxy(request, call as unknown as ServerResponse, error => call.failed(error));
+    return call.reply;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+const callOf = (given: unknown): PassthroughCall => given as PassthroughCall;
+
+const isFailure = (thrown: unknown): thrown is Failure =>
+  typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'error' in thrown;

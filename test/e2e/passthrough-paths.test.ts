@@ -1,0 +1,55 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { clientKey } from '../support/gateway-under-test.ts';
+import { closeHealthy, hostileSetting } from '../support/hostile-setting.ts';
+import { RawConnection } from '../support/raw-client.ts';
+import { whole } from '../support/scripted-upstream.ts';
+
+const config = { passthrough: [{ path: '/v1/files/*', methods: ['GET' as const], provider: 'upstream' }] };
+
+afterEach(closeHealthy);
+
+/** What a client writes as its request target, and what reaches the upstream if anything does. */
+const targets: readonly [target: string, reaches: string | undefined][] = [
+  ['/v1/files/a', '/v1/files/a'],
+  ['/v1/files/a/content?x=1&y=/../z', '/v1/files/a/content?x=1&y=/../z'],
+  ['/v1/files/%C3%A9%20b', '/v1/files/%C3%A9%20b'],
+  ['/v1/files/a:b@c', '/v1/files/a:b@c'],
+  ['http://elsewhere.example/v1/files/a', '/v1/files/a'],
+  ['/v1/files/..', undefined],
+  ['/v1/files/../models', undefined],
+  ['/v1/files/./a', undefined],
+  ['/v1/files//a', undefined],
+  ['//v1/files/a', undefined],
+  ['/v1/files/a//..//b', undefined],
+  ['/v1/files/%2e%2e/admin', undefined],
+  ['/v1/files/%2E%2E%2Fadmin', undefined],
+  ['/v1/files/.%2e/admin', undefined],
+  ['/v1/files/%252e%252e/admin', undefined],
+  ['/v1/files/a%2f..%2fadmin', undefined],
+  ['/v1/files/..;/admin', '/v1/files/..;/admin'],
+  ['/v1/files/..%5cadmin', undefined],
+  ['/v1/files/..\\admin', undefined],
+  ['/v1/files/a%00', undefined],
+  ['/v1/files/a%0d%0aX-Evil:1', undefined],
+  ['/v1/files/a#b', undefined],
+  ['/v1/files/a%23b', undefined],
+  ['/v1/files/a%3fb=1', undefined],
+  ['/v1/files/a?b#c', undefined],
+  ['/v1/files/', undefined],
+  ['/v1/files', undefined],
+  ['/v1/filesystem/a', undefined],
+];
+
+describe('the path of a request that is let through', () => {
+  it.each(targets)('%s', async (target, reaches) => {
+    const { gateway, upstream } = await hostileSetting({ config }, 2);
+    upstream.reply(whole(200, '{}'));
+    const client = new RawConnection(gateway.url);
+    client.write(
+      `GET ${target} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${clientKey}\r\nconnection: close\r\n\r\n`,
+    );
+    await client.closed;
+    expect(upstream.requests.map(({ path }) => path)).toEqual(reaches === undefined ? [] : [reaches]);
+    expect(client.text).toMatch(reaches === undefined ? /^HTTP\/1.1 (404|400) / : /^HTTP\/1.1 200 /);
+  });
+});

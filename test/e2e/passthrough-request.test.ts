@@ -1,0 +1,161 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import express from 'express';
+import { clientKey, upstreamKey } from '../support/gateway-under-test.ts';
+import { closeHealthy, hostileSetting } from '../support/hostile-setting.ts';
+import { closeMounted, mounted } from '../support/mounted-gateway.ts';
+import { send } from '../support/raw-client.ts';
+import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+
+const passthrough = [
+  { path: '/v1/embeddings', provider: 'upstream', forward_headers: ['OpenAI-Beta'], max_body_bytes: 1000 },
+  { path: '/v1/files', methods: ['GET' as const, 'POST' as const], provider: 'upstream' },
+  { path: '/v1/files/*', methods: ['GET' as const, 'DELETE' as const], provider: 'upstream' },
+];
+const config = { passthrough };
+const authorization = `Bearer ${clientKey}`;
+
+afterEach(async () => {
+  await closeHealthy();
+  await closeMounted();
+});
+
+describe('a path that is let through', () => {
+  it('reaches the provider below its base address with the body untouched', async () => {
+    const { gateway, upstream } = await hostileSetting({ config }, 2);
+    upstream.replyOnce(whole(200, '{"object":"list"}'));
+    const body = '{ "input" : "\\u00e9", "seed": 12345678901234567890 }';
+    const response = await gateway.post(body, { path: '/v1/embeddings?dimensions=8' });
+    expect([response.status, await response.text()]).toEqual([200, '{"object":"list"}']);
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+    const [request] = upstream.requests;
+    expect(request).toMatchObject({ method: 'POST', path: '/v1/embeddings?dimensions=8', text: body });
+  });
+
+  it('shows the provider its own key and nothing of who the client is', async () => {
+    const { gateway, upstream } = await hostileSetting({ config }, 2);
+    upstream.replyOnce(whole(200, {}));
+    await send(`${gateway.url}/v1/embeddings`, {
+      method: 'POST',
+      body: '{}',
+      headers: {
+        authorization,
+        'content-type': 'application/json',
+        'openai-beta': 'yes',
+        cookie: 'session=1',
+        'x-api-key': clientKey,
+        'x-forwarded-for': '10.1.2.3',
+        forwarded: 'for=10.1.2.3',
+        'x-secret': 'of the client',
+        'proxy-authorization': 'Basic eA==',
+        te: 'trailers',
+        expect: '100-continue',
+      },
+    });
+    const { host, connection: _, ...headers } = upstream.requests[0]!.headers;
+    expect(host).toBe(`127.0.0.1:${upstream.port}`);
+    expect(headers).toEqual({
+      authorization: `Bearer ${upstreamKey}`,
+      'content-length': '2',
+      'content-type': 'application/json',
+      'openai-beta': 'yes',
+    });
+  });
+
+  it('needs a key and one of its methods, and everything beside it stays unknown', async () => {
+    const { gateway, upstream } = await hostileSetting({ config }, 2);
+    const without = await gateway.post('{}', {
+      path: '/v1/embeddings',
+      headers: { authorization: 'Bearer no' },
+    });
+    expect(without.status).toBe(401);
+    const wrong = await fetch(`${gateway.url}/v1/embeddings`, { headers: { authorization } });
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST']);
+    for (const path of ['/v1/embeddings/more', '/v1/audio', '/v1/file', '/v1/files/a/../../x']) {
+      expect((await send(gateway.url + path, { method: 'POST', headers: { authorization } })).status).toBe(
+        404,
+      );
+    }
+    expect(upstream.requests).toEqual([]);
+  });
+
+  it('is counted and settled as an exchange of its own', async () => {
+    const { gateway, upstream } = await hostileSetting({ config }, 2);
+    upstream.replyOnce(whole(200, {}));
+    await (await gateway.post('{}', { path: '/v1/embeddings' })).text();
+    const labels = { endpoint: 'passthrough', status: '200', end_reason: 'completed' };
+    expect(await gateway.metric('sluice_requests_total', labels)).toBe(1);
+  });
+
+  it('takes no larger body than allowed, announced or not', async () => {
+    const { gateway, upstream } = await hostileSetting({ config }, 2);
+    const announced = await gateway.post('x'.repeat(1001), { path: '/v1/embeddings' });
+    expect(announced.status).toBe(413);
+    upstream.reply(() => {});
+    const endless = {
+      path: '/v1/embeddings',
+      body: Readable.from(['x'.repeat(900), 'x'.repeat(900)]),
+      duplex: 'half',
+    };
+    const unannounced = await gateway.post('', endless as RequestInit);
+    expect([unannounced.status, await unannounced.json()]).toEqual([
+      413,
+      {
+        error: {
+          message: 'The request body is larger than the 1000 bytes accepted.',
+          type: 'invalid_request_error',
+        },
+      },
+    ]);
+  });
+
+  it('gives the body again that the parent application has parsed', async () => {
+    const upstream = await startScriptedUpstream(whole(200, {}));
+    const { url } = await mounted(upstream, app => app.use(express.json()), {
+      passthrough: passthrough.map(rule => ({ ...rule, provider: 'upstream' })),
+    });
+    const response = await fetch(`${url}/v1/embeddings`, {
+      method: 'POST',
+      body: '{ "input": "a" }',
+      headers: { authorization, 'content-type': 'application/json' },
+    });
+    expect(response.status).toBe(200);
+    expect(upstream.requests[0]).toMatchObject({ path: '/v1/embeddings', text: '{"input":"a"}' });
+    await upstream.close();
+  });
+});
+
+describe('an upload', () => {
+  it('of many megabytes passes through as it comes, parts and boundary unchanged', async () => {
+    const received = createHash('sha256');
+    const server = createServer(async (request: IncomingMessage, response) => {
+      for await (const part of request) received.update(part as Buffer);
+      response.end(JSON.stringify({ type: request.headers['content-type'] }));
+    });
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const setting = await hostileSetting({ config }, 2);
+    const local = await mounted({ url: upstream }, undefined, {
+      passthrough: [{ path: '/v1/files', methods: ['POST'], provider: 'upstream' }],
+    });
+    const form = new FormData();
+    form.set('purpose', 'batch');
+    form.set('file', new Blob([randomBytes(24 * 1024 * 1024)]), 'input.bin');
+    const probe = new Response(form);
+    const type = probe.headers.get('content-type') ?? '';
+    const bytes = Buffer.from(await probe.arrayBuffer());
+    const response = await fetch(`${local.url}/v1/files`, {
+      method: 'POST',
+      body: bytes,
+      headers: { authorization, 'content-type': type },
+    });
+    expect(await response.json()).toEqual({ type });
+    expect(received.digest('hex')).toBe(createHash('sha256').update(bytes).digest('hex'));
+    expect(setting.upstream.requests).toEqual([]);
+    server.closeAllConnections();
+    server.close();
+  });
+});
