@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
-import type { GatewayConfig } from '../../../../src/config/schema.ts';
+import { configSchema, type GatewayConfig } from '../../../../src/config/schema.ts';
 import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
 
 const file = temporaryFiles();
@@ -15,9 +15,7 @@ describe('a mistake is told with its path and what is accepted', () => {
     [
       'an unknown name',
       sampleConfig({ sever: {} }),
-      [
-        'sever: unknown name; accepted here: server, admin, log, usage, responses, providers, models, plans, accounts, stages, stores',
-      ],
+      [`sever: unknown name; accepted here: ${Object.keys(configSchema.shape).join(', ')}`],
     ],
     [
       '… below',
@@ -102,6 +100,24 @@ describe('a mistake is told with its path and what is accepted', () => {
       'no such plan',
       account({ plan: 'gold' }),
       ["accounts.demo.plan: there is no plan 'gold'; there are: (none)"],
+    ],
+    [
+      'paths that cannot be let through',
+      sampleConfig({
+        passthrough: [
+          { path: '/v1/*', provider: 'local' },
+          { path: '/v1/chat/completions', provider: 'local' },
+          { path: '/v1/embeddings', provider: 'remote', forward_headers: ['Cookie'] },
+          { path: '/v1/embeddings', provider: 'local' },
+        ],
+      }),
+      [
+        'passthrough[0].path: must be a path below /v1, such as /v1/embeddings, or all paths below one, such as /v1/files/*',
+        'passthrough[2].forward_headers[0]: is never passed on: it belongs to the client or its connection',
+        "passthrough[1].path: /v1/chat/completions is the gateway's own and cannot be let through",
+        "passthrough[2].provider: there is no provider 'remote'; there are: local",
+        'passthrough[3].path: /v1/embeddings is listed twice',
+      ],
     ],
   ])('%s', async (_, given, expected) => {
     expect(await mistakesOf(given as GatewayConfig)).toEqual(expected);
