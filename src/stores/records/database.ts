@@ -1,0 +1,42 @@
+/** What a statement takes and gives. Integers come back as numbers, or as bigints where a number would round. */
+export type Value = string | number | bigint | null;
+
+export type Row = Readonly<Record<string, Value>>;
+
+/** Runs statements in the SQL that SQLite and Postgres have in common, with `?` for each value. */
+export interface Connection {
+  /** The rows that the statement returns, if it returns any. */
+  run<R extends object = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
+}
+
+/**
+ * One of the databases that records are kept in. Rejects with StoreUnavailable when it is out, busy or slow, and with RecordRefused
+ * when it will never take what it was given.
+ */
+export interface Database extends Connection {
+  /** All that `work` does, or nothing. Writing transactions run one after the other wherever they could disturb each other. */
+  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Ends connections and threads. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** The records store does not answer, or not now; the same may succeed later. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** The records store refuses these values, and will every time: a constraint, or a value that it cannot hold. */
+export class RecordRefused extends Error {
+  override readonly name = 'RecordRefused';
+}
+
+/** `(?, ?), (?, ?)`: the values of several rows in one statement. */
+export function rowMarks(rows: number, columns: number): string {
+  const marks = `(${Array(columns).fill('?').join(', ')})`;
+  return Array(rows).fill(marks).join(', ');
+}
+
+/** `%text%` for LIKE with `ESCAPE '!'`, in lower case: finds `text` as it is, whatever characters it has. */
+export function containing(text: string): string {
+  return `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
+}

@@ -1,0 +1,22 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+
+/** Ids that sort by the time at which they were made, so that the newest rows of a table and of its indexes lie together. */
+
+/** A UUID of version 7. */
+export function timeOrderedUuid(epoch_ms: number): string {
+  const time = Math.floor(epoch_ms).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
+
+/** Without letters that are taken for one another. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** `key_` and 18 characters: short enough to be typed, unlikely enough to be made twice. */
+export function keyId(epoch_ms: number): string {
+  let time = '';
+  for (let rest = Math.floor(epoch_ms), at = 0; at < 10; at++) {
+    time = alphabet[rest % 32]! + time;
+    rest = Math.floor(rest / 32);
+  }
+  return `key_${time}${[...randomBytes(8)].map(byte => alphabet[byte % 32]).join('')}`;
+}

@@ -1,0 +1,135 @@
+import { Condition } from './condition.ts';
+import { type Connection, type Database, rowMarks, type Value } from './database.ts';
+import { picoUsd, usdOf } from './pico-usd.ts';
+import { rollUp } from './usage-records.ts';
+
+/** One settled exchange. Times in milliseconds. */
+export interface LedgerRow {
+  /** Unique for every exchange, unlike the request id, which clients may choose: a row is written once however often it is sent. */
+  readonly id: string;
+  readonly request_id: string;
+  readonly account: string;
+  /** The stored key that was used; null for keys of the configuration. */
+  readonly key_id: string | null;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly endpoint: string;
+  readonly started_ms: number;
+  readonly duration_ms: number;
+  readonly first_token_ms: number | null;
+  readonly status: number;
+  readonly error_type: string | null;
+  readonly end_reason: string;
+  readonly attempts: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly cached_tokens: number;
+  readonly reasoning_tokens: number;
+  /** The tokens were estimated here and not told by the upstream. */
+  readonly estimated: boolean;
+  /** Exact decimal string. */
+  readonly cost_usd: string;
+}
+
+export interface LedgerQuery {
+  readonly account?: string;
+  readonly model?: string;
+  readonly from_ms?: number;
+  /** Exclusive. */
+  readonly until_ms?: number;
+  /** The last row of the page before. */
+  readonly after?: Pick<LedgerRow, 'started_ms' | 'id'>;
+  readonly limit: number;
+}
+
+type StoredRow = Omit<LedgerRow, 'estimated' | 'cost_usd'> & { estimated: number; cost_pico_usd: number };
+
+const columns = [
+  'id',
+  'request_id',
+  'account',
+  'key_id',
+  'model',
+  'provider',
+  'endpoint',
+  'started_ms',
+  'duration_ms',
+  'first_token_ms',
+  'status',
+  'error_type',
+  'end_reason',
+  'attempts',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'reasoning_tokens',
+  'estimated',
+  'cost_pico_usd',
+] as const;
+
+/** The ledger: every settled exchange of an account, and what they add up to. */
+export class LedgerRecords {
+  readonly #database: Database;
+  /** Only this many newest rows are kept; the sums of all stay. */
+  readonly #kept_rows: number | undefined;
+
+  constructor(database: Database, kept_rows?: number) {
+    this.#database = database;
+    this.#kept_rows = kept_rows;
+  }
+
+  /** Writes rows that are not there yet and adds them to the sums, all or none. Returns how many were new. */
+  async insert(rows: readonly LedgerRow[]): Promise<number> {
+    if (rows.length === 0) return 0;
+    return this.#database.transaction(async connection => {
+      const inserted = await insertNew(connection, rows);
+      const isNew = new Set(inserted.map(({ id }) => id));
+      await rollUp(
+        connection,
+        rows.filter(({ id }) => isNew.delete(id)),
+      );
+      if (this.#kept_rows !== undefined) await keepNewest(connection, this.#kept_rows);
+      return inserted.length;
+    });
+  }
+
+  /** A page of rows, newest first. */
+  async list({ account, model, from_ms, until_ms, after, limit }: LedgerQuery): Promise<LedgerRow[]> {
+    const where = new Condition()
+      .and('account = ?', account)
+      .and('model = ?', model)
+      .and('started_ms >= ?', from_ms)
+      .and('started_ms < ?', until_ms)
+      .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id);
+    const rows = await this.#database.run<StoredRow>(
+      `SELECT ${columns.join(', ')} FROM ledger ${where.sql} ORDER BY started_ms DESC, id DESC LIMIT ?`,
+      [...where.values, limit],
+    );
+    return rows.map(({ estimated, cost_pico_usd, ...row }) => ({
+      ...row,
+      estimated: estimated === 1,
+      cost_usd: usdOf(BigInt(cost_pico_usd)),
+    }));
+  }
+}
+
+function insertNew(connection: Connection, rows: readonly LedgerRow[]): Promise<{ id: string }[]> {
+  return connection.run(
+    `INSERT INTO ledger (${columns.join(', ')}) VALUES ${rowMarks(rows.length, columns.length)}
+    ON CONFLICT (id) DO NOTHING RETURNING id`,
+    rows.flatMap(valuesOf),
+  );
+}
+
+function valuesOf({ estimated, cost_usd, ...row }: LedgerRow): Value[] {
+  const stored = { ...row, estimated: estimated ? 1 : 0, cost_pico_usd: picoUsd(cost_usd) };
+  return columns.map(name => stored[name]);
+}
+
+function keepNewest(connection: Connection, rows: number): Promise<unknown> {
+  return connection.run(
+    `DELETE FROM ledger WHERE (started_ms, id) <=
+    (SELECT started_ms, id FROM ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)`,
+    [rows],
+  );
+}

@@ -1,0 +1,93 @@
+/** One step of the schema, in the SQL that SQLite and Postgres have in common. Never changed once released; a change is a further step. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+/**
+ * The schema. Times are milliseconds since 1970, days are `2026-11-20` in UTC, costs are millionths of a millionth of a US dollar, since
+ * integers are added exactly in every database.
+ */
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'accounts, keys, ledger',
+    statements: [
+      `CREATE TABLE accounts (
+        id TEXT PRIMARY KEY,
+        plan TEXT,
+        limits TEXT NOT NULL,
+        created_ms BIGINT NOT NULL,
+        change BIGINT NOT NULL
+      )`,
+      'CREATE INDEX accounts_by_change ON accounts (change)',
+      // No reference to accounts: an account may be one of the configuration.
+      `CREATE TABLE api_keys (
+        id TEXT PRIMARY KEY,
+        account TEXT NOT NULL,
+        name TEXT NOT NULL,
+        digest TEXT NOT NULL UNIQUE,
+        hint TEXT NOT NULL,
+        created_ms BIGINT NOT NULL,
+        expires_ms BIGINT,
+        revoked_ms BIGINT,
+        last_used_ms BIGINT,
+        change BIGINT NOT NULL
+      )`,
+      'CREATE INDEX api_keys_by_account ON api_keys (account, id)',
+      'CREATE INDEX api_keys_by_change ON api_keys (change)',
+      // One row, whose lock puts all changes in the order in which they become visible.
+      'CREATE TABLE change_counter (id SMALLINT PRIMARY KEY CHECK (id = 1), value BIGINT NOT NULL)',
+      'INSERT INTO change_counter (id, value) VALUES (1, 0)',
+      `CREATE TABLE ledger (
+        id TEXT PRIMARY KEY,
+        request_id TEXT NOT NULL,
+        account TEXT NOT NULL,
+        key_id TEXT,
+        model TEXT,
+        provider TEXT,
+        endpoint TEXT NOT NULL,
+        started_ms BIGINT NOT NULL,
+        duration_ms BIGINT NOT NULL,
+        first_token_ms BIGINT,
+        status SMALLINT NOT NULL,
+        error_type TEXT,
+        end_reason TEXT NOT NULL,
+        attempts SMALLINT NOT NULL,
+        prompt_tokens BIGINT NOT NULL,
+        completion_tokens BIGINT NOT NULL,
+        cached_tokens BIGINT NOT NULL,
+        reasoning_tokens BIGINT NOT NULL,
+        estimated SMALLINT NOT NULL,
+        cost_pico_usd BIGINT NOT NULL
+      )`,
+      'CREATE INDEX ledger_by_time ON ledger (started_ms, id)',
+      'CREATE INDEX ledger_by_account ON ledger (account, started_ms, id)',
+      // What the ledger's rows add up to, kept in the transactions that insert them.
+      `CREATE TABLE usage_daily (
+        account TEXT NOT NULL,
+        day TEXT NOT NULL,
+        model TEXT NOT NULL,
+        requests BIGINT NOT NULL,
+        failed_requests BIGINT NOT NULL,
+        estimated_requests BIGINT NOT NULL,
+        prompt_tokens BIGINT NOT NULL,
+        completion_tokens BIGINT NOT NULL,
+        cached_tokens BIGINT NOT NULL,
+        reasoning_tokens BIGINT NOT NULL,
+        cost_pico_usd BIGINT NOT NULL,
+        PRIMARY KEY (account, day, model)
+      )`,
+      'CREATE INDEX usage_daily_by_day ON usage_daily (day)',
+      `CREATE TABLE audit_log (
+        id TEXT PRIMARY KEY,
+        at_ms BIGINT NOT NULL,
+        actor TEXT NOT NULL,
+        action TEXT NOT NULL,
+        target TEXT NOT NULL,
+        detail TEXT NOT NULL
+      )`,
+    ],
+  },
+];

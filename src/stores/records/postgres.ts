@@ -1,0 +1,135 @@
+import type pg from 'pg';
+import {
+  type Connection,
+  type Database,
+  RecordRefused,
+  type Row,
+  StoreUnavailable,
+  type Value,
+} from './database.ts';
+
+/** How long a connection may take, and a statement; after that the connection is cut, since a server that hangs would keep it for ever. */
+const connect_ms = 2000;
+const statement_ms = 5000;
+/** What one gateway takes of the server's connections: the ledger's, the lookup of keys, reports. */
+const max_connections = 4;
+
+/** SQLSTATE classes of values that will never be taken: data exceptions, constraints. */
+const refusals = /^(22|23)/;
+/** SQLSTATE of two transactions that stood in each other's way; the same succeeds when tried again. */
+const collisions = /^40(001|P01)$/;
+const max_tries = 5;
+
+/**
+ * The server's own limits, so that an instance that hangs does not hold locks that others wait for. Set in each transaction and not at
+ * the start of a connection, which connection poolers refuse.
+ */
+const begin = `BEGIN; SET LOCAL statement_timeout = ${statement_ms}; SET LOCAL lock_timeout = ${statement_ms};
+  SET LOCAL idle_in_transaction_session_timeout = ${statement_ms}`;
+
+/** A Postgres database, through a few connections that are made when they are needed. */
+export class PostgresDatabase implements Database {
+  readonly #pool: pg.Pool;
+
+  private constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Does not connect yet. `onIdleError` hears of connections that were lost while nothing was asked of them. */
+  static async open(url: string, onIdleError: (error: Error) => void): Promise<PostgresDatabase> {
+    // Loaded only where it is used.
+    const { default: driver } = await import('pg');
+    const pool = new driver.Pool({
+      connectionString: url,
+      application_name: 'sluice',
+      max: max_connections,
+      connectionTimeoutMillis: connect_ms,
+      idleTimeoutMillis: 30_000,
+      query_timeout: statement_ms,
+      keepAlive: true,
+      types: { getTypeParser: integerParser(driver) },
+    });
+    pool.on('error', onIdleError);
+    return new PostgresDatabase(pool);
+  }
+
+  run<R extends object = Row>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    return this.#connected(client => statement<R>(client, sql, values));
+  }
+
+  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#connected(client => transactionOn(client, work));
+      } catch (thrown) {
+        if (!isCollision(thrown) || tries === max_tries) throw thrown;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    if (!this.#pool.ending) await this.#pool.end();
+  }
+
+  async #connected<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch(unavailable);
+    let broken: boolean | Error = false;
+    try {
+      return await work(client);
+    } catch (thrown) {
+      // Whatever else failed, an answer may still be under way on this connection.
+      broken = thrown instanceof StoreUnavailable && !isCollision(thrown);
+      throw thrown;
+    } finally {
+      client.release(broken);
+    }
+  }
+}
+
+async function transactionOn<T>(
+  client: pg.PoolClient,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  await client.query(begin).catch(unavailable);
+  try {
+    const done = await work({ run: (sql, values = []) => statement(client, sql, values) });
+    await client.query('COMMIT').catch(unavailable);
+    return done;
+  } catch (thrown) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw thrown;
+  }
+}
+
+async function statement<R>(client: pg.PoolClient, sql: string, values: readonly Value[]): Promise<R[]> {
+  let number = 0;
+  const text = sql.replaceAll('?', () => `$${++number}`);
+  try {
+    return (await client.query(text, [...values])).rows as R[];
+  } catch (thrown) {
+    return unavailable(thrown);
+  }
+}
+
+function unavailable(thrown: unknown): never {
+  const { code = '', message } = thrown as { code?: string; message: string };
+  if (refusals.test(code)) throw new RecordRefused(message);
+  throw new StoreUnavailable(message, { cause: thrown });
+}
+
+const isCollision = (thrown: unknown): boolean =>
+  thrown instanceof StoreUnavailable && collisions.test((thrown.cause as { code?: string })?.code ?? '');
+
+/** int8 and numeric, of which pg makes texts, as numbers where they fit and bigints where not. */
+function integerParser(driver: typeof pg): pg.CustomTypesConfig['getTypeParser'] {
+  const { builtins, getTypeParser } = driver.types;
+  const integer = (text: string): number | bigint | string => {
+    if (!/^-?\d+$/.test(text)) return text;
+    const number = Number(text);
+    return Number.isSafeInteger(number) ? number : BigInt(text);
+  };
+  return ((oid: number, format?: 'text') =>
+    oid === builtins.INT8 || oid === builtins.NUMERIC
+      ? integer
+      : getTypeParser(oid, format)) as pg.CustomTypesConfig['getTypeParser'];
+}

@@ -1,0 +1,27 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+/** Where records are kept. */
+export type RecordsTarget =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string };
+
+/** `stores.records` as it is written: checked here, so that a slip is told with the configuration's other mistakes. */
+export const recordsSchema = z
+  .string()
+  .refine(text => targetOf(text, '.') !== undefined, {
+    error:
+      'must be memory, sqlite:PATH such as sqlite:./sluice.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+  })
+  .default('memory');
+
+/** What `text` means; relative paths start at `directory`. `undefined` for anything that is not a target. */
+export function targetOf(text: string, directory: string): RecordsTarget | undefined {
+  if (text === 'memory') return { kind: 'memory' };
+  // Not sqlite://PATH, of which nobody can say where it points.
+  const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];
+  if (path !== undefined && path !== ':memory:') return { kind: 'sqlite', path: resolve(directory, path) };
+  if (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text };
+  return undefined;
+}

@@ -1,0 +1,77 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { RecordRefused, type Row, StoreUnavailable, type Value } from './database.ts';
+
+/** Prepared statements that are kept; those of many rows differ by their number. */
+const kept_statements = 64;
+/** Short, since it blocks: a locked database is asked again by who wants it (`SqliteDatabase`). */
+const busy_ms = 50;
+
+/** SQLite's result codes for values that it will never take: TOOBIG, CONSTRAINT, MISMATCH, RANGE. */
+const refusals = new Set([18, 19, 20, 25]);
+
+/** The error code of a database that another process is writing to. */
+export const sqlite_busy = 5;
+
+/** What a failed statement was: `busy` may be tried again at once. */
+export interface SqliteFault {
+  readonly kind: 'busy' | 'unavailable' | 'refused';
+  readonly message: string;
+}
+
+/** One connection to a SQLite file or to a database in memory; every call blocks until it is done. */
+export class SqliteConnection {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  /** Committed means on the disk: what is written survives a loss of power. */
+  constructor(path: string, readOnly = false) {
+    this.#database = new DatabaseSync(path, { readOnly, timeout: busy_ms });
+    if (!readOnly) this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  }
+
+  run(sql: string, values: readonly Value[] = []): Row[] {
+    return this.#prepared(sql)
+      .all(...values)
+      .map(plainIntegers);
+  }
+
+  close(): void {
+    this.#statements.clear();
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #prepared(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#database.prepare(sql);
+    statement.setReadBigInts(true);
+    if (this.#statements.size >= kept_statements)
+      this.#statements.delete(this.#statements.keys().next().value!);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** Integers as numbers where they fit. */
+function plainIntegers(row: Record<string, unknown>): Row {
+  const plain: Record<string, Value> = {};
+  for (const [name, value] of Object.entries(row)) {
+    const isSmall = typeof value === 'bigint' && BigInt.asIntN(53, value) === value;
+    plain[name] = isSmall ? Number(value) : (value as Value);
+  }
+  return plain;
+}
+
+export function faultOf(thrown: unknown): SqliteFault {
+  const { errcode, message } = thrown as { errcode?: number; message: string };
+  // A value that Node cannot hand over has no code of SQLite.
+  if (errcode === undefined) return { kind: 'refused', message };
+  // Extended codes carry the plain one in their lowest byte.
+  const code = errcode & 0xff;
+  if (code === sqlite_busy) return { kind: 'busy', message };
+  return { kind: refusals.has(code) ? 'refused' : 'unavailable', message };
+}
+
+export function errorOf({ kind, message }: SqliteFault): Error {
+  return kind === 'refused' ? new RecordRefused(message) : new StoreUnavailable(message);
+}

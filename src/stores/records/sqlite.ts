@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Connection, type Database, type Row, StoreUnavailable, type Value } from './database.ts';
+import { errorOf, faultOf } from './sqlite-connection.ts';
+import { InlineSqlite, type SqliteEngine, SqliteFailure, SqliteThread } from './sqlite-thread.ts';
+
+/** How long a database that another process is writing to is asked again, and how often. */
+const busy_patience_ms = 5000;
+const busy_pause_ms = 25;
+
+/** A SQLite database. One transaction at a time; what is read beside one is what was committed before it. */
+export class SqliteDatabase implements Database {
+  readonly #engine: SqliteEngine;
+  /** The end of the last transaction that has been asked for. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(engine: SqliteEngine) {
+    this.#engine = engine;
+  }
+
+  /** Opens `path`, which is made if its folder is there. Rejects with StoreUnavailable. */
+  static async open(path: string): Promise<SqliteDatabase> {
+    const thread = new SqliteThread(path);
+    await thread.open().catch(thrown => {
+      throw translated(thrown);
+    });
+    return new SqliteDatabase(thread);
+  }
+
+  /** A database that ends with the process. */
+  static inMemory(): SqliteDatabase {
+    return new SqliteDatabase(new InlineSqlite());
+  }
+
+  run<R extends object = Row>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    const read = () => this.#run<R>('reader', sql, values);
+    return this.#engine.isShared ? this.#inTurn(read) : read();
+  }
+
+  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      await this.#begin();
+      const { generation } = this.#engine;
+      const run = async <R>(sql: string, values: readonly Value[] = []): Promise<R[]> => {
+        // Half of a transaction must not be done on its own.
+        if (this.#engine.generation !== generation) throw new StoreUnavailable('a transaction was cut off');
+        return this.#run<R>('writer', sql, values);
+      };
+      try {
+        const done = await work({ run });
+        await run('COMMIT');
+        return done;
+      } catch (thrown) {
+        // Where SQLite has rolled back by itself, there is nothing left to do.
+        await run('ROLLBACK').catch(() => {});
+        throw thrown;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#engine.close();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Waits for other processes without blocking the thread, so that reading goes on meanwhile. */
+  async #begin(): Promise<void> {
+    const until_ms = performance.now() + busy_patience_ms;
+    for (;;) {
+      try {
+        // The lock is taken here, so that no later statement can find another writer.
+        await this.#engine.run('writer', 'BEGIN IMMEDIATE', []);
+        return;
+      } catch (thrown) {
+        if (!isBusy(thrown) || performance.now() > until_ms) throw translated(thrown);
+        await sleep(busy_pause_ms);
+      }
+    }
+  }
+
+  async #run<R>(on: 'reader' | 'writer', sql: string, values: readonly Value[]): Promise<R[]> {
+    try {
+      return (await this.#engine.run(on, sql, values)) as R[];
+    } catch (thrown) {
+      throw translated(thrown);
+    }
+  }
+}
+
+const isBusy = (thrown: unknown): boolean =>
+  thrown instanceof SqliteFailure
+    ? thrown.fault.kind === 'busy'
+    : !(thrown instanceof StoreUnavailable) && faultOf(thrown).kind === 'busy';
+
+function translated(thrown: unknown): unknown {
+  if (thrown instanceof StoreUnavailable) return thrown;
+  return errorOf(thrown instanceof SqliteFailure ? thrown.fault : faultOf(thrown));
+}

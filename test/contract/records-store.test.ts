@@ -1,0 +1,362 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
+import { RecordRefused } from '../../src/stores/records/database.ts';
+import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
+import { isStoredKeyForm } from '../../src/stores/records/key-secret.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
+import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const now_ms = Date.parse('2026-11-20T12:00:00Z');
+const alice = { actor: 'cli:alice', at_ms: now_ms };
+const day_ms = 86_400_000;
+
+function row(more: Partial<LedgerRow> = {}): LedgerRow {
+  return {
+    id: timeOrderedUuid(now_ms),
+    request_id: 'req_1',
+    account: 'acme',
+    key_id: null,
+    model: 'v/one',
+    provider: 'local',
+    endpoint: 'chat.completions',
+    started_ms: now_ms,
+    duration_ms: 1200,
+    first_token_ms: 200,
+    status: 200,
+    error_type: null,
+    end_reason: 'completed',
+    attempts: 1,
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    cached_tokens: 2,
+    reasoning_tokens: 1,
+    estimated: false,
+    cost_usd: '0.000000000001',
+    ...more,
+  };
+}
+
+let postgres: PostgresServer;
+let directory: string;
+let opened = 0;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'sluice-records-'));
+  postgres = await startPostgres();
+});
+afterAll(async () => {
+  await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
+  ['memory', async () => ({ kind: 'memory' })],
+  ['SQLite', async () => ({ kind: 'sqlite', path: join(directory, `store-${++opened}.db`) })],
+  ['Postgres', async () => ({ kind: 'postgres', url: await postgres.createDatabase(`store_${++opened}`) })],
+];
+
+describe.each(kinds)('records in %s', (kind, newTarget) => {
+  let target: RecordsTarget;
+  let store: RecordsStore;
+
+  beforeAll(async () => {
+    target = await newTarget();
+    store = await openRecords(target);
+    await store.migrate(now_ms);
+  });
+  afterAll(() => store.close());
+
+  it('keep accounts with their plans and limits', async () => {
+    const acme = await store.accounts.create(
+      { id: 'acme', plan: 'free', limits: { requests_per_minute: 3 } },
+      alice,
+    );
+    await store.accounts.create({ id: 'Zeta%_!', plan: null, limits: {} }, alice);
+    await expect(store.accounts.create({ id: 'acme', plan: null, limits: {} }, alice)).rejects.toThrow(
+      AlreadyThere,
+    );
+    expect(await store.accounts.find('acme')).toEqual(acme);
+    expect(await store.accounts.find('nobody')).toBeUndefined();
+    const changed = await store.accounts.change('acme', { plan: 'paid' }, alice);
+    expect(changed).toEqual({ ...acme, plan: 'paid' });
+    expect((await store.accounts.change('acme', { limits: {} }, alice)).plan).toBe('paid');
+    await expect(store.accounts.change('nobody', { plan: 'paid' }, alice)).rejects.toThrow(NotThere);
+  });
+
+  it('find accounts by a part of their name, whatever is in it', async () => {
+    const ids = async (search: string) =>
+      (await store.accounts.list({ search, limit: 9 })).map(({ id }) => id);
+    expect(await ids('ZETA')).toEqual(['Zeta%_!']);
+    expect(await ids('%_!')).toEqual(['Zeta%_!']);
+    expect(await ids('%')).toEqual(['Zeta%_!']);
+    expect(await ids("' OR 1=1 --")).toEqual([]);
+    expect(await store.accounts.count({ plan: 'paid' })).toBe(1);
+  });
+
+  it('keep of a key its digest and its last characters', async () => {
+    const { key, record } = await store.keys.create(
+      { account: 'acme', name: 'laptop', expires_ms: now_ms + day_ms },
+      alice,
+    );
+    expect(isStoredKeyForm(key)).toBe(true);
+    expect(record).toEqual({
+      id: expect.stringMatching(/^key_[0-9a-z]{18}$/),
+      account: 'acme',
+      name: 'laptop',
+      hint: key.slice(-4),
+      created_ms: now_ms,
+      expires_ms: now_ms + day_ms,
+      revoked_ms: null,
+      last_used_ms: null,
+    });
+    const found = await store.keys.lookUp([sha256(key), sha256('another')]);
+    expect(found).toEqual([
+      {
+        id: record.id,
+        digest: sha256(key),
+        account: 'acme',
+        expires_ms: now_ms + day_ms,
+        revoked_ms: null,
+        stored: { plan: 'paid', limits: {} },
+      },
+    ]);
+  });
+
+  it('keep keys of accounts that are not in the store', async () => {
+    const { key } = await store.keys.create({ account: 'of-the-config', name: '', expires_ms: null }, alice);
+    expect(await store.keys.lookUp([sha256(key)])).toMatchObject([
+      { account: 'of-the-config', stored: undefined },
+    ]);
+  });
+
+  it('revoke a key once', async () => {
+    const { key, record } = await store.keys.create(
+      { account: 'acme', name: 'lost', expires_ms: null },
+      alice,
+    );
+    const revoked = await store.keys.revoke(record.id, { ...alice, at_ms: now_ms + 5 });
+    expect(revoked).toEqual({ ...record, revoked_ms: now_ms + 5 });
+    expect(await store.keys.revoke(record.id, { ...alice, at_ms: now_ms + 9 })).toEqual(revoked);
+    expect(await store.keys.lookUp([sha256(key)])).toMatchObject([{ revoked_ms: now_ms + 5 }]);
+    await expect(store.keys.revoke('key_none', alice)).rejects.toThrow(NotThere);
+  });
+
+  it('list keys in pages, newest first, as they are searched for', async () => {
+    const of = async (account: string, after?: string) =>
+      store.keys.list({ account, limit: 2, ...(after && { after }) });
+    for (let at = 0; at < 5; at++)
+      await store.keys.create(
+        { account: 'pages', name: `n${at}`, expires_ms: null },
+        { ...alice, at_ms: now_ms + at },
+      );
+    const first = await of('pages');
+    const second = await of('pages', first[1]!.id);
+    const third = await of('pages', second[1]!.id);
+    expect([...first, ...second, ...third].map(({ name }) => name)).toEqual(['n4', 'n3', 'n2', 'n1', 'n0']);
+    expect(await store.keys.list({ search: 'N3', limit: 9 })).toMatchObject([{ name: 'n3' }]);
+    expect(await store.keys.count({ account: 'pages' })).toBe(5);
+    expect(await store.keys.count({ account: 'acme' })).toBe(2);
+    expect(await store.keys.count({ account: 'acme', usable_at_ms: now_ms })).toBe(1);
+    expect(await store.keys.count({ account: 'acme', usable_at_ms: now_ms + day_ms })).toBe(0);
+  });
+
+  it('note when keys were used, and never go back', async () => {
+    const [a, b] = await store.keys.list({ account: 'pages', limit: 2 });
+    await store.keys.used(
+      new Map([
+        [a!.id, 100],
+        [b!.id, 200],
+      ]),
+    );
+    await store.keys.used(
+      new Map([
+        [a!.id, 50],
+        [b!.id, 300],
+        ['key_none', 1],
+      ]),
+    );
+    expect((await store.keys.find(a!.id))!.last_used_ms).toBe(100);
+    expect((await store.keys.find(b!.id))!.last_used_ms).toBe(300);
+  });
+
+  it('tell what has changed since', async () => {
+    const { change } = await store.changes.since(undefined);
+    expect(await store.changes.since(change)).toEqual({ change, of: { digests: [], accounts: [] } });
+    const { key, record } = await store.keys.create({ account: 'acme', name: '', expires_ms: null }, alice);
+    await store.keys.revoke(record.id, alice);
+    await store.accounts.change('acme', { plan: 'free' }, alice);
+    expect(await store.changes.since(change)).toEqual({
+      change: change + 3,
+      of: { digests: [sha256(key)], accounts: ['acme'] },
+    });
+    expect((await store.changes.since(change + 99)).of).toBe('all');
+  });
+
+  it('write down who changed what, without any key', async () => {
+    const { key, record } = await store.keys.create(
+      { account: 'acme', name: 'audited', expires_ms: null },
+      alice,
+    );
+    await store.keys.revoke(record.id, { actor: 'cli:bob', at_ms: now_ms + 60_000 });
+    const [revoked] = await store.audit.list({ limit: 1 });
+    const [created] = await store.audit.list({ limit: 1, after: revoked!.id });
+    expect(revoked).toMatchObject({
+      actor: 'cli:bob',
+      action: 'key.revoke',
+      target: record.id,
+      at_ms: now_ms + 60_000,
+    });
+    expect(created).toMatchObject({ actor: 'cli:alice', action: 'key.create', target: record.id });
+    expect(JSON.parse(created!.detail)).toEqual({ account: 'acme', name: 'audited', expires_ms: null });
+    expect(JSON.stringify(await store.audit.list({ limit: 999 }))).not.toContain(key.slice(10, 40));
+  });
+
+  it('leave no trace of a change that failed', async () => {
+    const before = await store.audit.list({ limit: 999 });
+    const { change } = await store.changes.since(undefined);
+    await expect(store.accounts.create({ id: 'acme', plan: null, limits: {} }, alice)).rejects.toThrow(
+      AlreadyThere,
+    );
+    expect(await store.audit.list({ limit: 999 })).toHaveLength(before.length);
+    expect((await store.changes.since(undefined)).change).toBe(change);
+  });
+
+  it('write every exchange once, however often it is sent', async () => {
+    const first = row({ account: 'once' });
+    const second = row({
+      account: 'once',
+      model: null,
+      provider: null,
+      status: 400,
+      error_type: 'invalid_request_error',
+      first_token_ms: null,
+      cost_usd: '12345.000000000001',
+    });
+    expect(await store.ledger.insert([first])).toBe(1);
+    expect(await store.ledger.insert([first, second, second])).toBe(1);
+    expect(await store.ledger.insert([first, second])).toBe(0);
+    expect(await store.ledger.insert([])).toBe(0);
+    const rows = await store.ledger.list({ account: 'once', limit: 9 });
+    expect(rows).toHaveLength(2);
+    expect(rows).toEqual(expect.arrayContaining([first, second]));
+    expect(await store.usage.sum({ account: 'once', by: [] })).toEqual([
+      {
+        requests: 2,
+        failed_requests: 1,
+        estimated_requests: 0,
+        prompt_tokens: 20,
+        completion_tokens: 10,
+        cached_tokens: 4,
+        reasoning_tokens: 2,
+        cost_usd: '12345.000000000002',
+      },
+    ]);
+  });
+
+  it('add up by account, model and day', async () => {
+    const rows = [
+      row({ account: 'sums', cost_usd: '0.1' }),
+      row({ account: 'sums', cost_usd: '0.2', estimated: true }),
+      row({ account: 'sums', model: 'v/two', started_ms: now_ms + day_ms, cost_usd: '5' }),
+      row({
+        account: 'sums',
+        started_ms: Date.parse('2026-11-20T23:59:59.999Z'),
+        cost_usd: '0.000000000001',
+      }),
+      row({ account: 'sums-2', started_ms: now_ms - day_ms }),
+    ];
+    expect(await store.ledger.insert(rows)).toBe(5);
+    const sum = async (query: Parameters<typeof store.usage.sum>[0]) =>
+      (await store.usage.sum(query)).map(({ account, model, day, requests, cost_usd }) =>
+        [account, model, day, requests, cost_usd].filter(part => part !== undefined).join(' '),
+      );
+    expect(await sum({ account: 'sums', by: ['model'] })).toEqual(['v/one 3 0.300000000001', 'v/two 1 5']);
+    expect(await sum({ account: 'sums', by: ['model'], order: 'cost' })).toEqual([
+      'v/two 1 5',
+      'v/one 3 0.300000000001',
+    ]);
+    expect(await sum({ account: 'sums', by: ['day'] })).toEqual([
+      '2026-11-20 3 0.300000000001',
+      '2026-11-21 1 5',
+    ]);
+    expect(await sum({ account: 'sums', by: ['day', 'model'], to_day: '2026-11-20' })).toEqual([
+      'v/one 2026-11-20 3 0.300000000001',
+    ]);
+    expect(await sum({ by: ['account'], from_day: '2026-11-21', to_day: '2026-11-21' })).toEqual([
+      'sums 1 5',
+    ]);
+    expect(await sum({ by: ['account'], order: 'cost', limit: 1 })).toEqual(['once 2 12345.000000000002']);
+    expect(await sum({ account: 'nobody', by: [] })).toEqual([]);
+    expect((await store.usage.sum({ account: 'sums', model: 'v/one', by: [] }))[0]).toMatchObject({
+      estimated_requests: 1,
+    });
+  });
+
+  it('list the ledger in pages, newest first', async () => {
+    await store.ledger.insert(
+      [1, 2, 3].map(at => row({ account: 'listed', started_ms: now_ms + at, request_id: `r${at}` })),
+    );
+    const [newest, next] = await store.ledger.list({ account: 'listed', limit: 2 });
+    const [oldest] = await store.ledger.list({ account: 'listed', limit: 2, after: next! });
+    expect([newest, next, oldest].map(each => each!.request_id)).toEqual(['r3', 'r2', 'r1']);
+    const between = { account: 'listed', from_ms: now_ms + 2, until_ms: now_ms + 3, limit: 9 };
+    expect(await store.ledger.list(between)).toMatchObject([{ request_id: 'r2' }]);
+  });
+
+  it('refuse what they can never hold, and nothing else of it is written', async () => {
+    const good = row({ account: 'refused' });
+    const bad = row({ account: 'refused', cost_usd: '99999999999' });
+    await expect(store.ledger.insert([good, bad])).rejects.toThrow(RecordRefused);
+    expect(await store.ledger.list({ account: 'refused', limit: 1 })).toEqual([]);
+    expect(await store.ledger.insert([good])).toBe(1);
+  });
+
+  it('write from many sides at once', async () => {
+    const sent = Array.from({ length: 40 }, () => row({ account: 'busy' }));
+    // Each row is sent twice, in overlapping batches, as after a restart.
+    const batches = Array.from({ length: 8 }, (_, at) => sent.slice(at * 4, at * 4 + 12));
+    const counts = await Promise.all([...batches, sent].map(batch => store.ledger.insert(batch)));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(40);
+    expect(await store.usage.sum({ account: 'busy', by: [] })).toMatchObject([
+      { requests: 40, prompt_tokens: 400 },
+    ]);
+  });
+
+  it('are there again when opened again, but for memory', async () => {
+    if (target.kind === 'memory') {
+      await store.ledger.insert(Array.from({ length: 300 }, () => row({ account: 'many' })));
+      await store.ledger.insert(Array.from({ length: 300 }, () => row({ account: 'many' })));
+      await store.ledger.insert(Array.from({ length: 500 }, () => row({ account: 'many' })));
+      expect(await store.ledger.list({ limit: 2000 })).toHaveLength(1000);
+      expect(await store.usage.sum({ account: 'many', by: [] })).toMatchObject([{ requests: 1100 }]);
+      return;
+    }
+    const again = await openRecords(target);
+    await again.migrate(now_ms);
+    expect(await again.keys.count()).toBe(await store.keys.count());
+    expect((await again.usage.sum({ by: [] }))[0]).toEqual((await store.usage.sum({ by: [] }))[0]);
+    await again.close();
+  });
+
+  it('are made once where several instances start at once', async () => {
+    const fresh = await newTarget();
+    const stores = await Promise.all(Array.from({ length: 5 }, () => openRecords(fresh)));
+    await Promise.all(stores.map(each => each.migrate(now_ms)));
+    for (const each of stores) expect((await each.changes.since(undefined)).change).toBe(0);
+    await Promise.all(stores.map(each => each.close()));
+  });
+
+  it(`are closed twice without harm (${kind})`, async () => {
+    const fresh = await openRecords(await newTarget());
+    await fresh.close();
+    await fresh.close();
+    await expect(fresh.keys.count()).rejects.toThrow();
+  });
+});
