@@ -202,7 +202,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
   it('write down who changed what, without any key', async () => {
     const { key, record } = await store.keys.create(
       { account: 'acme', name: 'audited', expires_ms: null },
-      alice,
+      { ...alice, at_ms: now_ms + 50_000 },
     );
     await store.keys.revoke(record.id, { actor: 'cli:bob', at_ms: now_ms + 60_000 });
     const [revoked] = await store.audit.list({ limit: 1 });
