@@ -5,6 +5,8 @@ import { z } from 'zod';
 export interface Account {
   readonly id: string;
   readonly plan: string | undefined;
+  /** Which of its keys was used, if that is one of the records store. */
+  readonly key_id?: string;
 }
 
 const keySchema = z.union(
@@ -42,10 +44,12 @@ function digestOfKey(key: z.output<typeof keySchema>): string {
 /** The accounts and keys of the configuration. */
 export class ConfiguredAccounts implements AccountDirectory {
   readonly #byDigest = new Map<string, Account>();
+  readonly #byId = new Map<string, Account>();
 
   constructor(accounts: AccountsConfig) {
     for (const [id, { plan, keys }] of Object.entries(accounts)) {
       const account = Object.freeze({ id, plan });
+      this.#byId.set(id, account);
       for (const key of keys) this.#byDigest.set(digestOfKey(key), account);
     }
   }
@@ -57,4 +61,14 @@ export class ConfiguredAccounts implements AccountDirectory {
   find(key: string): Account | undefined {
     return this.#byDigest.get(digestOf(key));
   }
+
+  /** The account of this name, whatever its keys. */
+  named(id: string): Account | undefined {
+    return this.#byId.get(id);
+  }
+}
+
+/** Keys of the configuration, and after them those of the records store. */
+export function eitherDirectory(first: AccountDirectory, second: AccountDirectory): AccountDirectory {
+  return { find: key => first.find(key) ?? second.find(key) };
 }
