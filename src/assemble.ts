@@ -51,7 +51,8 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
   const catalog = new Catalog(settings.models);
   const setup = { catalog, accounts: new ConfiguredAccounts(settings.accounts), log, clock };
   const providers = settings.providers.map(
-    ({ name, definition, config, options: own }) => new Provider(name, definition, config, own),
+    ({ name, definition, config, options: own }) =>
+      new Provider(name, definition, config, own, { clock, log }),
   );
   return {
     settings,

@@ -13,6 +13,7 @@ import { checkReferences } from './check-references.ts';
 import { expandVariables } from './environment.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
 import { loadStages } from './load-stages.ts';
+import { checkProviderKeys } from './provider-keys.ts';
 import { readConfigFile } from './read-file.ts';
 import { type CheckedConfig, configSchema, type GatewayConfig } from './schema.ts';
 
@@ -57,7 +58,7 @@ export async function loadConfig(
   const unset = new Set(issues.map(({ path }) => fieldPath(path)));
   const parsed = configSchema.safeParse(value);
   const found = parsed.success ? [] : issuesOf(parsed.error, path => acceptedAt(configSchema, path, value));
-  found.push(...checkReferences(value));
+  found.push(...checkReferences(value), ...checkProviderKeys(value, directory));
   // What a variable that is not set leaves behind is no second mistake.
   issues.push(...found.filter(({ path }) => !unset.has(fieldPath(path))));
   const entries = parsed.success ? parsed.data.stages : stagesIn(value);
@@ -67,7 +68,7 @@ export async function loadConfig(
     const placed = issues.map(issue => ({ ...issue, line: file.lineOf(issue.path) }));
     throw new ConfigError(typeof source === 'string' ? source : 'configuration', placed);
   }
-  return { ...settingsOf(parsed.data), stages, newCounter };
+  return { ...settingsOf(parsed.data, directory), stages, newCounter };
 }
 
 /** The stages of a configuration that is wrong elsewhere, so that their mistakes are told in the same run; `undefined` for a wrong one. */
@@ -80,8 +81,10 @@ function stagesIn(value: unknown): (string | Record<string, unknown> | undefined
   return stages.map(entry => (isEntry(entry) ? entry : undefined));
 }
 
-function settingsOf(config: CheckedConfig): Omit<Settings, 'stages' | 'newCounter'> {
-  const providers = Object.entries(config.providers).map(([name, given]) => providerOf(name, given));
+function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 'stages' | 'newCounter'> {
+  const providers = Object.entries(config.providers).map(([name, given]) =>
+    providerOf(name, given, directory),
+  );
   const extra = new Map(providers.map(({ name, config: { extra_parameters } }) => [name, extra_parameters]));
   const models = config.models.map(model => ({
     ...model,
@@ -92,9 +95,15 @@ function settingsOf(config: CheckedConfig): Omit<Settings, 'stages' | 'newCounte
   return { server, admin, log, responses, models, providers, passthrough, accounts, warnings };
 }
 
-function providerOf(name: string, given: CheckedConfig['providers'][string]): ProviderSettings {
+function providerOf(
+  name: string,
+  given: CheckedConfig['providers'][string],
+  directory: string,
+): ProviderSettings {
   const definition = builtInProviders.find(adapter => adapter.name === given.adapter)!;
-  const all: Record<string, unknown> = given;
+  const { api_key_file: file } = given;
+  const all: Record<string, unknown> =
+    file === undefined ? given : { ...given, api_key_file: resolve(directory, file) };
   const common = Object.keys(providerBaseSchema.shape);
   const pick = (keep: (key: string) => boolean) =>
     Object.fromEntries(Object.entries(all).filter(([key]) => keep(key)));

@@ -7,7 +7,8 @@ import { AttemptSpan } from './attempt-span.ts';
 import type { BodyConsumer, ResponseHead, UpstreamCall } from './call.ts';
 import type { ChunkFeed } from './chunk-feed.ts';
 import { chunkOf, decodeStream, decodeText, decodeWhole, EventReader, isEventStream } from './decode.ts';
-import { endReasonOf, type Failure, failureOf, failureOfStatus } from './failure.ts';
+import { endReasonOf, type Failure, failureOf, failureOfStatus, secondsOf } from './failure.ts';
+import type { ProviderKey } from './key-pool.ts';
 import type { Provider } from './provider.ts';
 import { beginningOf, bytesOf, isPlain } from './read-body.ts';
 import { jsonOf, UpstreamError } from './read-error.ts';
@@ -52,6 +53,8 @@ export class Attempt {
   #wanted: (() => void) | undefined;
   /** Read from the upstream since the feed was last empty. */
   #unread_bytes = 0;
+  #key: ProviderKey | undefined;
+  #keyDeclined = false;
   #sent_ms = 0;
   #patience: NodeJS.Timeout | undefined;
   #begun = false;
@@ -218,6 +221,11 @@ export class Attempt {
     return this.#ended;
   }
 
+  /** It failed for its key alone, and the provider has another one. */
+  get hasAnotherKey(): boolean {
+    return this.#keyDeclined && this.#provider.keys.hasFresh;
+  }
+
   /** Ends the call if it has not ended. */
   cancel(): void {
     if (this.#ended) return;
@@ -237,19 +245,18 @@ export class Attempt {
     this.#exchange.provider = this.#provider.name;
     this.#exchange.attempts++;
     this.#span = new AttemptSpan(this.#exchange, this.upstream);
-    const call = this.#provider.send(path, text, { ...headers, ...this.#span.headers });
+    this.#key = this.#provider.keys.next();
+    const call = this.#provider.send(path, text, { ...headers, ...this.#span.headers }, this.#key);
     this.#call = call;
     this.#exchange.onAbort(this.#cancel);
     const head = await call.head;
     this.#begun = true;
     if (head.status >= 300) {
       const text = await this.#errorText(call, head);
-      throw failureOfStatus(
-        this.#statusOf(head, text),
-        head.headers,
-        text,
-        this.#provider.config.pass_upstream_429,
-      );
+      const status = this.#statusOf(head, text);
+      const retry_after_s = secondsOf(head.headers['retry-after'], this.#exchange.clock.epoch_ms());
+      this.#keyDeclined = this.#provider.keys.answered(this.#key, status, retry_after_s);
+      throw failureOfStatus(status, head.headers, text, this.#provider.config.pass_upstream_429);
     }
     return { head, call };
   }

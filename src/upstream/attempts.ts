@@ -73,16 +73,18 @@ export class Attempts {
         return await ask(attempt);
       } catch (error) {
         if (!this.#mayGoOn(attempt, at)) throw this.#final(attempt, error);
+        // A key that was declined rests now, so that the same upstream is asked once for each of its keys at most.
+        if (attempt.hasAnotherKey) at--;
         this.#current = undefined;
       }
     }
   }
 
-  #mayGoOn({ failure, generated }: Attempt, at: number): boolean {
+  #mayGoOn({ failure, generated, hasAnotherKey }: Attempt, at: number): boolean {
     if (!failure || generated || !isRetryable(failure)) return false;
     // The client has left, or was answered 524; nobody asks again in its name.
     if (this.#ended || this.#exchange.aborted || this.#exchange.end_reason !== undefined) return false;
-    return at + 1 < this.#upstreams.length;
+    return hasAnotherKey || at + 1 < this.#upstreams.length;
   }
 
   #final({ failure }: Attempt, error: unknown): unknown {

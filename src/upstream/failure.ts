@@ -77,6 +77,13 @@ function retryAfter(value: string | undefined): string | undefined {
   return /^[A-Z][a-z]{2}, .+ GMT$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
 }
 
+/** The seconds of a `Retry-After`, if it says any. */
+export function secondsOf(value: string | undefined, now_epoch_ms: number): number | undefined {
+  const valid = retryAfter(value);
+  if (valid === undefined) return undefined;
+  return /^\d+$/.test(valid) ? Number(valid) : Math.max(0, (Date.parse(valid) - now_epoch_ms) / 1000);
+}
+
 /** Something was thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
 export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = false): Failure {
   if (UpstreamError.is(thrown)) {

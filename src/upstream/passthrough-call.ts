@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import type { ProviderKey } from './key-pool.ts';
 
 /**
  * One request on its way. Stands for the response towards http-proxy-middleware, which destroys a response when its upstream breaks: the
@@ -15,6 +16,8 @@ export class PassthroughCall extends EventEmitter {
   readonly request: IncomingMessage;
   readonly path: string;
   readonly reply: Promise<IncomingMessage>;
+  /** The provider's key that it is sent with. */
+  key: ProviderKey | undefined;
   readonly #exchange: Exchange;
   readonly #max_body_bytes: number;
   #answer: IncomingMessage | undefined;

@@ -10,7 +10,7 @@ import type { StreamLimits } from '../outbound/limits.ts';
 import { writeBytes } from '../outbound/write-bytes.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
-import { type Failure, failureOf, failureOfStatus } from './failure.ts';
+import { type Failure, failureOf, failureOfStatus, secondsOf } from './failure.ts';
 import { PassthroughCall } from './passthrough-call.ts';
 import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
@@ -84,6 +84,11 @@ export class Passthrough {
       const reply = await leg.ask(call, rule, traceHeaders(span));
       waited();
       const { statusCode: status = 502 } = reply;
+      leg.provider.keys.answered(
+        call.key,
+        status,
+        secondsOf(reply.headers['retry-after'], exchange.clock.epoch_ms()),
+      );
       if (status >= 300 && status !== 304) throw await failureOfReply(status, reply, leg.provider);
       await writeBytes(exchange, response, status, headersForClient(reply.headers), reply, this.#limits);
     } catch (thrown) {
@@ -185,6 +190,7 @@ class Leg {
   /** Sends the call's request with the provider's credentials in place of the client's. Rejects when no reply begins. */
   ask(call: PassthroughCall, rule: PassthroughRule, trace: Record<string, string>): Promise<IncomingMessage> {
     const { request } = call;
+    call.key = this.provider.keys.next();
     restoreBody(request);
     const { url = '/', headers } = request;
     const query = queryOf(url);
@@ -192,6 +198,7 @@ class Leg {
     request.headers = headersForUpstream(headers, rule.forward_headers, {
       ...trace,
       ...this.provider.ownHeaders,
+      ...call.key?.headers,
     }) as IncomingMessage['headers'];
     request.url = call.path.slice('/v1'.length) + query;
     void this.#proxy(request, call as unknown as ServerResponse, error => call.failed(error));

@@ -1,9 +1,13 @@
 import { type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import type { ChatRequest } from '../canonical.ts';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Adapter, ProviderDefinition, Target, UpstreamRequest } from './adapter.ts';
 import { UpstreamCall } from './call.ts';
 import { droppableParameters, fitted } from './fit-request.ts';
+import { readKeyFile, watchKeyFile } from './key-file.ts';
+import { KeyPool, type ProviderKey } from './key-pool.ts';
 
 /** What every provider's configuration has, whatever its adapter. */
 export const providerBaseSchema = z.strictObject({
@@ -15,6 +19,18 @@ export const providerBaseSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('Sent as `Authorization: Bearer …`, or as the adapter says; usually `${ENV}`.'),
+  api_keys: z
+    .array(z.string().min(1))
+    .min(1, 'must list at least one key')
+    .optional()
+    .describe(
+      'Several keys, used in turn in place of `api_key`. One that the upstream refuses (401, 403) or limits (429) rests while there are others.',
+    ),
+  api_key_file: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('A file with a key in each line, in place of `api_key`; read again when it changes.'),
   headers: z
     .record(z.string(), z.string())
     .default({})
@@ -43,39 +59,53 @@ export const providerBaseSchema = z.strictObject({
 
 export type ProviderConfig = z.infer<typeof providerBaseSchema>;
 
+/** What of the gateway around it a provider needs. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
+  api_key_file === undefined
+    ? (api_keys ?? (api_key === undefined ? [] : [api_key]))
+    : readKeyFile(api_key_file);
+
 /** A configured upstream: its adapter, its connections, its limits. */
 export class Provider {
   readonly name: string;
   readonly adapter: Adapter;
   readonly config: ProviderConfig;
   readonly address: { readonly host: string; readonly port: number };
-  /** What the upstream is told and nobody else may be; shorter values would be found in every text. */
-  readonly secrets: readonly string[];
-  /** What every request to this provider says: the configured headers and the credentials. */
+  readonly keys: KeyPool;
+  /** What every request to this provider says beside its key. */
   readonly ownHeaders: Readonly<Record<string, string>>;
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #headers: Record<string, string>;
+  readonly #endWatch: (() => void) | undefined;
 
   constructor(
     name: string,
     definition: ProviderDefinition<unknown>,
     config: ProviderConfig,
     options: unknown,
+    { clock, log }: Surroundings,
   ) {
     const url = new URL(config.base_url);
     this.name = name;
     this.config = config;
     this.adapter = definition.create(options);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
-    this.secrets = [config.api_key ?? '', ...Object.values(config.headers)].filter(
-      ({ length }) => length >= 8,
-    );
     this.#basePath = url.pathname.replace(/\/+$/, '');
-    this.ownHeaders = {
-      ...lowerCased(config.headers),
-      ...(config.api_key !== undefined && lowerCased(this.#credential(config.api_key))),
-    };
+    this.ownHeaders = lowerCased(config.headers);
+    this.keys = new KeyPool(keysOf(config), key => lowerCased(this.#credential(key)), clock);
+    if (config.api_key_file !== undefined) {
+      this.#endWatch = watchKeyFile(
+        config.api_key_file,
+        keys => this.keys.replace(keys),
+        err => log.error({ err, provider: name }, 'the key file cannot be read; the keys stay as they were'),
+      );
+    }
     this.#headers = {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
@@ -109,20 +139,30 @@ export class Provider {
 
   /** `text` without what only this provider may be told. */
   redacted(text: string): string {
-    return this.secrets.reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
+    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
+  }
+
+  /** What the upstream is told and nobody else may be; shorter values would be found in every text. */
+  get #secrets(): string[] {
+    return [...this.keys.values, ...Object.values(this.config.headers)].filter(({ length }) => length >= 8);
   }
 
   #credential(api_key: string): Readonly<Record<string, string>> {
     return this.adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };
   }
 
-  /** Sends `body` to `path` below the base address. */
-  send(path: string, body: string, headers: Readonly<Record<string, string>>): UpstreamCall {
+  /** Sends `body` to `path` below the base address, with `key`. */
+  send(
+    path: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    key: ProviderKey | undefined,
+  ): UpstreamCall {
     const call = new UpstreamCall();
     const options: Dispatcher.DispatchOptions = {
       method: 'POST',
       path: this.#basePath + path,
-      headers: { ...this.#headers, ...headers },
+      headers: { ...this.#headers, ...key?.headers, ...headers },
       body,
     };
     try {
@@ -135,6 +175,7 @@ export class Provider {
 
   /** Ends every connection, idle or not. */
   close(): Promise<void> {
+    this.#endWatch?.();
     return this.#pool.destroy();
   }
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
 import { configSchema, type GatewayConfig } from '../../../../src/config/schema.ts';
+import { providerBaseSchema } from '../../../../src/upstream/provider.ts';
 import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
 
 const file = temporaryFiles();
@@ -26,7 +27,7 @@ describe('a mistake is told with its path and what is accepted', () => {
       '… of a provider',
       sampleConfig({ providers: { local: { ...local, max_tokens_field: 'max_tokens' } } }),
       [
-        'providers.local.max_tokens_field: unknown name; accepted here: base_url, api_key, headers, extra_parameters, drop_parameters, connect_timeout_ms, idle_timeout_ms, max_event_bytes, pass_upstream_429, max_reply_bytes, adapter',
+        `providers.local.max_tokens_field: unknown name; accepted here: ${Object.keys(providerBaseSchema.shape).join(', ')}, adapter`,
       ],
     ],
     [
@@ -100,6 +101,14 @@ describe('a mistake is told with its path and what is accepted', () => {
       'no such plan',
       account({ plan: 'gold' }),
       ["accounts.demo.plan: there is no plan 'gold'; there are: (none)"],
+    ],
+    [
+      'keys from two places, and from a file that is not there',
+      sampleConfig({ providers: { local: { ...local, api_key: 'k', api_key_file: './no-such-file' } } }),
+      [
+        'providers.local.api_key_file: only one of api_key, api_keys, api_key_file may be given; there are: api_key, api_key_file',
+        'providers.local.api_key_file: cannot be read: ENOENT',
+      ],
     ],
     [
       'paths that cannot be let through',

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import {
+  closeHealthy,
+  completion,
+  expectRefusal,
+  hostileSetting,
+  until,
+} from '../support/hostile-setting.ts';
+import { type Script, whole } from '../support/scripted-upstream.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-keys-'));
+const keys = ['sk-first-0123456789', 'sk-second-0123456789', 'sk-third-0123456789'];
+
+afterEach(closeHealthy);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const withKeys = (api_keys: readonly string[]) =>
+  hostileSetting({ provider: { api_key: undefined, api_keys } });
+
+/** Answers as the key deserves. */
+const byKey =
+  (statuses: Readonly<Record<string, number>>, headers = {}): Script =>
+  (socket, { headers: { authorization = '' } }) => {
+    const key = authorization.slice('Bearer '.length);
+    const status = statuses[key] ?? 200;
+    const error = { error: { message: `no quota for ${key}`, type: 'x' } };
+    socket.write(status === 200 ? whole(200, completion('Hello.')) : whole(status, error, headers));
+  };
+
+const keyOf = ({ headers }: { headers: Readonly<Record<string, string>> }) => headers.authorization?.slice(7);
+
+describe('several keys of one provider', () => {
+  it('are used in turn', async () => {
+    const { send, upstream } = await withKeys(keys);
+    upstream.reply(whole(200, completion('Hello.')));
+    for (let count = 0; count < 4; count++) await (await send(false)).text();
+    expect(upstream.requests.map(keyOf)).toEqual([...keys, keys[0]]);
+  });
+
+  it.each([401, 403, 429])('cover each other when one is answered %i', async status => {
+    const { send, upstream, gateway } = await withKeys(keys);
+    upstream.reply(byKey({ [keys[0]!]: status, [keys[1]!]: status }));
+    const first = await send(false);
+    expect([first.status, upstream.requests.map(keyOf)]).toEqual([200, keys]);
+    await first.text();
+    await (await send(false)).text();
+    expect(upstream.requests.slice(3).map(keyOf)).toEqual([keys[2]]);
+    expect(await gateway.metric('sluice_requests_total', { status: '200' })).toBe(2);
+  });
+
+  it('are each asked once when all are declined, and none is shown to anybody', async () => {
+    const { send, upstream, gateway } = await withKeys(keys);
+    upstream.reply(byKey(Object.fromEntries(keys.map(key => [key, 429])), { 'retry-after': '7' }));
+    const response = await send(true);
+    expect(response.headers.get('retry-after')).toBe('7');
+    const message = await expectRefusal(response, 502, 'provider_error');
+    expect(upstream.requests.map(keyOf)).toEqual(keys);
+    for (const key of keys) expect(message + (await gateway.metrics())).not.toContain(key);
+  });
+});
+
+describe('keys in a file', () => {
+  it('are read again when it changes, and stay when it breaks', async () => {
+    const file = join(folder, 'keys');
+    writeFileSync(file, '# first\nsk-file-one-0123456789\n\n');
+    const { send, upstream } = await hostileSetting({ provider: { api_key: undefined, api_key_file: file } });
+    upstream.reply(whole(200, completion('Hello.')));
+    const used = async () => {
+      await (await send(false)).text();
+      return keyOf(upstream.requests.at(-1)!);
+    };
+    expect(await used()).toBe('sk-file-one-0123456789');
+    writeFileSync(file, 'sk-file-two-0123456789\n');
+    await until(async () => (await used()) === 'sk-file-two-0123456789');
+    writeFileSync(file, '# nothing\n');
+    await new Promise(resolve => setTimeout(resolve, 2500));
+    expect(await used()).toBe('sk-file-two-0123456789');
+  });
+});
