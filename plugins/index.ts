@@ -3,12 +3,23 @@ import { openai } from './providers/openai/index.ts';
 import { vllm } from './providers/vllm/index.ts';
 import { auth } from './stages/auth/index.ts';
 import { errorEnvelope } from './stages/error-envelope/index.ts';
+import { rateLimit } from './stages/rate-limit/index.ts';
 import { reasoningSplit } from './stages/reasoning-split/index.ts';
 import { requestRewrite } from './stages/request-rewrite/index.ts';
 import { streamRechunk } from './stages/stream-rechunk/index.ts';
 import { validation } from './stages/validation/index.ts';
 
-export { auth, errorEnvelope, openai, reasoningSplit, requestRewrite, streamRechunk, validation, vllm };
+export {
+  auth,
+  errorEnvelope,
+  openai,
+  rateLimit,
+  reasoningSplit,
+  requestRewrite,
+  streamRechunk,
+  validation,
+  vllm,
+};
 
 /**
  * The built-in stages in their default order: read down on the way in, up on the way out. So the reply is split into
@@ -18,6 +29,7 @@ export const builtInStages: readonly StageFactory[] = [
   errorEnvelope,
   auth,
   validation,
+  rateLimit,
   requestRewrite,
   streamRechunk,
   reasoningSplit,

@@ -8,6 +8,8 @@ import { type EncodedCatalog, encodeCatalog } from './dialects/models.ts';
 import { Background } from './settlement/background.ts';
 import type { TokenCounter } from './settlement/token-estimator.ts';
 import { ConfiguredAccounts } from './stores/accounts.ts';
+import { openStateStore } from './stores/state/open.ts';
+import type { StateStore } from './stores/state/state-store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { Passthrough } from './upstream/passthrough.ts';
@@ -22,6 +24,8 @@ export interface GatewayOptions {
   /** Where metrics are registered; a registry of its own without it. */
   readonly registry?: Registry;
   readonly clock?: Clock;
+  /** Counters and concurrency in place of `stores.state`, for several gateways of one process; stays open when they close. */
+  readonly state?: StateStore;
 }
 
 /** The parts of one gateway. */
@@ -31,6 +35,8 @@ export interface Parts {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Its own state store, which ends with it. */
+  readonly ownState: StateStore | undefined;
   readonly catalog: Catalog;
   readonly encodedCatalog: EncodedCatalog;
   readonly dialects: Dialects;
@@ -49,7 +55,16 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
   const log = options.log ?? createLog(settings.log.level);
   const metrics = Metrics.on(options.registry ?? new Registry());
   const catalog = new Catalog(settings.models);
-  const setup = { catalog, accounts: new ConfiguredAccounts(settings.accounts), log, clock };
+  const ownState = options.state ? undefined : openStateStore(settings.stores.state, clock);
+  const setup = {
+    catalog,
+    accounts: new ConfiguredAccounts(settings.accounts),
+    plans: settings.plans,
+    state: options.state ?? ownState!,
+    metrics,
+    log,
+    clock,
+  };
   const providers = settings.providers.map(
     ({ name, definition, config, options: own }) =>
       new Provider(name, definition, config, own, { clock, log }),
@@ -60,6 +75,7 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
     clock,
     log,
     metrics,
+    ownState,
     catalog,
     encodedCatalog: encodeCatalog(settings.models),
     dialects: dialectsOf(settings.responses),

@@ -65,7 +65,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     while (running.size > 0) await Promise.all(running.values());
     clearTimeout(timer);
     parts.passthrough.close();
-    await Promise.all(parts.providers.map(provider => provider.close()));
+    await Promise.all([...parts.providers.map(provider => provider.close()), parts.ownState?.close()]);
   };
 
   return Object.defineProperties(handler, {

@@ -2,6 +2,7 @@
 export {
   auth,
   errorEnvelope,
+  rateLimit,
   reasoningSplit,
   requestRewrite,
   streamRechunk,
@@ -15,3 +16,5 @@ export { ConfigError, type ConfigIssue } from './config/issue.ts';
 export type { GatewayConfig } from './config/schema.ts';
 export { errorCatalogue, GatewayError } from './errors.ts';
 export { createGateway, type Gateway } from './gateway.ts';
+export { MemoryStateStore } from './stores/state/memory.ts';
+export type { StateStore } from './stores/state/state-store.ts';

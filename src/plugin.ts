@@ -46,6 +46,25 @@ export {
   ConfiguredAccounts,
 } from './stores/accounts.ts';
 export {
+  AccountLimits,
+  type LimitSet,
+  type Plan,
+  type Plans,
+  planSchema,
+  plansSchema,
+} from './stores/limits.ts';
+export { nanoUsdOf } from './stores/money.ts';
+export type {
+  Charge,
+  Limit,
+  LimitName,
+  Standing,
+  StateStore,
+  Taken,
+  Ticket,
+} from './stores/state/state-store.ts';
+export type { LimitMetrics } from './telemetry/metrics.ts';
+export {
   type Adapter,
   defineProvider,
   type ProviderDefinition,

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { adminHandler } from './admin.ts';
+import type { GatewayOptions } from './assemble.ts';
 import type { ConfigSource } from './config/load.ts';
 import { refusal } from './errors.ts';
 import { createGateway, type Gateway } from './gateway.ts';
@@ -18,10 +19,13 @@ export interface Sidecar {
 }
 
 /** Starts both listeners. Throws a ConfigError, or an error that says which address is taken. */
-export async function serve(source: ConfigSource): Promise<Sidecar> {
+export async function serve(
+  source: ConfigSource,
+  options: Pick<GatewayOptions, 'clock' | 'state'> = {},
+): Promise<Sidecar> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const gateway = await createGateway(source, { terminal: true, registry });
+  const gateway = await createGateway(source, { ...options, terminal: true, registry });
   const { server, admin } = gateway.settings;
   const listeners: Server[] = [];
   try {

@@ -23,6 +23,9 @@ import { writeStream } from '../outbound/write-stream.ts';
 import { meteredReply, StreamMeter } from '../settlement/meter.ts';
 import { outcomeOf, settle } from '../settlement/settle.ts';
 import { type AccountsConfig, accountsSchema, ConfiguredAccounts } from '../stores/accounts.ts';
+import { plansSchema } from '../stores/limits.ts';
+import { MemoryStateStore } from '../stores/state/memory.ts';
+import type { StateStore } from '../stores/state/state-store.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { Chain, type Passage } from './chain.ts';
@@ -38,6 +41,7 @@ export const chainOptionsSchema = z.strictObject({
     .default([])
     .describe('The catalog; `validation` needs it.'),
   accounts: accountsSchema.default({}).describe('Accounts with their keys; `auth` needs them.'),
+  plans: plansSchema.default({}).describe('Limits by plan; `rate-limit` holds them.'),
   ...bodyLimits,
   ...streamLimits,
 });
@@ -46,6 +50,8 @@ export type ChainOptions = z.input<typeof chainOptionsSchema> & {
   readonly log?: Log;
   /** Where the times of the stages are registered; not measured without it. */
   readonly registry?: Registry;
+  /** Counters and concurrency, where several chains or gateways share them; in this chain's memory without it. */
+  readonly state?: StateStore;
 };
 
 type CheckedOptions = z.output<typeof chainOptionsSchema>;
@@ -60,8 +66,8 @@ export function createChain(
   stages: readonly { readonly plan: StagePlan }[],
   options: ChainOptions = {},
 ): RequestHandler {
-  const { log = createLog('warn'), registry, ...rest } = options;
-  const house = new ChainHouse(stages, chainOptionsSchema.parse(rest), log, registry);
+  const { log = createLog('warn'), registry, state = new MemoryStateStore(systemClock), ...rest } = options;
+  const house = new ChainHouse(stages, chainOptionsSchema.parse(rest), log, state, registry);
   return (request, response, next) => {
     house.receive(request, response, next).catch(fault => {
       log.fatal({ err: fault }, 'an exchange could not be ended');
@@ -87,6 +93,7 @@ class ChainHouse {
     entries: readonly { readonly plan: StagePlan }[],
     options: CheckedOptions,
     log: Log,
+    state: StateStore,
     registry: Registry | undefined,
   ) {
     this.#options = options;
@@ -99,7 +106,15 @@ class ChainHouse {
       ),
     );
     const accounts = new ConfiguredAccounts(options.accounts as AccountsConfig);
-    const setup = { catalog: this.#catalog, accounts, log, clock: systemClock };
+    const setup = {
+      catalog: this.#catalog,
+      accounts,
+      plans: options.plans,
+      state,
+      metrics: this.#metrics,
+      log,
+      clock: systemClock,
+    };
     this.#chain = new Chain(
       entries.map(({ plan }) => plan.create(setup)),
       this.#measured,
@@ -125,6 +140,7 @@ class ChainHouse {
       const dialect = this.#looksIn && route?.name === 'chat.completions' ? chatCompletions : undefined;
       if (dialect) await this.#onRequest(exchange, passage, dialect, request);
       if (exchange.client_gone || isAnswered(response)) return;
+      exchange.attempts = 1;
       if (!dialect || !this.#looksBack) {
         isLeft = true;
         return leave(exchange, response, next, settled);

@@ -3,12 +3,19 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Clock } from '../clock.ts';
 import type { Stage } from '../stage.ts';
 import type { AccountDirectory } from '../stores/accounts.ts';
+import type { Plans } from '../stores/limits.ts';
+import type { StateStore } from '../stores/state/state-store.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { LimitMetrics } from '../telemetry/metrics.ts';
 
 /** What a stage is given when it is made: the parts of the gateway around it. */
 export interface StageSetup {
   readonly catalog: Catalog;
   readonly accounts: AccountDirectory;
+  readonly plans: Plans;
+  /** Counters and concurrency of all accounts. Whoever made it closes it. */
+  readonly state: StateStore;
+  readonly metrics: LimitMetrics;
   readonly log: Log;
   readonly clock: Clock;
 }

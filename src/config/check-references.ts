@@ -9,9 +9,10 @@ const anyRecord = z.record(z.string(), z.unknown());
  * What refers to what. Anything that is not as it should be is read as absent: its own schema tells that, and the names beside it are
  * still checked in the same run.
  */
+const limitsSchema = z.object({ models: anyRecord.catch({}) }).catch({ models: {} });
 const namesSchema = z.object({
   providers: anyRecord.optional().catch(undefined),
-  plans: anyRecord.catch({}),
+  plans: z.record(z.string(), limitsSchema).catch({}),
   models: z
     .array(
       z
@@ -44,6 +45,7 @@ const namesSchema = z.object({
       z
         .object({
           plan: z.string().optional().catch(undefined),
+          limits: limitsSchema,
           keys: z
             .array(z.object({ value: z.string().optional(), sha256: z.string().optional() }).catch({}))
             .catch([]),
@@ -58,9 +60,8 @@ type Names = z.output<typeof namesSchema>;
 /** What no schema sees, of a configuration that may be wrong elsewhere: names that point nowhere, and names given twice. */
 export function checkReferences(config: unknown): ConfigIssue[] {
   const names = namesSchema.safeParse(config);
-  return names.success
-    ? [...checkModels(names.data), ...checkPassthrough(names.data), ...checkAccounts(names.data)]
-    : [];
+  if (!names.success) return [];
+  return [checkModels, checkPassthrough, checkAccounts, checkLimits].flatMap(check => [...check(names.data)]);
 }
 
 function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
@@ -126,6 +127,24 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
           message: `the same key belongs to account '${owner}' already`,
         };
       owners.set(digest, id);
+    }
+  }
+}
+
+/** A limit on a model that there is not would silently limit nothing. */
+function* checkLimits({ models, plans, accounts }: Names): Generator<ConfigIssue> {
+  const known = new Set(models.map(model => model?.id));
+  const limited: (readonly [readonly PropertyKey[], object])[] = [
+    ...Object.entries(plans).map(([name, plan]) => [['plans', name, 'models'], plan.models] as const),
+    ...Object.entries(accounts).map(
+      ([id, account]) => [['accounts', id, 'limits', 'models'], account?.limits.models ?? {}] as const,
+    ),
+  ];
+  for (const [path, ofModels] of limited) {
+    for (const model of Object.keys(ofModels)) {
+      if (known.has(model)) continue;
+      const there = [...known].filter(id => id !== undefined).join(', ') || '(none)';
+      yield { path: [...path, model], message: `there is no model '${model}'; there are: ${there}` };
     }
   }
 }

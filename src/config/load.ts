@@ -6,9 +6,11 @@ import { fieldPath } from '../dialects/explain.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import type { AccountsConfig } from '../stores/accounts.ts';
+import type { Plans } from '../stores/limits.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts';
 import { acceptedAt } from './accepted.ts';
+import { checkLimitStage } from './check-limits.ts';
 import { checkReferences } from './check-references.ts';
 import { expandVariables } from './environment.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
@@ -37,7 +39,9 @@ export interface Settings {
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
   readonly passthrough: CheckedConfig['passthrough'];
+  readonly plans: Plans;
   readonly accounts: AccountsConfig;
+  readonly stores: CheckedConfig['stores'];
   readonly stages: readonly StagePlan[];
   /** What counts tokens where the upstream does not. */
   readonly newCounter: () => TokenCounter;
@@ -63,6 +67,13 @@ export async function loadConfig(
   issues.push(...found.filter(({ path }) => !unset.has(fieldPath(path))));
   const entries = parsed.success ? parsed.data.stages : stagesIn(value);
   const stages = await loadStages(entries, directory, issues);
+  if (parsed.success)
+    issues.push(
+      ...checkLimitStage(
+        parsed.data,
+        stages.map(({ name }) => name),
+      ),
+    );
   const newCounter = await loadCounter(parsed.data?.usage.estimator, issues);
   if (issues.length > 0 || !parsed.success) {
     const placed = issues.map(issue => ({ ...issue, line: file.lineOf(issue.path) }));
@@ -90,9 +101,9 @@ function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 's
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { server, admin, log, responses, passthrough, accounts } = config;
+  const { server, admin, log, responses, passthrough, plans, accounts, stores } = config;
   const warnings = warningsOf(config);
-  return { server, admin, log, responses, models, providers, passthrough, accounts, warnings };
+  return { server, admin, log, responses, models, providers, passthrough, plans, accounts, stores, warnings };
 }
 
 function providerOf(
@@ -129,12 +140,11 @@ async function loadCounter(name: string | undefined, issues: ConfigIssue[]): Pro
   }
 }
 
-/** Parts of the configuration that this version reads and does nothing with. */
-function* unused({ plans, stores }: CheckedConfig): Generator<string> {
-  for (const [name, limits] of Object.entries(plans)) {
-    const given = Object.keys(limits);
-    if (given.length > 0)
-      yield `plans.${name}: ${given.join(', ')} are not enforced: there is no rate-limit stage yet`;
+/** Parts of the configuration that are read and have no effect. */
+function* unused({ accounts, stores }: CheckedConfig): Generator<string> {
+  for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
+    if (stores.records === 'memory' && (plan ?? limits) !== undefined && keys.length === 0)
+      yield `accounts.${id}: has a plan or limits and no keys, so nobody can use it`;
   }
   if (stores.state !== 'memory') yield 'stores.state: not used yet, state is kept in memory';
   if (stores.records !== 'memory') yield 'stores.records: not used yet, no ledger is written';

@@ -5,6 +5,7 @@ import { responsesSchema } from '../dialects/dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts.ts';
+import { plansSchema } from '../stores/limits.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough-rule.ts';
 import { providerBaseSchema } from '../upstream/provider.ts';
 
@@ -53,35 +54,6 @@ export const usageSchema = z.strictObject({
     ),
 });
 
-/** Usage limits of a plan, per account. */
-export const planSchema = z.strictObject({
-  requests_per_minute: z
-    .int()
-    .positive()
-    .optional()
-    .describe('Requests per minute, per account. Not enforced yet.'),
-  tokens_per_minute: z
-    .int()
-    .positive()
-    .optional()
-    .describe('Tokens per minute, per account. Not enforced yet.'),
-  tokens_per_day: z
-    .int()
-    .positive()
-    .optional()
-    .describe('Tokens per UTC day, per account. Not enforced yet.'),
-  concurrent_requests: z
-    .int()
-    .positive()
-    .optional()
-    .describe('Requests at the same time, per account. Not enforced yet.'),
-  usd_per_month: z
-    .number()
-    .positive()
-    .optional()
-    .describe('Money per calendar month, per account. Not enforced yet.'),
-});
-
 export const storesSchema = z.strictObject({
   state: z.string().default('memory').describe('Counters and concurrency. Only `memory` has an effect yet.'),
   records: z.string().default('memory').describe('Keys, accounts, ledger. Only `memory` has an effect yet.'),
@@ -123,7 +95,7 @@ export const configSchema = z.strictObject({
     .array(passthroughRuleSchema)
     .default([])
     .describe('Other paths that are let through to one provider each, bytes untouched.'),
-  plans: z.record(z.string(), planSchema).default({}),
+  plans: plansSchema.default({}),
   accounts: accountsSchema.default({}),
   stages: z
     .array(stageEntrySchema)

@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { type LimitOverrides, limitOverridesSchema } from './limits.ts';
 
 /** Who a request is billed to. Limits are per account, not per key (protocol i5). */
 export interface Account {
   readonly id: string;
   readonly plan: string | undefined;
+  /** Limits in place of those of the plan. */
+  readonly limits?: LimitOverrides | undefined;
   /** Which of its keys was used, if that is one of the records store. */
   readonly key_id?: string;
 }
@@ -21,10 +24,13 @@ const keySchema = z.union(
 
 export const accountSchema = z.strictObject({
   plan: z.string().optional().describe('A name under `plans`.'),
+  limits: limitOverridesSchema
+    .optional()
+    .describe('Limits in place of those of the plan, name by name; `null` lifts one.'),
   keys: z.array(keySchema).default([]).describe('Keys as `value` or, better, as their `sha256`.'),
 });
 
-export const accountsSchema = z.record(z.string(), accountSchema);
+export const accountsSchema = z.record(z.string().min(1), accountSchema);
 
 export type AccountsConfig = z.infer<typeof accountsSchema>;
 
@@ -47,8 +53,8 @@ export class ConfiguredAccounts implements AccountDirectory {
   readonly #byId = new Map<string, Account>();
 
   constructor(accounts: AccountsConfig) {
-    for (const [id, { plan, keys }] of Object.entries(accounts)) {
-      const account = Object.freeze({ id, plan });
+    for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
+      const account = Object.freeze({ id, plan, limits });
       this.#byId.set(id, account);
       for (const key of keys) this.#byDigest.set(digestOfKey(key), account);
     }

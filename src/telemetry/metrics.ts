@@ -8,6 +8,7 @@ const longDurationBuckets_s = [...durationBuckets_s, 163.84, 327.68];
 const firstTokenBuckets_s = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120,
 ];
+const shareBuckets = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
 const ownTimeBuckets_s = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 1];
 
 /** What the metrics need to know of an exchange. */
@@ -36,11 +37,24 @@ export interface MeasuredEnd {
 export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream'] as const;
 export type TimedHook = (typeof timedHooks)[number];
 
+/** What a limit said to a request: admitted, refused, or admitted although it is over, by a dry run. */
+export type LimitDecision = 'admitted' | 'refused' | 'over';
+
+/** Where decisions about limits are counted. */
+export interface LimitMetrics {
+  /** `headroom` is what remains after it, as a share of the limit, from 0 to 1. */
+  limitDecided(limit: string, decision: LimitDecision, headroom: number): void;
+}
+
+interface LimitSeries extends Readonly<Record<LimitDecision, { value: number }>> {
+  readonly headroom: HistogramSeries;
+}
+
 /**
  * What the gateway counts, on a registry that the caller owns. Labels come from closed sets only: endpoints, catalog models
  * (anything else `_other`), configured providers, stages, error types.
  */
-export class Metrics {
+export class Metrics implements LimitMetrics {
   static readonly #onRegistry = new WeakMap<Registry, Metrics>();
 
   /** The metrics on `registry`, which several gateways and chains of one process may share. */
@@ -64,6 +78,9 @@ export class Metrics {
   readonly #upstreamDuration;
   readonly #upstreamErrors;
   readonly #estimateError;
+  readonly #limitDecisions;
+  readonly #limitHeadroom;
+  readonly #limits = new Map<string, LimitSeries>();
 
   constructor(registry: Registry) {
     this.registry = registry;
@@ -148,6 +165,16 @@ export class Metrics {
       ['gen_ai_request_model'],
       [0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2],
     );
+    this.#limitDecisions = counter('sluice_limit_decisions_total', 'What the limits of accounts decided.', [
+      'limit',
+      'decision',
+    ]);
+    this.#limitHeadroom = histogram(
+      'sluice_limit_headroom_ratio',
+      'What remained of a limit after a decision, as a share of the whole.',
+      ['limit'],
+      shareBuckets,
+    );
   }
 
   begun(exchange: Measured): void {
@@ -203,6 +230,24 @@ export class Metrics {
   attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
     this.#upstreamDuration.series(provider, modelLabel(exchange), kind ?? '').observe(duration_ms / 1000);
     if (kind !== undefined) this.#upstreamErrors.add(1, provider, kind);
+  }
+
+  limitDecided(limit: string, decision: LimitDecision, headroom: number): void {
+    const series = this.#limits.get(limit) ?? this.#seriesOf(limit);
+    series[decision].value++;
+    series.headroom.observe(headroom);
+  }
+
+  #seriesOf(limit: string): LimitSeries {
+    const decided = (decision: LimitDecision) => this.#limitDecisions.series(limit, decision);
+    const series = {
+      admitted: decided('admitted'),
+      refused: decided('refused'),
+      over: decided('over'),
+      headroom: this.#limitHeadroom.series(limit),
+    };
+    this.#limits.set(limit, series);
+    return series;
   }
 
   estimateChecked(exchange: Measured, ratio: number): void {

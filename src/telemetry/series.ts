@@ -63,6 +63,11 @@ export class SeriesCounter<L extends string> extends Counter<L> {
     this.#series.of(values).value += amount;
   }
 
+  /** One series, to be held on to. */
+  series(...values: readonly (string | number)[]): { value: number } {
+    return this.#series.of(values);
+  }
+
   override async get(): Promise<MetricObjectWithValues<MetricValue<L>>> {
     const values = [...this.#series.all()].map(({ labels, series }) => ({ labels, value: series.value }));
     return described(this.#definition, 'counter', values);

@@ -16,6 +16,8 @@ export interface ContractOptions {
   readonly models?: ChainOptions['models'];
   /** Accounts with their keys, as `createChain` takes them. */
   readonly accounts?: ChainOptions['accounts'];
+  /** Limits by plan, as `createChain` takes them. */
+  readonly plans?: ChainOptions['plans'];
   /** The client's headers; without them the key of the account that is there without `accounts`. */
   readonly headers?: IncomingHttpHeaders;
   /** What the client asks for beside the model and a message. */

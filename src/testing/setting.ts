@@ -13,6 +13,8 @@ import { Exchange } from '../exchange.ts';
 import { outcomeOf } from '../settlement/settle.ts';
 import type { Stage } from '../stage.ts';
 import { ConfiguredAccounts } from '../stores/accounts.ts';
+import { plansSchema } from '../stores/limits.ts';
+import { MemoryStateStore } from '../stores/state/memory.ts';
 import { createLog } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { type Breach, ContractError } from './contract-error.ts';
@@ -57,7 +59,15 @@ export class Setting {
     const accounts = new ConfiguredAccounts(
       structuredClone(options.accounts ?? default_accounts) as typeof default_accounts,
     );
-    const setup = { catalog: this.#catalog, accounts, log: this.#log, clock: systemClock };
+    const setup = {
+      catalog: this.#catalog,
+      accounts,
+      plans: plansSchema.parse(options.plans ?? {}),
+      state: new MemoryStateStore(systemClock),
+      metrics: this.metrics,
+      log: this.#log,
+      clock: systemClock,
+    };
     const plans = 'plan' in stage ? [stage] : stage;
     this.name = plans.map(({ plan }) => plan.name).join(' → ');
     this.stages = plans.map(({ plan }) => plan.create(setup));

@@ -209,6 +209,7 @@ describe('what is settled', () => {
     for (const [stage, hook, count] of [
       ['auth', 'onHeaders', 2],
       ['validation', 'onRequest', 2],
+      ['rate-limit', 'onRequest', 2],
       ['request-rewrite', 'onRequest', 2],
       ['reasoning-split', 'onReply', 1],
       ['reasoning-split', 'onStream', 1],

@@ -89,6 +89,7 @@ const builtIn = [
   'error-envelope',
   'auth',
   'validation',
+  'rate-limit',
   'request-rewrite',
   'stream-rechunk',
   'reasoning-split',

@@ -93,6 +93,7 @@ describe('/metrics', () => {
     for (const [stage, hook] of [
       ['auth', 'onHeaders'],
       ['validation', 'onRequest'],
+      ['rate-limit', 'onRequest'],
       ['request-rewrite', 'onRequest'],
       ['reasoning-split', 'onReply'],
       ['reasoning-split', 'onStream'],

@@ -62,6 +62,7 @@ describe('an exchange is traced', () => {
         [
           'chat aion-3.5',
           'stage auth',
+          'stage rate-limit',
           'stage reasoning-split',
           'stage request-rewrite',
           ...(stream ? ['stage stream-rechunk'] : []),

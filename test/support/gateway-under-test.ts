@@ -18,6 +18,7 @@ export interface GatewayOverrides {
   readonly model?: Readonly<Record<string, unknown>>;
   /** Whole sections in place of those made here. */
   readonly config?: Partial<GatewayConfig>;
+  readonly options?: Parameters<typeof serve>[1];
 }
 
 /** The key of the one account, `tester`. */
@@ -75,7 +76,7 @@ export function ask(content: string, more: object = {}): Record<string, unknown>
 
 /** The sidecar on free ports, in this process, with the example catalog in front of one upstream. */
 export async function startGateway(overrides: GatewayOverrides): Promise<GatewayUnderTest> {
-  const sidecar = await serve(configOf(overrides));
+  const sidecar = await serve(configOf(overrides), overrides.options);
   const { url, adminUrl, gateway } = sidecar;
   const metrics = async () => (await fetch(`${adminUrl}/metrics`)).text();
   const post: GatewayUnderTest['post'] = (body, { path = '/v1/chat/completions', ...init } = {}) =>

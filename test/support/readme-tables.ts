@@ -4,17 +4,11 @@ import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../../plugins/index.ts';
 import { modelSchema } from '../../src/catalog/model-schema.ts';
 import { chainOptionsSchema } from '../../src/chain/create-chain.ts';
-import {
-  adminSchema,
-  logSchema,
-  planSchema,
-  serverSchema,
-  storesSchema,
-  usageSchema,
-} from '../../src/config/schema.ts';
+import { adminSchema, logSchema, serverSchema, storesSchema, usageSchema } from '../../src/config/schema.ts';
 import { responsesSchema } from '../../src/dialects/dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
+import { planSchema } from '../../src/stores/limits.ts';
 import { passthroughRuleSchema } from '../../src/upstream/passthrough-rule.ts';
 import { providerBaseSchema } from '../../src/upstream/provider.ts';
 import { clientTable } from './clients/table.ts';
@@ -47,7 +41,7 @@ const tables: Record<string, () => string> = {
 };
 
 interface JsonProperty {
-  type?: string;
+  type?: string | string[];
   enum?: unknown[];
   anyOf?: JsonProperty[];
   const?: unknown;
@@ -72,7 +66,7 @@ function typeOf(property: JsonProperty): string {
   if (property.enum) return property.enum.map(shown).join(', ');
   if (property.anyOf) return property.anyOf.map(typeOf).join(', ');
   if (property.const !== undefined) return shown(property.const);
-  return property.type ?? 'any';
+  return [property.type ?? 'any'].flat().join(', ');
 }
 
 const shown = (value: unknown): string =>

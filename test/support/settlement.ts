@@ -19,6 +19,7 @@ const builtIns = [
   'error-envelope',
   'auth',
   'validation',
+  'rate-limit',
   'request-rewrite',
   'stream-rechunk',
   'reasoning-split',

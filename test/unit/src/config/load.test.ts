@@ -22,6 +22,7 @@ describe('a configuration without mistakes', () => {
       'error-envelope',
       'auth',
       'validation',
+      'rate-limit',
       'request-rewrite',
       'stream-rechunk',
       'reasoning-split',
@@ -81,12 +82,10 @@ describe('a configuration without mistakes', () => {
   it('may name things that have no effect yet, which is said', async () => {
     const { warnings } = await loadConfig(
       sampleConfig({
-        plans: { free: { tokens_per_day: 5 } },
         stores: { state: 'redis://x', records: 'sqlite:./a.db' },
       }),
     );
     expect(warnings).toEqual([
-      expect.stringMatching(/^plans\.free: tokens_per_day /),
       expect.stringMatching(/^stores\.state: /),
       expect.stringMatching(/^stores\.records: /),
     ]);

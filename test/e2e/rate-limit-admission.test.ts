@@ -1,0 +1,136 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { completion, expectRefusal } from '../support/hostile-setting.ts';
+import { closeLimited, startLimited } from '../support/limited-gateway.ts';
+import { whole } from '../support/scripted-upstream.ts';
+
+afterEach(closeLimited);
+
+const many = <T>(count: number, make: (at: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => make(at)));
+const admittedOf = (replies: readonly Response[]) => replies.filter(({ status }) => status === 200);
+const drained = (replies: readonly Response[]) => Promise.all(replies.map(reply => reply.text()));
+
+describe('a burst of 500 requests', () => {
+  it('is admitted up to the limit exactly, and the rest told when to come again', async () => {
+    const { upstream, send, clock } = await startLimited({ requests_per_minute: 137 });
+    upstream.reply(whole(200, completion('Yes.')));
+    const replies = await many(500, () => send());
+    expect(admittedOf(replies)).toHaveLength(137);
+    expect(upstream.requests).toHaveLength(137);
+    const refused = replies.filter(({ status }) => status !== 200);
+    for (const reply of refused) {
+      expect([reply.headers.get('retry-after'), reply.headers.get('retry-after-ms')]).toEqual([
+        '60',
+        '60000',
+      ]);
+      const message = 'Rate limit exceeded: 137 requests per minute. Retry in 60 seconds.';
+      await expectRefusal(reply, 429, 'rate_limit_error', message);
+    }
+    await drained(admittedOf(replies));
+    clock.advance(60_000);
+    const next = await many(200, () => send());
+    expect(admittedOf(next)).toHaveLength(137);
+    await drained(next);
+  });
+
+  it('of two accounts is admitted up to the limit of each', async () => {
+    const keys = [clientKey, 'sk-another-key-0123456789'];
+    const { upstream, gateway } = await startLimited(
+      {},
+      {
+        config: {
+          plans: { tested: { requests_per_minute: 40 } },
+          accounts: {
+            tester: { plan: 'tested', keys: [{ value: keys[0]! }] },
+            other: { plan: 'tested', limits: { requests_per_minute: 25 }, keys: [{ value: keys[1]! }] },
+          },
+        },
+      },
+    );
+    upstream.reply(whole(200, completion('Yes.')));
+    const replies = await many(500, async at => {
+      const key = keys[at % 2]!;
+      const reply = await gateway.post(ask('Hello?'), { headers: { authorization: `Bearer ${key}` } });
+      await reply.text();
+      return { key, reply };
+    });
+    const admitted = (of: string) =>
+      admittedOf(replies.filter(({ key }) => key === of).map(({ reply }) => reply)).length;
+    expect(keys.map(admitted)).toEqual([40, 25]);
+  });
+
+  it('counts all keys of an account together', async () => {
+    const keys = [clientKey, 'sk-another-key-0123456789'];
+    const { upstream, gateway } = await startLimited(
+      { requests_per_minute: 30 },
+      { config: { accounts: { tester: { plan: 'tested', keys: keys.map(value => ({ value })) } } } },
+    );
+    upstream.reply(whole(200, completion('Yes.')));
+    const replies = await many(100, at =>
+      gateway.post(ask('Hello?'), { headers: { authorization: `Bearer ${keys[at % 2]}` } }),
+    );
+    expect(admittedOf(replies)).toHaveLength(30);
+    await drained(replies);
+  });
+
+  it('that all reuse one x-request-id is no single request', async () => {
+    const { upstream, send } = await startLimited({ concurrent_requests: 10, requests_per_minute: 300 });
+    const waiting: (() => void)[] = [];
+    upstream.reply(socket => waiting.push(() => socket.write(whole(200, completion('Yes.')))));
+    const replies: Response[] = [];
+    const all = many(100, async () =>
+      replies.push(await send({}, { headers: { 'x-request-id': 'the-same' } })),
+    );
+    while (replies.length < 90) await new Promise(resolve => setTimeout(resolve, 10));
+    for (const answer of waiting) answer();
+    await all;
+    expect(admittedOf(replies)).toHaveLength(10);
+    await drained(replies);
+  });
+});
+
+describe('what is refused before the limits', () => {
+  it('counts nothing', async () => {
+    const { upstream, gateway, send, remaining } = await startLimited({
+      requests_per_minute: 1,
+      tokens_per_minute: 10_000,
+    });
+    upstream.reply(whole(200, completion('Yes.')));
+    const refusals = [
+      send({ model: 'a/unknown' }),
+      send({ max_tokens: 0 }),
+      gateway.post('{'),
+      gateway.post(ask('Hello?'), { headers: { authorization: 'Bearer sk-unknown' } }),
+      gateway.post({}, { path: '/v1/nowhere' }),
+      fetch(`${gateway.url}/v1/chat/completions`, { headers: { authorization: `Bearer ${clientKey}` } }),
+    ];
+    const replies = await Promise.all(refusals);
+    expect(replies.map(({ status }) => status)).toEqual([400, 400, 400, 401, 404, 405]);
+    await drained(replies);
+    expect(remaining('requests_per_minute', 1)).toBe(1);
+    expect(remaining('tokens_per_minute', 10_000)).toBe(10_000);
+    expect((await send()).status).toBe(200);
+    await expectRefusal(await send(), 429, 'rate_limit_error');
+  });
+
+  it('is validated first: a mistake is told also to whom the limits would refuse (a7)', async () => {
+    const { upstream, send } = await startLimited({ requests_per_minute: 1 });
+    upstream.reply(whole(200, completion('Yes.')));
+    await (await send()).text();
+    await expectRefusal(await send({ model: 'a/unknown' }), 400, 'invalid_request_error');
+    await expectRefusal(await send(), 429, 'rate_limit_error');
+  });
+
+  it('the catalog, is not limited', async () => {
+    const { gateway } = await startLimited({ requests_per_minute: 1 });
+    for (let at = 0; at < 5; at++) {
+      const reply = await fetch(`${gateway.url}/v1/models`, {
+        headers: { authorization: `Bearer ${clientKey}` },
+      });
+      expect(reply.status).toBe(200);
+      expect(reply.headers.get('x-ratelimit-limit-requests')).toBeNull();
+      await reply.text();
+    }
+  });
+});
