@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import type { Limit, LimitName } from './state-store.ts';
+
+/** What becomes of a limit while the shared store is out. */
+export type OutagePolicy = 'open' | 'closed' | 'local';
+
+const policy = z.enum(['open', 'closed', 'local']);
+
+/** Names only a limit whose policy differs from the others. */
+export const outagePolicySchema = z.strictObject({
+  default: policy
+    .default('local')
+    .describe(
+      'What becomes of limits while the store is out. `local`: each instance admits its share, the limit ÷ the instances last seen (of what was left of a day or month). `open`: the limit is not applied. `closed`: whoever has the limit gets 502 `server_error`.',
+    ),
+  requests_per_minute: policy.optional().describe('Another policy for this limit.'),
+  tokens_per_minute: policy.optional().describe('Another policy for this limit.'),
+  tokens_per_day: policy.optional().describe('Another policy for this limit.'),
+  concurrent_requests: policy.optional().describe('Another policy for this limit.'),
+  usd_per_month: policy.optional().describe('Another policy for this limit.'),
+} satisfies Record<LimitName | 'default', z.ZodType>);
+
+export type OutagePolicies = z.output<typeof outagePolicySchema>;
+
+export function policyOf(policies: OutagePolicies, { name }: Limit): OutagePolicy {
+  return policies[name] ?? policies.default;
+}

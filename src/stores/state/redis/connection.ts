@@ -1,0 +1,168 @@
+import { createClient } from '@redis/client';
+import { systemClock } from '../../../clock.ts';
+import type { Log } from '../../../telemetry/log.ts';
+import type { Script } from './script.ts';
+import { SilenceWatch } from './silence-watch.ts';
+
+export interface ConnectionOptions {
+  /** `redis://` or `rediss://`, with user, password and number of the database. */
+  readonly url: string;
+  /** How long a connection may take to come up. */
+  readonly connect_timeout_ms: number;
+  /** How long whoever asks may wait. */
+  readonly timeout_ms: number;
+  readonly log: Log;
+}
+
+/** The part of the time that the server has; the rest is for noticing, and for what is done without it. */
+const server_part = 0.9;
+const first_delay_ms = 100;
+const longest_delay_ms = 1000;
+
+const newClient = ({ url, connect_timeout_ms }: ConnectionOptions) =>
+  createClient({
+    url,
+    RESP: 2,
+    // A client here has one life; the next connection is another client, so that nothing is left over from the one before.
+    socket: { reconnectStrategy: false, connectTimeout: connect_timeout_ms },
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    // One watch for all commands in place of a timer for each.
+    commandOptions: { timeout: 0 },
+  });
+type Client = ReturnType<typeof newClient>;
+
+/** A server that cannot be asked now. */
+export class NotConnected extends Error {
+  override readonly name = 'NotConnected';
+}
+
+/**
+ * One connection to a Redis server, made again whenever it ends. What cannot be sent is refused at once and never kept; where a command
+ * goes unanswered for too long, it and all that wait behind it fail together, since none of them would be answered sooner, and
+ * the connection is replaced: it may be dead without either end knowing.
+ */
+export class RedisConnection {
+  /** Resolves when it has come up for the first time, or has failed to. */
+  readonly attempted: Promise<void>;
+  /** How many times it has come up: what was there in one life of the connection need not be there in the next. */
+  lives = 0;
+  readonly #options: ConnectionOptions;
+  readonly #watch: SilenceWatch;
+  readonly #running: Promise<void>;
+  #client: Client | undefined;
+  #onAttempted: () => void = () => {};
+  #ready = false;
+  #closed = false;
+  #ended: (() => void) | undefined;
+  #wake: (() => void) | undefined;
+  #why: Error | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#watch = new SilenceWatch(options.timeout_ms * server_part, waited_ms =>
+      this.#end(new Error(`no answer within ${Math.round(waited_ms)} ms`)),
+    );
+    this.attempted = new Promise(resolve => {
+      this.#onAttempted = resolve;
+    });
+    this.#running = this.#live();
+  }
+
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** Runs a script; by its text where the server has not seen it yet. Rejects with what the server says, or why it cannot be asked. */
+  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await this.#send(['EVALSHA', script.sha, ...rest]);
+    } catch (error) {
+      if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
+      return this.#send(['EVAL', script.text, ...rest]);
+    }
+  }
+
+  /** Ends it for good; whatever waits for an answer fails. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#end(new NotConnected('the connection has been closed'));
+    this.#wake?.();
+    await this.#running;
+  }
+
+  async #send(command: string[]): Promise<unknown> {
+    const client = this.#client;
+    if (!client || !this.#ready) throw new NotConnected(this.#why?.message ?? 'not connected yet');
+    const asked = this.#watch.asked();
+    try {
+      return await client.sendCommand(command);
+    } catch (error) {
+      // The client knows only that it was disconnected.
+      throw this.#client === client ? error : (this.#why ?? error);
+    } finally {
+      this.#watch.answered(asked);
+    }
+  }
+
+  async #live(): Promise<void> {
+    let delay_ms = first_delay_ms;
+    while (!this.#closed) {
+      const began_ms = systemClock.elapsed_ms();
+      await this.#liveOnce();
+      const lived_ms = systemClock.elapsed_ms() - began_ms;
+      delay_ms = lived_ms > 10 * longest_delay_ms ? first_delay_ms : Math.min(longest_delay_ms, delay_ms * 2);
+      if (!this.#closed) await this.#pause(delay_ms * (0.5 + Math.random() / 2));
+    }
+  }
+
+  /** From connecting to the end of the connection, or to the end of the attempt. */
+  async #liveOnce(): Promise<void> {
+    const client = newClient(this.#options);
+    this.#client = client;
+    const ended = new Promise<void>(resolve => {
+      client.on('error', (error: Error) => this.#end(error, client));
+      this.#ended = resolve;
+    });
+    const timer = setTimeout(
+      () => this.#end(new Error(`no connection within ${this.#options.connect_timeout_ms} ms`), client),
+      this.#options.connect_timeout_ms,
+    );
+    try {
+      await Promise.race([client.connect(), ended]);
+    } catch (error) {
+      this.#end(error as Error, client);
+    }
+    clearTimeout(timer);
+    if (this.#client === client) {
+      this.lives++;
+      this.#ready = true;
+    }
+    this.#onAttempted();
+    await ended;
+  }
+
+  #end(why: Error, client = this.#client): void {
+    if (!client || client !== this.#client) return;
+    this.#client = undefined;
+    this.#why = why;
+    if (this.#ready) this.#options.log.debug({ err: why }, 'the connection to Redis has ended');
+    this.#ready = false;
+    client.destroy();
+    this.#ended?.();
+  }
+
+  #pause(duration_ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, duration_ms);
+      timer.unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#closed) this.#wake();
+    });
+  }
+}

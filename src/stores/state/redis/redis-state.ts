@@ -1,0 +1,130 @@
+import type { Clock } from '../../../clock.ts';
+import type { Hold, RemoteState, RemoteTaken, Settlement } from '../remote-state.ts';
+import type { Limit, Standing, TakeRequest } from '../state-store.ts';
+import { type ConnectionOptions, RedisConnection } from './connection.ts';
+import { amountOf, counted, Keys } from './keys.ts';
+import { instancesScript, renewScript, settleScript, standingsScript, takeScript } from './scripts.ts';
+
+export interface RedisStateOptions extends ConnectionOptions {
+  /** Unique among all that share the server. */
+  readonly instance: string;
+  /** Begins the name of every key. */
+  readonly key_prefix: string;
+  /** How long a lease lives without being renewed. */
+  readonly lease_ms: number;
+  /** How long an instance lives without a sign of it. */
+  readonly instance_ms: number;
+  readonly clock: Clock;
+  /** For tests: the time since 1970 in place of the server's. */
+  readonly now_ms?: () => number;
+}
+
+/** Far longer than an outage in which anybody would still wait for the figures, and than a ticket goes without renewal. */
+const ticket_ms = 3_600_000;
+/** How many holds are renewed with one call. */
+const renewed_at_once = 200;
+
+/** The script asks the server. */
+const server_time = () => 0;
+
+/**
+ * Counters and concurrency in Redis or Valkey. A take is one call, a settlement is one, each of them a script that does all or nothing. All
+ * keys of an account are in one slot of a cluster, all of them expire, and the time is that of the server.
+ */
+export class RedisState implements RemoteState {
+  readonly #options: RedisStateOptions;
+  readonly #connection: RedisConnection;
+  readonly #keys: Keys;
+  readonly #now_ms: () => number;
+
+  constructor(options: RedisStateOptions) {
+    this.#options = options;
+    this.#keys = new Keys(options.key_prefix);
+    this.#connection = new RedisConnection(options);
+    this.#now_ms = options.now_ms ?? server_time;
+  }
+
+  get life(): number {
+    return this.#connection.lives;
+  }
+
+  async take({ id, account, limits, reserve, force }: TakeRequest): Promise<RemoteTaken> {
+    const keys = this.#keys.ofTicket(account, id, limits);
+    const args = [this.#now(), id, String(this.#options.lease_ms), String(ticket_ms), force ? '1' : '0'];
+    for (const limit of limits)
+      args.push(counted[limit.name].kind, String(limit.max), String(amountOf(limit, reserve)));
+    const reply = (await this.#connection.run(takeScript, keys, args)) as number[];
+    const [verdict, refusedAt, retry_ms] = reply as [number, number, number];
+    if (verdict === -1) throw new Error('the take arrived after its settlement');
+    const standings = limits.map((limit, at) => standingOf(limit, reply[at * 3 + 3]!, reply[at * 3 + 4]!));
+    if (verdict === 0) return { admitted: false, standings, refused_by: limits[refusedAt - 1]!, retry_ms };
+    return { admitted: true, standings, over: limits.filter((_, at) => reply[at * 3 + 5] === 1) };
+  }
+
+  async settle(settlement: Settlement): Promise<void> {
+    const { hold, used, settled_ms } = settlement;
+    const { id, account, limits, reserve } = hold.request;
+    // Decided when it is really sent, and then for good: a second time the ticket may be gone because the first has counted.
+    if (this.#connection.ready) settlement.certain ??= hold.life === this.life;
+    const now_ms = this.#options.clock.elapsed_ms();
+    const age = (moment_ms: number) => String(Math.max(0, Math.round(now_ms - moment_ms)));
+    const args = [this.#now(), id, settlement.certain ? '1' : '0', String(ticket_ms)];
+    args.push(age(hold.taken_ms), age(settled_ms));
+    for (const limit of limits)
+      args.push(counted[limit.name].kind, String(amountOf(limit, reserve)), String(amountOf(limit, used)));
+    await this.#connection.run(settleScript, this.#keys.ofTicket(account, id, limits), args);
+  }
+
+  async renew(holds: readonly Hold[]): Promise<void> {
+    const byAccount = Map.groupBy(holds, ({ request }) => request.account);
+    const calls: Promise<unknown>[] = [];
+    for (const [account, all] of byAccount)
+      for (let from = 0; from < all.length; from += renewed_at_once)
+        calls.push(this.#renewSome(account, all.slice(from, from + renewed_at_once)));
+    await Promise.all(calls);
+  }
+
+  #renewSome(account: string, holds: readonly Hold[]): Promise<unknown> {
+    const keys: string[] = [];
+    const args = [this.#now(), String(this.#options.lease_ms), String(ticket_ms)];
+    for (const { request, life } of holds) {
+      const leased = request.limits.filter(isLease);
+      keys.push(...this.#keys.ofTicket(account, request.id, leased));
+      args.push(request.id, life === this.life ? '1' : '0', String(leased.length));
+    }
+    return this.#connection.run(renewScript, keys, args);
+  }
+
+  async standings(account: string, limits: readonly Limit[]): Promise<readonly Standing[]> {
+    if (limits.length === 0) return [];
+    const args = [this.#now(), ...limits.map(({ name }) => counted[name].kind)];
+    const keys = limits.map(limit => this.#keys.ofLimit(account, limit));
+    const reply = (await this.#connection.run(standingsScript, keys, args)) as number[];
+    return limits.map((limit, at) => standingOf(limit, reply[at * 2]!, reply[at * 2 + 1]!));
+  }
+
+  async pulse(): Promise<number> {
+    await this.#connection.attempted;
+    return this.#sign(this.#options.instance_ms);
+  }
+
+  async close(): Promise<void> {
+    if (this.#connection.ready) await this.#sign(0).catch(() => {});
+    await this.#connection.close();
+  }
+
+  #sign(lives_ms: number): Promise<number> {
+    const args = [this.#now(), this.#options.instance, String(lives_ms)];
+    return this.#connection.run(instancesScript, [this.#keys.instances], args) as Promise<number>;
+  }
+
+  #now(): string {
+    return String(this.#now_ms());
+  }
+}
+
+const isLease = ({ name }: Limit): boolean => counted[name].kind === 'running';
+
+function standingOf(limit: Limit, used: number, reset_ms: number): Standing {
+  return { limit, remaining: Math.max(0, limit.max - used), reset_ms };
+}

@@ -1,0 +1,17 @@
+import { hash } from 'node:crypto';
+
+/** A Lua script, and the SHA-1 by which the server knows it once it has seen it. */
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+/** A script of the parts given, in order; comments and indentation stay here. */
+export function script(...parts: readonly string[]): Script {
+  const lines = parts
+    .join('\n')
+    .split('\n')
+    .map(line => line.trim());
+  const text = lines.filter(line => line !== '' && !line.startsWith('--')).join('\n');
+  return { text, sha: hash('sha1', text, 'hex') };
+}

@@ -1,0 +1,134 @@
+import { countersLua } from './lua-counters.ts';
+import { script } from './script.ts';
+
+/**
+ * Takes under all limits or under none.
+ *
+ * `KEYS`: the ticket; the counter of each limit. `ARGV`: the time, id, lease, how long the ticket is kept, 1 to force; for each limit its kind,
+ * its max, the amount. Answers: 1 taken, 0 refused, -1 settled before it was taken; which limit refused; how long it will; for each
+ * limit what has been used, how long that counts, and 1 if it was over.
+ */
+export const takeScript = script(
+  countersLua,
+  `
+local ticket, id, lease_ms, ticket_ms, force = KEYS[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == '1'
+if redis.call('EXISTS', ticket) == 1 then return { -1, 0, 0 } end
+
+local counters, over = {}, {}
+local refused_by, retry_ms = 0, 0
+for at = 1, #KEYS - 1 do
+  local kind, max, amount = ARGV[at * 3 + 3], tonumber(ARGV[at * 3 + 4]), tonumber(ARGV[at * 3 + 5])
+  local counter = look(kind, KEYS[at + 1])
+  counters[at] = counter
+  -- What exceeds a whole limit is admitted by it when nothing else counts.
+  local excess = counter.used + math.min(amount, max) - max
+  over[at] = excess > 0 and 1 or 0
+  if excess > 0 and not force then
+    local wait = math.max(1, wait_ms(kind, counter, excess))
+    if wait > retry_ms then refused_by, retry_ms = at, wait end
+  end
+end
+
+local reply = { refused_by == 0 and 1 or 0, refused_by, retry_ms }
+for at = 1, #KEYS - 1 do
+  local kind, amount, counter = ARGV[at * 3 + 3], tonumber(ARGV[at * 3 + 5]), counters[at]
+  if refused_by == 0 then
+    if kind == 'running' then lease(KEYS[at + 1], id, lease_ms) elseif amount > 0 then add(kind, KEYS[at + 1], amount, now) end
+    counter.used = counter.used + amount
+    if amount > 0 then counter.newest = second_of(now) end
+  end
+  table.insert(reply, counter.used)
+  table.insert(reply, reset_ms(kind, counter))
+  table.insert(reply, over[at])
+end
+if refused_by == 0 then redis.call('SET', ticket, now, 'PX', ticket_ms) end
+return reply
+`,
+);
+
+/**
+ * Puts what was used in place of what was reserved, once, however often it is asked to.
+ *
+ * `KEYS`: the ticket; the counter of each limit. `ARGV`: the time, id, 1 if the ticket was there for certain, how long an uncertain settlement
+ * is remembered, how long ago it was taken and settled; for each limit its kind, the reservation, what was used.
+ *
+ * A ticket that was there for certain and is not has been settled. One that may never have been there (the server was out, or has
+ * lost its data) is charged in full, and remembered as settled, so that neither a second settlement nor a take that was under way counts.
+ */
+export const settleScript = script(
+  countersLua,
+  `
+local ticket, id, certain, settled_ms = KEYS[1], ARGV[2], ARGV[3] == '1', ARGV[4]
+local asked, settled = now - ARGV[5], now - ARGV[6]
+local taken = redis.call('GET', ticket)
+if taken == 'settled' then return 0 end
+if certain then redis.call('DEL', ticket) else redis.call('SET', ticket, 'settled', 'PX', settled_ms) end
+taken = tonumber(taken)
+
+for at = 1, #KEYS - 1 do
+  local key, kind, reserved, used = KEYS[at + 1], ARGV[at * 3 + 4], tonumber(ARGV[at * 3 + 5]), tonumber(ARGV[at * 3 + 6])
+  if kind == 'running' then
+    redis.call('ZREM', key, id)
+  elseif taken then
+    if used > reserved then add(kind, key, used - reserved, settled) end
+    if used < reserved then add(kind, key, used - reserved, taken) end
+  elseif not certain then
+    if used > 0 then add(kind, key, math.min(used, reserved), asked) end
+    if used > reserved then add(kind, key, used - reserved, settled) end
+  end
+end
+return 1
+`,
+);
+
+/**
+ * Keeps what is held alive: its ticket, and its leases, which come back where the server has lost them.
+ *
+ * `KEYS`: for each that holds its ticket and the counters of its leases. `ARGV`: the time, lease, how long the ticket is kept; for each
+ * that holds its id, 1 if the ticket was there for certain, and how many leases it has.
+ *
+ * What has been settled meanwhile stays so: the settlement may have overtaken this.
+ */
+export const renewScript = script(
+  countersLua,
+  `
+local lease_ms, ticket_ms, key = tonumber(ARGV[2]), ARGV[3], 1
+for at = 4, #ARGV, 3 do
+  local taken = redis.call('GET', KEYS[key])
+  if taken and taken ~= 'settled' then redis.call('PEXPIRE', KEYS[key], ticket_ms) end
+  if taken ~= 'settled' and (taken or ARGV[at + 1] == '0') then
+    for leased = key + 1, key + ARGV[at + 2] do lease(KEYS[leased], ARGV[at], lease_ms) end
+  end
+  key = key + 1 + ARGV[at + 2]
+end
+return 1
+`,
+);
+
+/** What has been used under each limit and how long that counts. `KEYS`: the counters. `ARGV`: the time; their kinds. */
+export const standingsScript = script(
+  countersLua,
+  `
+local reply = {}
+for at, key in ipairs(KEYS) do
+  local counter = look(ARGV[at + 1], key)
+  table.insert(reply, counter.used)
+  table.insert(reply, reset_ms(ARGV[at + 1], counter))
+end
+return reply
+`,
+);
+
+/** How many instances live, this one among them. `KEYS`: their set. `ARGV`: the time, the instance, how long it lives without another sign; 0 to leave. */
+export const instancesScript = script(
+  countersLua,
+  `
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if ARGV[3] == '0' then
+  redis.call('ZREM', KEYS[1], ARGV[2])
+else
+  lease(KEYS[1], ARGV[2], tonumber(ARGV[3]))
+end
+return redis.call('ZCARD', KEYS[1])
+`,
+);

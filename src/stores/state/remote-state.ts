@@ -1,0 +1,42 @@
+import type { Charge, Limit, Standing, Taken, TakeRequest } from './state-store.ts';
+
+/** What an exchange holds in a remote store, or may hold there: nobody knows while the store does not answer. */
+export interface Hold {
+  readonly request: TakeRequest;
+  /** On the clock of this process. */
+  readonly taken_ms: number;
+  /** In which life of the connection the store said that it was taken; absent where it never did. */
+  readonly life: number | undefined;
+}
+
+/** The end of a hold. May be sent again and again: it counts once. */
+export interface Settlement {
+  readonly hold: Hold;
+  readonly used: Charge;
+  readonly settled_ms: number;
+  /** The store is certain to have had the hold when this was first sent; decided then, and never again. */
+  certain?: boolean;
+}
+
+/** What a remote store says to a take: what a StateStore says, but for the ticket. */
+export type RemoteTaken =
+  | { readonly admitted: true; readonly standings: readonly Standing[]; readonly over: readonly Limit[] }
+  | Extract<Taken, { admitted: false }>;
+
+/**
+ * A store of counters and concurrency in another process. Everything may reject, at the latest after its time-out, and what has
+ * rejected may have been done all the same.
+ */
+export interface RemoteState {
+  /** How many times the connection has come up. */
+  readonly life: number;
+  take(request: TakeRequest): Promise<RemoteTaken>;
+  settle(settlement: Settlement): Promise<void>;
+  /** Keeps the leases and tickets of `holds` alive. */
+  renew(holds: readonly Hold[]): Promise<void>;
+  standings(account: string, limits: readonly Limit[]): Promise<readonly Standing[]>;
+  /** A sign of life of this instance. Resolves with how many instances there are. */
+  pulse(): Promise<number>;
+  /** Says that this instance leaves, as far as that can be said, and ends the connection. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,96 @@
+import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import type { Circuit } from './circuit.ts';
+import type { RemoteState, Settlement } from './remote-state.ts';
+
+/** About 20 MB of them. */
+const max_waiting = 65_536;
+/** How many of those that have waited are under way together. */
+const max_resent = 64;
+/** What the store has failed to take so often it will never take. */
+const max_attempts = 10;
+
+interface Waiting {
+  readonly settlement: Settlement;
+  attempts: number;
+}
+
+/**
+ * Sends settlements to the store. Those that it does not take wait, the last `max_waiting` of them, and are sent again: each counts once and
+ * as of the moment at which it was settled. A dropped one leaves its reservation counted.
+ */
+export class Settlements {
+  readonly #remote: RemoteState;
+  readonly #circuit: Circuit;
+  readonly #metrics: StoreMetrics;
+  #waiting: Waiting[] = [];
+  readonly #underWay = new Set<Promise<boolean>>();
+  #resending: Promise<void> | undefined;
+
+  constructor(remote: RemoteState, circuit: Circuit, metrics: StoreMetrics) {
+    this.#remote = remote;
+    this.#circuit = circuit;
+    this.#metrics = metrics;
+    circuit.onClose(() => void this.resend());
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Never throws. */
+  add(settlement: Settlement): void {
+    const waiting = { settlement, attempts: 0 };
+    if (this.#circuit.closed) void this.#send(waiting);
+    else this.#wait(waiting);
+  }
+
+  /** Sends what waits until one of it fails. */
+  resend(): Promise<void> {
+    this.#resending ??= this.#resend().finally(() => {
+      this.#resending = undefined;
+    });
+    return this.#resending;
+  }
+
+  /** Resolves when nothing is under way, and nothing waits that the store would take. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay);
+    await this.resend();
+  }
+
+  async #resend(): Promise<void> {
+    while (this.#waiting.length > 0 && this.#circuit.closed) {
+      const some = this.#waiting.splice(0, max_resent);
+      const taken = await Promise.all(some.map(waiting => this.#send(waiting)));
+      this.#metrics.settlementsWaiting(this.#waiting.length);
+      if (taken.includes(false)) return;
+    }
+  }
+
+  #send(waiting: Waiting): Promise<boolean> {
+    const sent = this.#circuit
+      .ask('settle', () => this.#remote.settle(waiting.settlement))
+      .then(
+        () => true,
+        () => {
+          waiting.attempts++;
+          this.#wait(waiting);
+          return false;
+        },
+      );
+    this.#underWay.add(sent);
+    void sent.then(() => this.#underWay.delete(sent));
+    return sent;
+  }
+
+  #wait(waiting: Waiting): void {
+    if (waiting.attempts >= max_attempts) return this.#metrics.settlementsDropped(1);
+    this.#waiting.push(waiting);
+    if (this.#waiting.length > max_waiting) {
+      // Many at once, since each time the rest moves up.
+      const { length } = this.#waiting.splice(0, max_waiting / 64);
+      this.#metrics.settlementsDropped(length);
+    }
+    this.#metrics.settlementsWaiting(this.#waiting.length);
+  }
+}

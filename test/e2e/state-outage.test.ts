@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
+import { StateLoad } from '../support/state-load.ts';
+import { charge, limit } from '../support/state-store-contract.ts';
+
+const timeout_ms = 400;
+const wide = [limit('tokens_per_day', 1e12), limit('concurrent_requests', 1e6), limit('usd_per_month', 1e12)];
+
+let redis: RedisServer;
+let opened: RedisStore;
+
+beforeEach(async () => {
+  redis = await startRedis({ persistent: true });
+});
+afterEach(async () => {
+  redis.resume();
+  await opened?.store.close();
+  await redis.stop();
+});
+
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
+const until = async (condition: () => boolean | Promise<boolean>) => {
+  while (!(await condition())) await sleep(20);
+};
+const load = (limits = wide) =>
+  new StateLoad(opened.store, {
+    account: 'a',
+    limits,
+    per_second: 100,
+    reserve: charge(100, 100),
+    used: at => charge((at * 37) % 250, (at * 53) % 250),
+    lasts_ms: 150,
+  });
+const take = (limits = wide, account = 'a') =>
+  opened.store.take({ id: `${Math.random()}`, account, limits, reserve: charge(10, 10) });
+const isOut = () => opened.store.outage !== undefined;
+const isBack = () => opened.store.outage === undefined;
+
+/** What Redis itself says is used of tokens and leases. */
+const counted = async () => {
+  await opened.store.settled();
+  const standings = await opened.remote.standings('a', wide);
+  return standings.map(({ limit: { max }, remaining }) => max - remaining).slice(0, 2);
+};
+
+describe('a Redis that is paused under load', () => {
+  it('keeps nobody waiting, and counts everything once it goes on', async () => {
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    const running = load();
+    await sleep(1500);
+    redis.pause();
+    await until(isOut);
+    await sleep(3000);
+    expect(isOut()).toBe(true);
+    redis.resume();
+    await until(isBack);
+    await sleep(2500);
+    await running.end();
+    expect(running).toMatchObject({ refused: 0, failed: 0 });
+    expect(running.p99_ms).toBeLessThan(timeout_ms);
+    expect(Math.max(...running.takes_ms)).toBeLessThan(timeout_ms + 200);
+    expect(await counted()).toEqual([running.tokens, 0]);
+    expect(await opened.metric('sluice_state_settlements_dropped_total')).toBe(0);
+  });
+});
+
+describe('a Redis that is killed and comes back under load', () => {
+  it('keeps nobody waiting, and counts everything once it is back', async () => {
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    const running = load();
+    await sleep(500);
+    await redis.kill();
+    await until(isOut);
+    await sleep(1500);
+    await redis.restart();
+    await until(isBack);
+    await sleep(500);
+    await running.end();
+    expect(running).toMatchObject({ refused: 0, failed: 0 });
+    expect(running.p99_ms).toBeLessThan(timeout_ms);
+    expect(await counted()).toEqual([running.tokens, 0]);
+  });
+
+  it('knows what runs also where it has lost its data', async () => {
+    await redis.stop();
+    redis = await startRedis();
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    const before = [await take(), await take()];
+    await redis.kill();
+    await until(async () => (await take()).admitted && isOut());
+    const meanwhile = [await take()];
+    await redis.restart();
+    await until(isBack);
+    await until(async () => (await counted())[1]! >= 3);
+    expect(await opened.metric('sluice_state_alone_total')).toBeGreaterThan(0);
+    for (const taken of [...before, ...meanwhile]) if (taken.admitted) taken.ticket.settle(charge(7));
+    const [tokens, running] = await counted();
+    expect(tokens).toBe(21);
+    // Those that were taken to notice the outage are still held.
+    expect(running).toBeLessThan(10);
+  });
+});
+
+describe('while Redis is out', () => {
+  const rpm = (max: number) => [limit('requests_per_minute', max)];
+  const out = async (policies = {}) => {
+    opened = await openRedisStore({ url: redis.url, timeout_ms, policies });
+    await redis.kill();
+    while (!isOut()) await Promise.resolve(take([limit('tokens_per_day', 1e12)], 'other')).catch(() => {});
+  };
+
+  it('`local` admits the share of this instance', async () => {
+    const others = await Promise.all([1, 2, 3].map(() => openRedisStore({ url: redis.url })));
+    await out();
+    await Promise.all(others.map(({ store }) => store.close()));
+    const taken = await Promise.all(Array.from({ length: 20 }, () => take(rpm(20))));
+    expect(taken.filter(({ admitted }) => admitted)).toHaveLength(5);
+    const refused = taken.find(({ admitted }) => !admitted)!;
+    expect(refused).toMatchObject({
+      refused_by: { name: 'requests_per_minute', max: 20 },
+      standings: [{ limit: { max: 20 }, remaining: 0 }],
+    });
+  });
+
+  it('`local` counts what this instance has admitted before', async () => {
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    for (let at = 0; at < 8; at++) await take(rpm(10));
+    await redis.kill();
+    const taken = await Promise.all(Array.from({ length: 20 }, () => take(rpm(10))));
+    expect(taken.filter(({ admitted }) => admitted)).toHaveLength(2);
+  });
+
+  it('`local` admits of a day what was left, not a new day', async () => {
+    const daily = [limit('tokens_per_day', 1000)];
+    const other = await openRedisStore({ url: redis.url });
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    for (let at = 0; at < 60; at++)
+      await other.store.take({ id: `other-${at}`, account: 'a', limits: daily, reserve: charge(10) });
+    for (let at = 0; at < 10; at++) await take(daily);
+    await other.store.close();
+    await redis.kill();
+    const taken = await Promise.all(Array.from({ length: 50 }, () => take(daily)));
+    // 300 of 1000 are left, for one or two instances: the other may have been heard of or not.
+    expect([15, 30]).toContain(taken.filter(({ admitted }) => admitted).length);
+  });
+
+  it('`local` admits nothing of a day that others have used up', async () => {
+    const daily = [limit('tokens_per_day', 1000)];
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    const other = await openRedisStore({ url: redis.url });
+    await other.store.take({ id: 'other', account: 'a', limits: daily, reserve: charge(1000) });
+    expect((await take(daily)).admitted).toBe(false);
+    await other.store.close();
+    await redis.kill();
+    for (let at = 0; at < 5; at++)
+      expect(await take(daily)).toMatchObject({ admitted: false, refused_by: { name: 'tokens_per_day' } });
+  });
+
+  it('`open` applies no limit', async () => {
+    await out({ default: 'open' });
+    const before = await opened.metric('sluice_state_alone_total', 'policy="open"');
+    for (let at = 0; at < 50; at++) expect((await take(rpm(5))).admitted).toBe(true);
+    expect(await opened.metric('sluice_state_alone_total', 'policy="open"')).toBe(before + 50);
+  });
+
+  it('`closed` refuses with a server error, and only those who have the limit', async () => {
+    await out({ usd_per_month: 'closed' });
+    const money = [...rpm(5), limit('usd_per_month', 100)];
+    await expect((async () => take(money))()).rejects.toMatchObject({
+      status: 502,
+      type: 'server_error',
+      headers: { 'retry-after': '1' },
+    });
+    expect((await take(rpm(5))).admitted).toBe(true);
+    const forced = await opened.store.take({
+      id: 'forced',
+      account: 'a',
+      limits: money,
+      reserve: charge(),
+      force: true,
+    });
+    expect(forced.admitted).toBe(true);
+  });
+
+  it('is said by a metric and by the store', async () => {
+    await out();
+    expect(await opened.metric('sluice_store_up')).toBe(0);
+    expect(opened.store.outage).toMatchObject({ since_epoch_ms: expect.any(Number) });
+    await redis.restart();
+    await until(isBack);
+    expect(await opened.metric('sluice_store_up')).toBe(1);
+  });
+});
+
+describe('a store that starts while Redis is out', () => {
+  it('serves by policy, and finds Redis when it comes', async () => {
+    await redis.kill();
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    expect((await take()).admitted).toBe(true);
+    const alone = () => opened.metric('sluice_state_alone_total');
+    expect(await alone()).toBe(1);
+    await redis.restart();
+    await until(async () => {
+      const before = await alone();
+      return (await take()).admitted && (await alone()) === before;
+    });
+  });
+
+  it('says so when the password is wrong', async () => {
+    await redis.stop();
+    redis = await startRedis({ args: ['--requirepass', 'secret'] });
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    await until(isOut);
+    expect(String(opened.store.outage?.cause)).toContain('NOAUTH');
+    await opened.store.close();
+    opened = await openRedisStore({ url: redis.url.replace('//', '//:secret@'), timeout_ms });
+    expect((await take()).admitted).toBe(true);
+    expect(await opened.metric('sluice_state_alone_total')).toBe(0);
+  });
+});

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { Registry } from 'prom-client';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { GuardedState } from '../../src/stores/state/guarded.ts';
+import { type OutagePolicies, outagePolicySchema } from '../../src/stores/state/outage-policy.ts';
+import { instance_ms } from '../../src/stores/state/pulse.ts';
+import { RedisState } from '../../src/stores/state/redis/redis-state.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
+
+export interface RedisStoreOptions {
+  readonly url: string;
+  readonly clock?: Clock;
+  /** Whether the scripts take the time from `clock` as well; the server's otherwise. */
+  readonly fakeTime?: boolean;
+  readonly key_prefix?: string;
+  readonly timeout_ms?: number;
+  readonly lease_ms?: number;
+  readonly policies?: Partial<OutagePolicies>;
+}
+
+/** A guarded state store on a Redis server, and what it counts of itself. */
+export interface RedisStore {
+  readonly store: GuardedState;
+  readonly remote: RedisState;
+  /** The sum of a metric's values, of those that have `label` if it is given. */
+  metric(name: string, label?: string): Promise<number>;
+}
+
+/** Opens one as a gateway does. */
+export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  const { clock = systemClock, lease_ms = 15_000, timeout_ms = 250 } = options;
+  const log = createLog('silent');
+  const registry = new Registry();
+  const remote = new RedisState({
+    url: options.url,
+    instance: randomUUID(),
+    key_prefix: options.key_prefix ?? 'sluice:',
+    connect_timeout_ms: 2000,
+    timeout_ms,
+    lease_ms,
+    instance_ms,
+    clock,
+    log,
+    ...(options.fakeTime && { now_ms: () => clock.epoch_ms() }),
+  });
+  const policies = outagePolicySchema.parse(options.policies ?? {});
+  const store = new GuardedState(remote, {
+    policies,
+    lease_ms,
+    clock,
+    log,
+    metrics: StoreMetrics.on(registry),
+  });
+  await store.started();
+  const metric = async (name: string, label = '') => {
+    const lines = (await registry.metrics()).split('\n');
+    return lines
+      .filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+      .filter(line => line.includes(label))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  };
+  return { store, remote, metric };
+}

@@ -1,0 +1,70 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
+import { openRedisStore, type RedisStore } from '../../../../../support/redis-store.ts';
+import { charge, limit } from '../../../../../support/state-store-contract.ts';
+
+const limits = [
+  limit('requests_per_minute', 100),
+  limit('tokens_per_minute', 10_000),
+  limit('tokens_per_minute', 10_000, 'vendor/model{1}'),
+  limit('tokens_per_day', 10_000),
+  limit('concurrent_requests', 10),
+  limit('usd_per_month', 10_000),
+];
+
+let redis: RedisServer;
+let opened: RedisStore;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterEach(() => opened?.store.close());
+afterAll(() => redis?.stop());
+
+const keys = async (pattern: string) =>
+  (await redis.cli('KEYS', pattern)).split('\n').filter(key => key !== '');
+
+/** Takes under all limits, and settles half of it. */
+async function leaveTraces(account: string): Promise<void> {
+  opened = await openRedisStore({ url: redis.url, key_prefix: 'p:' });
+  for (const id of ['one', 'two']) {
+    const taken = await opened.store.take({ id, account, limits, reserve: charge(100, 100) });
+    if (!taken.admitted) throw new Error('refused');
+    if (id === 'one') taken.ticket.settle(charge(5, 5));
+  }
+  await opened.store.settled();
+}
+
+describe('the keys in Redis', () => {
+  it.each(['demo', 'curly {braces}', '}{', 'colon:and space', '{', 'per%cent', 'ünï😀'])(
+    'of account %j are all in one slot of a cluster',
+    async account => {
+      await redis.cli('FLUSHALL');
+      await leaveTraces(account);
+      const ofAccount = (await keys('p:*')).filter(key => key !== 'p:instances');
+      expect(ofAccount).toHaveLength(limits.length + 1);
+      const slots = await Promise.all(ofAccount.map(key => redis.cli('CLUSTER', 'KEYSLOT', key)));
+      expect(new Set(slots).size).toBe(1);
+    },
+  );
+
+  it('keep accounts apart, whatever they are called', async () => {
+    await redis.cli('FLUSHALL');
+    for (const account of ['a', 'a}', 'a%7D', '{a', 'a:tokens_per_day']) {
+      await leaveTraces(account);
+      await opened.store.close();
+    }
+    expect((await keys('p:*')).filter(key => key !== 'p:instances')).toHaveLength(5 * (limits.length + 1));
+  });
+
+  it('all expire by themselves', async () => {
+    await redis.cli('FLUSHALL');
+    await leaveTraces('demo');
+    const all = await keys('*');
+    expect(all.length).toBeGreaterThan(limits.length);
+    for (const key of all) {
+      const left_ms = Number(await redis.cli('PTTL', key));
+      expect([key, left_ms > 0 && left_ms < 32 * 86_400_000]).toEqual([key, true]);
+    }
+  });
+});

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect } from '@jest/globals';
+import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
+import { openRedisStore } from '../../../../../support/redis-store.ts';
+import { describeStateStore } from '../../../../../support/state-store-contract.ts';
+
+let redis: RedisServer;
+let opened = 0;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+
+afterAll(() => redis?.stop());
+
+describeStateStore('Redis', async clock => {
+  const key_prefix = `test-${++opened}:`;
+  const { store, metric } = await openRedisStore({ url: redis.url, clock, fakeTime: true, key_prefix });
+  return {
+    store,
+    settled: () => store.settled(),
+    // What answers while Redis is out would keep the contract as well.
+    async close() {
+      expect(await metric('sluice_state_alone_total')).toBe(0);
+      expect(await metric('sluice_store_errors_total')).toBe(0);
+    },
+  };
+});
