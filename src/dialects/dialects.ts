@@ -6,10 +6,10 @@ import { responses } from './responses.ts';
 /** The `responses` section of a configuration. */
 export const responsesSchema = z.strictObject({
   reasoning_placement: z
-    .enum(['message', 'item'])
+    .enum(['message', 'item', 'summary'])
     .default('message')
     .describe(
-      "Where reasoning stands in a response: `message`, first in the message's content; `item`, an output item of its own as OpenAI has it, which agent frameworks expect.",
+      "Where reasoning stands in a response: `message`, first in the message's content; `item`, an output item of its own as OpenAI has it, which agent frameworks expect; `summary`, such an item with the text as its summary, the only reasoning that some clients show.",
     ),
 });
 

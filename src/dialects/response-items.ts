@@ -2,8 +2,11 @@ import type { Choice, ToolCall } from '../canonical.ts';
 
 /** Output items of the Responses format (spec 2.5; protocol 3.5, 3.6, h10), in the order of keys in which people read them. */
 
-/** Where reasoning stands in a response: in the message's content (spec 2.5), or as an item of its own, as OpenAI has it (h4). */
-export type ReasoningPlacement = 'message' | 'item';
+/**
+ * Where reasoning stands in a response: in the message's content (spec 2.5), or in an item of its own, as OpenAI has it (h4): as the item's
+ * content, or as its summary, which is all that some clients show.
+ */
+export type ReasoningPlacement = 'message' | 'item' | 'summary';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -12,7 +15,9 @@ export type ContentPart =
   | { type: 'output_text'; text: string; annotations: []; logprobs?: readonly unknown[] }
   | { type: 'refusal'; refusal: string };
 
-export type OutputItem = ReturnType<typeof reasoningItem | typeof messageItem | typeof callItem>;
+export type OutputItem = ReturnType<
+  typeof reasoningItem | typeof summarizedItem | typeof messageItem | typeof callItem
+>;
 
 export const reasoningItem = (id: string, status: ItemStatus, text?: string) => ({
   id,
@@ -20,6 +25,15 @@ export const reasoningItem = (id: string, status: ItemStatus, text?: string) => 
   status,
   summary: [],
   content: text === undefined ? [] : [{ type: 'reasoning_text' as const, text }],
+});
+
+/** A reasoning item whose text is its summary. */
+export const summarizedItem = (id: string, status: ItemStatus, text?: string) => ({
+  id,
+  type: 'reasoning' as const,
+  status,
+  summary: text === undefined ? [] : [{ type: 'summary_text' as const, text }],
+  content: [],
 });
 
 export const messageItem = (id: string, status: ItemStatus, content: readonly ContentPart[]) => ({
@@ -84,8 +98,10 @@ export function outputOf(
   const says = content || refusal;
   const inMessage = placement === 'message' && reasoning;
   const output: OutputItem[] = [];
-  if (reasoning && !inMessage)
-    output.push(reasoningItem(ids.next('rs'), statusAbove(says || calls.length), reasoning));
+  if (reasoning && !inMessage) {
+    const itemOf = placement === 'summary' ? summarizedItem : reasoningItem;
+    output.push(itemOf(ids.next('rs'), statusAbove(says || calls.length), reasoning));
+  }
   if (says || inMessage || calls.length === 0) {
     const parts: ContentPart[] = [];
     if (inMessage) parts.push({ type: 'reasoning', text: reasoning });

@@ -8,7 +8,9 @@ import {
   messageItem,
   type OutputItem,
   outputText,
+  type ReasoningPlacement,
   reasoningItem,
+  summarizedItem,
 } from './response-items.ts';
 
 /** An output item while it is streamed: added, its pieces, and done exactly once (protocol h2). */
@@ -27,49 +29,69 @@ const placeOf = (id: string, output_index: number, content_index?: number): stri
 
 const json = JSON.stringify;
 
+/** What the pieces of a reasoning item are called, where its text is its content and where it is its summary. */
+const reasoningWords = {
+  content: {
+    itemOf: reasoningItem,
+    index: 'content_index',
+    part: 'response.content_part',
+    text: 'response.reasoning_text',
+    type: 'reasoning_text',
+  },
+  summary: {
+    itemOf: summarizedItem,
+    index: 'summary_index',
+    part: 'response.reasoning_summary_part',
+    text: 'response.reasoning_summary_text',
+    type: 'summary_text',
+  },
+} as const;
+
 export class ReasoningRun implements Run {
   item: OutputItem | undefined;
   readonly #events: EventWriter;
   readonly #id: string;
   readonly #index: number;
   readonly #place: string;
+  readonly #words: (typeof reasoningWords)[keyof typeof reasoningWords];
   #text = '';
 
-  constructor(events: EventWriter, id: string, output_index: number) {
+  constructor(events: EventWriter, id: string, output_index: number, placement: ReasoningPlacement) {
     this.#events = events;
     this.#id = id;
     this.#index = output_index;
-    this.#place = placeOf(id, output_index, 0);
+    this.#words = reasoningWords[placement === 'summary' ? 'summary' : 'content'];
+    this.#place = `${placeOf(id, output_index)},"${this.#words.index}":0`;
   }
 
   open(): string {
-    const item = reasoningItem(this.#id, 'in_progress');
+    const item = this.#words.itemOf(this.#id, 'in_progress');
     return (
       this.#events.event('response.output_item.added', { output_index: this.#index, item }) +
-      this.#events.encoded('response.content_part.added', this.#part(''))
+      this.#events.encoded(`${this.#words.part}.added`, this.#part(''))
     );
   }
 
   add(text: string): string {
     this.#text += text;
     return this.#events.encoded(
-      'response.reasoning_text.delta',
+      `${this.#words.text}.delta`,
       `${this.#place},"delta":${json(text)},"delta_type":"reasoning"`,
     );
   }
 
   close(status: ItemStatus): string {
-    const item = reasoningItem(this.#id, status, this.#text);
+    const item = this.#words.itemOf(this.#id, status, this.#text);
     this.item = item;
     return (
-      this.#events.encoded('response.reasoning_text.done', `${this.#place},"text":${json(this.#text)}`) +
-      this.#events.encoded('response.content_part.done', this.#part(this.#text)) +
+      this.#events.encoded(`${this.#words.text}.done`, `${this.#place},"text":${json(this.#text)}`) +
+      this.#events.encoded(`${this.#words.part}.done`, this.#part(this.#text)) +
       this.#events.event('response.output_item.done', { output_index: this.#index, item })
     );
   }
 
   #part(text: string): string {
-    return `${this.#place},"part":${json({ type: 'reasoning_text', text })}`;
+    return `${this.#place},"part":${json({ type: this.#words.type, text })}`;
   }
 }
 

@@ -117,7 +117,7 @@ export class ResponseStream implements StreamRenderer {
     this.#said.reasoning += reasoning;
     if (this.#current instanceof ReasoningRun) return this.#current.add(reasoning);
     const closed = this.#turnAway();
-    const run = new ReasoningRun(this.#events, this.#ids.next('rs'), this.#runs.length);
+    const run = new ReasoningRun(this.#events, this.#ids.next('rs'), this.#runs.length, this.#placement);
     this.#runs.push((this.#current = run));
     return closed + run.open() + run.add(reasoning);
   }
@@ -211,7 +211,7 @@ export class ResponseStream implements StreamRenderer {
 
   /** As in OpenAI's own streams each item stands where it was streamed; with reasoning in the message, as in a whole reply. */
   #output(finish_reason: FinishReason): OutputItem[] {
-    if (this.#placement === 'item') return this.#runs.flatMap(({ item }) => item ?? []);
+    if (this.#placement !== 'message') return this.#runs.flatMap(({ item }) => item ?? []);
     const { logprobs, ...said } = this.#said;
     const tool_calls = this.#runs.filter(run => run instanceof CallRun).map(({ call }) => call);
     const choice: Pick<Choice, 'message' | 'finish_reason' | 'logprobs'> = {

@@ -96,12 +96,15 @@ const kinds: Readonly<Record<string, z.ZodType<Item>>> = {
   reasoning: dropped,
 };
 
+const reference =
+  "must not be 'item_reference': replies are not stored here; send the items themselves, as clients do with store: false.";
+
 /** One item, by its `type`; without one it is a message. */
 export const item = z.unknown().transform((given, issues): Item => {
   const type = isObject(given) ? (given.type ?? 'message') : 'message';
   const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
   if (kind) return parsedBy(kind, given, issues);
-  const message = `must be one of: ${Object.keys(kinds).join(', ')}`;
+  const message = type === 'item_reference' ? reference : `must be one of: ${Object.keys(kinds).join(', ')}`;
   issues.addIssue({ code: 'custom', path: ['type'], message });
   return z.NEVER;
 });
