@@ -1,19 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { agentsChat } from '../support/clients/agents.ts';
+import { agentsChat, agentsResponses } from '../support/clients/agents.ts';
 import type { Connect } from '../support/clients/client.ts';
 import { type ClientFacts, clientFacts } from '../support/clients/facts.ts';
-import { langChainChat } from '../support/clients/langchain.ts';
+import { langChainChat, langChainResponses } from '../support/clients/langchain.ts';
 import { openAiChat } from '../support/clients/openai.ts';
-import { vercelChat } from '../support/clients/vercel.ts';
+import { openAiResponses } from '../support/clients/openai-responses.ts';
+import { vercelChat, vercelResponses } from '../support/clients/vercel.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 
 const clients: readonly [string, ClientFacts, Connect][] = [
-  ['the OpenAI SDK', clientFacts.openAiChat, openAiChat],
-  ['the AI SDK', clientFacts.vercelChat, vercelChat],
-  ['LangChain', clientFacts.langChainChat, langChainChat],
-  ['the Agents SDK', clientFacts.agentsChat, agentsChat],
+  ['the OpenAI SDK, chat', clientFacts.openAiChat, openAiChat],
+  ['the OpenAI SDK, responses', clientFacts.openAiResponses, openAiResponses],
+  ['the AI SDK, chat', clientFacts.vercelChat, vercelChat],
+  ['the AI SDK, responses', clientFacts.vercelResponses, vercelResponses],
+  ['LangChain, chat', clientFacts.langChainChat, langChainChat],
+  ['LangChain, responses', clientFacts.langChainResponses, langChainResponses],
+  ['the Agents SDK, chat', clientFacts.agentsChat, agentsChat],
+  ['the Agents SDK, responses', clientFacts.agentsResponses, agentsResponses],
 ];
 
 let simulator: Simulator;

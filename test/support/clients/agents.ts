@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import {
   type Client,
   type Connect,
+  type Connection,
   leaveWithin,
   rolledText,
   rollSchema,
@@ -11,13 +12,25 @@ import {
 } from './client.ts';
 
 /** The OpenAI Agents SDK on chat completions. */
-export const agentsChat: Connect = ({ url, key, retries }) => {
-  const openAIClient = new OpenAI({ apiKey: key, baseURL: url, maxRetries: retries });
-  return agentsClient(new OpenAIProvider({ openAIClient, useResponses: false }));
-};
+export const agentsChat: Connect = connection =>
+  agentsClient(connection, false, ({ rawContent }) => rawContent);
 
-/** Agents over some provider's models. Nothing is traced, which would send every run to OpenAI. */
-export function agentsClient(modelProvider: OpenAIProvider): Client {
+/** The OpenAI Agents SDK on responses, with reasoning as the content of its item. */
+export const agentsResponses: Connect = connection =>
+  agentsClient(connection, true, ({ providerData }) => providerData?.content);
+
+/** The same with reasoning as the summary of its item. */
+export const agentsSummaries: Connect = connection =>
+  agentsClient(connection, true, ({ content }) => content);
+
+type ReasoningItem = Extract<RunItem['rawItem'], { type: 'reasoning' }>;
+type Texts = readonly { readonly text: string }[];
+type TextsOf = (item: ReasoningItem) => Texts | undefined;
+
+/** Nothing is traced, which would send every run to OpenAI. */
+function agentsClient({ url, key, retries }: Connection, useResponses: boolean, textsOf: TextsOf): Client {
+  const openAIClient = new OpenAI({ apiKey: key, baseURL: url, maxRetries: retries });
+  const modelProvider = new OpenAIProvider({ openAIClient, useResponses });
   const runner = new Runner({ tracingDisabled: true, modelProvider });
   const agentFor = ({ model = 'aion-labs/aion-3.5', max_tokens, continuous }: Wish = {}) => {
     const stream_options = { include_usage: true, continuous_usage_stats: true };
@@ -34,7 +47,7 @@ export function agentsClient(modelProvider: OpenAIProvider): Client {
   return {
     async reply(question, wish) {
       const { finalOutput = '', newItems, rawResponses } = await runner.run(agentFor(wish), question);
-      return { text: finalOutput, reasoning: reasoningOf(newItems), usage: usageOf(rawResponses) };
+      return { text: finalOutput, reasoning: reasoningOf(newItems, textsOf), usage: usageOf(rawResponses) };
     },
 
     async stream(question, wish) {
@@ -48,7 +61,7 @@ export function agentsClient(modelProvider: OpenAIProvider): Client {
         text: pieces.join(''),
         final: run.finalOutput ?? '',
         pieces: pieces.length,
-        reasoning: reasoningOf(run.newItems),
+        reasoning: reasoningOf(run.newItems, textsOf),
         usage: usageOf(run.rawResponses),
       };
     },
@@ -87,17 +100,18 @@ export function agentsClient(modelProvider: OpenAIProvider): Client {
 }
 
 /** The text of the reasoning items. */
-function reasoningOf(items: readonly RunItem[]): string | undefined {
+function reasoningOf(items: readonly RunItem[], textsOf: TextsOf): string | undefined {
   const texts = items.flatMap(({ rawItem }) =>
-    rawItem?.type === 'reasoning' ? (rawItem.rawContent ?? []).map(({ text }) => text) : [],
+    rawItem?.type === 'reasoning' ? (textsOf(rawItem) ?? []) : [],
   );
-  return texts.length > 0 ? texts.join('') : undefined;
+  return texts.length > 0 ? texts.map(({ text }) => text).join('') : undefined;
 }
 
 /** Running usage as it is on the wire: the SDK itself shows usage at the end only. */
 function tokensIn(data: { type: string; event?: unknown }): number | undefined {
   if (data.type !== 'model') return undefined;
-  return (data.event as { usage?: { completion_tokens?: number } }).usage?.completion_tokens;
+  const { usage } = data.event as { usage?: { completion_tokens?: number; output_tokens?: number } };
+  return usage?.completion_tokens ?? usage?.output_tokens;
 }
 
 type Usages = Awaited<ReturnType<Runner['run']>>['rawResponses'];

@@ -68,7 +68,7 @@ export const rollSchema = {
 };
 
 /** How many pieces of a stream are read before it is left. */
-const pieces_before_leaving = 15;
+const pieces_before_leaving = 30;
 
 /** Reads some pieces, aborts, and reads on to the end or to the client's own error about it. */
 export async function leaveWithin<Piece>(

@@ -9,47 +9,60 @@ export interface ClientFacts {
   /** Takes whole replies and streams of reasoning models. */
   readonly reply: boolean;
   readonly stream: boolean;
-  /** Goes through a loop of tool calls, streamed and not. */
-  readonly tools: boolean;
   /** Where the client shows reasoning, if it does. */
   readonly reasoning?: string;
+  /** Shows usage while a stream goes on. */
+  readonly running_usage: boolean;
   /** Sends a request again that was answered 524, although `x-should-retry: false` asks it not to. */
   readonly repeats_after_524: boolean;
-  /** Takes a stream without text for a turn that is not over, and asks again with an assistant message without content: 400. */
-  readonly asks_again_when_empty?: true;
+  /** What it throws when `max_tokens` is reached while reasoning; without it its text is empty then. */
+  readonly capped?: { readonly reply?: string; readonly stream: string };
 }
 
-const everything = { reply: true, stream: true, tools: true };
-const chat = { endpoint: '/v1/chat/completions', ...everything } as const;
+const taken = { reply: true, stream: true, running_usage: true };
+const chat = { endpoint: '/v1/chat/completions', ...taken } as const;
+const responses = { endpoint: '/v1/responses', ...taken } as const;
+const asItem = { under: { responses: { reasoning_placement: 'item' } } };
+const asSummary = { under: { responses: { reasoning_placement: 'summary' } } };
+
+const openAi = { client: 'OpenAI SDK', packages: ['openai'], repeats_after_524: false };
+const vercel = { client: 'Vercel AI SDK', repeats_after_524: true };
+const vercelOpenAi = { ...vercel, packages: ['ai', '@ai-sdk/openai'] };
+const langChain = { client: 'LangChain JS', packages: ['@langchain/openai'], repeats_after_524: true };
+const agents = { client: 'OpenAI Agents SDK', packages: ['@openai/agents'], repeats_after_524: false };
+const incomplete = 'ended with unsuccessful terminal state "response.incomplete"';
+const agentsOnItems = { ...agents, ...responses, capped: { reply: incomplete, stream: incomplete } };
 
 /** All rows, in the table's order. */
 export const clientFacts = {
-  openAiChat: {
-    ...chat,
-    client: 'OpenAI SDK',
-    packages: ['openai'],
-    reasoning: 'message.reasoning',
-    repeats_after_524: false,
-  },
+  openAiChat: { ...openAi, ...chat, reasoning: 'message.reasoning' },
+  openAiResponses: { ...openAi, ...responses, reasoning: 'output[0].content' },
+  openAiSummaries: { ...openAi, ...responses, ...asSummary, reasoning: 'output[0].summary' },
   vercelChat: {
+    ...vercel,
     ...chat,
-    client: 'Vercel AI SDK',
     packages: ['ai', '@ai-sdk/openai-compatible'],
     reasoning: 'reasoningText',
-    repeats_after_524: true,
   },
-  langChainChat: {
-    ...chat,
-    client: 'LangChain JS',
-    packages: ['@langchain/openai'],
-    repeats_after_524: true,
+  vercelResponses: { ...vercelOpenAi, ...responses, reply: false },
+  vercelSummaries: { ...vercelOpenAi, ...responses, ...asSummary, reasoning: 'reasoningText' },
+  langChainChat: { ...langChain, ...chat },
+  langChainResponses: { ...langChain, ...responses, running_usage: false },
+  langChainSummaries: {
+    ...langChain,
+    ...responses,
+    ...asSummary,
+    running_usage: false,
+    reasoning: 'contentBlocks',
   },
   agentsChat: {
+    ...agents,
     ...chat,
-    client: 'OpenAI Agents SDK',
-    packages: ['@openai/agents'],
-    reasoning: 'newItems',
-    repeats_after_524: false,
-    asks_again_when_empty: true,
+    reasoning: 'rawItem.rawContent',
+    // It takes a stream without text for a turn that is not over, and asks again with an empty message.
+    capped: { stream: '400 messages[1].content: must be a string' },
   },
+  agentsResponses: { ...agents, ...responses, reply: false, stream: false, running_usage: false },
+  agentsItems: { ...agentsOnItems, ...asItem, reasoning: 'rawItem.providerData.content' },
+  agentsSummaries: { ...agentsOnItems, ...asSummary, reasoning: 'rawItem.content' },
 } satisfies Record<string, ClientFacts>;

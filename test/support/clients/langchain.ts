@@ -10,6 +10,7 @@ import { ChatOpenAI } from '@langchain/openai';
 import {
   type Client,
   type Connect,
+  type Connection,
   leaveWithin,
   rolledText,
   rollSchema,
@@ -18,10 +19,30 @@ import {
 } from './client.ts';
 
 /** LangChain's `ChatOpenAI` on chat completions. */
-export const langChainChat: Connect = ({ url, key, retries }) =>
-  langChainClient(({ model = 'aion-labs/aion-3.5', max_tokens, continuous }) => {
+export const langChainChat: Connect = connection =>
+  langChainClient(
+    connection,
+    {},
+    message => message.additional_kwargs.reasoning_content as string | undefined,
+  );
+
+/** LangChain's `ChatOpenAI` on responses. */
+export const langChainResponses: Connect = connection =>
+  langChainClient(connection, { useResponsesApi: true }, ({ contentBlocks }) =>
+    contentBlocks.map(block => (block.type === 'reasoning' ? block.reasoning : '')).join(''),
+  );
+
+type ReasoningOf = (message: AIMessage | AIMessageChunk) => string | undefined;
+
+function langChainClient(
+  { url, key, retries }: Connection,
+  fields: { useResponsesApi?: boolean },
+  reasoningOf: ReasoningOf,
+): Client {
+  const modelFor = ({ model = 'aion-labs/aion-3.5', max_tokens, continuous }: Wish) => {
     const stream_options = { include_usage: true, continuous_usage_stats: true };
     return new ChatOpenAI({
+      ...fields,
       model,
       apiKey: key,
       maxRetries: retries,
@@ -29,10 +50,8 @@ export const langChainChat: Connect = ({ url, key, retries }) =>
       ...(max_tokens && { maxTokens: max_tokens }),
       ...(continuous && { modelKwargs: { stream_options } }),
     });
-  });
+  };
 
-/** LangChain's own interface over some model of it. */
-export function langChainClient(modelFor: (wish: Wish) => ChatOpenAI): Client {
   return {
     async reply(question, wish = {}) {
       const message = await modelFor(wish).invoke(question);
@@ -79,7 +98,7 @@ export function langChainClient(modelFor: (wish: Wish) => ChatOpenAI): Client {
         stream,
         () => controller.abort(),
         ({ response_metadata }) =>
-          (response_metadata.usage as { completion_tokens?: number }).completion_tokens,
+          (response_metadata.usage as { completion_tokens?: number } | undefined)?.completion_tokens,
       );
     },
   };
@@ -97,9 +116,6 @@ async function joined(
   if (!whole) throw new Error('a stream without chunks');
   return whole;
 }
-
-const reasoningOf = ({ additional_kwargs }: AIMessage | AIMessageChunk): string | undefined =>
-  additional_kwargs.reasoning_content as string | undefined;
 
 const usageOf = ({ usage_metadata: usage }: { usage_metadata?: UsageMetadata | undefined }): ShownUsage => ({
   input: usage?.input_tokens,

@@ -9,7 +9,7 @@ const { devDependencies } = JSON.parse(
 export function clientTable(): string {
   const rows = Object.values<ClientFacts>(clientFacts).map(facts => `| ${cellsOf(facts).join(' | ')} |`);
   return [
-    '| client | endpoint | configuration | whole | streamed | tools | reasoning is in | after 524 |',
+    '| client | endpoint | configuration | whole | streamed | reasoning is in | running usage | after 524 |',
     '|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
@@ -22,8 +22,8 @@ function cellsOf({ client, packages, endpoint, under, ...facts }: ClientFacts): 
     settingsOf(under),
     taken(facts.reply),
     taken(facts.stream),
-    taken(facts.tools),
-    facts.reasoning === undefined ? 'nothing' : `\`${facts.reasoning}\``,
+    facts.reasoning === undefined ? '–' : `\`${facts.reasoning}\``,
+    facts.running_usage ? 'shown' : '–',
     facts.repeats_after_524 ? 'repeats' : 'does not repeat',
   ];
 }

@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
   generateText,
@@ -30,15 +31,38 @@ export const vercelChat: Connect = ({ url, key, retries }) => {
   return vercelClient((model, wish) => (wish.continuous ? continuous : plain)(model), retries);
 };
 
+/** The Vercel AI SDK with its OpenAI provider, on responses. */
+export const vercelResponses: Connect = ({ url, key, retries }) => {
+  const settings = { apiKey: key, baseURL: url };
+  const plain = createOpenAI(settings);
+  // The provider has no option for it.
+  const continuous = createOpenAI({
+    ...settings,
+    fetch: (target, init) => fetch(target, { ...init, body: withRunningUsage(String(init?.body)) }),
+  });
+  // Otherwise it refers to items of earlier replies, which are not stored here.
+  const providerOptions = { openai: { store: false } };
+  return vercelClient(
+    (model, wish) => (wish.continuous ? continuous : plain)(model),
+    retries,
+    providerOptions,
+  );
+};
+
+const withRunningUsage = (body: string): string =>
+  JSON.stringify({ ...JSON.parse(body), stream_options: { continuous_usage_stats: true } });
+
 /** The AI SDK's own functions over some provider's models. */
 export function vercelClient(
   modelOf: (name: string, wish: Wish) => LanguageModel,
   maxRetries: number,
+  providerOptions: { openai?: { store: boolean } } = {},
 ): Client {
   const asked = (prompt: string, wish: Wish = {}) => ({
     model: modelOf(wish.model ?? 'aion-labs/aion-3.5', wish),
     prompt,
     maxRetries,
+    providerOptions,
     ...(wish.max_tokens && { maxOutputTokens: wish.max_tokens }),
   });
 
@@ -92,8 +116,10 @@ export function vercelClient(
 }
 
 /** Running usage as it is on the wire: the SDK itself shows usage at the end only. */
-const tokensIn = (chunk: unknown): number | undefined =>
-  (chunk as { usage?: { completion_tokens?: number } }).usage?.completion_tokens;
+function tokensIn(chunk: unknown): number | undefined {
+  const { usage } = chunk as { usage?: { completion_tokens?: number; output_tokens?: number } };
+  return usage?.completion_tokens ?? usage?.output_tokens;
+}
 
 const usageOf = (usage: LanguageModelUsage): ShownUsage => ({
   input: usage.inputTokens,

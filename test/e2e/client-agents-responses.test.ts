@@ -1,0 +1,20 @@
+import { describe } from '@jest/globals';
+import { agentsResponses, agentsSummaries } from '../support/clients/agents.ts';
+import { clientFacts } from '../support/clients/facts.ts';
+import { raisesFailures } from '../support/clients/failures.ts';
+import { clientHouse } from '../support/clients/house.ts';
+import { showsReplies } from '../support/clients/replies.ts';
+
+describe('by default', () => {
+  showsReplies(clientHouse(clientFacts.agentsResponses, agentsResponses));
+});
+
+describe('with reasoning as an item', () => {
+  const house = clientHouse(clientFacts.agentsItems, agentsResponses);
+  showsReplies(house);
+  raisesFailures(house);
+});
+
+describe('with reasoning as a summary', () => {
+  showsReplies(clientHouse(clientFacts.agentsSummaries, agentsSummaries));
+});

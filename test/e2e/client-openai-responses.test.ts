@@ -1,0 +1,16 @@
+import { describe } from '@jest/globals';
+import { clientFacts } from '../support/clients/facts.ts';
+import { raisesFailures } from '../support/clients/failures.ts';
+import { clientHouse } from '../support/clients/house.ts';
+import { openAiResponses } from '../support/clients/openai-responses.ts';
+import { showsReplies } from '../support/clients/replies.ts';
+
+describe('by default', () => {
+  const house = clientHouse(clientFacts.openAiResponses, openAiResponses);
+  showsReplies(house);
+  raisesFailures(house);
+});
+
+describe('with reasoning as a summary', () => {
+  showsReplies(clientHouse(clientFacts.openAiSummaries, openAiResponses));
+});

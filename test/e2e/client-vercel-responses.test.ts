@@ -1,0 +1,36 @@
+import { createOpenAI } from '@ai-sdk/openai';
+import { describe, expect, it } from '@jest/globals';
+import { generateText } from 'ai';
+import { clientFacts } from '../support/clients/facts.ts';
+import { raisesFailures } from '../support/clients/failures.ts';
+import { clientHouse } from '../support/clients/house.ts';
+import { showsReplies } from '../support/clients/replies.ts';
+import { vercelResponses } from '../support/clients/vercel.ts';
+import { clientKey } from '../support/gateway-under-test.ts';
+
+describe('by default', () => {
+  const house = clientHouse(clientFacts.vercelResponses, vercelResponses);
+  showsReplies(house);
+  raisesFailures(house);
+
+  it('is told to send store: false where it refers to items of an earlier reply', async () => {
+    const provider = createOpenAI({ apiKey: clientKey, baseURL: `${house.sidecar.url}/v1` });
+    const answer = generateText({
+      model: provider('aion-labs/aion-3.5'),
+      maxRetries: 0,
+      messages: [
+        { role: 'user', content: 'Hello' },
+        {
+          role: 'assistant',
+          content: [{ type: 'text', text: 'Hi', providerOptions: { openai: { itemId: 'msg_1' } } }],
+        },
+        { role: 'user', content: 'Go on.' },
+      ],
+    });
+    await expect(answer).rejects.toThrow(/^input\[1\]\.type: must not be 'item_reference'.* store: false\.$/);
+  });
+});
+
+describe('with reasoning as a summary', () => {
+  showsReplies(clientHouse(clientFacts.vercelSummaries, vercelResponses));
+});

@@ -1,0 +1,102 @@
+import OpenAI from 'openai';
+import type {
+  ResponseInput,
+  Response as ResponseObject,
+  ResponseStreamEvent,
+  ResponseUsage,
+} from 'openai/resources/responses/responses';
+import {
+  type Client,
+  type Connect,
+  leaveWithin,
+  rolledText,
+  rollSchema,
+  type ShownUsage,
+  type Wish,
+} from './client.ts';
+
+/** The `openai` SDK on responses. */
+export const openAiResponses: Connect = ({ url, key, retries }): Client => {
+  const openai = new OpenAI({ apiKey: key, baseURL: url, maxRetries: retries });
+  const asked = (
+    input: string | ResponseInput,
+    { model = 'aion-labs/aion-3.5', max_tokens, continuous }: Wish = {},
+  ) => ({
+    model,
+    input,
+    ...(max_tokens && { max_output_tokens: max_tokens }),
+    // A field that the SDK's types do not know, beside one that they do.
+    ...(continuous && { stream_options: { include_obfuscation: false, continuous_usage_stats: true } }),
+  });
+
+  return {
+    async reply(question, wish) {
+      const response = await openai.responses.create(asked(question, wish));
+      const { output_text: text, usage } = response;
+      return { text, reasoning: reasoningOf(response), usage: usageOf(usage) };
+    },
+
+    async stream(question, wish) {
+      const stream = openai.responses.stream(asked(question, wish));
+      const pieces: string[] = [];
+      for await (const event of stream)
+        if (event.type === 'response.output_text.delta') pieces.push(event.delta);
+      const response = await stream.finalResponse();
+      return {
+        text: pieces.join(''),
+        final: response.output_text,
+        pieces: pieces.length,
+        reasoning: reasoningOf(response),
+        usage: usageOf(response.usage),
+      };
+    },
+
+    async roll(question, streamed) {
+      const calls: unknown[] = [];
+      const tools = [{ type: 'function' as const, name: 'roll', parameters: rollSchema, strict: true }];
+      const turn = (input: ResponseInput) =>
+        streamed
+          ? openai.responses.stream({ ...asked(input), tools }).finalResponse()
+          : openai.responses.create({ ...asked(input), tools });
+      const input: ResponseInput = [{ role: 'user', content: question }];
+      const { output } = await turn(input);
+      for (const item of output) {
+        input.push(item as ResponseInput[number]);
+        if (item.type !== 'function_call') continue;
+        calls.push(JSON.parse(item.arguments));
+      }
+      for (const item of output)
+        if (item.type === 'function_call')
+          input.push({ type: 'function_call_output', call_id: item.call_id, output: rolledText });
+      return { answer: (await turn(input)).output_text, calls };
+    },
+
+    async leave(question) {
+      const params = asked(question, { continuous: true });
+      const stream = await openai.responses.create({ ...params, stream: true });
+      return leaveWithin(stream, () => stream.controller.abort(), tokensIn);
+    },
+  };
+};
+
+/** The text of all parts of reasoning, wherever they stand. */
+function reasoningOf({ output }: Pick<ResponseObject, 'output'>): string | undefined {
+  const parts = output.flatMap(item => [
+    ...('content' in item ? (item.content ?? []) : []),
+    ...('summary' in item ? item.summary : []),
+  ]) as { type: string; text: string }[];
+  const texts = parts.filter(({ type }) => /^(reasoning|summary)/.test(type)).map(({ text }) => text);
+  return texts.length > 0 ? texts.join('') : undefined;
+}
+
+/** Running usage, which the SDK's types do not know. */
+const tokensIn = (event: ResponseStreamEvent): number | undefined =>
+  (event as { usage?: { output_tokens?: number } }).usage?.output_tokens;
+
+const usageOf = (usage: ResponseUsage | undefined): ShownUsage => ({
+  input: usage?.input_tokens,
+  output: usage?.output_tokens,
+  total: usage?.total_tokens,
+  cached: usage?.input_tokens_details.cached_tokens,
+  reasoning: usage?.output_tokens_details.reasoning_tokens,
+});
