@@ -4,6 +4,7 @@ import { ConfigError } from './config/issue.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { loadConfig } from './config/load.ts';
 import { type DemoPorts, demoConfig, invitation } from './demo.ts';
+import { runModels } from './models-command.ts';
 import { type Sidecar, serve } from './serve.ts';
 
 const usage = `sluice: middleware in front of LLM inference providers
@@ -12,6 +13,7 @@ const usage = `sluice: middleware in front of LLM inference providers
   sluice --port N --admin-port N   the demo at other ports than 8080 and 8081; 0 takes a free one
   sluice --config FILE         serve a configuration
   sluice check --config FILE   say everything that is wrong with a configuration
+  sluice models --config FILE --provider NAME   print the models that a provider offers, to paste into a configuration
   sluice schema                print the configuration's JSON Schema, for editors
   sluice simulate --port N     run the simulated inference server alone (sluice simulate --help)
 
@@ -28,6 +30,7 @@ const print = (text: string): void => {
 async function main(argv: string[]): Promise<void> {
   const [command] = argv;
   if (command === 'simulate') return simulate(argv.slice(1));
+  if (command === 'models') return runModels(argv.slice(1), print);
   const { values, positionals } = parseArgs({
     args: argv,
     allowPositionals: true,

@@ -106,7 +106,8 @@ function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 's
   return { server, admin, log, responses, models, providers, passthrough, plans, accounts, stores, warnings };
 }
 
-function providerOf(
+/** A checked provider, with what is common to all apart from its adapter's own. */
+export function providerOf(
   name: string,
   given: CheckedConfig['providers'][string],
   directory: string,
