@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
+import { runModels } from './commands/models.ts';
 import { ConfigError } from './config/issue.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { loadConfig } from './config/load.ts';
 import { type DemoPorts, demoConfig, invitation } from './demo.ts';
-import { runModels } from './models-command.ts';
 import { type Sidecar, serve } from './serve.ts';
 
 const usage = `sluice: middleware in front of LLM inference providers

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
-import { seenModels } from './catalog/seen-model.ts';
-import { catalogSkeleton } from './catalog/skeleton.ts';
-import { systemClock } from './clock.ts';
-import { loadProvider } from './config/load-provider.ts';
-import { createLog } from './telemetry/log.ts';
-import { Provider } from './upstream/provider.ts';
+import { seenModels } from '../catalog/seen-model.ts';
+import { catalogSkeleton } from '../catalog/skeleton.ts';
+import { systemClock } from '../clock.ts';
+import { loadProvider } from '../config/load-provider.ts';
+import { createLog } from '../telemetry/log.ts';
+import { Provider } from '../upstream/provider.ts';
 
 const timeout_ms = 10_000;
 
