@@ -78,7 +78,7 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
     ownState,
     catalog,
     encodedCatalog: encodeCatalog(settings.models),
-    dialects: dialectsOf(settings.responses),
+    dialects: dialectsOf(settings),
     chain: new Chain(
       settings.stages.map(plan => plan.create(setup)),
       metrics,

@@ -7,6 +7,7 @@ import { modelSchema } from '../catalog/model-schema.ts';
 import { systemClock } from '../clock.ts';
 import { chatCompletions } from '../dialects/chat-completions.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import { chatCompletionsSchema } from '../dialects/dialects.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { discardBody } from '../inbound/discard-body.ts';
@@ -42,6 +43,9 @@ export const chainOptionsSchema = z.strictObject({
     .describe('The catalog; `validation` needs it.'),
   accounts: accountsSchema.default({}).describe('Accounts with their keys; `auth` needs them.'),
   plans: plansSchema.default({}).describe('Limits by plan; `rate-limit` holds them.'),
+  chat_completions: chatCompletionsSchema
+    .prefault({})
+    .describe('How replies that stages look at are written, as in a configuration: `{ reasoning_key }`.'),
   ...bodyLimits,
   ...streamLimits,
 });
@@ -84,6 +88,7 @@ class ChainHouse {
   /** The metrics if they go anywhere. */
   readonly #measured: Metrics | undefined;
   readonly #options: CheckedOptions;
+  readonly #dialect: Dialect;
   /** Some stage wants the request; without one the body is left to the handler. */
   readonly #looksIn: boolean;
   /** Some stage wants the reply. */
@@ -97,6 +102,7 @@ class ChainHouse {
     registry: Registry | undefined,
   ) {
     this.#options = options;
+    this.#dialect = chatCompletions(options.chat_completions);
     this.#log = log;
     this.#metrics = Metrics.on(registry ?? new Registry());
     this.#measured = registry && this.#metrics;
@@ -137,7 +143,7 @@ class ChainHouse {
     let isLeft = false;
     try {
       await passage.onHeaders();
-      const dialect = this.#looksIn && route?.name === 'chat.completions' ? chatCompletions : undefined;
+      const dialect = this.#looksIn && route?.name === 'chat.completions' ? this.#dialect : undefined;
       if (dialect) await this.#onRequest(exchange, passage, dialect, request);
       if (exchange.client_gone || isAnswered(response)) return;
       exchange.attempts = 1;

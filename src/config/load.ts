@@ -35,6 +35,7 @@ export interface Settings {
   readonly server: CheckedConfig['server'];
   readonly admin: CheckedConfig['admin'];
   readonly log: CheckedConfig['log'];
+  readonly chat_completions: CheckedConfig['chat_completions'];
   readonly responses: CheckedConfig['responses'];
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
@@ -101,9 +102,22 @@ function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 's
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { server, admin, log, responses, passthrough, plans, accounts, stores } = config;
+  const { server, admin, log, chat_completions, responses, passthrough, plans, accounts, stores } = config;
   const warnings = warningsOf(config);
-  return { server, admin, log, responses, models, providers, passthrough, plans, accounts, stores, warnings };
+  return {
+    server,
+    admin,
+    log,
+    chat_completions,
+    responses,
+    models,
+    providers,
+    passthrough,
+    plans,
+    accounts,
+    stores,
+    warnings,
+  };
 }
 
 /** A checked provider, with what is common to all apart from its adapter's own. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { builtInProviders } from '../../plugins/index.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
-import { responsesSchema } from '../dialects/dialects.ts';
+import { chatCompletionsSchema, responsesSchema } from '../dialects/dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts.ts';
@@ -88,6 +88,7 @@ export const configSchema = z.strictObject({
   admin: adminSchema.prefault({}),
   log: logSchema.prefault({}),
   usage: usageSchema.prefault({}),
+  chat_completions: chatCompletionsSchema.prefault({}),
   responses: responsesSchema.prefault({}),
   providers: z.record(z.string(), providerSchema),
   models: z.array(modelSchema).min(1, 'must list at least one model'),

@@ -8,27 +8,40 @@ import { setAsideUnknown, sharedRequest } from './request-fields.ts';
 
 const knownFields = new Set(Object.keys(chatRequest.shape));
 
+/** What reasoning may be called on the wire (protocol d3). */
+const reasoningNames = {
+  reasoning: ['reasoning'],
+  reasoning_content: ['reasoning_content'],
+  both: ['reasoning', 'reasoning_content'],
+} as const;
+
+export type ReasoningKey = keyof typeof reasoningNames;
+type ReasoningNames = readonly string[];
+
 /** `POST /v1/chat/completions` (spec 4.3, 2.3, 2.4; protocol d, m). */
-export const chatCompletions: Dialect = {
-  parse(body) {
-    const parsed = chatRequest.safeParse(body);
-    if (!parsed.success) throw refusalOf(parsed.error, body);
-    return canonicalOf(parsed.data, body);
-  },
+export function chatCompletions({ reasoning_key }: { reasoning_key: ReasoningKey }): Dialect {
+  const names = reasoningNames[reasoning_key];
+  return {
+    parse(body) {
+      const parsed = chatRequest.safeParse(body);
+      if (!parsed.success) throw refusalOf(parsed.error, body);
+      return canonicalOf(parsed.data, body);
+    },
 
-  renderReply(identity, reply) {
-    return JSON.stringify({
-      id: `chatcmpl-${identity.key}`,
-      object: 'chat.completion',
-      created: identity.created,
-      model: identity.model,
-      choices: reply.choices.map(renderChoice),
-      usage: reply.usage,
-    });
-  },
+    renderReply(identity, reply) {
+      return JSON.stringify({
+        id: `chatcmpl-${identity.key}`,
+        object: 'chat.completion',
+        created: identity.created,
+        model: identity.model,
+        choices: reply.choices.map(choice => renderChoice(choice, names)),
+        usage: reply.usage,
+      });
+    },
 
-  renderStream: identity => new ChatStream(identity),
-};
+    renderStream: identity => new ChatStream(identity, names),
+  };
+}
 
 function canonicalOf(from: ParsedChatRequest, body: Record<string, unknown>): ChatRequest {
   const request = sharedRequest(from, from.messages);
@@ -48,35 +61,46 @@ function canonicalOf(from: ParsedChatRequest, body: Record<string, unknown>): Ch
   return request;
 }
 
-function renderChoice({ index, message, finish_reason, logprobs }: Choice): object {
-  return { index, message: renderMessage(message), finish_reason, ...(logprobs != null && { logprobs }) };
+function renderChoice(choice: Choice, names: ReasoningNames): object {
+  const { index, message, finish_reason, logprobs } = choice;
+  const shown = renderMessage(message, names);
+  return { index, message: shown, finish_reason, ...(logprobs != null && { logprobs }) };
 }
 
 /** The order of keys in which people read them; nothing that a stage left beside them. */
-function renderMessage({ content, reasoning, tool_calls, refusal }: ReplyMessage): object {
+function renderMessage(
+  { content, reasoning, tool_calls, refusal }: ReplyMessage,
+  names: ReasoningNames,
+): object {
   return {
     role: 'assistant',
     content,
-    ...(reasoning !== undefined && { reasoning }),
+    ...(reasoning !== undefined && named(reasoning, names)),
     ...(tool_calls && { tool_calls }),
     ...(refusal != null && { refusal }),
   };
 }
 
+const named = (reasoning: string, names: ReasoningNames): object =>
+  Object.fromEntries(names.map(name => [name, reasoning]));
+
 /** Chunks as in protocol 3.1: one id, one `created`, the model that was asked for. */
 class ChatStream implements StreamRenderer {
   /** Everything before the choices is the same in every chunk, so it is encoded once. */
   readonly #head: string;
+  readonly #names: ReasoningNames;
 
-  constructor({ key, created, model }: Identity) {
+  constructor({ key, created, model }: Identity, names: ReasoningNames) {
+    this.#names = names;
     this.#head =
       `{"id":${JSON.stringify(`chatcmpl-${key}`)},"object":"chat.completion.chunk","created":${created},` +
       `"model":${JSON.stringify(model)},"choices":`;
   }
 
-  chunk(chunk: Chunk): string {
-    const choices = plainText(chunk.choices) ?? JSON.stringify(chunk.choices);
-    return encodeEvent(`${this.#head}${choices}${usageField(chunk.usage)}}`);
+  chunk({ choices, usage }: Chunk): string {
+    const encoded =
+      plainText(choices, this.#names) ?? JSON.stringify(choices.map(choice => renamed(choice, this.#names)));
+    return encodeEvent(`${this.#head}${encoded}${usageField(usage)}}`);
   }
 
   error(error: GatewayError): string {
@@ -91,11 +115,23 @@ class ChatStream implements StreamRenderer {
 const usageField = (usage: Usage | undefined): string => (usage ? `,"usage":${JSON.stringify(usage)}` : '');
 
 /** Nearly every chunk is one more text of one choice, for which only the text has to be encoded. */
-function plainText(choices: readonly ChunkChoice[]): string | undefined {
+function plainText(choices: readonly ChunkChoice[], names: ReasoningNames): string | undefined {
   if (choices.length !== 1) return undefined;
   const { index, delta, finish_reason, logprobs } = choices[0]!;
   if (finish_reason !== null || logprobs !== undefined) return undefined;
   const [kind, ...others] = Object.keys(delta) as (keyof Delta)[];
   if (others.length > 0 || (kind !== 'content' && kind !== 'reasoning')) return undefined;
-  return `[{"index":${index},"delta":{"${kind}":${JSON.stringify(delta[kind])}},"finish_reason":null}]`;
+  const text = JSON.stringify(delta[kind]);
+  const members = kind === 'content' ? `"content":${text}` : membersOf(text, names);
+  return `[{"index":${index},"delta":{${members}},"finish_reason":null}]`;
+}
+
+const membersOf = (text: string, [first, second]: ReasoningNames): string =>
+  second === undefined ? `"${first}":${text}` : `"${first}":${text},"${second}":${text}`;
+
+/** The choice with its reasoning under the names of the wire. */
+function renamed(choice: ChunkChoice, names: ReasoningNames): object {
+  const { reasoning, ...delta } = choice.delta;
+  if (reasoning === undefined || names === reasoningNames.reasoning) return choice;
+  return { ...choice, delta: { ...delta, ...named(reasoning, names) } };
 }

@@ -3,6 +3,16 @@ import { chatCompletions } from './chat-completions.ts';
 import type { Dialect } from './dialect.ts';
 import { responses } from './responses.ts';
 
+/** The `chat_completions` section of a configuration. */
+export const chatCompletionsSchema = z.strictObject({
+  reasoning_key: z
+    .enum(['reasoning', 'reasoning_content', 'both'])
+    .default('reasoning')
+    .describe(
+      'What reasoning is called in messages and deltas: `reasoning`; `reasoning_content`, the older name and the only one that some clients read; `both`, under each name.',
+    ),
+});
+
 /** The `responses` section of a configuration. */
 export const responsesSchema = z.strictObject({
   reasoning_placement: z
@@ -16,6 +26,14 @@ export const responsesSchema = z.strictObject({
 /** The dialects by the names of the endpoints that speak them. */
 export type Dialects = Readonly<Partial<Record<string, Dialect>>>;
 
-export function dialectsOf(options: z.output<typeof responsesSchema>): Dialects {
-  return { 'chat.completions': chatCompletions, responses: responses(options) };
+export interface DialectOptions {
+  readonly chat_completions: z.output<typeof chatCompletionsSchema>;
+  readonly responses: z.output<typeof responsesSchema>;
+}
+
+export function dialectsOf(options: DialectOptions): Dialects {
+  return {
+    'chat.completions': chatCompletions(options.chat_completions),
+    responses: responses(options.responses),
+  };
 }

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { AIMessageChunk } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import { rollSchema } from '../support/clients/client.ts';
@@ -39,3 +39,7 @@ it('has its output schema sent to the upstream', async () => {
 });
 
 raisesFailures(house);
+
+describe('with reasoning under both its names', () => {
+  showsReplies(clientHouse(clientFacts.langChainBoth, langChainChat));
+});

@@ -5,7 +5,7 @@ import { builtInProviders, builtInStages } from '../../plugins/index.ts';
 import { modelSchema } from '../../src/catalog/model-schema.ts';
 import { chainOptionsSchema } from '../../src/chain/create-chain.ts';
 import { adminSchema, logSchema, serverSchema, storesSchema, usageSchema } from '../../src/config/schema.ts';
-import { responsesSchema } from '../../src/dialects/dialects.ts';
+import { chatCompletionsSchema, responsesSchema } from '../../src/dialects/dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
 import { planSchema } from '../../src/stores/limits.ts';
@@ -24,6 +24,7 @@ const tables: Record<string, () => string> = {
   admin: () => optionTable(adminSchema),
   log: () => optionTable(logSchema),
   usage: () => optionTable(usageSchema),
+  chat_completions: () => optionTable(chatCompletionsSchema),
   responses: () => optionTable(responsesSchema),
   providers: () => optionTable(providerBaseSchema),
   models: () => optionTable(modelSchema),

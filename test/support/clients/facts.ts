@@ -22,6 +22,7 @@ export interface ClientFacts {
 const taken = { reply: true, stream: true, running_usage: true };
 const chat = { endpoint: '/v1/chat/completions', ...taken } as const;
 const responses = { endpoint: '/v1/responses', ...taken } as const;
+const asBoth = { under: { chat_completions: { reasoning_key: 'both' } } };
 const asItem = { under: { responses: { reasoning_placement: 'item' } } };
 const asSummary = { under: { responses: { reasoning_placement: 'summary' } } };
 
@@ -47,6 +48,12 @@ export const clientFacts = {
   vercelResponses: { ...vercelOpenAi, ...responses, reply: false },
   vercelSummaries: { ...vercelOpenAi, ...responses, ...asSummary, reasoning: 'reasoningText' },
   langChainChat: { ...langChain, ...chat },
+  langChainBoth: {
+    ...langChain,
+    ...chat,
+    ...asBoth,
+    reasoning: 'additional_kwargs.reasoning_content',
+  },
   langChainResponses: { ...langChain, ...responses, running_usage: false },
   langChainSummaries: {
     ...langChain,

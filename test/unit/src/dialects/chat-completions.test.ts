@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Completion } from '../../../../src/canonical.ts';
+import type { Completion, ReplyMessage } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
 import { chatCompletions } from '../../../../src/dialects/chat-completions.ts';
 import { refusal } from '../../../../src/errors.ts';
 import { SseParser } from '../../../../src/sse/parse.ts';
 import { chunkOf } from '../../chunk-stream.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
+
+const dialect = chatCompletions({ reasoning_key: 'reasoning' });
 
 const identity = {
   key: '7Yk',
@@ -17,7 +19,7 @@ const identity = {
 const usage = usageOf(12, 9, 4);
 
 describe('a whole reply (spec 2.3)', () => {
-  const render = (reply: Completion) => JSON.parse(chatCompletions.renderReply(identity, reply)) as object;
+  const render = (reply: Completion) => JSON.parse(dialect.renderReply(identity, reply)) as object;
   const message = { role: 'assistant' as const, content: 'Hello there.', reasoning: 'The user greets me.' };
 
   it('has exactly these fields', () => {
@@ -58,7 +60,7 @@ describe('a whole reply (spec 2.3)', () => {
       ],
     });
     expect(
-      chatCompletions.renderReply(identity, {
+      dialect.renderReply(identity, {
         choices: [{ index: 0, message: left, finish_reason: 'stop' }],
       }),
     ).not.toMatch(/note|refusal|logprobs/);
@@ -66,7 +68,7 @@ describe('a whole reply (spec 2.3)', () => {
 });
 
 describe('a stream (spec 2.4)', () => {
-  const stream = chatCompletions.renderStream(identity);
+  const stream = dialect.renderStream(identity);
 
   it('is the example of the protocol, byte for byte (3.1)', () => {
     const head = `data: {"id":"chatcmpl-7Yk","object":"chat.completion.chunk","created":1795132800,"model":"aion-labs/aion-3.5","choices":`;
@@ -93,7 +95,7 @@ data: [DONE]
 
   it('is one line of JSON for each chunk, whatever the text and the model are', () => {
     const odd = 'a\nb\r\n\u2028"\\\u0000🎲';
-    const text = chatCompletions.renderStream({ ...identity, model: odd }).chunk(chunkOf({ content: odd }));
+    const text = dialect.renderStream({ ...identity, model: odd }).chunk(chunkOf({ content: odd }));
     const [event, ...more] = new SseParser(10_000).feed(text);
     expect(more).toEqual([]);
     expect(JSON.parse(event!.data)).toMatchObject({ model: odd, choices: [{ delta: { content: odd } }] });
@@ -103,5 +105,29 @@ data: [DONE]
     expect(stream.error(refusal('provider_broke_off'))).toBe(
       'data: {"error":{"message":"The upstream provider closed the stream unexpectedly.","type":"provider_error"}}\n\n',
     );
+  });
+});
+
+describe('the name of reasoning (d3)', () => {
+  it.each([
+    ['reasoning', { reasoning: 'Hm.' }],
+    ['reasoning_content', { reasoning_content: 'Hm.' }],
+    ['both', { reasoning: 'Hm.', reasoning_content: 'Hm.' }],
+  ] as const)('%s', (reasoning_key, named) => {
+    const { renderReply, renderStream } = chatCompletions({ reasoning_key });
+    const message: ReplyMessage = { role: 'assistant', content: 'Yes.', reasoning: 'Hm.' };
+    const reply = renderReply(identity, { choices: [{ index: 0, message, finish_reason: 'stop' }] });
+    expect(JSON.parse(reply)).toMatchObject({
+      choices: [{ message: { role: 'assistant', content: 'Yes.', ...named } }],
+    });
+    expect(reply.split('Hm.')).toHaveLength(Object.keys(named).length + 1);
+
+    const deltaOf = (text: string) => JSON.parse(text.slice('data: '.length)).choices[0].delta as object;
+    const stream = renderStream(identity);
+    expect(deltaOf(stream.chunk(chunkOf({ reasoning: 'Hm.' })))).toEqual(named);
+    // Beside something else it takes the longer way.
+    const both = chunkOf({ reasoning: 'Hm.', content: 'Yes.' });
+    expect(deltaOf(stream.chunk(both))).toEqual({ content: 'Yes.', ...named });
+    expect(deltaOf(stream.chunk(chunkOf({ content: 'Yes.' })))).toEqual({ content: 'Yes.' });
   });
 });

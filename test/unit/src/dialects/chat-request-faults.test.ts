@@ -3,8 +3,10 @@ import type { ChatRequest } from '../../../../src/canonical.ts';
 import { chatCompletions } from '../../../../src/dialects/chat-completions.ts';
 import type { GatewayError } from '../../../../src/errors.ts';
 
+const dialect = chatCompletions({ reasoning_key: 'reasoning' });
+
 const messages = [{ role: 'user', content: 'Hello' }];
-const parse = (fields: object): ChatRequest => chatCompletions.parse({ model: 'a/b', messages, ...fields });
+const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', messages, ...fields });
 const call = { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{}' } };
 function refused(fields: object): GatewayError {
   try {

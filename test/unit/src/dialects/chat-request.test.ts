@@ -2,8 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { ChatRequest } from '../../../../src/canonical.ts';
 import { chatCompletions } from '../../../../src/dialects/chat-completions.ts';
 
+const dialect = chatCompletions({ reasoning_key: 'reasoning' });
+
 const messages = [{ role: 'user', content: 'Hello' }];
-const parse = (fields: object): ChatRequest => chatCompletions.parse({ model: 'a/b', messages, ...fields });
+const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', messages, ...fields });
 const message = (given: object) => parse({ messages: [...messages, given] }).messages[1];
 const call = { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{}' } };
 const tool = { type: 'function' as const, function: { name: 'roll', parameters: { type: 'object' } } };
@@ -135,7 +137,7 @@ describe('a hostile body (m15)', () => {
   it('cannot set the prototype of anything', () => {
     const text = `{"model":"a/b","messages":[{"role":"user","content":"a","__proto__":{"x":1}}],
       "__proto__":{"polluted":true},"metadata":{"__proto__":"a"},"logit_bias":{"__proto__":{"x":1}},"constructor":1}`;
-    const request = chatCompletions.parse(JSON.parse(text));
+    const request = dialect.parse(JSON.parse(text));
     for (const value of [
       request,
       request.unknown,
