@@ -1,0 +1,165 @@
+import { expect } from '@jest/globals';
+import { eventsOf } from '../support/gateway-under-test.ts';
+
+/** An output item, as far as the tests look at it. */
+export interface Item {
+  readonly id: string;
+  readonly type: 'reasoning' | 'message' | 'function_call';
+  readonly status: string;
+  readonly content?: readonly { readonly type: string; readonly text?: string; readonly refusal?: string }[];
+  readonly call_id?: string;
+  readonly name?: string;
+  readonly arguments?: string;
+}
+
+interface ResponseEvent {
+  readonly type: string;
+  readonly sequence_number: number;
+  readonly output_index?: number;
+  readonly content_index?: number;
+  readonly item_id?: string;
+  readonly item?: Item;
+  readonly part?: { readonly type: string; readonly text?: string; readonly refusal?: string };
+  readonly delta?: string;
+  readonly text?: string;
+  readonly refusal?: string;
+  readonly arguments?: string;
+  readonly response?: { readonly status: string; readonly output: readonly Item[]; readonly usage: unknown };
+  readonly usage?: unknown;
+}
+
+/** What a reader of a Responses stream has at its end. */
+export interface Reading {
+  readonly events: readonly ResponseEvent[];
+  /** The items as they were when they were done, by `output_index`. */
+  readonly items: readonly Item[];
+  readonly last: ResponseEvent;
+}
+
+/** Reads the events of a stream that ends in order, and fails on anything that no reader could make sense of (protocol h1, h2). */
+export function readResponse(text: string): Reading {
+  const all = eventsOf(text);
+  expect(all.at(-1)).toMatchObject({ event: undefined, data: '[DONE]' });
+  const events = all.slice(0, -1).map(({ event, json }) => {
+    expect(json.type).toBe(event);
+    return json as unknown as ResponseEvent;
+  });
+  expect(events.map(event => event.sequence_number)).toEqual(events.map((_, at) => at));
+  expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.in_progress']);
+  const reader = new ItemReader();
+  for (const event of events.slice(2, -1)) reader.read(event);
+  return { events, items: reader.end(), last: events.at(-1)! };
+}
+
+/** The event that a piece comes in, by the kind of part, and the one that tells the whole. */
+const pieces: Readonly<Record<string, { readonly kind: string; readonly whole?: 'text' | 'refusal' }>> = {
+  'response.reasoning_text.delta': { kind: 'reasoning_text' },
+  'response.reasoning_text.done': { kind: 'reasoning_text', whole: 'text' },
+  'response.output_text.delta': { kind: 'output_text' },
+  'response.output_text.done': { kind: 'output_text', whole: 'text' },
+  'response.refusal.delta': { kind: 'refusal' },
+  'response.refusal.done': { kind: 'refusal', whole: 'refusal' },
+};
+
+interface Part {
+  readonly kind: string;
+  text: string;
+  state: 'open' | 'told' | 'done';
+}
+
+interface OpenItem {
+  readonly added: Item;
+  readonly parts: Part[];
+  arguments: string;
+  argumentsDone: boolean;
+  done: Item | undefined;
+}
+
+class ItemReader {
+  readonly #items: OpenItem[] = [];
+
+  read(event: ResponseEvent): void {
+    if (event.type === 'response.output_item.added') return this.#add(event);
+    const item = this.#items[event.output_index!];
+    if (!item) throw new Error(`no such item: ${JSON.stringify(event)}`);
+    expect([event.type, item.done]).toEqual([event.type, undefined]);
+    if (event.type === 'response.output_item.done') return this.#done(item, event.item!);
+    expect(event.item_id).toBe(item.added.id);
+    if (event.type.startsWith('response.function_call_arguments')) this.#arguments(item, event);
+    else this.#part(item, event);
+  }
+
+  end(): Item[] {
+    return this.#items.map(({ done, added }) => {
+      if (!done) throw new Error(`${added.id} is never done`);
+      return done;
+    });
+  }
+
+  #add({ output_index, item }: ResponseEvent): void {
+    expect(output_index).toBe(this.#items.length);
+    const added = item!;
+    expect(added.status).toBe('in_progress');
+    expect(added.id).not.toBe('');
+    const ids = this.#items.flatMap(({ added: known }) => [known.id, known.call_id]);
+    expect(ids).not.toContain(added.id);
+    if (added.type === 'function_call') {
+      expect(added.arguments).toBe('');
+      expect(ids).not.toContain(added.call_id);
+    } else expect(added.content).toEqual([]);
+    this.#items.push({ added, parts: [], arguments: '', argumentsDone: false, done: undefined });
+  }
+
+  #arguments(item: OpenItem, { type, delta, arguments: whole }: ResponseEvent): void {
+    expect([item.added.type, item.argumentsDone]).toEqual(['function_call', false]);
+    if (type.endsWith('.delta')) item.arguments += delta;
+    else {
+      expect(whole).toBe(item.arguments);
+      item.argumentsDone = true;
+    }
+  }
+
+  #part(item: OpenItem, { type, content_index, part, ...event }: ResponseEvent): void {
+    if (type === 'response.content_part.added') {
+      expect(item.parts.filter(({ state }) => state !== 'done')).toEqual([]);
+      expect(content_index).toBe(item.parts.length);
+      expect(part?.text ?? part?.refusal).toBe('');
+      item.parts.push({ kind: part!.type, text: '', state: 'open' });
+      return;
+    }
+    expect(content_index).toBe(item.parts.length - 1);
+    const open = item.parts[content_index!]!;
+    if (type === 'response.content_part.done') {
+      expect([open.state, open.kind, open.text]).toEqual(['told', part?.type, part?.text ?? part?.refusal]);
+      open.state = 'done';
+      return;
+    }
+    const piece = pieces[type];
+    if (!piece) throw new Error(`an event that nobody knows: ${type}`);
+    expect([open.kind, open.state]).toEqual([piece.kind, 'open']);
+    if (!piece.whole) open.text += event.delta;
+    else {
+      expect(event[piece.whole]).toBe(open.text);
+      open.state = 'told';
+    }
+  }
+
+  #done(item: OpenItem, done: Item): void {
+    expect([done.id, done.type, done.call_id, done.name]).toEqual([
+      item.added.id,
+      item.added.type,
+      item.added.call_id,
+      item.added.name,
+    ]);
+    expect(done.status).toMatch(/^(completed|incomplete)$/);
+    if (done.type === 'function_call') {
+      expect([item.argumentsDone, done.arguments]).toEqual([true, item.arguments]);
+    } else {
+      expect(item.parts.every(({ state }) => state === 'done')).toBe(true);
+      expect(done.content?.map(part => [part.type, part.text ?? part.refusal])).toEqual(
+        item.parts.map(({ kind, text }) => [kind, text]),
+      );
+    }
+    item.done = done;
+  }
+}
