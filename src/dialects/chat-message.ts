@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Message, ToolCall } from '../canonical.ts';
+import { parsedBy } from './parsed-by.ts';
 
 const textPart = z.object(
   {
@@ -54,15 +55,9 @@ export const message = messageShape.transform((from, issues): Message => {
     to.content = null;
   } else if (typeof from.content === 'string') to.content = from.content;
   else {
-    // Not in the schema above: a union would hide which part is at fault.
-    const parsed = textParts.safeParse(from.content);
-    if (!parsed.success) {
-      for (const issue of parsed.error.issues) {
-        issues.addIssue({ code: 'custom', path: ['content', ...issue.path], message: issue.message });
-      }
-      return z.NEVER;
-    }
-    to.content = parsed.data;
+    const parts = parsedBy(textParts, from.content, issues, ['content']);
+    if (!parts) return z.NEVER;
+    to.content = parts;
   }
   if (calls) to.tool_calls = calls;
   if (from.role === 'tool') {

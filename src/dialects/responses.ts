@@ -1,9 +1,9 @@
 import type { Completion } from '../canonical.ts';
 import type { Dialect } from './dialect.ts';
-import { outputOf, type ReasoningPlacement } from './response-items.ts';
-import { ResponseObject } from './response-object.ts';
-import { ResponseStream } from './response-stream.ts';
-import { parseResponsesRequest } from './responses-request.ts';
+import { outputOf, type ReasoningPlacement } from './responses/output-items.ts';
+import { parseResponsesRequest } from './responses/request.ts';
+import { ResponseObject } from './responses/response-object.ts';
+import { ResponseStream } from './responses/stream.ts';
 
 /** `POST /v1/responses` (spec 4.4, 2.5; protocol h). */
 export function responses({ reasoning_placement }: { reasoning_placement: ReasoningPlacement }): Dialect {

@@ -1,5 +1,5 @@
-import type { Usage } from '../canonical.ts';
-import { encodeEvent } from '../sse/encode.ts';
+import type { Usage } from '../../canonical.ts';
+import { encodeEvent } from '../../sse/encode.ts';
 import { shownUsage } from './response-object.ts';
 
 /** Writes the events of one Responses stream: named, and numbered without a gap (protocol h1). */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { ChatRequest, Message } from '../canonical.ts';
-import { message } from './chat-message.ts';
-import { refusalOf } from './explain.ts';
+import type { ChatRequest, Message } from '../../canonical.ts';
+import { message } from '../chat-message.ts';
+import { refusalOf } from '../explain.ts';
+import { parsedBy } from '../parsed-by.ts';
 import {
   checkStreamOptions,
   flag,
@@ -13,10 +14,10 @@ import {
   tokens,
   topLogprobs,
   user,
-} from './request-fields.ts';
-import { conversationOf } from './responses-conversation.ts';
-import { item } from './responses-items.ts';
-import { functionTool, textField, toolChoice } from './responses-tools.ts';
+} from '../request-fields.ts';
+import { conversationOf } from './conversation.ts';
+import { item } from './input-items.ts';
+import { functionTool, textField, toolChoice } from './tools.ts';
 
 /** The shape of a Responses request (spec 4.4; protocol h8 to h10). Null is the same as absent (m6). */
 
@@ -28,15 +29,12 @@ const input = z
       return z.NEVER;
     }
     if (typeof given === 'string') return [{ role: 'user', content: given }];
-    const items = z.array(item).safeParse(given);
-    if (items.success) {
-      const messages = conversationOf(items.data, issues);
-      if (messages.length === 0) issues.addIssue({ code: 'custom', message: 'must have a message' });
-      return messages;
-    }
-    for (const issue of items.error.issues)
-      issues.addIssue({ code: 'custom', path: issue.path, message: issue.message });
-    return z.NEVER;
+    const items = parsedBy(z.array(item), given, issues);
+    if (!items) return z.NEVER;
+    const messages = conversationOf(items, issues);
+    if (messages.length === 0)
+      issues.addIssue({ code: 'custom', message: 'must have at least one message.' });
+    return messages;
   });
 
 /** What would need replies that are kept here, or work after the answer: to ignore it would lose what the client relies on. */
@@ -58,7 +56,7 @@ const responsesRequest = z
     instructions: z.string('must be a string').nullish(),
     max_output_tokens: tokens,
     reasoning: z
-      .looseObject({ effort: z.string('must be a string').nullish() }, 'must be an object {effort}')
+      .object({ effort: z.string('must be a string').nullish() }, 'must be an object {effort}')
       .nullish(),
     tools: z.array(functionTool, 'must be an array of tools').nullish(),
     tool_choice: toolChoice,

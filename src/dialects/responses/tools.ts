@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { ChatRequest, Tool } from '../canonical.ts';
-import { isObject } from './request-fields.ts';
+import type { ChatRequest, Tool } from '../../canonical.ts';
+import { parsedBy } from '../parsed-by.ts';
+import { isObject } from '../request-fields.ts';
 
 /** Tools, their choice and the text format: what a Responses request says flat and a chat request nested (protocol h10). */
 
@@ -42,13 +43,13 @@ export const toolChoice = z
   .transform((given, issues): string | Record<string, unknown> | undefined => {
     if (given == null) return undefined;
     if (typeof given === 'string' && modes.includes(given)) return given;
-    const chosen = chosenFunction.safeParse(given);
-    if (chosen.success) return { type: 'function', function: { name: chosen.data.name } };
-    const isForm = isObject(given);
+    if (isObject(given)) {
+      const chosen = parsedBy(chosenFunction, given, issues);
+      return chosen && { type: 'function', function: { name: chosen.name } };
+    }
     const message = 'must be "none", "auto", "required" or {type: "function", name}';
-    for (const issue of isForm ? chosen.error.issues : [{ path: [], message }])
-      issues.addIssue({ code: 'custom', path: issue.path, message: issue.message });
-    return z.NEVER;
+    issues.addIssue({ code: 'custom', message });
+    return undefined;
   })
   .optional();
 
@@ -69,25 +70,23 @@ const jsonSchemaFormat = z
     },
   }));
 
-/** `text.format` as chat's `response_format`; plain text needs none. */
-const format = z
-  .looseObject(
-    {
-      type: z.enum(['text', 'json_object', 'json_schema'], 'must be one of: text, json_object, json_schema'),
-    },
-    'must be an object {type}',
-  )
-  .transform((given, issues): Record<string, unknown> | undefined => {
-    if (given.type === 'text') return undefined;
-    if (given.type === 'json_object') return { type: 'json_object' };
-    const parsed = jsonSchemaFormat.safeParse(given);
-    if (parsed.success) return parsed.data;
-    for (const issue of parsed.error.issues)
-      issues.addIssue({ code: 'custom', path: issue.path, message: issue.message });
-    return z.NEVER;
-  });
+const formats = ['text', 'json_object', 'json_schema'];
 
-export const textField = z.looseObject({ format: format.nullish() }, 'must be an object {format}').nullish();
+/** `text.format` as chat's `response_format`; plain text needs none. */
+const format = z.unknown().transform((given, issues): Record<string, unknown> | undefined => {
+  if (given == null) return undefined;
+  if (!isObject(given)) {
+    issues.addIssue({ code: 'custom', message: 'must be an object {type}' });
+    return undefined;
+  }
+  if (given.type === 'json_schema') return parsedBy(jsonSchemaFormat, given, issues);
+  if (given.type === 'json_object') return { type: 'json_object' };
+  if (given.type !== 'text')
+    issues.addIssue({ code: 'custom', path: ['type'], message: `must be one of: ${formats.join(', ')}` });
+  return undefined;
+});
+
+export const textField = z.object({ format: format.optional() }, 'must be an object {format}').nullish();
 
 /** Tools as a reply repeats them. */
 export function shownTools(tools: ChatRequest['tools'] = []): object[] {

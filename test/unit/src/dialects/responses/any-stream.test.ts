@@ -9,11 +9,11 @@ import {
   type ReplyMessage,
   type ToolCallDelta,
   usageOf,
-} from '../../../../src/canonical.ts';
-import { responses } from '../../../../src/dialects/responses.ts';
-import { chunkOf, cutAt, cuts } from '../../chunk-stream.ts';
-import { type Item, readResponse } from '../../response-events.ts';
-import { sampleRequest } from '../../sample-exchange.ts';
+} from '../../../../../src/canonical.ts';
+import { responses } from '../../../../../src/dialects/responses.ts';
+import { chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
+import { type Item, readResponse } from '../../../response-events.ts';
+import { sampleRequest } from '../../../sample-exchange.ts';
 
 const identity = (more: Parameters<typeof sampleRequest>[0] = {}) => ({
   key: '5f2',

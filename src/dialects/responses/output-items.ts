@@ -1,4 +1,4 @@
-import type { Choice, ToolCall } from '../canonical.ts';
+import type { Choice, ToolCall } from '../../canonical.ts';
 
 /** Output items of the Responses format (spec 2.5; protocol 3.5, 3.6, h10), in the order of keys in which people read them. */
 
@@ -63,7 +63,8 @@ export const outputText = (text: string, logprobs?: readonly unknown[]): Content
 /** Ids of one response's items: made of its own key, never the same twice, and the same in a stream as in a whole reply. */
 export class ItemIds {
   readonly #key: string;
-  readonly #given = new Map<string, number>();
+  /** How many have been asked for by prefix, and by the upstream's id of a call. */
+  readonly #counts = new Map<string, number>();
   readonly #callIds = new Set<string>();
 
   constructor(key: string) {
@@ -71,17 +72,23 @@ export class ItemIds {
   }
 
   next(prefix: 'msg' | 'rs' | 'fc'): string {
-    const count = (this.#given.get(prefix) ?? 0) + 1;
-    this.#given.set(prefix, count);
-    return count === 1 ? `${prefix}_${this.#key}` : `${prefix}_${this.#key}_${count}`;
+    const id = `${prefix}_${this.#key}`;
+    const count = this.#count(id);
+    return count === 1 ? id : `${id}_${count}`;
   }
 
   /** The upstream's id of a call. Some give one id to several, which clients take for the same call; these get another. */
   callId(given: string): string {
     let id = given;
-    for (let count = 2; id === '' || this.#callIds.has(id); count++) id = `${given || 'call'}_${count}`;
+    while (id === '' || this.#callIds.has(id)) id = `${given || 'call'}_${this.#count(`call ${given}`) + 1}`;
     this.#callIds.add(id);
     return id;
+  }
+
+  #count(name: string): number {
+    const count = (this.#counts.get(name) ?? 0) + 1;
+    this.#counts.set(name, count);
+    return count;
   }
 }
 

@@ -1,7 +1,7 @@
-import type { FinishReason, Usage } from '../canonical.ts';
-import type { Identity } from './dialect.ts';
-import { isCutOff, type OutputItem } from './response-items.ts';
-import { shownFormat, shownToolChoice, shownTools } from './responses-tools.ts';
+import type { FinishReason, Usage } from '../../canonical.ts';
+import type { Identity } from '../dialect.ts';
+import { isCutOff, type OutputItem } from './output-items.ts';
+import { shownFormat, shownToolChoice, shownTools } from './tools.ts';
 
 /** What differs between the states of one response. */
 interface State {

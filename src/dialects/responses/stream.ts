@@ -1,8 +1,10 @@
-import type { Choice, Chunk, ChunkChoice, FinishReason, ToolCallDelta, Usage } from '../canonical.ts';
-import { type GatewayError, refusal } from '../errors.ts';
-import { doneEvent } from '../sse/encode.ts';
-import type { Identity, StreamRenderer } from './dialect.ts';
-import { EventWriter, usageMember } from './response-events.ts';
+import type { Choice, Chunk, ChunkChoice, FinishReason, ToolCallDelta, Usage } from '../../canonical.ts';
+import { type GatewayError, refusal } from '../../errors.ts';
+import { doneEvent } from '../../sse/encode.ts';
+import type { Identity, StreamRenderer } from '../dialect.ts';
+import { CallRun } from './call-run.ts';
+import { EventWriter, usageMember } from './event-writer.ts';
+import { MessageRun, ReasoningRun, type Run } from './item-runs.ts';
 import {
   ItemIds,
   isCutOff,
@@ -10,9 +12,8 @@ import {
   type OutputItem,
   outputOf,
   type ReasoningPlacement,
-} from './response-items.ts';
+} from './output-items.ts';
 import { ResponseObject } from './response-object.ts';
-import { CallRun, MessageRun, ReasoningRun, type Run } from './response-runs.ts';
 
 /** What has been said so far, as a whole reply would say it. */
 interface Said {
@@ -48,6 +49,8 @@ export class ResponseStream implements StreamRenderer {
   #current: ReasoningRun | MessageRun | undefined;
   /** The call that was added to last. */
   #latest: CallRun | undefined;
+  /** The call that began last, while nothing else has begun. */
+  #newest: CallRun | undefined;
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
   #begun = false;
@@ -125,7 +128,7 @@ export class ResponseStream implements StreamRenderer {
   #content(content: string, logprobs: unknown): string {
     this.#said.content += content;
     const told = this.#wantsLogprobs ? logprobsIn(logprobs) : undefined;
-    if (told) this.#said.logprobs.push(...told);
+    for (const entry of told ?? []) this.#said.logprobs.push(entry);
     const opened = this.#message();
     return opened.text + opened.run.add(content, told);
   }
@@ -164,17 +167,16 @@ export class ResponseStream implements StreamRenderer {
     const [itemId, callId] = [this.#ids.next('fc'), this.#ids.callId(id)];
     const run = new CallRun(this.#events, itemId, this.#runs.length, callId, name);
     this.#calls.set(index, run);
-    this.#runs.push((this.#latest = run));
+    this.#runs.push((this.#newest = this.#latest = run));
     return closed + run.open() + run.add(text);
   }
 
-  /** Something else begins: what cannot go on is done. */
+  /** Something else begins: what cannot go on is done. Each call is looked at once, as its arguments may be long. */
   #turnAway(): string {
-    let text = this.#current?.close('completed') ?? '';
-    this.#current = undefined;
-    for (const call of this.#calls.values())
-      if (call instanceof CallRun && !call.item && call.isWhole) text += call.close('completed');
-    return text;
+    const text = this.#current?.close('completed') ?? '';
+    const call = this.#newest;
+    this.#current = this.#newest = undefined;
+    return call?.isWhole ? text + call.close('completed') : text;
   }
 
   #closeAll(finish: FinishReason): string {

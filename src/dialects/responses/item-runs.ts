@@ -1,9 +1,6 @@
-import type { ToolCall } from '../canonical.ts';
-import { refusal } from '../errors.ts';
-import type { EventWriter } from './response-events.ts';
+import type { EventWriter } from './event-writer.ts';
 import {
   type ContentPart,
-  callItem,
   type ItemStatus,
   messageItem,
   type OutputItem,
@@ -11,7 +8,7 @@ import {
   type ReasoningPlacement,
   reasoningItem,
   summarizedItem,
-} from './response-items.ts';
+} from './output-items.ts';
 
 /** An output item while it is streamed: added, its pieces, and done exactly once (protocol h2). */
 export interface Run {
@@ -22,7 +19,7 @@ export interface Run {
 }
 
 /** The members that say where a piece belongs: the same in all events of a part, so they are encoded once. */
-const placeOf = (id: string, output_index: number, content_index?: number): string => {
+export const placeOf = (id: string, output_index: number, content_index?: number): string => {
   const place = `,"item_id":${JSON.stringify(id)},"output_index":${output_index}`;
   return content_index === undefined ? place : `${place},"content_index":${content_index}`;
 };
@@ -124,7 +121,7 @@ export class MessageRun implements Run {
     const begun = this.#kind === 'output_text' ? '' : this.#begin('output_text');
     this.#text += text;
     const told = this.#wantsLogprobs && logprobs ? logprobs : [];
-    this.#logprobs.push(...told);
+    for (const entry of told) this.#logprobs.push(entry);
     const members = `${this.#place},"delta":${json(text)},"logprobs":${json(told)},"delta_type":"text"`;
     return begun + this.#events.encoded('response.output_text.delta', members);
   }
@@ -171,70 +168,5 @@ export class MessageRun implements Run {
         ? outputText(this.#text, this.#logprobs)
         : { type: 'refusal', refusal: this.#text };
     return `${this.#place},"part":${json(part)}`;
-  }
-}
-
-/** A function call. Its arguments come in pieces, which may alternate with those of other calls. */
-export class CallRun implements Run {
-  item: OutputItem | undefined;
-  readonly #events: EventWriter;
-  readonly #id: string;
-  readonly #index: number;
-  readonly #place: string;
-  readonly #call_id: string;
-  readonly #name: string;
-  #arguments = '';
-
-  constructor(events: EventWriter, id: string, output_index: number, call_id: string, name: string) {
-    this.#events = events;
-    this.#id = id;
-    this.#index = output_index;
-    this.#place = placeOf(id, output_index);
-    this.#call_id = call_id;
-    this.#name = name;
-  }
-
-  get call(): ToolCall {
-    const called = { name: this.#name, arguments: this.#arguments };
-    return { id: this.#call_id, type: 'function', function: called };
-  }
-
-  /** Nothing more can come: the arguments are a whole object. */
-  get isWhole(): boolean {
-    if (!this.#arguments.trimEnd().endsWith('}')) return false;
-    try {
-      JSON.parse(this.#arguments);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  open(): string {
-    const item = callItem(this.#id, 'in_progress', this.call);
-    return this.#events.event('response.output_item.added', { output_index: this.#index, item });
-  }
-
-  add(text: string): string {
-    if (text === '') return '';
-    if (this.item) {
-      if (text.trim() === '') return '';
-      throw refusal('provider_invalid', { cause: new Error('arguments go on after their end') });
-    }
-    this.#arguments += text;
-    return this.#events.encoded(
-      'response.function_call_arguments.delta',
-      `${this.#place},"delta":${json(text)}`,
-    );
-  }
-
-  close(status: ItemStatus): string {
-    const item = callItem(this.#id, status, this.call);
-    this.item = item;
-    const members = `${this.#place},"name":${json(this.#name)},"arguments":${json(this.#arguments)}`;
-    return (
-      this.#events.encoded('response.function_call_arguments.done', members) +
-      this.#events.event('response.output_item.done', { output_index: this.#index, item })
-    );
   }
 }

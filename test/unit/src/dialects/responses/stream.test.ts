@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Chunk, type Delta, usageOf } from '../../../../src/canonical.ts';
-import { responses } from '../../../../src/dialects/responses.ts';
-import { GatewayError, refusal } from '../../../../src/errors.ts';
-import { eventsOf } from '../../../support/gateway-under-test.ts';
-import { chunkOf } from '../../chunk-stream.ts';
-import { readResponse } from '../../response-events.ts';
-import { sampleRequest } from '../../sample-exchange.ts';
+import { type Chunk, type Delta, usageOf } from '../../../../../src/canonical.ts';
+import { responses } from '../../../../../src/dialects/responses.ts';
+import { GatewayError, refusal } from '../../../../../src/errors.ts';
+import { eventsOf } from '../../../../support/gateway-under-test.ts';
+import { chunkOf } from '../../../chunk-stream.ts';
+import { readResponse } from '../../../response-events.ts';
+import { sampleRequest } from '../../../sample-exchange.ts';
 
 const identity = (more: Parameters<typeof sampleRequest>[0] = {}) => ({
   key: '5f2',

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Message } from '../canonical.ts';
-import type { Item } from './responses-items.ts';
+import type { Message } from '../../canonical.ts';
+import type { Item } from './input-items.ts';
 
 /**
  * Items as chat messages. What an assistant said and called before the outputs came is one message: servers want the outputs directly
@@ -41,7 +41,8 @@ function checkAnswers(
   issues: z.RefinementCtx,
 ): void {
   if (called.has(tool_call_id)) return;
-  const message = 'must be the call_id of a function_call before it; replies are not stored, send them back';
+  const message =
+    'must be the call_id of a function_call before it; replies are not stored here, so send it as well';
   issues.addIssue({ code: 'custom', path: [index, 'call_id'], message });
 }
 

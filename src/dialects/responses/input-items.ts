@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { Message, TextPart, ToolCall } from '../canonical.ts';
-import { message } from './chat-message.ts';
-import { isObject } from './request-fields.ts';
+import type { Message, TextPart, ToolCall } from '../../canonical.ts';
+import { message } from '../chat-message.ts';
+import { parsedBy } from '../parsed-by.ts';
+import { isObject } from '../request-fields.ts';
 
 /**
  * The items of `input` in the Responses format (spec 4.4; protocol h9): messages, the function calls of earlier replies and their
@@ -12,6 +13,7 @@ import { isObject } from './request-fields.ts';
 export type Item = Message | { readonly call: ToolCall } | { readonly output: Message } | undefined;
 
 const nonEmpty = z.string('must be a string').min(1, 'must not be empty');
+const acceptedContent = 'must be a string or an array of {type: "input_text", text} parts';
 const acceptedParts = 'must be "input_text", "output_text" or "text"; other content is not accepted';
 
 const textPart = z.object(
@@ -37,7 +39,7 @@ const part = (ofAssistant: boolean) =>
 
 const partsOf = (ofAssistant: boolean, least: number) =>
   z
-    .array(part(ofAssistant), 'must be a string or an array of {type: "input_text", text} parts')
+    .array(part(ofAssistant), acceptedContent)
     .min(least, 'must not be empty')
     .transform(parts => plainest(parts.filter(text => text !== undefined)));
 
@@ -80,12 +82,16 @@ const functionCallOutput = z
   });
 
 const inputMessage = z.unknown().transform((given, issues): Item => {
-  if (!isObject(given)) return parsedBy(message, given, issues);
-  if (!Array.isArray(given.content)) return parsedBy(message, given, issues);
+  if (!isObject(given) || !Array.isArray(given.content))
+    return parsedBy(message, given, issues, [], inOwnWords);
   const parts = given.role === 'assistant' ? assistantContent : content;
   const text = parsedBy(parts, given.content, issues, ['content']);
   return text === undefined ? undefined : parsedBy(message, { ...given, content: text }, issues);
 });
+
+/** What is wrong with a message, but for its content, is said as for chat. */
+const inOwnWords = ({ path, message }: z.core.$ZodIssue): string =>
+  path.length === 1 && path[0] === 'content' ? acceptedContent : message;
 
 const dropped = z.unknown().transform((): Item => undefined);
 
@@ -108,18 +114,3 @@ export const item = z.unknown().transform((given, issues): Item => {
   issues.addIssue({ code: 'custom', path: ['type'], message });
   return z.NEVER;
 });
-
-/** What `schema` makes of a value within another one; its faults are told with their whole path. */
-function parsedBy<T>(
-  schema: z.ZodType<T>,
-  given: unknown,
-  issues: z.RefinementCtx,
-  path: readonly PropertyKey[] = [],
-): T | undefined {
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  for (const issue of parsed.error.issues) {
-    issues.addIssue({ code: 'custom', path: [...path, ...issue.path], message: issue.message });
-  }
-  return undefined;
-}

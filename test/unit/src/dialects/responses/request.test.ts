@@ -1,0 +1,356 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChatRequest, Message } from '../../../../../src/canonical.ts';
+import { responses } from '../../../../../src/dialects/responses.ts';
+
+const dialect = responses({ reasoning_placement: 'message' });
+const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', ...fields });
+const names = { max_tokens: 'max_output_tokens', messages: 'input', response_format: 'text.format' };
+const least: ChatRequest = {
+  model: 'a/b',
+  messages: [{ role: 'user', content: 'Hello' }],
+  stream: false,
+  parameters: {},
+  unknown: {},
+  wording: { names },
+};
+
+const tool = {
+  type: 'function',
+  name: 'roll',
+  description: 'Rolls.',
+  parameters: { type: 'object' },
+  strict: true,
+};
+const chatTool = {
+  type: 'function' as const,
+  function: { name: 'roll', description: 'Rolls.', parameters: { type: 'object' }, strict: true },
+};
+const format = { type: 'json_schema', name: 'dice', schema: { type: 'object' }, strict: true };
+
+describe('what is accepted', () => {
+  it('is the least that is required', () => {
+    expect(parse({ input: 'Hello' })).toEqual(least);
+    const { messages: _, ...own } = names;
+    expect(parse({ messages: [{ role: 'user', content: 'Hello' }] })).toEqual({
+      ...least,
+      wording: { names: own },
+    });
+  });
+
+  it('is null for every optional field, which is as if it were absent (m6)', () => {
+    const optional = [
+      'messages',
+      'instructions',
+      'temperature',
+      'max_output_tokens',
+      'stream',
+      'stream_options',
+      'reasoning_effort',
+      'reasoning_split',
+      'reasoning',
+      'metadata',
+      'tools',
+      'tool_choice',
+      'parallel_tool_calls',
+      'text',
+      'top_p',
+      'presence_penalty',
+      'frequency_penalty',
+      'top_logprobs',
+      'user',
+      'include',
+      'store',
+      'truncation',
+      'service_tier',
+      'max_tool_calls',
+      'prompt_cache_key',
+      'prompt_cache_retention',
+      'safety_identifier',
+      'previous_response_id',
+      'conversation',
+      'prompt',
+      'background',
+      'other',
+    ];
+    expect(parse({ input: 'Hello', ...Object.fromEntries(optional.map(name => [name, null])) })).toEqual(
+      least,
+    );
+    expect(parse({ input: 'Hello', reasoning: { effort: null }, text: { format: null } })).toEqual(least);
+  });
+
+  it.each<[string, object, Partial<ChatRequest>]>([
+    ['max_output_tokens (m3)', { max_output_tokens: 1 }, { max_tokens: 1 }],
+    ['an effort', { reasoning_effort: 'low' }, { reasoning_effort: 'low' }],
+    [
+      'the same effort twice',
+      { reasoning_effort: 'low', reasoning: { effort: 'low' } },
+      { reasoning_effort: 'low' },
+    ],
+    ['reasoning_split', { reasoning_split: false }, { reasoning_split: false }],
+    ['temperature', { temperature: 0 }, { temperature: 0 }],
+    ['metadata', { metadata: { a: 'b' } }, { metadata: { a: 'b' } }],
+    [
+      'stream options, those of OpenAI among them',
+      { stream: true, stream_options: { continuous_usage_stats: true, include_obfuscation: false } },
+      { stream: true, stream_options: { continuous_usage_stats: true } },
+    ],
+    ['no tools', { tools: [] }, { tools: [] }],
+    ['function tools', { tools: [tool] }, { tools: [chatTool] }],
+    [
+      'a tool with its name alone',
+      { tools: [{ type: 'function', name: 'roll', description: null, parameters: null, strict: null }] },
+      { tools: [{ type: 'function', function: { name: 'roll' } }] },
+    ],
+    ['a mode of tool choice', { tool_choice: 'required' }, { parameters: { tool_choice: 'required' } }],
+    [
+      'a chosen function',
+      { tool_choice: { type: 'function', name: 'roll' } },
+      { parameters: { tool_choice: { type: 'function', function: { name: 'roll' } } } },
+    ],
+    ['plain text', { text: { format: { type: 'text' } } }, {}],
+    [
+      'JSON',
+      { text: { format: { type: 'json_object' } } },
+      { parameters: { response_format: { type: 'json_object' } } },
+    ],
+    [
+      'a schema',
+      { text: { format } },
+      {
+        parameters: {
+          response_format: {
+            type: 'json_schema',
+            json_schema: { name: 'dice', schema: { type: 'object' }, strict: true },
+          },
+        },
+      },
+    ],
+    [
+      'what is forwarded (m5)',
+      { top_p: 0.5, presence_penalty: 1, frequency_penalty: -1, parallel_tool_calls: false, user: 'me' },
+      {
+        parameters: {
+          top_p: 0.5,
+          presence_penalty: 1,
+          frequency_penalty: -1,
+          parallel_tool_calls: false,
+          user: 'me',
+        },
+      },
+    ],
+    ['log probabilities', { top_logprobs: 3 }, { parameters: { logprobs: true, top_logprobs: 3 } }],
+    ['the word for them', { include: ['message.output_text.logprobs'] }, { parameters: { logprobs: true } }],
+    [
+      'what changes nothing here (h10)',
+      {
+        store: true,
+        include: ['reasoning.encrypted_content'],
+        truncation: 'auto',
+        background: false,
+        service_tier: 'flex',
+        max_tool_calls: 3,
+        prompt_cache_key: 'k',
+        prompt_cache_retention: '24h',
+        safety_identifier: 's',
+      },
+      {},
+    ],
+    [
+      'unknown fields, kept apart (m5), with the field in which they stand',
+      { top_k: 5, max_tokens: 7, reasoning: { summary: 'auto' }, text: { verbosity: 'low' } },
+      { unknown: { top_k: 5, max_tokens: 7, 'reasoning.summary': 'auto', 'text.verbosity': 'low' } },
+    ],
+  ])('is %s', (_, fields, expected) => {
+    expect(parse({ input: 'Hello', ...fields })).toEqual({ ...least, ...expected });
+  });
+
+  it('is an effort as OpenAI has it, which is then told by that name', () => {
+    expect(parse({ input: 'Hello', reasoning: { effort: 'low' } })).toEqual({
+      ...least,
+      reasoning_effort: 'low',
+      wording: { names: { ...names, reasoning_effort: 'reasoning.effort' } },
+    });
+  });
+
+  it('is instructions, which come first and are kept for the reply (h9)', () => {
+    const system = { role: 'system', content: 'Be brief.' };
+    for (const asked of [{ input: 'Hello' }, { messages: least.messages }]) {
+      const { messages, wording } = parse({ ...asked, instructions: 'Be brief.' });
+      expect(messages).toEqual([system, ...least.messages]);
+      expect(wording?.instructions).toBe('Be brief.');
+    }
+    expect(parse({ input: 'Hello', instructions: '' })).toEqual(least);
+  });
+});
+
+describe('input items (h9)', () => {
+  const messagesOf = (...input: unknown[]): Message[] => parse({ input }).messages;
+  const call = (call_id: string, name = 'roll') => ({
+    type: 'function_call',
+    call_id,
+    name,
+    arguments: '{}',
+  });
+  const chatCall = (id: string, name = 'roll') => ({
+    id,
+    type: 'function' as const,
+    function: { name, arguments: '{}' },
+  });
+  const output = (call_id: string, text: unknown = '17') => ({
+    type: 'function_call_output',
+    call_id,
+    output: text,
+  });
+  const answer = (id: string, content = '17') => ({ role: 'tool', tool_call_id: id, content });
+  const user = { role: 'user', content: 'Roll.' };
+
+  it.each<[string, unknown, object]>([
+    ['a message', { role: 'user', content: 'a' }, { role: 'user', content: 'a' }],
+    ['its type', { type: 'message', role: 'user', content: 'a' }, { role: 'user', content: 'a' }],
+    [
+      'with the keys that clients copy',
+      {
+        type: 'message',
+        id: 'msg_1',
+        status: 'completed',
+        phase: 'commentary',
+        role: 'assistant',
+        content: 'a',
+      },
+      { role: 'assistant', content: 'a' },
+    ],
+    ['a developer', { role: 'developer', content: 'a' }, { role: 'system', content: 'a' }],
+    [
+      'one part',
+      { role: 'user', content: [{ type: 'input_text', text: 'a' }] },
+      { role: 'user', content: 'a' },
+    ],
+    [
+      'several parts',
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'a' },
+          { type: 'output_text', text: 'b', annotations: [] },
+          { type: 'text', text: 'c' },
+        ],
+      },
+      {
+        role: 'user',
+        content: ['a', 'b', 'c'].map(text => ({ type: 'text', text })),
+      },
+    ],
+    [
+      'a reply of ours',
+      {
+        type: 'message',
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'Hm.' },
+          { type: 'output_text', text: 'a', annotations: [], logprobs: [] },
+        ],
+      },
+      { role: 'assistant', content: 'a' },
+    ],
+    [
+      'a reply that said nothing',
+      { role: 'assistant', content: [{ type: 'reasoning', text: 'Hm.' }] },
+      { role: 'assistant', content: '' },
+    ],
+    [
+      'a refusal',
+      { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+      { role: 'assistant', content: 'No.' },
+    ],
+    ['a name', { role: 'user', content: 'a', name: 'Ann' }, { role: 'user', content: 'a', name: 'Ann' }],
+  ])('may be %s', (_, given, expected) => {
+    expect(messagesOf(given)).toEqual([expected]);
+  });
+
+  it('are calls and their outputs, as one message with its answers', () => {
+    expect(messagesOf(user, call('c1'), call('c2', 'toss'), output('c1'), output('c2', []))).toEqual([
+      user,
+      { role: 'assistant', content: null, tool_calls: [chatCall('c1'), chatCall('c2', 'toss')] },
+      answer('c1'),
+      answer('c2', ''),
+    ]);
+    expect(messagesOf(user, call('c1'), output('c1'), call('c2'), output('c2'))).toEqual([
+      user,
+      { role: 'assistant', content: null, tool_calls: [chatCall('c1')] },
+      answer('c1'),
+      { role: 'assistant', content: null, tool_calls: [chatCall('c2')] },
+      answer('c2'),
+    ]);
+  });
+
+  it('are calls of the message before them, whatever reasoning stands between', () => {
+    const said = { role: 'assistant', content: [{ type: 'output_text', text: 'I roll.' }] };
+    const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], content: [] };
+    expect(messagesOf(user, reasoning, said, reasoning, call('c1'), output('c1'))).toEqual([
+      user,
+      { role: 'assistant', content: 'I roll.', tool_calls: [chatCall('c1')] },
+      answer('c1'),
+    ]);
+  });
+
+  it('are texts after a call, which must not come between it and its output', () => {
+    const said = (text: string) => ({ role: 'assistant', content: text });
+    expect(
+      messagesOf(user, said('First.'), call('c1'), said('Then.'), call('c2'), output('c1'), output('c2')),
+    ).toEqual([
+      user,
+      { role: 'assistant', content: 'First.\nThen.', tool_calls: [chatCall('c1'), chatCall('c2')] },
+      answer('c1'),
+      answer('c2'),
+    ]);
+    const parts = { role: 'assistant', content: ['a', 'b'].map(text => ({ type: 'output_text', text })) };
+    expect(messagesOf(user, said('First.'), call('c1'), parts, output('c1'))[1]?.content).toEqual(
+      ['First.', 'a', 'b'].map(text => ({ type: 'text', text })),
+    );
+  });
+
+  it('are not joined where nobody calls anything', () => {
+    const two = [
+      { role: 'assistant', content: 'a' },
+      { role: 'assistant', content: 'b' },
+    ];
+    expect(messagesOf(...two)).toEqual(two);
+    expect(messagesOf(call('c1'), output('c1'), ...two)).toEqual([
+      { role: 'assistant', content: null, tool_calls: [chatCall('c1')] },
+      answer('c1'),
+      ...two,
+    ]);
+  });
+
+  it('may be messages of chat, with their calls and answers', () => {
+    const asked = { role: 'assistant', content: null, tool_calls: [chatCall('c1')] };
+    expect(
+      messagesOf(user, asked, { role: 'tool', tool_call_id: 'c1', content: '17' }, output('c1')),
+    ).toEqual([user, asked, answer('c1'), answer('c1')]);
+  });
+
+  it('are outputs in parts', () => {
+    expect(messagesOf(call('c1'), output('c1', [{ type: 'input_text', text: '17' }]))[1]).toEqual(
+      answer('c1'),
+    );
+  });
+});
+
+describe('a hostile body (m15)', () => {
+  it('cannot set the prototype of anything', () => {
+    const text = `{"model":"a/b","input":[{"role":"user","content":"a","__proto__":{"x":1}}],
+      "__proto__":{"polluted":true},"reasoning":{"__proto__":{"effort":7}},"text":{"__proto__":{"format":7}},
+      "tools":[{"type":"function","name":"a","__proto__":{"x":1},"parameters":{"__proto__":{"x":1}}}],"constructor":1}`;
+    const request = dialect.parse(JSON.parse(text));
+    for (const value of [request, request.unknown, request.messages[0], request.tools?.[0]?.function])
+      expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(request.reasoning_effort).toBeUndefined();
+    expect(Object.keys(request.unknown)).toEqual([
+      '__proto__',
+      'constructor',
+      'reasoning.__proto__',
+      'text.__proto__',
+    ]);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+});
