@@ -1,12 +1,19 @@
 import { expect } from '@jest/globals';
 import { eventsOf } from '../support/gateway-under-test.ts';
 
+interface TextPart {
+  readonly type: string;
+  readonly text?: string;
+  readonly refusal?: string;
+}
+
 /** An output item, as far as the tests look at it. */
 export interface Item {
   readonly id: string;
   readonly type: 'reasoning' | 'message' | 'function_call';
   readonly status: string;
-  readonly content?: readonly { readonly type: string; readonly text?: string; readonly refusal?: string }[];
+  readonly content?: readonly TextPart[];
+  readonly summary?: readonly TextPart[];
   readonly call_id?: string;
   readonly name?: string;
   readonly arguments?: string;
@@ -19,7 +26,8 @@ interface ResponseEvent {
   readonly content_index?: number;
   readonly item_id?: string;
   readonly item?: Item;
-  readonly part?: { readonly type: string; readonly text?: string; readonly refusal?: string };
+  readonly summary_index?: number;
+  readonly part?: TextPart;
   readonly delta?: string;
   readonly text?: string;
   readonly refusal?: string;
@@ -51,10 +59,15 @@ export function readResponse(text: string): Reading {
   return { events, items: reader.end(), last: events.at(-1)! };
 }
 
+/** Content and summary of an item. */
+export const textsIn = ({ summary = [], content = [] }: Item): TextPart[] => [...summary, ...content];
+
 /** The event that a piece comes in, by the kind of part, and the one that tells the whole. */
 const pieces: Readonly<Record<string, { readonly kind: string; readonly whole?: 'text' | 'refusal' }>> = {
   'response.reasoning_text.delta': { kind: 'reasoning_text' },
   'response.reasoning_text.done': { kind: 'reasoning_text', whole: 'text' },
+  'response.reasoning_summary_text.delta': { kind: 'summary_text' },
+  'response.reasoning_summary_text.done': { kind: 'summary_text', whole: 'text' },
   'response.output_text.delta': { kind: 'output_text' },
   'response.output_text.done': { kind: 'output_text', whole: 'text' },
   'response.refusal.delta': { kind: 'refusal' },
@@ -106,7 +119,7 @@ class ItemReader {
     if (added.type === 'function_call') {
       expect(added.arguments).toBe('');
       expect(ids).not.toContain(added.call_id);
-    } else expect(added.content).toEqual([]);
+    } else expect(textsIn(added)).toEqual([]);
     this.#items.push({ added, parts: [], arguments: '', argumentsDone: false, done: undefined });
   }
 
@@ -119,8 +132,11 @@ class ItemReader {
     }
   }
 
-  #part(item: OpenItem, { type, content_index, part, ...event }: ResponseEvent): void {
-    if (type === 'response.content_part.added') {
+  #part(item: OpenItem, { type, part, ...event }: ResponseEvent): void {
+    const isSummary = type.startsWith('response.reasoning_summary');
+    const content_index = isSummary ? event.summary_index : event.content_index;
+    if (/^response\.(content|reasoning_summary)_part\.added$/.test(type)) {
+      expect(part?.type === 'summary_text').toBe(isSummary);
       expect(item.parts.filter(({ state }) => state !== 'done')).toEqual([]);
       expect(content_index).toBe(item.parts.length);
       expect(part?.text ?? part?.refusal).toBe('');
@@ -129,7 +145,7 @@ class ItemReader {
     }
     expect(content_index).toBe(item.parts.length - 1);
     const open = item.parts[content_index!]!;
-    if (type === 'response.content_part.done') {
+    if (/^response\.(content|reasoning_summary)_part\.done$/.test(type)) {
       expect([open.state, open.kind, open.text]).toEqual(['told', part?.type, part?.text ?? part?.refusal]);
       open.state = 'done';
       return;
@@ -156,7 +172,7 @@ class ItemReader {
       expect([item.argumentsDone, done.arguments]).toEqual([true, item.arguments]);
     } else {
       expect(item.parts.every(({ state }) => state === 'done')).toBe(true);
-      expect(done.content?.map(part => [part.type, part.text ?? part.refusal])).toEqual(
+      expect(textsIn(done).map(part => [part.type, part.text ?? part.refusal])).toEqual(
         item.parts.map(({ kind, text }) => [kind, text]),
       );
     }

@@ -12,7 +12,7 @@ import {
 } from '../../../../../src/canonical.ts';
 import { responses } from '../../../../../src/dialects/responses.ts';
 import { chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
-import { type Item, readResponse } from '../../../response-events.ts';
+import { type Item, readResponse, textsIn } from '../../../response-events.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 
 const identity = (more: Parameters<typeof sampleRequest>[0] = {}) => ({
@@ -23,8 +23,8 @@ const identity = (more: Parameters<typeof sampleRequest>[0] = {}) => ({
   now_s: () => 1_795_132_801,
 });
 
-type Placement = 'message' | 'item';
-const placements: readonly Placement[] = ['message', 'item'];
+const placements = ['message', 'item', 'summary'] as const;
+type Placement = (typeof placements)[number];
 
 function streamed(placement: Placement, chunks: readonly Chunk[], named = identity()): string {
   const stream = responses({ reasoning_placement: placement }).renderStream(named);
@@ -155,7 +155,7 @@ function inOrder(said: readonly Step[]): Step[] {
 /** Texts of all items of a type, by the kind of their parts. */
 const joined = (items: readonly Item[], kind: string): string =>
   items
-    .flatMap(({ content }) => content ?? [])
+    .flatMap(textsIn)
     .filter(({ type }) => type === kind)
     .map(part => part.text ?? part.refusal)
     .join('');
@@ -166,7 +166,8 @@ describe.each(placements)('any stream, with reasoning in the %s', placement => {
       fc.property(steps, finishes, (said, finish) => {
         const { items, last } = readResponse(streamed(placement, chunksOf(said, finish)));
         const { message } = completionOf(said, finish).choices[0]!;
-        expect(joined(items, 'reasoning_text')).toBe(message.reasoning);
+        const kind = placement === 'summary' ? 'summary_text' : 'reasoning_text';
+        expect(joined(items, kind)).toBe(message.reasoning);
         expect(joined(items, 'output_text')).toBe(message.content ?? '');
         expect(joined(items, 'refusal')).toBe(message.refusal ?? '');
         const calls = items.filter(({ type }) => type === 'function_call');
@@ -178,9 +179,9 @@ describe.each(placements)('any stream, with reasoning in the %s', placement => {
         const incomplete = items.filter(({ status }) => status === 'incomplete');
         if (isCut) expect(incomplete.length).toBeGreaterThan(0);
         else expect(incomplete).toEqual([]);
-        if (placement === 'item') expect(last.response?.output).toEqual(items);
+        if (placement !== 'message') expect(last.response?.output).toEqual(items);
       }),
-      { numRuns: 120 },
+      { numRuns: 80 },
     );
   });
 
@@ -188,13 +189,13 @@ describe.each(placements)('any stream, with reasoning in the %s', placement => {
     fc.assert(
       fc.property(steps, finishes, (unordered, finish) => {
         // As items of their own, reasoning that comes again and a text after calls stand where they were streamed.
-        const said = placement === 'item' ? inOrder(unordered) : unordered;
+        const said = placement !== 'message' ? inOrder(unordered) : unordered;
         const { last } = readResponse(streamed(placement, chunksOf(said, finish)));
         const expected = whole(placement, completionOf(said, finish));
         expect(last.response).toEqual(expected);
         expect(last.usage).toEqual((expected as { usage: unknown }).usage);
       }),
-      { numRuns: 120 },
+      { numRuns: 80 },
     );
   });
 
@@ -209,7 +210,7 @@ describe.each(placements)('any stream, with reasoning in the %s', placement => {
         );
         expect(final.output_text).toBe(completionOf(said, finish).choices[0]?.message.content ?? '');
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -227,7 +228,7 @@ describe.each(placements)('any stream, with reasoning in the %s', placement => {
         const { last } = readResponse(text);
         expect(last.response).toEqual(whole(placement, completionOf(said, finish)));
       }),
-      { numRuns: 40 },
+      { numRuns: 30 },
     );
   });
 });
