@@ -67,7 +67,7 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
   };
   const providers = settings.providers.map(
     ({ name, definition, config, options: own }) =>
-      new Provider(name, definition, config, own, { clock, log }),
+      new Provider(name, definition, config, own, { clock, log, content: settings.tracing }),
   );
   return {
     settings,

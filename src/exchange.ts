@@ -5,6 +5,7 @@ import type { Model } from './catalog/catalog.ts';
 import type { Clock } from './clock.ts';
 import type { Account } from './stores/accounts.ts';
 import type { Log } from './telemetry/log.ts';
+import { markEvent, traceIdOf } from './telemetry/tracing.ts';
 
 /** What a path offers. `name` is the metric label; a `public` endpoint needs no key (spec 5). */
 export interface Endpoint {
@@ -100,6 +101,8 @@ export class Exchange {
   readonly headers: IncomingHttpHeaders;
   readonly clock: Clock;
   readonly span: Span;
+  /** The trace that is recorded for this exchange, if one is: in the log, and as exemplars of the histograms. */
+  readonly trace_id: string | undefined;
   readonly started_ms: number;
   readonly started_epoch_ms: number;
 
@@ -154,6 +157,7 @@ export class Exchange {
     this.headers = start.headers;
     this.clock = start.clock;
     this.span = start.span;
+    this.trace_id = traceIdOf(start.span);
     this.started_ms = start.clock.elapsed_ms();
     this.started_epoch_ms = start.clock.epoch_ms();
     this.#log = start.log;
@@ -161,7 +165,11 @@ export class Exchange {
 
   /** The log, with this exchange's id on every line. */
   get log(): Log {
-    this.#exchangeLog ??= this.#log.child({ request_id: this.id });
+    const { trace_id } = this;
+    this.#exchangeLog ??= this.#log.child({
+      request_id: this.id,
+      ...(trace_id !== undefined && { trace_id }),
+    });
     return this.#exchangeLog;
   }
 
@@ -224,6 +232,7 @@ export class Exchange {
   /** The connection was closed before the reply was complete (protocol j4, j5). */
   clientLeft(): void {
     this.client_gone = true;
+    markEvent(this.span, 'client_gone');
     this.end_reason ??= 'client_gone';
     if (this.readOn) this.readOn();
     else this.abort('client_gone');

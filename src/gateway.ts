@@ -18,6 +18,7 @@ import { writeJson } from './outbound/write-reply.ts';
 import { writeStream } from './outbound/write-stream.ts';
 import { meteredReply, StreamMeter } from './settlement/meter.ts';
 import { settle } from './settlement/settle.ts';
+import type { Log } from './telemetry/log.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
 import type { Attempts } from './upstream/attempts.ts';
 import { isPassthrough } from './upstream/passthrough.ts';
@@ -26,6 +27,7 @@ import { isPassthrough } from './upstream/passthrough.ts';
 export type Gateway = RequestHandler & {
   readonly settings: Settings;
   readonly registry: Registry;
+  readonly log: Log;
   /** False once `close` has been called. */
   readonly ready: boolean;
   /** How many exchanges have begun and are not settled. */
@@ -71,6 +73,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   return Object.defineProperties(handler, {
     settings: { value: settings },
     registry: { value: parts.metrics.registry },
+    log: { value: parts.log },
     ready: { get: () => ready },
     inFlight: { get: () => running.size },
     close: { value: close },
@@ -141,15 +144,16 @@ function pathBelowMount({ url = '/', baseUrl = '' }: IncomingMessage & { baseUrl
 
 function begin(parts: Parts, path: string, route: Route | undefined, request: IncomingMessage): Exchange {
   const { method = 'GET', headers } = request;
+  const id = requestIdOf(headers);
   const exchange = new Exchange({
-    id: requestIdOf(headers),
+    id,
     endpoint: route ?? unknownEndpoint,
     method,
     path,
     headers,
     log: parts.log,
     clock: parts.clock,
-    span: startServerSpan(route ? `${method} ${route.pattern ?? path}` : method, headers),
+    span: startServerSpan({ id, method, path, route: route && (route.pattern ?? path) }, headers),
   });
   parts.metrics.begun(exchange);
   return exchange;

@@ -6,6 +6,7 @@ import { configJsonSchema } from './config/json-schema.ts';
 import { loadConfig } from './config/load.ts';
 import { type DemoPorts, demoConfig, invitation } from './demo.ts';
 import { type Sidecar, serve } from './serve.ts';
+import { startTracing } from './telemetry/sdk.ts';
 
 const usage = `sluice: middleware in front of LLM inference providers
 
@@ -21,6 +22,7 @@ Environment:
   UPSTREAM_URL   serve the example catalog in front of this OpenAI-compatible server instead of the simulated one
   UPSTREAM_KEY   the key to send to it
   UPSTREAM_ADAPTER   how to speak to it: vllm (default) or openai
+  OTEL_EXPORTER_OTLP_ENDPOINT   where traces go, with OpenTelemetry's other OTEL_* variables; no traces without it
 `;
 
 const print = (text: string): void => {
@@ -56,9 +58,10 @@ async function main(argv: string[]): Promise<void> {
     );
   if (name === 'check') return check(values.config);
   if (values.config === undefined) return serveDemo(ports);
+  const endTracing = await startTracing(process.env);
   const sidecar = await serve(values.config);
   // Whoever reads the line may send the signal at once.
-  closeOnSignal(sidecar, async () => {});
+  closeOnSignal(sidecar, endTracing);
   print(`sluice is listening on ${sidecar.url} (admin: ${sidecar.adminUrl})`);
 }
 
@@ -94,11 +97,15 @@ async function serveDemo(ports: DemoPorts): Promise<void> {
   const upstream = given ?? simulator!.url;
   const adapter = adapterOf(process.env.UPSTREAM_ADAPTER);
   const { config, key } = demoConfig(upstream, adapter, process.env.UPSTREAM_KEY, ports);
+  const endTracing = await startTracing(process.env);
   const sidecar = await serve(config);
   const described = simulator
     ? `SIMULATED, at ${upstream}: it makes up its answers. For a real server: UPSTREAM_URL=http://…/v1 npm start`
     : upstream;
-  closeOnSignal(sidecar, async () => simulator?.close());
+  closeOnSignal(sidecar, async () => {
+    await simulator?.close();
+    await endTracing();
+  });
   print(invitation(sidecar.url, sidecar.adminUrl, key, described));
 }
 

@@ -59,14 +59,18 @@ const targetOf = ({ originalUrl, url }: Incoming): string => originalUrl ?? url 
 
 function begin(request: Incoming, endpoint: Endpoint, log: Log): Exchange {
   const { method = 'GET', headers } = request;
+  const [id, path] = [requestIdOf(headers), pathOf(targetOf(request))];
   return new Exchange({
-    id: requestIdOf(headers),
+    id,
     endpoint,
     method,
-    path: pathOf(targetOf(request)),
+    path,
     headers,
     log,
     clock: systemClock,
-    span: startServerSpan(`${method} ${endpoint.name}`, headers),
+    span: startServerSpan(
+      { id, method, path, route: endpoint.name === 'unknown' ? undefined : path },
+      headers,
+    ),
   });
 }

@@ -33,6 +33,7 @@ export async function runModels(argv: string[], print: (text: string) => void): 
   const provider = new Provider(name, definition, settings, options, {
     clock: systemClock,
     log: createLog('silent'),
+    content: { capture_content: false, max_content_characters: 0 },
   });
   try {
     const seen = seenModels(await askForModels(provider));

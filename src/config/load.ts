@@ -5,8 +5,6 @@ import type { StagePlan } from '../chain/stage-plan.ts';
 import { fieldPath } from '../dialects/explain.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
-import type { AccountsConfig } from '../stores/accounts.ts';
-import type { Plans } from '../stores/limits.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts';
 import { acceptedAt } from './accepted.ts';
@@ -31,18 +29,9 @@ export interface ProviderSettings {
 }
 
 /** A configuration that has been checked, with its plugins loaded: all that a gateway is made of. */
-export interface Settings {
-  readonly server: CheckedConfig['server'];
-  readonly admin: CheckedConfig['admin'];
-  readonly log: CheckedConfig['log'];
-  readonly chat_completions: CheckedConfig['chat_completions'];
-  readonly responses: CheckedConfig['responses'];
+export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'usage'> {
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
-  readonly passthrough: CheckedConfig['passthrough'];
-  readonly plans: Plans;
-  readonly accounts: AccountsConfig;
-  readonly stores: CheckedConfig['stores'];
   readonly stages: readonly StagePlan[];
   /** What counts tokens where the upstream does not. */
   readonly newCounter: () => TokenCounter;
@@ -102,22 +91,8 @@ function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 's
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { server, admin, log, chat_completions, responses, passthrough, plans, accounts, stores } = config;
-  const warnings = warningsOf(config);
-  return {
-    server,
-    admin,
-    log,
-    chat_completions,
-    responses,
-    models,
-    providers,
-    passthrough,
-    plans,
-    accounts,
-    stores,
-    warnings,
-  };
+  const { stages: _, usage: __, ...rest } = config;
+  return { ...rest, models, providers, warnings: warningsOf(config) };
 }
 
 /** A checked provider, with what is common to all apart from its adapter's own. */

@@ -45,6 +45,18 @@ export const logSchema = z.strictObject({
     .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
 });
 
+export const tracingSchema = z.strictObject({
+  capture_content: z
+    .boolean()
+    .default(false)
+    .describe('Put prompts and answers on the spans of attempts. They leave the gateway with the traces.'),
+  max_content_characters: z
+    .int()
+    .positive()
+    .default(8192)
+    .describe('No more than this of the prompt and of the answer.'),
+});
+
 export const usageSchema = z.strictObject({
   estimator: z
     .enum(['characters', 'gpt-tokenizer'])
@@ -87,6 +99,7 @@ export const configSchema = z.strictObject({
   server: serverSchema.prefault({}),
   admin: adminSchema.prefault({}),
   log: logSchema.prefault({}),
+  tracing: tracingSchema.prefault({}),
   usage: usageSchema.prefault({}),
   chat_completions: chatCompletionsSchema.prefault({}),
   responses: responsesSchema.prefault({}),

@@ -3,6 +3,7 @@ import type { StreamRenderer } from '../dialects/dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { keepAliveComment } from '../sse/encode.ts';
+import { markEvent } from '../telemetry/tracing.ts';
 import type { StreamLimits } from './limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { untilDrained, untilFinished } from './slow-client.ts';
@@ -112,6 +113,7 @@ class StreamWriter {
     clearTimeout(this.#commitTimer);
     const exchange = this.#exchange;
     exchange.status = 200;
+    markEvent(exchange.span, 'commit');
     exchange.replied_ms ??= exchange.clock.elapsed_ms();
     if (this.#response.destroyed) return;
     this.#response.writeHead(200, {

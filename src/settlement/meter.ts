@@ -2,6 +2,7 @@ import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { markEvent } from '../telemetry/tracing.ts';
 import { shownUsage, UsageMeter } from './estimate.ts';
 import type { TokenCounter } from './token-estimator.ts';
 
@@ -25,6 +26,7 @@ export class StreamMeter {
     this.#meter.chunk(chunk);
     if (this.#exchange.first_token_ms === undefined && hasText(chunk)) {
       this.#exchange.first_token_ms = this.#exchange.clock.elapsed_ms();
+      markEvent(this.#exchange.span, 'first_token');
     }
   }
 

@@ -20,6 +20,9 @@ export function settle(exchange: Exchange, metrics: Metrics): Outcome {
     span.setAttributes({
       'http.response.status_code': outcome.status,
       'sluice.end_reason': outcome.end_reason,
+      'sluice.attempts': outcome.attempts,
+      ...(outcome.model !== undefined && { 'sluice.model': outcome.model }),
+      ...(outcome.account !== undefined && { 'sluice.account': outcome.account }),
     });
   }
   endSpan(span, outcome.error_type);

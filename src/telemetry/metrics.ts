@@ -15,6 +15,8 @@ const ownTimeBuckets_s = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 
 export interface Measured {
   readonly endpoint: { readonly name: string; readonly public: boolean };
   readonly model: { readonly id: string } | undefined;
+  /** Of the trace that is recorded, if one is. */
+  readonly trace_id?: string | undefined;
 }
 
 /** What they need to know of its end. */
@@ -190,9 +192,10 @@ export class Metrics implements LimitMetrics {
     this.#inFlight.dec({ endpoint });
     this.#requests.add(1, endpoint, model, status, end_reason, error_type);
     if (exchange.endpoint.public) return;
-    this.#duration.series(model, error_type).observe(timings.duration_ms / 1000);
+    this.#duration.series(model, error_type).observe(timings.duration_ms / 1000, exchange.trace_id);
     const { first_token_ms } = timings;
-    if (first_token_ms !== undefined) this.#firstToken.series(model).observe(first_token_ms / 1000);
+    if (first_token_ms !== undefined)
+      this.#firstToken.series(model).observe(first_token_ms / 1000, exchange.trace_id);
     this.#countTokens(model, usage);
     // A counter of money may round; the exact figure is in the record.
     this.#cost.add(Number(cost_usd), model);

@@ -6,6 +6,7 @@ import {
   type MetricValueWithName,
   type Registry,
 } from 'prom-client';
+import type { Exemplar } from './open-metrics.ts';
 
 /**
  * Counters and histograms of prom-client whose series are kept by their label values. prom-client finds a series anew for every
@@ -78,6 +79,8 @@ export class SeriesCounter<L extends string> extends Counter<L> {
 export class HistogramSeries {
   readonly #bounds: readonly number[];
   readonly counts: Float64Array;
+  /** The last traced observation of each bucket; made with the first of them. */
+  exemplars: (Exemplar | undefined)[] | undefined;
   sum = 0;
 
   constructor(bounds: readonly number[]) {
@@ -85,7 +88,8 @@ export class HistogramSeries {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  observe(value: number): void {
+  /** `trace_id` is that of a trace that was recorded, so that a reader of the histogram finds one. */
+  observe(value: number, trace_id?: string): void {
     let low = 0;
     let high = this.#bounds.length;
     while (low < high) {
@@ -95,6 +99,10 @@ export class HistogramSeries {
     }
     this.counts[low]!++;
     this.sum += value;
+    if (trace_id !== undefined) {
+      this.exemplars ??= [];
+      this.exemplars[low] = { trace_id, value, epoch_s: Date.now() / 1000 };
+    }
   }
 }
 
@@ -125,7 +133,7 @@ export class SeriesHistogram<L extends string> extends Histogram<L> {
     return this.get();
   }
 
-  #lines(labels: Labels<L>, { counts, sum }: HistogramSeries): MetricValueWithName<L>[] {
+  #lines(labels: Labels<L>, { counts, sum, exemplars }: HistogramSeries): MetricValueWithName<L>[] {
     const { name } = this.#definition;
     let count = 0;
     const buckets = [...counts].map((inBucket, at) => {
@@ -134,6 +142,7 @@ export class SeriesHistogram<L extends string> extends Histogram<L> {
         labels: { le: this.#bounds[at] ?? '+Inf', ...labels },
         value: count,
         metricName: `${name}_bucket`,
+        exemplar: exemplars?.[at],
       };
     });
     return [

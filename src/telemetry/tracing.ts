@@ -12,11 +12,31 @@ import {
 /** Spans of the OpenTelemetry API: without an SDK in the process they record nothing and cost next to nothing. */
 const tracer = trace.getTracer('sluice');
 
+/** What of a request its span tells; never its query, which may hold anything. */
+export interface TracedRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  /** The path as it is configured, if the request's belongs to one; what spans are named by. */
+  readonly route: string | undefined;
+}
+
 /** The span of an exchange, below the caller's if its headers name one (W3C trace context). */
-export function startServerSpan(name: string, headers: IncomingHttpHeaders): Span {
+export function startServerSpan(request: TracedRequest, headers: IncomingHttpHeaders): Span {
+  const { id, method, path, route } = request;
   const active = context.active();
   const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
-  return tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+  const name = route === undefined ? method : `${method} ${route}`;
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+  if (span.isRecording()) {
+    span.setAttributes({
+      'http.request.method': method,
+      'url.path': path.slice(0, 512),
+      ...(route !== undefined && { 'http.route': route }),
+      'sluice.request_id': id,
+    });
+  }
+  return span;
 }
 
 /** A span below `parent`. */
@@ -43,6 +63,16 @@ export function recordStageSpan(
     trace.setSpan(context.active(), parent),
   );
   span.end(end_ms);
+}
+
+/** Something that happened at a moment of the exchange, such as its first token. */
+export function markEvent(span: Span, name: string, attributes?: Attributes): void {
+  if (span.isRecording()) span.addEvent(name, attributes);
+}
+
+/** The trace that is recorded for `span`, if one is. */
+export function traceIdOf(span: Span): string | undefined {
+  return span.isRecording() ? span.spanContext().traceId : undefined;
 }
 
 /** Headers that carry the trace to the upstream. */

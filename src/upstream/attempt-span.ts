@@ -1,5 +1,7 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
+import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
+import { ContentCapture } from '../telemetry/content-capture.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -7,13 +9,43 @@ import type { Upstream } from './upstream.ts';
 export class AttemptSpan {
   readonly #exchange: Exchange;
   readonly #span: Span;
+  /** Whether anybody records it. */
+  readonly observes: boolean;
+  readonly #content: ContentCapture | undefined;
+  readonly #finish_reasons: string[] = [];
+  #started_ms = 0;
+  #first_chunk_ms: number | undefined;
   #error_type: string | undefined;
   #end_epoch_ms: number | undefined;
 
   constructor(exchange: Exchange, upstream: Upstream) {
     this.#exchange = exchange;
     this.#span = startChildSpan(exchange.span, `chat ${upstream.target.model}`, SpanKind.CLIENT, {});
-    if (this.#span.isRecording()) this.#span.setAttributes(requestAttributes(exchange, upstream));
+    this.observes = this.#span.isRecording();
+    if (!this.observes) return;
+    this.#started_ms = exchange.clock.elapsed_ms();
+    this.#span.setAttributes(requestAttributes(exchange, upstream));
+    this.#content = ContentCapture.of(this.#span, upstream.provider.content, exchange.request.messages);
+  }
+
+  /** Chunks of the answer; nobody need call this when the span is not observed. */
+  saw(chunks: readonly Chunk[]): void {
+    if (this.#first_chunk_ms === undefined && chunks.length > 0)
+      this.#first_chunk_ms = this.#exchange.clock.elapsed_ms() - this.#started_ms;
+    for (const { choices } of chunks) {
+      for (const { delta, finish_reason } of choices) {
+        if (finish_reason !== null) this.#finish_reasons.push(finish_reason);
+        this.#content?.said(delta);
+      }
+    }
+  }
+
+  /** The whole answer. */
+  answered({ choices }: Completion): void {
+    for (const { message, finish_reason } of choices) {
+      this.#finish_reasons.push(finish_reason);
+      this.#content?.said(message);
+    }
   }
 
   /** Headers that carry the trace to the upstream. */
@@ -29,8 +61,20 @@ export class AttemptSpan {
 
   /** The exchange has ended, and what it used is known: the span is closed, with the time at which the attempt ended. */
   settled(): void {
-    if (this.#span.isRecording()) this.#span.setAttributes(usageAttributes(this.#exchange));
+    if (this.observes) {
+      this.#content?.end();
+      this.#span.setAttributes({ ...this.#answerAttributes(), ...usageAttributes(this.#exchange) });
+    }
     endSpan(this.#span, this.#error_type, this.#end_epoch_ms);
+  }
+
+  #answerAttributes() {
+    return {
+      ...(this.#finish_reasons.length > 0 && { 'gen_ai.response.finish_reasons': this.#finish_reasons }),
+      ...(this.#first_chunk_ms !== undefined && {
+        'gen_ai.response.time_to_first_chunk': this.#first_chunk_ms / 1000,
+      }),
+    };
   }
 }
 
@@ -57,5 +101,6 @@ function usageAttributes({ usage }: Exchange): Record<string, number> {
     'gen_ai.usage.input_tokens': usage.prompt_tokens,
     'gen_ai.usage.output_tokens': usage.completion_tokens,
     'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
+    'gen_ai.usage.reasoning.output_tokens': usage.completion_details?.reasoning_tokens ?? 0,
   };
 }

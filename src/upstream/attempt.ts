@@ -73,6 +73,7 @@ export class Attempt {
     try {
       const { call, head } = await this.#open();
       const reply = await this.#whole(call, head);
+      this.#span?.answered(reply);
       this.#waited();
       this.#end(undefined);
       return reply;
@@ -118,6 +119,7 @@ export class Attempt {
   /** What still comes of an attempt that is over is nobody's: the feed may be another attempt's by then. */
   #give(feed: ChunkFeed, chunks: Chunk[]): void {
     if (this.#ended) return;
+    if (this.#span?.observes) this.#span.saw(chunks);
     if (this.generated) feed.push(chunks);
     else if (chunks.length > 0) this.#giveFirst(feed, chunks);
   }

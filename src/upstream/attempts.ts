@@ -1,6 +1,7 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { markEvent } from '../telemetry/tracing.ts';
 import { Attempt } from './attempt.ts';
 import { ChunkFeed, type ChunkObserver } from './chunk-feed.ts';
 import { endReasonOf, isRetryable } from './failure.ts';
@@ -73,6 +74,7 @@ export class Attempts {
         return await ask(attempt);
       } catch (error) {
         if (!this.#mayGoOn(attempt, at)) throw this.#final(attempt, error);
+        markEvent(this.#exchange.span, 'retry', { 'error.type': attempt.failure?.kind ?? '' });
         // A key that was declined rests now, so that the same upstream is asked once for each of its keys at most.
         if (attempt.hasAnotherKey) at--;
         this.#current = undefined;

@@ -4,6 +4,12 @@ import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { ProviderKey } from './key-pool.ts';
 
+/** What an upload may be. */
+export interface UploadLimits {
+  readonly max_body_bytes: number;
+  readonly body_idle_ms: number;
+}
+
 /**
  * One request on its way. Stands for the response towards http-proxy-middleware, which destroys a response when its upstream breaks: the
  * real one is kept out of its reach, so that an error can still be told on it.
@@ -19,11 +25,12 @@ export class PassthroughCall extends EventEmitter {
   /** The provider's key that it is sent with. */
   key: ProviderKey | undefined;
   readonly #exchange: Exchange;
-  readonly #max_body_bytes: number;
+  readonly #limits: UploadLimits;
+  #idle: NodeJS.Timeout | undefined;
   #answer: IncomingMessage | undefined;
   readonly #replied = Promise.withResolvers<IncomingMessage>();
 
-  constructor(exchange: Exchange, request: IncomingMessage, max_body_bytes: number) {
+  constructor(exchange: Exchange, request: IncomingMessage, limits: UploadLimits) {
     super();
     this.#exchange = exchange;
     this.request = request;
@@ -31,7 +38,8 @@ export class PassthroughCall extends EventEmitter {
     this.reply = this.#replied.promise;
     // It may fail before anybody waits for it.
     this.reply.catch(() => {});
-    this.#max_body_bytes = max_body_bytes;
+    this.#limits = limits;
+    const { max_body_bytes } = limits;
     if (Number(request.headers['content-length']) > max_body_bytes) throw tooLarge(max_body_bytes);
     exchange.onAbort(this.#abort);
   }
@@ -39,14 +47,34 @@ export class PassthroughCall extends EventEmitter {
   /** A connection has been found; the body is piped into it next. */
   sending(outgoing: { destroy(): void }): void {
     if (this.destroyed) return void outgoing.destroy();
-    if (this.request.headers['content-length'] !== undefined) return;
-    let left_bytes = this.#max_body_bytes;
-    this.request.on('data', (part: Buffer) => {
+    const { request } = this;
+    if (request.complete) return;
+    const { max_body_bytes, body_idle_ms } = this.#limits;
+    let left_bytes = max_body_bytes;
+    this.#idle = setTimeout(() => this.#stalled(), body_idle_ms);
+    request.on('data', (part: Buffer) => {
+      this.#idle?.refresh();
       left_bytes -= part.length;
-      if (left_bytes >= 0) return;
-      this.failed(tooLarge(this.#max_body_bytes));
-      this.#abort();
+      if (left_bytes < 0) this.#refuse(tooLarge(max_body_bytes));
     });
+    request.once('end', () => clearTimeout(this.#idle));
+  }
+
+  /** Nothing has come for a while. An upstream that does not read pauses the request; then it is not the client's doing. */
+  #stalled(): void {
+    if (this.request.readableFlowing === false) return void this.#idle?.refresh();
+    const seconds = this.#limits.body_idle_ms / 1000;
+    this.#refuse(
+      refusal('invalid_request', {
+        message: `The request body did not arrive: nothing for ${seconds} seconds.`,
+        headers: { connection: 'close' },
+      }),
+    );
+  }
+
+  #refuse(error: GatewayError): void {
+    this.failed(error);
+    this.#abort();
   }
 
   answered(reply: IncomingMessage): void {
@@ -66,6 +94,7 @@ export class PassthroughCall extends EventEmitter {
 
   /** Everything has been said: the connection is free for the next request, or closed if its reply was not read to the end. */
   end(): void {
+    clearTimeout(this.#idle);
     this.#exchange.offAbort(this.#abort);
     if (!this.#answer?.complete) this.#abort();
   }

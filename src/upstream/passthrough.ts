@@ -5,6 +5,7 @@ import { createProxyMiddleware, type RequestHandler } from 'http-proxy-middlewar
 import { GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../inbound/endpoint.ts';
+import type { BodyLimits } from '../inbound/limits.ts';
 import { restoreBody } from '../inbound/replay-body.ts';
 import type { StreamLimits } from '../outbound/limits.ts';
 import { writeBytes } from '../outbound/write-bytes.ts';
@@ -39,13 +40,13 @@ export class Passthrough {
     readonly route: PassthroughRoute;
   }[];
   readonly #legs = new Map<string, Leg>();
-  readonly #limits: StreamLimits;
+  readonly #limits: StreamLimits & Pick<BodyLimits, 'body_idle_ms'>;
   readonly #metrics: Metrics;
 
   constructor(
     rules: readonly PassthroughRule[],
     providers: readonly Provider[],
-    limits: StreamLimits,
+    limits: StreamLimits & Pick<BodyLimits, 'body_idle_ms'>,
     metrics: Metrics,
   ) {
     this.#limits = limits;
@@ -73,7 +74,10 @@ export class Passthrough {
     response: ServerResponse,
   ): Promise<void> {
     const leg = this.#legs.get(rule.provider)!;
-    const call = new PassthroughCall(exchange, request, rule.max_body_bytes);
+    const call = new PassthroughCall(exchange, request, {
+      max_body_bytes: rule.max_body_bytes,
+      body_idle_ms: this.#limits.body_idle_ms,
+    });
     const span = startChildSpan(exchange.span, `${request.method} ${rule.path}`, SpanKind.CLIENT, {});
     const sent_ms = exchange.clock.elapsed_ms();
     const waited = () => (exchange.upstream_wait_ms ||= exchange.clock.elapsed_ms() - sent_ms);

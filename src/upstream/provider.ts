@@ -2,6 +2,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import type { ChatRequest } from '../canonical.ts';
 import type { Clock } from '../clock.ts';
+import type { ContentLimits } from '../telemetry/content-capture.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Adapter, ProviderDefinition, Target, UpstreamRequest } from './adapter.ts';
 import { UpstreamCall } from './call.ts';
@@ -63,6 +64,8 @@ export type ProviderConfig = z.infer<typeof providerBaseSchema>;
 export interface Surroundings {
   readonly clock: Clock;
   readonly log: Log;
+  /** What of prompts and answers goes onto the spans of attempts. */
+  readonly content: ContentLimits;
 }
 
 const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
@@ -77,6 +80,7 @@ export class Provider {
   readonly config: ProviderConfig;
   readonly address: { readonly host: string; readonly port: number };
   readonly keys: KeyPool;
+  readonly content: ContentLimits;
   /** What every request to this provider says beside its key. */
   readonly ownHeaders: Readonly<Record<string, string>>;
   readonly #pool: Pool;
@@ -89,11 +93,12 @@ export class Provider {
     definition: ProviderDefinition<unknown>,
     config: ProviderConfig,
     options: unknown,
-    { clock, log }: Surroundings,
+    { clock, log, content }: Surroundings,
   ) {
     const url = new URL(config.base_url);
     this.name = name;
     this.config = config;
+    this.content = content;
     this.adapter = definition.create(options);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
     this.#basePath = url.pathname.replace(/\/+$/, '');

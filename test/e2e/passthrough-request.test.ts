@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express from 'express';
 import { clientKey, upstreamKey } from '../support/gateway-under-test.ts';
-import { closeHealthy, hostileSetting } from '../support/hostile-setting.ts';
+import { closeHealthy, hostileSetting, until } from '../support/hostile-setting.ts';
 import { closeMounted, mounted } from '../support/mounted-gateway.ts';
-import { send } from '../support/raw-client.ts';
+import { RawConnection, send } from '../support/raw-client.ts';
 import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 
 const passthrough = [
@@ -110,6 +110,17 @@ describe('a path that is let through', () => {
         },
       },
     ]);
+  });
+
+  it('waits no longer for a body than body_idle_ms', async () => {
+    const { gateway, upstream } = await hostileSetting({ config, server: { body_idle_ms: 300 } }, 2);
+    upstream.reply(() => {});
+    const client = new RawConnection(gateway.url);
+    const headers = `host: g\r\nauthorization: ${authorization}\r\ncontent-length: 100\r\n`;
+    client.write(`POST /v1/embeddings HTTP/1.1\r\n${headers}\r\n{"a":`);
+    await until(() => client.text.includes('The request body did not arrive: nothing for 0.3 seconds.'));
+    expect(client.text).toMatch(/^HTTP\/1.1 400 /);
+    client.socket.destroy();
   });
 
   it('gives the body again that the parent application has parsed', async () => {

@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../../plugins/index.ts';
 import { modelSchema } from '../../src/catalog/model-schema.ts';
 import { chainOptionsSchema } from '../../src/chain/create-chain.ts';
-import { adminSchema, logSchema, serverSchema, storesSchema, usageSchema } from '../../src/config/schema.ts';
+import {
+  adminSchema,
+  logSchema,
+  serverSchema,
+  storesSchema,
+  tracingSchema,
+  usageSchema,
+} from '../../src/config/schema.ts';
 import { chatCompletionsSchema, responsesSchema } from '../../src/dialects/dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
@@ -23,6 +30,7 @@ const tables: Record<string, () => string> = {
   server: () => optionTable(serverSchema),
   admin: () => optionTable(adminSchema),
   log: () => optionTable(logSchema),
+  tracing: () => optionTable(tracingSchema),
   usage: () => optionTable(usageSchema),
   chat_completions: () => optionTable(chatCompletionsSchema),
   responses: () => optionTable(responsesSchema),

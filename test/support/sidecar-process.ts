@@ -50,9 +50,12 @@ export function sidecarConfig(
 }
 
 /** `sluice --config FILE` with this configuration as YAML. */
-export async function startSidecar(config: GatewayConfig): Promise<SidecarProcess> {
+export async function startSidecar(
+  config: GatewayConfig,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<SidecarProcess> {
   const { file, remove } = await configFile(stringify(config));
-  return listening(new Command(['--config', file], {}, remove));
+  return listening(new Command(['--config', file], environment, remove));
 }
 
 /** `sluice` without a configuration, on free ports. */

@@ -1,0 +1,57 @@
+import type { Span } from '@opentelemetry/api';
+
+/** Prompts and answers on spans: off unless switched on, and then no more than so many characters of each. */
+export interface ContentLimits {
+  readonly capture_content: boolean;
+  readonly max_content_characters: number;
+}
+
+interface Words {
+  readonly content?: unknown;
+  readonly reasoning?: string | undefined;
+  readonly tool_calls?: unknown;
+}
+
+/** What one attempt was asked and what it answered, for its span, under OpenTelemetry's names for them. */
+export class ContentCapture {
+  readonly #span: Span;
+  readonly #max_characters: number;
+  #text = '';
+  #reasoning = '';
+  readonly #tool_calls: unknown[] = [];
+
+  /** `undefined` when nothing is to be kept, which is the rule. */
+  static of(span: Span, limits: ContentLimits, messages: unknown): ContentCapture | undefined {
+    if (!limits.capture_content || !span.isRecording()) return undefined;
+    const capture = new ContentCapture(span, limits.max_content_characters);
+    span.setAttribute('gen_ai.input.messages', capture.#cut(JSON.stringify(messages)));
+    return capture;
+  }
+
+  private constructor(span: Span, max_characters: number) {
+    this.#span = span;
+    this.#max_characters = max_characters;
+  }
+
+  /** A piece of the answer, or all of it. */
+  said({ content, reasoning, tool_calls }: Words): void {
+    if (typeof content === 'string') this.#text = this.#cut(this.#text + content);
+    if (reasoning !== undefined) this.#reasoning = this.#cut(this.#reasoning + reasoning);
+    if (Array.isArray(tool_calls) && this.#tool_calls.length < 128) this.#tool_calls.push(...tool_calls);
+  }
+
+  /** Puts what was said on the span, which must not have ended. */
+  end(): void {
+    const message = {
+      role: 'assistant',
+      content: this.#text,
+      ...(this.#reasoning !== '' && { reasoning: this.#reasoning }),
+      ...(this.#tool_calls.length > 0 && { tool_calls: this.#tool_calls }),
+    };
+    this.#span.setAttribute('gen_ai.output.messages', this.#cut(JSON.stringify([message])));
+  }
+
+  #cut(text: string): string {
+    return text.length <= this.#max_characters ? text : `${text.slice(0, this.#max_characters)}…`;
+  }
+}

@@ -1,0 +1,71 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { context, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { until } from '../support/hostile-setting.ts';
+import { closeMounted, mounted } from '../support/mounted-gateway.ts';
+
+const exporter = new InMemorySpanExporter();
+const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+let simulator: Simulator;
+
+beforeAll(async () => {
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  simulator = await startSimulator({ api_key: null });
+});
+afterEach(async () => {
+  await closeMounted();
+  exporter.reset();
+});
+afterAll(async () => {
+  await simulator.close();
+  await provider.shutdown();
+});
+
+/** An application that traces its requests itself, and a request to it. */
+async function exchange(sections: object) {
+  const { chat } = await mounted(
+    simulator,
+    app =>
+      app.use((_request, response, next) => {
+        const span = trace.getTracer('application').startSpan('the application');
+        response.on('close', () => span.end());
+        context.with(trace.setSpan(context.active(), span), next);
+      }),
+    sections,
+  );
+  const headers = { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' };
+  const body = JSON.stringify(ask('What is the secret?', { stream: true }));
+  await (await fetch(chat, { method: 'POST', headers, body })).text();
+  const named = (name: string) => exporter.getFinishedSpans().find(span => span.name === name);
+  await until(
+    () => named('POST /v1/chat/completions') !== undefined && named('the application') !== undefined,
+  );
+  return named;
+}
+
+describe('in a mounted gateway', () => {
+  it("an exchange's span stands below the application's own", async () => {
+    const named = await exchange({});
+    const parent = named('the application')!.spanContext();
+    const own = named('POST /v1/chat/completions')!;
+    expect([own.spanContext().traceId, own.parentSpanContext?.spanId]).toEqual([
+      parent.traceId,
+      parent.spanId,
+    ]);
+    const attempt = named('chat aion-3.5')!;
+    expect(attempt.parentSpanContext?.spanId).toBe(own.spanContext().spanId);
+    expect(attempt.attributes).not.toHaveProperty(['gen_ai.input.messages']);
+  });
+
+  it('prompt and answer are on the span of the attempt if that is switched on, cut to the length allowed', async () => {
+    const named = await exchange({ tracing: { capture_content: true, max_content_characters: 60 } });
+    const { attributes } = named('chat aion-3.5')!;
+    expect(attributes['gen_ai.input.messages']).toBe('[{"role":"user","content":"What is the secret?"}]');
+    expect(attributes['gen_ai.output.messages']).toMatch(/^\[{"role":"assistant","content":".{20,}…$/);
+    expect(String(attributes['gen_ai.output.messages'])).toHaveLength(61);
+  });
+});
