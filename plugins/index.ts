@@ -1,5 +1,9 @@
 import type { ProviderDefinition, StageFactory } from '../src/plugin.ts';
+import { anthropic } from './providers/anthropic/index.ts';
+import { llamaCpp } from './providers/llama-cpp/index.ts';
 import { openai } from './providers/openai/index.ts';
+import { openrouter } from './providers/openrouter/index.ts';
+import { sglang } from './providers/sglang/index.ts';
 import { vllm } from './providers/vllm/index.ts';
 import { auth } from './stages/auth/index.ts';
 import { errorEnvelope } from './stages/error-envelope/index.ts';
@@ -10,12 +14,16 @@ import { streamRechunk } from './stages/stream-rechunk/index.ts';
 import { validation } from './stages/validation/index.ts';
 
 export {
+  anthropic,
   auth,
   errorEnvelope,
+  llamaCpp,
   openai,
+  openrouter,
   rateLimit,
   reasoningSplit,
   requestRewrite,
+  sglang,
   streamRechunk,
   validation,
   vllm,
@@ -39,4 +47,8 @@ export const builtInStages: readonly StageFactory[] = [
 export const builtInProviders: readonly ProviderDefinition[] = [
   openai,
   vllm,
+  sglang,
+  llamaCpp,
+  openrouter,
+  anthropic,
 ] as readonly ProviderDefinition[];

@@ -72,6 +72,8 @@ export {
   type Target,
   type UpstreamRequest,
 } from './upstream/adapter.ts';
-export { decodeOpenAiReply, encodeOpenAi } from './upstream/openai-format.ts';
-export { OpenAiStreamDecoder } from './upstream/openai-stream.ts';
+export { decodeOpenAiReply, encodeOpenAi, newCallId } from './upstream/openai-format.ts';
+export { OpenAiStreamDecoder, type OpenAiStreamHabits } from './upstream/openai-stream.ts';
 export { scrubbed, UpstreamError } from './upstream/read-error.ts';
+export { effortFields, knownEfforts, leavesReasoning, templateEffort } from './upstream/reasoning.ts';
+export { type MemoryLimits, TurnMemory } from './upstream/turn-memory.ts';

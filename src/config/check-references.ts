@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { builtInProviders } from '../../plugins/index.ts';
 import { routeOf } from '../inbound/endpoint.ts';
 import type { ConfigIssue } from './issue.ts';
 
@@ -84,6 +85,7 @@ function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
       if (!model.reasoning_effort || model.reasoning_effort.levels.includes(level)) continue;
       yield { path: ['models', at, 'effort_map', level], message: 'is not one of reasoning_effort.levels' };
     }
+    yield* checkEfforts(model, at, providers ?? {});
   }
 }
 
@@ -105,6 +107,28 @@ function* checkPassthrough({ passthrough, providers }: Names): Generator<ConfigI
     }
   }
 }
+
+/** A level that an upstream's adapter has no words for would mean nothing there. */
+function* checkEfforts(
+  { reasoning_effort, effort_map, upstreams }: NonNullable<Names['models'][number]>,
+  at: number,
+  providers: Record<string, unknown>,
+): Generator<ConfigIssue> {
+  for (const [number, level] of (reasoning_effort?.levels ?? []).entries()) {
+    if (Object.hasOwn(effort_map, level)) continue;
+    const adapters = upstreams.map(upstream => adapterOf(providers[upstream?.provider ?? '']));
+    const adapter = adapters.find(found => found?.efforts && !found.efforts.includes(level));
+    if (!adapter) continue;
+    const path = ['models', at, 'reasoning_effort', 'levels', number];
+    const message = `the adapter ${adapter.name} has no words for '${level}'; say in effort_map.${level} what is sent`;
+    yield { path, message };
+  }
+}
+
+const adapterOf = (provider: unknown) =>
+  builtInProviders.find(
+    ({ name }) => name === (provider as { adapter?: unknown } | null | undefined)?.adapter,
+  );
 
 function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
   const owners = new Map<string, string>();

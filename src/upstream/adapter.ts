@@ -12,6 +12,8 @@ export interface Target {
   readonly extraParameters: readonly string[];
   /** The model's cap on generated tokens, for servers that must be told one. */
   readonly maxTokens?: number;
+  /** The model's text begins inside reasoning: its opening tag stands in the prompt. */
+  readonly startsInReasoning?: boolean;
 }
 
 /** An upstream request, still an object: it is encoded once, when it is sent. */
@@ -30,6 +32,8 @@ export interface StreamDecoder {
   decode(event: SseEvent): Chunk[];
   /** Every choice that was begun has its finish reason. A stream that ends before that has broken off (protocol c3). */
   readonly complete: boolean;
+  /** The format's own end has come, where that is not `[DONE]`. */
+  readonly done?: boolean;
 }
 
 /** Turns the canonical form into one server's format and back. */
@@ -54,6 +58,8 @@ export interface ProviderDefinition<Options = unknown> {
   /** The value of `adapter` in the configuration. */
   readonly name: string;
   readonly schema: z.ZodType<Options, unknown>;
+  /** The effort levels that it has words for; a model with others needs an `effort_map`. Without it, any level. */
+  readonly efforts?: readonly string[];
   create(options: Options): Adapter;
 }
 
@@ -61,6 +67,7 @@ export interface ProviderDefinition<Options = unknown> {
 export function defineProvider<Schema extends z.ZodType>(definition: {
   name: string;
   schema: Schema;
+  efforts?: readonly string[];
   create(options: z.output<Schema>): Adapter;
 }): ProviderDefinition<z.output<Schema>> {
   return definition as ProviderDefinition<z.output<Schema>>;

@@ -70,7 +70,7 @@ export async function* decodeStream(
 
 /** The bytes of one stream to chunks, without waiting for anything. What came before a fault is returned before the fault is told. */
 export class EventReader {
-  /** `[DONE]` has come. */
+  /** `[DONE]` has come, or what the format has in its place. */
   done = false;
   /** What is wrong with the stream; nothing can be read after it. */
   fault: unknown;
@@ -120,20 +120,28 @@ export class EventReader {
     return this.#decoder.complete && (kind === 'broken' || kind === 'timeout');
   }
 
+  #finish(): void {
+    this.done = true;
+    if (!this.#decoder.complete)
+      this.fault = refusal('provider_broke_off', { cause: new Error('its end came without finish_reason') });
+  }
+
   #decode(parse: () => SseEvent[]): Chunk[] {
     let chunks: Chunk[] = [];
     try {
       for (const event of parse()) {
         if (isDone(event)) {
-          this.done = true;
-          if (!this.#decoder.complete)
-            this.fault = refusal('provider_broke_off', { cause: new Error('[DONE] without finish_reason') });
+          this.#finish();
           break;
         }
         const decoded = this.#decoder.decode(event);
         // Mostly one event comes at a time, and its chunks are the result.
         if (chunks.length === 0) chunks = decoded;
         else chunks.push(...decoded);
+        if (this.#decoder.done) {
+          this.#finish();
+          break;
+        }
       }
       if (this.#parser.isOverfull && !this.done)
         this.fault = refusal('provider_invalid', {

@@ -95,15 +95,20 @@ export function readUsage(value: unknown): Usage | undefined {
   // Half a figure would be billed as exact; nothing is estimated instead.
   if (!isCount(value.prompt_tokens) || !isCount(value.completion_tokens)) return undefined;
   const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
-  const completion = isObject(value.completion_tokens_details)
-    ? countsOf(value.completion_tokens_details)
-    : undefined;
+  const completion = completionDetails(value);
   return usageOf(
     count(value.prompt_tokens),
     count(value.completion_tokens),
     count(prompt.cached_tokens),
     completion,
   );
+}
+
+/** SGLang counts reasoning beside the other figures, everybody else in a breakdown. */
+function completionDetails({ completion_tokens_details: details, reasoning_tokens }: Json) {
+  const counts = isObject(details) ? countsOf(details) : undefined;
+  if (!isCount(reasoning_tokens) || reasoning_tokens === 0) return counts;
+  return { reasoning_tokens: Math.trunc(reasoning_tokens), ...counts };
 }
 
 /** The upstream's breakdown goes to clients and metrics as it is, so nothing but numbers may be in it. */

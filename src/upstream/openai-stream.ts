@@ -21,22 +21,28 @@ export interface OpenAiStreamHabits {
   readonly usagePerChoice?: boolean;
   /** An error inside a stream says truly which HTTP status it stands for; elsewhere everything is called 400. */
   readonly errorsHaveStatus?: boolean;
+  /** The final usage stands for one choice too: for the one that ended last. */
+  readonly finalUsagePerChoice?: boolean;
+  /** Where an event has its usage; `usage` without it. */
+  usageIn?(event: Json): unknown;
+  /** Sees every choice as it came; may throw an UpstreamError for an error that it tells. */
+  choice?(choice: Json): void;
 }
 
 /** One OpenAI stream in the canonical form. */
 export class OpenAiStreamDecoder implements StreamDecoder {
-  readonly #usagePerChoice: boolean;
-  readonly #errorsHaveStatus: boolean;
+  readonly #habits: OpenAiStreamHabits;
   /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
   readonly #tokensByChoice = new Map<number, number>();
   readonly #open = new Set<number>();
   readonly #finished = new Set<number>();
   readonly #toolCalls = new Map<number, ToolCallIndexes>();
   #begun = false;
+  /** The choice of the newest event that had one. */
+  #last = 0;
 
-  constructor({ usagePerChoice = false, errorsHaveStatus = false }: OpenAiStreamHabits = {}) {
-    this.#usagePerChoice = usagePerChoice;
-    this.#errorsHaveStatus = errorsHaveStatus;
+  constructor(habits: OpenAiStreamHabits = {}) {
+    this.#habits = habits;
   }
 
   decode(event: SseEvent): Chunk[] {
@@ -64,7 +70,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
       messageOfErrorBody(data) ?? data.slice(0, 500),
       statusInBody(jsonOf(data)),
     );
-    return this.#errorsHaveStatus ? told : told.withoutStatus();
+    return this.#habits.errorsHaveStatus ? told : told.withoutStatus();
   }
 
   #chunk(body: Json): Chunk[] {
@@ -72,15 +78,18 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (Array.isArray(body.choices)) {
       for (const choice of body.choices) if (isObject(choice)) choices.push(this.#choice(choice));
     }
-    const usage = this.#usage(body.usage, choices);
+    const { usageIn } = this.#habits;
+    const usage = this.#usage(usageIn ? usageIn(body) : body.usage, choices);
     if (choices.length === 0 && !usage) return [];
     return [usage ? { choices, usage } : { choices }];
   }
 
   #choice(choice: Json): ChunkChoice {
     const index = typeof choice.index === 'number' ? choice.index : 0;
+    this.#habits.choice?.(choice);
     const finish = finishReasonOf(choice.finish_reason);
     this.#begun = true;
+    this.#last = index;
     // Some servers repeat a choice that has ended beside the final usage; it stays ended.
     if (finish) this.#finished.add(index);
     if (this.#finished.has(index)) this.#open.delete(index);
@@ -111,17 +120,15 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   #usage(value: unknown, choices: ChunkChoice[]): Usage | undefined {
     const usage = readUsage(value);
-    if (!usage || !this.#usagePerChoice || choices.length === 0) return usage;
-    for (const { index } of choices) this.#tokensByChoice.set(index, usage.completion_tokens);
+    const { usagePerChoice, finalUsagePerChoice } = this.#habits;
+    if (!usage || !usagePerChoice || (choices.length === 0 && !finalUsagePerChoice)) return usage;
+    const indexes = choices.length === 0 ? [this.#last] : choices.map(({ index }) => index);
+    for (const index of indexes) this.#tokensByChoice.set(index, usage.completion_tokens);
     if (this.#tokensByChoice.size === 1) return usage;
     let sum = 0;
     for (const tokens of this.#tokensByChoice.values()) sum += tokens;
-    return usageOf(
-      usage.prompt_tokens,
-      sum,
-      usage.prompt_tokens_details.cached_tokens,
-      usage.completion_tokens_details,
-    );
+    // The breakdown is of one choice, and would not add up.
+    return usageOf(usage.prompt_tokens, sum, usage.prompt_tokens_details.cached_tokens);
   }
 }
 

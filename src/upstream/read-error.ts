@@ -41,6 +41,7 @@ export function errorInBody(body: unknown): string | undefined {
   if (typeof error === 'string') return error;
   if (isObject(error))
     return (
+      wordsBehind(error) ??
       textOf(error.message) ??
       textOf(error.type) ??
       (error.message === '' ? '' : JSON.stringify(error).slice(0, 500))
@@ -73,6 +74,12 @@ export function statusInBody(body: unknown): number | undefined {
   return typeof error.type === 'string' && Object.hasOwn(statusOfType, error.type)
     ? statusOfType[error.type]
     : undefined;
+}
+
+/** OpenRouter wraps what the provider behind it said; its own message is then always the same. */
+function wordsBehind({ message, metadata }: Json): string | undefined {
+  if (message !== 'Provider returned error' || !isObject(metadata)) return undefined;
+  return typeof metadata.raw === 'string' ? messageOfErrorBody(metadata.raw) : undefined;
 }
 
 const textOf = (value: unknown): string | undefined =>

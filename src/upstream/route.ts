@@ -36,6 +36,7 @@ function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Up
       effortMap: model.effort_map,
       extraParameters: provider.config.extra_parameters,
       maxTokens: model.max_completion_tokens,
+      startsInReasoning: model.starts_in_reasoning === true,
     };
     upstreams.push(new Upstream(provider, target, configured));
   }

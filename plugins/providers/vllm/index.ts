@@ -3,40 +3,43 @@ import {
   type ChatRequest,
   decodeOpenAiReply,
   defineProvider,
+  effortFields,
   encodeOpenAi,
+  knownEfforts,
   OpenAiStreamDecoder,
-  type Target,
+  templateEffort,
 } from '../../../src/plugin.ts';
 
-/** vLLM's OpenAI-compatible server (protocol d7, d8, g). */
+/** vLLM's OpenAI-compatible server (protocol d7, d8, g). Its `include_reasoning: false` drops reasoning and is never sent (f12). */
 export const vllm = defineProvider({
   name: 'vllm',
-  schema: z.strictObject({}),
-  create: () => ({
-    providerName: 'vllm',
-    encode: (request, target) => ({
-      path: '/chat/completions',
-      body: { ...encodeOpenAi(request, target), ...effortFields(request, target), ...streamFields(request) },
-    }),
-    decodeReply: decodeOpenAiReply,
-    // Its running usage counts each choice for itself; only the final usage is the sum.
-    openStream: () => new OpenAiStreamDecoder({ usagePerChoice: true }),
+  schema: z.strictObject({
+    thinking_switches: z
+      .array(z.string().min(1))
+      .default(['enable_thinking'])
+      .describe(
+        'Variables of the chat template that turn thinking on and off, such as `thinking` for DeepSeek V3.1.',
+      ),
   }),
+  efforts: knownEfforts,
+  create({ thinking_switches }) {
+    const words = templateEffort(thinking_switches);
+    return {
+      providerName: 'vllm',
+      encode: (request, target) => ({
+        path: '/chat/completions',
+        body: {
+          ...encodeOpenAi(request, target),
+          ...effortFields(request, target, words),
+          ...streamFields(request),
+        },
+      }),
+      decodeReply: decodeOpenAiReply,
+      // Its running usage counts each choice for itself; only the final usage is the sum.
+      openStream: () => new OpenAiStreamDecoder({ usagePerChoice: true }),
+    };
+  },
 });
-
-/** Chat templates read `enable_thinking`, newer ones the effort itself, so both are sent (protocol g). */
-function effortFields(
-  { reasoning_effort: effort }: ChatRequest,
-  { effortMap }: Target,
-): Record<string, unknown> {
-  if (effort === undefined) return {};
-  return (
-    effortMap[effort] ?? {
-      reasoning_effort: effort,
-      chat_template_kwargs: { enable_thinking: effort !== 'none' },
-    }
-  );
-}
 
 /** vLLM ignores running usage unless final usage is asked for as well (protocol d7). */
 function streamFields({ stream }: ChatRequest): Record<string, unknown> {

@@ -27,7 +27,7 @@ describe('a mistake is told with its path and what is accepted', () => {
       '… of a provider',
       sampleConfig({ providers: { local: { ...local, max_tokens_field: 'max_tokens' } } }),
       [
-        `providers.local.max_tokens_field: unknown name; accepted here: ${Object.keys(providerBaseSchema.shape).join(', ')}, adapter`,
+        `providers.local.max_tokens_field: unknown name; accepted here: ${Object.keys(providerBaseSchema.shape).join(', ')}, adapter, thinking_switches`,
       ],
     ],
     [
@@ -41,16 +41,23 @@ describe('a mistake is told with its path and what is accepted', () => {
       sampleConfig({ server: { port: 'x' } }),
       [expect.stringMatching(/^server\.port: .*number/) as unknown as string],
     ],
+    [
+      'an effort that the adapter has no words for',
+      withModel({ reasoning_effort: { supported: true, levels: ['low', 'ultra'], default: 'low' } }),
+      [
+        "models[0].reasoning_effort.levels[1]: the adapter vllm has no words for 'ultra'; say in effort_map.ultra what is sent",
+      ],
+    ],
     ['no models', sampleConfig({ models: [] }), ['models: must list at least one model']],
     [
       'another adapter',
       sampleConfig({ providers: { local: { ...local, adapter: 'vlm' } } }),
-      ['providers.local.adapter: must be one of: openai, vllm'],
+      ['providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic'],
     ],
     [
       'no adapter',
       sampleConfig({ providers: { local: { base_url: 'http://a' } } }),
-      ['providers.local.adapter: must be one of: openai, vllm'],
+      ['providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic'],
     ],
     [
       'another address',

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { defineProvider, knownEfforts, TurnMemory } from '../../../src/plugin.ts';
+import { decodeReply, errorStatus } from './decode.ts';
+import { encodeRequest, parameters } from './encode.ts';
+import type { ThinkingMemory } from './history.ts';
+import { AnthropicStream } from './stream.ts';
+
+const max_age_ms = 3_600_000;
+
+/** Anthropic's Messages API, and servers that speak it (protocol b10, c4, d12, e, g). */
+export const anthropic = defineProvider({
+  name: 'anthropic',
+  schema: z.strictObject({
+    version: z.string().default('2023-06-01').describe('Sent as `anthropic-version`.'),
+    beta: z.array(z.string().min(1)).default([]).describe('Sent as `anthropic-beta`.'),
+    thinking: z
+      .enum(['auto', 'budget', 'adaptive'])
+      .default('auto')
+      .describe(
+        "How a model is made to think: by a number of tokens, as up to Claude 4.5 and by other makers' servers, or adaptively by an effort, as since 4.6; `auto` goes by the model's name.",
+      ),
+    remember_characters: z
+      .int()
+      .min(0)
+      .default(16_000_000)
+      .describe(
+        'How much signed thinking of turns that called tools is kept, for at most an hour, for their next request; 0 keeps none, and a tool loop goes on without a thinking budget.',
+      ),
+    strict_tools: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Pass `strict` of tools on; the API limits how many there may be and what their schemas may say.',
+      ),
+    prompt_caching: z
+      .enum(['off', '5m', '1h'])
+      .default('off')
+      .describe(
+        'Have the prompt cached this long. Writing to the cache costs more than plain input, which no price here covers.',
+      ),
+  }),
+  efforts: knownEfforts,
+  create({ version, beta, remember_characters, ...options }) {
+    const memory: ThinkingMemory = new TurnMemory({ max_characters: remember_characters, max_age_ms });
+    const headers = {
+      'anthropic-version': version,
+      ...(beta.length > 0 && { 'anthropic-beta': beta.join(',') }),
+    };
+    return {
+      providerName: 'anthropic',
+      parameters,
+      credential: api_key => ({ 'x-api-key': api_key }),
+      encode: (request, target) => ({
+        path: '/messages',
+        headers,
+        ...encodeRequest(request, target, options, memory),
+      }),
+      decodeReply: body => decodeReply(body, memory),
+      openStream: () => new AnthropicStream(memory),
+      errorStatus,
+    };
+  },
+});

@@ -1,0 +1,79 @@
+import { invalidField, type Message, type ToolCall } from '../../../src/plugin.ts';
+import { type Block, callIdOf, isObject, type Json } from './blocks.ts';
+
+/** A conversation in the API's form: alternating turns of blocks, with the system's words apart. */
+export interface Conversation {
+  readonly system: string;
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[];
+}
+
+/** The assistant's turn at this place as it should be sent, given what its message says. */
+export type Restore = (message: Message, at: number, rebuilt: readonly Block[]) => readonly Block[];
+
+/**
+ * The canonical messages as a conversation. Neighbours of one role become one turn, with tool results at its beginning; messages
+ * without words are left out, since the API refuses them. Throws `invalid_request` for what it has no form for.
+ */
+export function conversationOf(given: readonly Message[], restore: Restore): Conversation {
+  const spoken = given.filter(({ role }) => role !== 'system');
+  const isSystemAlone = spoken.length === 0;
+  const turns: { role: 'user' | 'assistant'; content: Block[] }[] = [];
+  for (const [at, message] of given.entries()) {
+    if (message.role === 'system' && !isSystemAlone) continue;
+    const content = contentOf(message, at, restore);
+    if (content.length === 0) continue;
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content: [...content] });
+  }
+  if (turns.length === 0) throw invalidField('messages', 'must have at least one message that is not empty.');
+  for (const turn of turns) if (turn.role === 'user') turn.content = resultsFirst(turn.content);
+  const system = isSystemAlone ? [] : given.filter(({ role }) => role === 'system');
+  return {
+    system: system
+      .map(({ content }) => textsOf(content).join('\n'))
+      .filter(Boolean)
+      .join('\n\n'),
+    messages: turns,
+  };
+}
+
+function contentOf(message: Message, at: number, restore: Restore): readonly Block[] {
+  const texts = textsOf(message.content).map(text => ({ type: 'text', text }));
+  if (message.role === 'tool') {
+    const content = texts.length > 0 && { content: texts };
+    return [{ type: 'tool_result', tool_use_id: callIdOf(message.tool_call_id ?? ''), ...content }];
+  }
+  if (message.role !== 'assistant') return texts;
+  const calls = (message.tool_calls ?? []).map((call, number) => ({
+    type: 'tool_use',
+    id: callIdOf(call.id),
+    name: call.function.name,
+    input: inputOf(call, `messages[${at}].tool_calls[${number}].function.arguments`),
+  }));
+  return restore(message, at, [...texts, ...calls]);
+}
+
+/** The texts of a message that say something. */
+function textsOf(content: Message['content']): string[] {
+  const texts = typeof content === 'string' ? [content] : (content ?? []).map(({ text }) => text);
+  return texts.filter(text => text.trim() !== '');
+}
+
+function inputOf({ function: { arguments: text } }: ToolCall, param: string): Json {
+  if (text.trim() === '') return {};
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch {
+    // Told below, with everything else that is no object.
+  }
+  if (!isObject(input)) throw invalidField(param, 'must be a JSON object for this model.');
+  return input;
+}
+
+const resultsFirst = (content: readonly Block[]): Block[] => [
+  ...content.filter(({ type }) => type === 'tool_result'),
+  ...content.filter(({ type }) => type !== 'tool_result'),
+];

@@ -1,0 +1,177 @@
+import {
+  type Chunk,
+  type Delta,
+  newCallId,
+  refusal,
+  type SseEvent,
+  type StreamDecoder,
+  type ToolCall,
+  UpstreamError,
+} from '../../../src/plugin.ts';
+import { type Block, isBlock, isObject, type Json, textOf } from './blocks.ts';
+import { finishReasonOf, RunningUsage, refusalIn, rememberThinking, thinking_separator } from './decode.ts';
+import type { ThinkingMemory } from './history.ts';
+
+/** A block under way: what has come of it. */
+interface OpenBlock {
+  readonly block: Json & { readonly type: string };
+  /** Its call, if it is one, and its place among the calls. */
+  readonly call?: ToolCall & { readonly index: number };
+}
+
+/** One stream of the Messages API in the canonical form. Events and deltas of kinds that it does not know are passed over. */
+export class AnthropicStream implements StreamDecoder {
+  complete = false;
+  done = false;
+  readonly #memory: ThinkingMemory;
+  readonly #usage = new RunningUsage();
+  readonly #blocks = new Map<number, OpenBlock>();
+  readonly #calls: ToolCall[] = [];
+  #hasThought = false;
+  /** A block of thinking has begun after another one. */
+  #separator = '';
+
+  constructor(memory: ThinkingMemory) {
+    this.#memory = memory;
+  }
+
+  decode({ data, event: name }: SseEvent): Chunk[] {
+    if (data.trim() === '') return [];
+    let event: unknown;
+    try {
+      event = JSON.parse(data);
+    } catch (cause) {
+      throw refusal('provider_invalid', { cause });
+    }
+    if (!isObject(event))
+      throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
+    if (name === 'error' || event.type === 'error') throw errorIn(event, data);
+    switch (event.type) {
+      case 'content_block_delta':
+        return this.#delta(event);
+      case 'content_block_start':
+        return this.#start(event);
+      case 'content_block_stop':
+        return this.#stop(event);
+      case 'message_start':
+        return this.#begin(event);
+      case 'message_delta':
+        return this.#end(event);
+      case 'message_stop':
+        this.done = true;
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  #begin({ message }: Json): Chunk[] {
+    const usage = isObject(message) ? this.#usage.seen(message.usage) : undefined;
+    return [{ ...chunkOf({ role: 'assistant', content: '' }), ...(usage && { usage }) }];
+  }
+
+  #start({ index, content_block: block }: Json): Chunk[] {
+    if (!isBlock(block)) return [];
+    const open: OpenBlock = {
+      block: { ...block },
+      ...(block.type === 'tool_use' && { call: this.#callOf(block) }),
+    };
+    this.#blocks.set(Number(index), open);
+    switch (block.type) {
+      case 'text':
+        return said(block.text);
+      case 'thinking':
+        if (this.#hasThought) this.#separator = thinking_separator;
+        return this.#thought(block.thinking);
+      case 'tool_use':
+        return [chunkOf({ tool_calls: [{ ...open.call!, function: { ...open.call!.function } }] })];
+      default:
+        return [];
+    }
+  }
+
+  #delta({ index, delta }: Json): Chunk[] {
+    const open = this.#blocks.get(Number(index));
+    if (!open || !isObject(delta)) return [];
+    const { block, call } = open;
+    switch (delta.type) {
+      case 'text_delta':
+        block.text = textOf(block.text) + textOf(delta.text);
+        return said(delta.text);
+      case 'thinking_delta':
+        block.thinking = textOf(block.thinking) + textOf(delta.thinking);
+        return this.#thought(delta.thinking);
+      case 'signature_delta':
+        block.signature = textOf(block.signature) + textOf(delta.signature);
+        return [];
+      case 'input_json_delta':
+        return call ? argued(call, textOf(delta.partial_json)) : [];
+      default:
+        return [];
+    }
+  }
+
+  /** A call without arguments is told none; clients parse them. */
+  #stop({ index }: Json): Chunk[] {
+    const open = this.#blocks.get(Number(index));
+    if (open?.call?.function.arguments !== '') return [];
+    return argued(open.call, JSON.stringify(isObject(open.block.input) ? open.block.input : {}));
+  }
+
+  #end({ delta, usage: told }: Json): Chunk[] {
+    const usage = this.#usage.seen(told);
+    const finish_reason = isObject(delta) ? finishReasonOf(delta.stop_reason) : undefined;
+    if (!finish_reason) return usage ? [{ choices: [], usage }] : [];
+    this.complete = true;
+    if (finish_reason === 'tool_calls') rememberThinking(this.#memory, this.#calls, this.#said());
+    const declined = isObject(delta) ? refusalIn(delta.stop_details) : undefined;
+    const choice = { index: 0, delta: declined === undefined ? {} : { refusal: declined }, finish_reason };
+    return [{ choices: [choice], ...(usage && { usage }) }];
+  }
+
+  #callOf({ id, name }: Block): ToolCall & { index: number } {
+    const call: ToolCall = {
+      id: textOf(id) || newCallId(),
+      type: 'function',
+      function: { name: textOf(name), arguments: '' },
+    };
+    this.#calls.push(call);
+    return Object.assign(call, { index: this.#calls.length - 1 });
+  }
+
+  #thought(text: unknown): Chunk[] {
+    if (typeof text !== 'string' || text === '') return [];
+    const reasoning = this.#separator + text;
+    this.#separator = '';
+    this.#hasThought = true;
+    return [chunkOf({ reasoning })];
+  }
+
+  /** The message's blocks in their order, as they would have come whole. */
+  #said(): Block[] {
+    const inOrder = [...this.#blocks].sort(([a], [b]) => a - b);
+    return inOrder.map(([, { block, call }]) => (call ? { ...block, input: inputOf(call) } : block));
+  }
+}
+
+const errorIn = (event: Json, data: string): UpstreamError =>
+  UpstreamError.in(event) ?? new UpstreamError(data.slice(0, 500));
+
+const chunkOf = (delta: Delta): Chunk => ({ choices: [{ index: 0, delta, finish_reason: null }] });
+
+const said = (text: unknown): Chunk[] =>
+  typeof text === 'string' && text !== '' ? [chunkOf({ content: text })] : [];
+
+function argued(call: ToolCall & { readonly index: number }, text: string): Chunk[] {
+  if (text === '') return [];
+  call.function.arguments += text;
+  return [chunkOf({ tool_calls: [{ index: call.index, function: { arguments: text } }] })];
+}
+
+function inputOf({ function: { arguments: text } }: ToolCall): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

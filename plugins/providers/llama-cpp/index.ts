@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import {
+  type ChatRequest,
+  type Completion,
+  decodeOpenAiReply,
+  defineProvider,
+  effortFields,
+  encodeOpenAi,
+  leavesReasoning,
+  OpenAiStreamDecoder,
+  type Target,
+  templateEffort,
+  UpstreamError,
+} from '../../../src/plugin.ts';
+
+type Json = Record<string, unknown>;
+
+/** llama.cpp's server, `llama-server` (protocol c4, f12, g). */
+export const llamaCpp = defineProvider({
+  name: 'llama-cpp',
+  schema: z.strictObject({
+    thinking_switches: z
+      .array(z.string().min(1))
+      .default(['enable_thinking'])
+      .describe('Variables of the chat template that turn thinking on and off.'),
+    cache_prompt: z
+      .boolean()
+      .optional()
+      .describe('Keep the prompt for requests that begin alike; without it, as the server was started.'),
+    timings_per_token: z
+      .boolean()
+      .default(true)
+      .describe('Ask for token counts with every event of a stream; without it running usage is estimated.'),
+  }),
+  create({ thinking_switches, cache_prompt, timings_per_token }) {
+    const words = templateEffort(thinking_switches);
+    const always = cache_prompt === undefined ? {} : { cache_prompt };
+    const streaming = {
+      stream_options: { include_usage: true },
+      ...(timings_per_token && { timings_per_token }),
+    };
+    return {
+      providerName: 'llama.cpp',
+      encode: (request, target) => ({
+        path: '/chat/completions',
+        body: {
+          ...encodeOpenAi(request, target),
+          ...effortFields(request, target, words),
+          ...splitFields(request, target),
+          ...always,
+          ...(request.stream && streaming),
+        },
+      }),
+      decodeReply,
+      openStream: () =>
+        new OpenAiStreamDecoder({
+          usagePerChoice: true,
+          finalUsagePerChoice: true,
+          errorsHaveStatus: true,
+          usageIn: event => event.usage ?? usageOfTimings(event.timings),
+        }),
+    };
+  },
+});
+
+/** Unsplit, it sends the raw text; split is what it was started with, by default where the template knows reasoning. */
+function splitFields(request: ChatRequest, target: Target): Record<string, unknown> {
+  return leavesReasoning(request, target) ? { reasoning_format: 'none' } : {};
+}
+
+/** Of several choices its usage counts the first alone, and that would be billed as exact: it is estimated instead. */
+function decodeReply(body: unknown): Completion {
+  const told = UpstreamError.in(body);
+  if (told) throw told;
+  const { usage, ...reply } = decodeOpenAiReply(body);
+  return reply.choices.length > 1 || !usage ? reply : { ...reply, usage };
+}
+
+/** Tokens so far, as it counts them for its own statistics: the prompt in two parts, cached and not. */
+function usageOfTimings(timings: unknown): Json | undefined {
+  if (typeof timings !== 'object' || timings === null) return undefined;
+  const { cache_n = 0, prompt_n, predicted_n } = timings as Json;
+  if (typeof cache_n !== 'number' || typeof prompt_n !== 'number' || typeof predicted_n !== 'number')
+    return undefined;
+  return {
+    prompt_tokens: cache_n + prompt_n,
+    completion_tokens: predicted_n,
+    prompt_tokens_details: { cached_tokens: cache_n },
+  };
+}

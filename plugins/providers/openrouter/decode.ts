@@ -1,0 +1,106 @@
+import {
+  type Chunk,
+  type ChunkChoice,
+  type Completion,
+  decodeOpenAiReply,
+  OpenAiStreamDecoder,
+  type SseEvent,
+  type StreamDecoder,
+  type ToolCall,
+  type TurnMemory,
+  UpstreamError,
+} from '../../../src/plugin.ts';
+import { addDetails, detailsIn, type ReasoningDetail } from './reasoning-details.ts';
+
+type Json = Record<string, unknown>;
+type Memory = TurnMemory<readonly ReasoningDetail[]>;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** 403 is also said of prompts that a moderation or a guardrail has flagged: then the request is at fault, not the key. */
+export function errorStatus(status: number, body: unknown): number {
+  if (status !== 403 || !isObject(body) || !isObject(body.error)) return status;
+  const { metadata } = body.error;
+  return isObject(metadata) && (Array.isArray(metadata.reasons) || Array.isArray(metadata.patterns))
+    ? 400
+    : 403;
+}
+
+/** Its errors come with status 200 once a provider has begun, and their codes are HTTP statuses. */
+export function decodeReply(body: unknown, memory: Memory): Completion {
+  const told = UpstreamError.in(body);
+  if (told) throw new UpstreamError(told.message, told.status && errorStatus(told.status, body));
+  const raw = isObject(body) && Array.isArray(body.choices) ? body.choices.filter(isObject) : [];
+  for (const choice of raw) throwIfFailed(choice);
+  const reply = decodeOpenAiReply(body);
+  for (const [at, { message }] of reply.choices.entries()) {
+    const from = raw[at]?.message;
+    const details = isObject(from) ? detailsIn(from.reasoning_details) : [];
+    if (details.length > 0 && message.tool_calls) memory.keep(message.tool_calls, details);
+  }
+  return reply;
+}
+
+/** A choice may end in an error of its own. */
+function throwIfFailed({ error }: Json): void {
+  const told = error == null ? undefined : UpstreamError.in({ error });
+  if (told) throw told;
+}
+
+/** What a choice has said so far that is wanted again when its tools have answered. */
+interface Turn {
+  readonly details: ReasoningDetail[];
+  readonly calls: ToolCall[];
+}
+
+/** OpenAI's stream, with the reasoning behind tool calls kept on the way. */
+export class OpenRouterStream implements StreamDecoder {
+  readonly #memory: Memory;
+  readonly #turns = new Map<number, Turn>();
+  readonly #decoder = new OpenAiStreamDecoder({
+    errorsHaveStatus: true,
+    choice: choice => this.#look(choice),
+  });
+
+  constructor(memory: Memory) {
+    this.#memory = memory;
+  }
+
+  get complete(): boolean {
+    return this.#decoder.complete;
+  }
+
+  decode(event: SseEvent): Chunk[] {
+    const chunks = this.#decoder.decode(event);
+    for (const { choices } of chunks) for (const choice of choices) this.#follow(choice);
+    return chunks;
+  }
+
+  #look(choice: Json): void {
+    throwIfFailed(choice);
+    const details = isObject(choice.delta) ? detailsIn(choice.delta.reasoning_details) : [];
+    if (details.length > 0)
+      addDetails(this.#turnOf(typeof choice.index === 'number' ? choice.index : 0).details, details);
+  }
+
+  #follow({ index, delta, finish_reason }: ChunkChoice): void {
+    for (const { index: at, id, function: called } of delta.tool_calls ?? []) {
+      const { calls } = this.#turnOf(index);
+      const call = (calls[at] ??= { id: '', type: 'function', function: { name: '', arguments: '' } });
+      call.id ||= id ?? '';
+      call.function.name ||= called?.name ?? '';
+      call.function.arguments += called?.arguments ?? '';
+    }
+    if (!finish_reason) return;
+    const turn = this.#turns.get(index);
+    this.#turns.delete(index);
+    if (turn && turn.details.length > 0) this.#memory.keep(Object.values(turn.calls), turn.details);
+  }
+
+  #turnOf(index: number): Turn {
+    let turn = this.#turns.get(index);
+    if (!turn) this.#turns.set(index, (turn = { details: [], calls: [] }));
+    return turn;
+  }
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import {
+  type ChatRequest,
+  defineProvider,
+  effortFields,
+  encodeOpenAi,
+  knownEfforts,
+  type Message,
+  TurnMemory,
+} from '../../../src/plugin.ts';
+import { decodeReply, errorStatus, OpenRouterStream } from './decode.ts';
+import type { ReasoningDetail } from './reasoning-details.ts';
+
+const max_age_ms = 3_600_000;
+
+/** OpenRouter's chat completions (protocol b10, c4, d3, g). Usage comes unasked, at the end of a stream. */
+export const openrouter = defineProvider({
+  name: 'openrouter',
+  schema: z.strictObject({
+    referer: z.url().optional().describe("Sent as `HTTP-Referer`: your site, for OpenRouter's rankings."),
+    title: z.string().min(1).optional().describe("Sent as `X-Title`: your application's name."),
+    routing: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe(
+        'Sent as `provider` with every request: `order`, `only`, `sort`, `data_collection`, `max_price` …',
+      ),
+    remember_characters: z
+      .int()
+      .min(0)
+      .default(16_000_000)
+      .describe(
+        'How much `reasoning_details` of turns that called tools is kept for their next request; 0 keeps none.',
+      ),
+  }),
+  efforts: knownEfforts,
+  create({ referer, title, routing, remember_characters }) {
+    const memory = new TurnMemory<readonly ReasoningDetail[]>({
+      max_characters: remember_characters,
+      max_age_ms,
+    });
+    const headers = {
+      ...(referer !== undefined && { 'http-referer': referer }),
+      ...(title !== undefined && { 'x-title': title }),
+    };
+    return {
+      providerName: 'openrouter',
+      encode: (request, target) => ({
+        path: '/chat/completions',
+        headers,
+        body: {
+          ...encodeOpenAi(request, target),
+          messages: withDetails(request.messages, memory),
+          ...effortFields(request, target, effort => ({ reasoning: reasoningOf(effort) })),
+          ...(routing && { provider: routing }),
+          ...streamFields(request),
+        },
+      }),
+      decodeReply: body => decodeReply(body, memory),
+      openStream: () => new OpenRouterStream(memory),
+      errorStatus,
+    };
+  },
+});
+
+/** Levels above `high` have one name here that every version knows (protocol g). */
+function reasoningOf(effort: string): Record<string, unknown> {
+  if (effort === 'none') return { enabled: false };
+  return { effort: effort === 'max' ? 'xhigh' : effort };
+}
+
+const streamFields = ({ stream }: ChatRequest): Record<string, unknown> =>
+  stream ? { stream_options: { include_usage: true } } : {};
+
+/** The messages as they are, and with those that called tools the reasoning that led to it, where it is known. */
+function withDetails(
+  messages: readonly Message[],
+  memory: TurnMemory<readonly ReasoningDetail[]>,
+): readonly object[] {
+  return messages.map(message => {
+    const details = message.tool_calls && memory.recall(message.tool_calls);
+    return details ? { ...message, reasoning_details: details } : message;
+  });
+}

@@ -1,0 +1,33 @@
+/** One piece of what OpenRouter calls `reasoning_details`: text, a summary, or an encrypted block; to be sent back as it came. */
+export type ReasoningDetail = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is ReasoningDetail =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The details that `value` lists. */
+export const detailsIn = (value: unknown): readonly ReasoningDetail[] =>
+  Array.isArray(value) ? value.filter(isObject) : [];
+
+/** Adds the details of one event: texts and summaries come in pieces, and what belongs to one block is joined. */
+export function addDetails(to: ReasoningDetail[], pieces: readonly ReasoningDetail[]): void {
+  for (const piece of pieces) {
+    const last = to.at(-1);
+    if (last && isSameBlock(last, piece)) to[to.length - 1] = joined(last, piece);
+    else to.push(piece);
+  }
+}
+
+const isSameBlock = (last: ReasoningDetail, piece: ReasoningDetail): boolean =>
+  last.type === piece.type &&
+  last.index === piece.index &&
+  (piece.type === 'reasoning.text' || piece.type === 'reasoning.summary') &&
+  // A signature closes its block.
+  last.signature == null;
+
+function joined(last: ReasoningDetail, piece: ReasoningDetail): ReasoningDetail {
+  const known = Object.fromEntries(Object.entries(piece).filter(([, value]) => value != null));
+  const key = piece.type === 'reasoning.summary' ? 'summary' : 'text';
+  return { ...last, ...known, [key]: textOf(last[key]) + textOf(piece[key]) };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,0 +1,162 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Chunk } from '../../../../../src/canonical.ts';
+import { usageOf } from '../../../../../src/canonical.ts';
+import { adapterOf } from '../../../../support/provider-fixtures.ts';
+
+const adapter = adapterOf('anthropic');
+const message = (more: object) => ({
+  type: 'message',
+  role: 'assistant',
+  content: [],
+  stop_reason: 'end_turn',
+  ...more,
+});
+
+function decoded(...events: object[]): Chunk[] {
+  const stream = adapter.openStream();
+  return events.flatMap(event => stream.decode({ data: JSON.stringify(event) }));
+}
+
+describe('why a message ended (d12)', () => {
+  it.each([
+    ['end_turn', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['pause_turn', 'stop'],
+    ['some_new_reason', 'stop'],
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['tool_use', 'tool_calls'],
+    ['refusal', 'content_filter'],
+  ])('%s → %s', (stop_reason, expected) => {
+    expect(adapter.decodeReply(message({ stop_reason })).choices[0]!.finish_reason).toBe(expected);
+    const [chunk] = decoded({ type: 'message_delta', delta: { stop_reason }, usage: { output_tokens: 1 } });
+    expect(chunk!.choices[0]!.finish_reason).toBe(expected);
+  });
+
+  it.each([null, undefined, ''])('%j is not an end', stop_reason => {
+    expect(() => adapter.decodeReply(message({ stop_reason }))).toThrow(
+      expect.objectContaining({ code: 'provider_invalid' }),
+    );
+    expect(decoded({ type: 'message_delta', delta: { stop_reason }, usage: { output_tokens: 7 } })).toEqual([
+      { choices: [], usage: usageOf(0, 7) },
+    ]);
+  });
+});
+
+describe('usage', () => {
+  it('counts what was read from the cache and what was written to it', () => {
+    const usage = {
+      input_tokens: 5,
+      cache_read_input_tokens: 16,
+      cache_creation_input_tokens: 3,
+      output_tokens: 7,
+    };
+    expect(adapter.decodeReply(message({ usage })).usage).toEqual(usageOf(24, 7, 16));
+  });
+
+  it('of a stream keeps what later events leave out or call nothing', () => {
+    const chunks = decoded(
+      {
+        type: 'message_start',
+        message: { usage: { input_tokens: 5, cache_read_input_tokens: 16, output_tokens: 1 } },
+      },
+      { type: 'message_delta', delta: {}, usage: { output_tokens: 4 } },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn' },
+        usage: { input_tokens: 0, cache_read_input_tokens: null, output_tokens: 9 },
+      },
+    );
+    expect(chunks.map(({ usage }) => usage)).toEqual([
+      usageOf(21, 1, 16),
+      usageOf(21, 4, 16),
+      usageOf(21, 9, 16),
+    ]);
+  });
+
+  it('takes the input that only the end tells', () => {
+    const chunks = decoded(
+      { type: 'message_start', message: { usage: { input_tokens: 0, output_tokens: 0 } } },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn' },
+        usage: { input_tokens: 21, output_tokens: 9 },
+      },
+    );
+    expect(chunks.at(-1)!.usage).toEqual(usageOf(21, 9));
+  });
+
+  it.each([undefined, null, 'many', {}, { input_tokens: -1, output_tokens: 'x' }])('%j is none', usage => {
+    expect(adapter.decodeReply(message({ usage }))).not.toHaveProperty('usage');
+    expect(decoded({ type: 'message_start', message: { usage } })[0]).not.toHaveProperty('usage');
+  });
+});
+
+describe('a stream', () => {
+  it('is done at message_stop and complete at the stop reason', () => {
+    const stream = adapter.openStream();
+    expect([stream.complete, stream.done]).toEqual([false, false]);
+    stream.decode({ data: '{"type":"message_delta","delta":{"stop_reason":"end_turn"}}' });
+    expect([stream.complete, stream.done]).toEqual([true, false]);
+    stream.decode({ data: '{"type":"message_stop"}' });
+    expect([stream.complete, stream.done]).toEqual([true, true]);
+  });
+
+  it.each([
+    { type: 'ping' },
+    { type: 'content_block_delta', index: 9, delta: { type: 'text_delta', text: 'of no block' } },
+    { type: 'content_block_delta', index: 0 },
+    { type: 'content_block_start', index: 0 },
+    { type: 'content_block_start', index: 0, content_block: { type: 'hologram' } },
+    { type: 'content_block_stop', index: 9 },
+    { type: 'vendor.event', error: null, detail: 'none' },
+    {},
+  ])('passes over %j', event => {
+    expect(decoded(event)).toEqual([]);
+  });
+
+  it('takes text and arguments that a server sends with the start of a block', () => {
+    expect(
+      decoded(
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hi' } },
+        {
+          type: 'content_block_start',
+          index: 1,
+          content_block: { type: 'tool_use', id: 'a', name: 'roll', input: { sides: 6 } },
+        },
+        { type: 'content_block_stop', index: 1 },
+      ).map(({ choices }) => choices[0]!.delta),
+    ).toEqual([
+      { content: 'Hi' },
+      { tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'roll', arguments: '' } }] },
+      { tool_calls: [{ index: 0, function: { arguments: '{"sides":6}' } }] },
+    ]);
+  });
+
+  it('gives a call an id where the server gives none', () => {
+    const [chunk] = decoded({
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'tool_use', name: 'roll' },
+    });
+    expect(chunk!.choices[0]!.delta.tool_calls![0]!.id).toMatch(/^call_[0-9a-f]{24}$/);
+  });
+
+  it('takes an error by the name of its event as well', () => {
+    const stream = adapter.openStream();
+    expect(() => stream.decode({ event: 'error', data: '{"code":500,"message":"x"}' })).toThrow(
+      expect.objectContaining({ name: 'UpstreamError' }),
+    );
+  });
+
+  it.each([
+    ['overloaded_error', 529],
+    ['api_error', undefined],
+    ['rate_limit_error', 429],
+    ['invalid_request_error', 400],
+  ])('tells %s with its status', (type, status) => {
+    expect(() => decoded({ type: 'error', error: { type, message: 'x' } })).toThrow(
+      expect.objectContaining({ name: 'UpstreamError', message: 'x', status }),
+    );
+  });
+});

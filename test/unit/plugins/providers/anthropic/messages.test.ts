@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Message, ToolCall } from '../../../../../src/canonical.ts';
+import { bodyOf } from './encoded.ts';
+
+const call = (id: string, text = '{"sides":20}'): ToolCall => ({
+  id,
+  type: 'function',
+  function: { name: 'roll', arguments: text },
+});
+const text = (words: string) => ({ type: 'text', text: words });
+const user = (content: Message['content'] = 'Roll.'): Message => ({ role: 'user', content });
+const calling = (...ids: string[]): Message => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map(id => call(id)),
+});
+const result = (tool_call_id: string, content: Message['content'] = '4'): Message => ({
+  role: 'tool',
+  tool_call_id,
+  content,
+});
+const use = (id: string) => ({ type: 'tool_use', id, name: 'roll', input: { sides: 20 } });
+const used = (id: string, words = '4') => ({ type: 'tool_result', tool_use_id: id, content: [text(words)] });
+
+const sent = (...messages: Message[]) => {
+  const { system, messages: turns } = bodyOf({ messages });
+  return {
+    system,
+    turns: (turns as { role: string; content: unknown }[]).map(({ role, content }) => [role, content]),
+  };
+};
+
+describe('a conversation', () => {
+  it('has the system’s words apart, wherever they stood', () => {
+    expect(
+      sent({ role: 'system', content: 'Be brief.' }, user('Hi.'), {
+        role: 'system',
+        content: [{ type: 'text', text: 'Be kind.' }],
+      }),
+    ).toEqual({ system: 'Be brief.\n\nBe kind.', turns: [['user', [text('Hi.')]]] });
+  });
+
+  it('of the system alone is asked by a user', () => {
+    expect(sent({ role: 'system', content: 'Say hi.' })).toEqual({
+      system: undefined,
+      turns: [['user', [text('Say hi.')]]],
+    });
+  });
+
+  it('alternates: neighbours of one role are one turn', () => {
+    expect(
+      sent(
+        user('a'),
+        user([
+          { type: 'text', text: 'b' },
+          { type: 'text', text: 'c' },
+        ]),
+        { role: 'assistant', content: 'd' },
+        { role: 'assistant', content: 'e' },
+        user('f'),
+      ).turns,
+    ).toEqual([
+      ['user', [text('a'), text('b'), text('c')]],
+      ['assistant', [text('d'), text('e')]],
+      ['user', [text('f')]],
+    ]);
+  });
+
+  it('has calls and their results in blocks, results of one turn in one message', () => {
+    expect(sent(user(), calling('a', 'b'), result('a'), result('b', '6'), user('Sum?')).turns).toEqual([
+      ['user', [text('Roll.')]],
+      ['assistant', [use('a'), use('b')]],
+      ['user', [used('a'), used('b', '6'), text('Sum?')]],
+    ]);
+  });
+
+  it('has words before calls', () => {
+    expect(sent(user(), { ...calling('a'), content: 'Rolling.' }, result('a')).turns[1]).toEqual([
+      'assistant',
+      [text('Rolling.'), use('a')],
+    ]);
+  });
+
+  it('has results before words, wherever they stood', () => {
+    expect(sent(user(), calling('a'), user('Well?'), result('a')).turns[2]).toEqual([
+      'user',
+      [used('a'), text('Well?')],
+    ]);
+  });
+
+  it('leaves out what says nothing, since the API refuses it', () => {
+    expect(
+      sent(
+        user(''),
+        user('a'),
+        { role: 'assistant', content: '' },
+        user([
+          { type: 'text', text: ' ' },
+          { type: 'text', text: 'b' },
+        ]),
+      ).turns,
+    ).toEqual([['user', [text('a'), text('b')]]]);
+    expect(sent(user(), calling('a'), result('a', '')).turns[2]).toEqual([
+      'user',
+      [{ type: 'tool_result', tool_use_id: 'a' }],
+    ]);
+    expect(() => sent(user(' '))).toThrow(expect.objectContaining({ status: 400, param: 'messages' }));
+  });
+
+  it('has ids that the API takes, the same in call and result', () => {
+    expect(sent(user(), calling('functions.roll:0'), result('functions.roll:0')).turns.slice(1)).toEqual([
+      ['assistant', [use('functions_roll_0')]],
+      ['user', [used('functions_roll_0')]],
+    ]);
+  });
+
+  it('has no arguments where none were given', () => {
+    const message: Message = { role: 'assistant', content: null, tool_calls: [call('a', '')] };
+    expect(sent(user(), message, result('a')).turns[1]).toEqual(['assistant', [{ ...use('a'), input: {} }]]);
+  });
+
+  it.each(['{"sides":', '[]', '7', 'null', 'twenty'])('is refused with the arguments %j', given => {
+    const message: Message = { role: 'assistant', content: null, tool_calls: [call('a'), call('b', given)] };
+    expect(() => sent(user(), message)).toThrow(
+      expect.objectContaining({ status: 400, param: 'messages[1].tool_calls[1].function.arguments' }),
+    );
+  });
+});

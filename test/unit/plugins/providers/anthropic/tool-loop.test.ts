@@ -1,0 +1,150 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Message, ReplyMessage } from '../../../../../src/canonical.ts';
+import type { Adapter } from '../../../../../src/upstream/adapter.ts';
+import { EventReader } from '../../../../../src/upstream/decode.ts';
+import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
+import { adaptive, bodyOf, budgeted, encoded } from './encoded.ts';
+
+const tools = fixtureOf('anthropic', 'tools');
+const thought = {
+  type: 'thinking',
+  thinking: 'Two dice are asked for.',
+  signature: 'EqQBCgIYAhIM1gbcDa9GJwZA',
+};
+const uses = [
+  { type: 'tool_use', id: 'toolu_01T1x1fJ34qAmk2tNTrN7Up6', name: 'roll', input: { sides: 20 } },
+  { type: 'tool_use', id: 'toolu_01A09q90qw90lq917835lq9', name: 'roll', input: { sides: 6 } },
+];
+
+/** The two ways in which a turn comes. */
+const ways: Record<string, (adapter: Adapter) => ReplyMessage> = {
+  'not streamed': adapter => adapter.decodeReply(tools.reply).choices[0]!.message,
+  streamed: adapter => {
+    const reader = new EventReader(adapter.openStream(), { max_event_bytes: 1e6, max_reply_bytes: 1e6 });
+    return assembledReply(reader.read(Buffer.from(tools.stream))).choices[0]!.message;
+  },
+};
+
+/** What a client sends when its tools have answered; it has no place for reasoning. */
+function answered({ content, tool_calls }: ReplyMessage, ...later: Message[]): Message[] {
+  return [
+    { role: 'user', content: 'Roll.' },
+    { role: 'assistant', content, tool_calls: tool_calls! },
+    ...tool_calls!.map(({ id }): Message => ({ role: 'tool', tool_call_id: id, content: '4' })),
+    ...later,
+  ];
+}
+
+const turnOf = (body: Record<string, unknown>, at = 1) =>
+  (body.messages as { content: unknown[] }[])[at]!.content;
+
+describe.each(Object.entries(ways))('a tool loop whose turn came %s', (_, come) => {
+  it('goes on with the thinking that began it, as it was', () => {
+    const adapter = adapterOf('anthropic');
+    const messages = answered(come(adapter));
+    const { body, ignored } = encoded({ messages, reasoning_effort: 'high' }, budgeted, adapter);
+    expect(turnOf(body)).toEqual([thought, ...uses]);
+    expect(body.thinking).toMatchObject({ type: 'enabled' });
+    expect(ignored).toEqual([]);
+  });
+
+  it('goes on with it though the client wrote the arguments anew', () => {
+    const adapter = adapterOf('anthropic');
+    const turn = come(adapter);
+    for (const call of turn.tool_calls!)
+      call.function.arguments = JSON.stringify(JSON.parse(call.function.arguments), null, 2);
+    expect(
+      turnOf(bodyOf({ messages: answered(turn), reasoning_effort: 'high' }, budgeted, adapter))[0],
+    ).toEqual(thought);
+  });
+
+  it.each([
+    ['on another instance', adapterOf('anthropic')],
+    ['that remembers nothing', adapterOf('anthropic', { remember_characters: 0 })],
+  ])('goes on without a budget %s, and that is said', (_where, adapter) => {
+    const messages = answered(come(adapterOf('anthropic')));
+    const { body, ignored } = encoded({ messages, reasoning_effort: 'high' }, budgeted, adapter);
+    expect(turnOf(body)).toEqual(uses);
+    expect(body.thinking).toEqual({ type: 'disabled' });
+    expect(ignored).toEqual(['reasoning_effort']);
+  });
+});
+
+describe('a tool loop', () => {
+  const adapter = adapterOf('anthropic');
+  const turn = ways.streamed!(adapter);
+
+  it('of an adaptive model goes on thinking, remembered or not', () => {
+    const messages = answered(turn);
+    expect(turnOf(bodyOf({ messages, reasoning_effort: 'low' }, adaptive, adapter))).toEqual([
+      thought,
+      ...uses,
+    ]);
+    const forgotten = encoded({ messages, reasoning_effort: 'low' }, adaptive);
+    expect(forgotten.body.thinking).toMatchObject({ type: 'adaptive' });
+    expect(turnOf(forgotten.body)).toEqual(uses);
+    expect(forgotten.ignored).toEqual([]);
+  });
+
+  it('that is over needs its thinking no more', () => {
+    const messages = answered(
+      turn,
+      { role: 'assistant', content: 'Four and four.' },
+      { role: 'user', content: 'Again.' },
+    );
+    const { body, ignored } = encoded({ messages, reasoning_effort: 'high' }, budgeted, adapter);
+    expect(turnOf(body)).toEqual(uses);
+    expect(body.thinking).toMatchObject({ type: 'enabled' });
+    expect(ignored).toEqual([]);
+  });
+
+  it('without thinking is sent none', () => {
+    expect(turnOf(bodyOf({ messages: answered(turn), reasoning_effort: 'none' }, budgeted, adapter))).toEqual(
+      uses,
+    );
+  });
+
+  it('keeps its thinking where the client has changed the words', () => {
+    const changed = answered({ ...turn, content: 'I roll.' });
+    expect(turnOf(bodyOf({ messages: changed, reasoning_effort: 'high' }, budgeted, adapter))).toEqual([
+      thought,
+      { type: 'text', text: 'I roll.' },
+      ...uses,
+    ]);
+  });
+
+  it('is what it was where the client has the thinking in its text', () => {
+    const joined = answered({ ...turn, content: '<think>Two dice are asked for.</think>' });
+    expect(turnOf(bodyOf({ messages: joined, reasoning_effort: 'high' }, budgeted, adapter))).toEqual([
+      thought,
+      ...uses,
+    ]);
+  });
+
+  it('keeps what is redacted, and not what is unsigned or the API’s own tools’', () => {
+    const own = adapterOf('anthropic');
+    const content = [
+      { type: 'redacted_thinking', data: 'Emw' },
+      { type: 'thinking', thinking: 'Unsigned.', signature: '' },
+      { type: 'text', text: '' },
+      { type: 'text', text: 'Rolling.' },
+      { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+      uses[0],
+    ];
+    const { message } = own.decodeReply({ type: 'message', content, stop_reason: 'tool_use' }).choices[0]!;
+    expect(turnOf(bodyOf({ messages: answered(message), reasoning_effort: 'high' }, budgeted, own))).toEqual([
+      { type: 'redacted_thinking', data: 'Emw' },
+      { type: 'text', text: 'Rolling.' },
+      uses[0],
+    ]);
+  });
+
+  it('that began without thinking cannot take it up', () => {
+    const own = adapterOf('anthropic');
+    const { message } = own.decodeReply({ type: 'message', content: [uses[0]], stop_reason: 'tool_use' })
+      .choices[0]!;
+    expect(encoded({ messages: answered(message), reasoning_effort: 'high' }, budgeted, own).ignored).toEqual(
+      ['reasoning_effort'],
+    );
+  });
+});

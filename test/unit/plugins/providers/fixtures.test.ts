@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Chunk } from '../../../../src/canonical.ts';
+import { EventReader } from '../../../../src/upstream/decode.ts';
+import { failureOf } from '../../../../src/upstream/failure.ts';
+import {
+  adapterOf,
+  assembledReply,
+  fixturesOf,
+  type ProviderName,
+  providerNames,
+  streamOf,
+} from '../../../support/provider-fixtures.ts';
+
+const limits = { max_event_bytes: 100_000, max_reply_bytes: 1_000_000 };
+
+/** What a stream in these parts is to its reader. */
+function read(provider: ProviderName, parts: readonly Buffer[]): { chunks: Chunk[]; fault: unknown } {
+  const reader = new EventReader(adapterOf(provider).openStream(), limits);
+  const chunks: Chunk[] = [];
+  for (const part of parts) {
+    chunks.push(...reader.read(part));
+    if (reader.fault !== undefined || reader.done) return { chunks, fault: reader.fault };
+  }
+  chunks.push(...reader.end());
+  return { chunks, fault: reader.fault };
+}
+
+const all = providerNames.flatMap(provider =>
+  fixturesOf(provider).map(fixture => ({ provider, name: fixture.name, fixture })),
+);
+
+describe.each(all)(
+  '$provider, $name',
+  ({ provider, fixture: { choices, usage, running, stream, reply } }) => {
+    const bytes = Buffer.from(stream);
+    const whole = read(provider, [bytes]);
+
+    it('is the reply that was meant, streamed', () => {
+      expect(whole.fault).toBeUndefined();
+      expect(assembledReply(whole.chunks)).toEqual({ choices, usage });
+    });
+
+    it('is the same whole, as far as the server sends it so', () => {
+      if (reply) expect(adapterOf(provider).decodeReply(reply)).toEqual({ choices, usage });
+    });
+
+    it('tells its usage as it goes', () => {
+      const told = whole.chunks.flatMap(chunk => chunk.usage?.completion_tokens ?? []);
+      if (running) expect(told).toEqual(running);
+      expect(told).toEqual(told.toSorted((a, b) => a - b));
+    });
+
+    it('is the same cut at every byte, and byte by byte', () => {
+      const expected = JSON.stringify(whole);
+      const wrong: number[] = [];
+      for (let at = 1; at < bytes.length; at++) {
+        if (JSON.stringify(read(provider, [bytes.subarray(0, at), bytes.subarray(at)])) !== expected)
+          wrong.push(at);
+      }
+      expect(wrong).toEqual([]);
+      expect(
+        read(
+          provider,
+          [...bytes].map(byte => Buffer.from([byte])),
+        ),
+      ).toEqual(whole);
+    });
+
+    it('broken off anywhere is an error unless every choice had ended, and has said nothing that was not said (c3)', () => {
+      const ended = Buffer.byteLength(stream.slice(0, endOf(stream)));
+      for (let length = 0; length < bytes.length; length += 7) {
+        const { chunks, fault } = read(provider, [bytes.subarray(0, length)]);
+        const said = assembledReply(chunks).choices[0]?.message;
+        expect(choices[0]!.message.content ?? '').toContain(said?.content ?? '');
+        expect(choices[0]!.message.reasoning ?? '').toContain(said?.reasoning ?? '');
+        if (length < ended) expect({ length, fault: fault === undefined }).toEqual({ length, fault: false });
+      }
+    });
+  },
+);
+
+/** Where the last finish reason is told. */
+const endOf = (stream: string): number =>
+  Math.max(...['"finish_reason":"', '"stop_reason":"'].map(key => stream.lastIndexOf(key)));
+
+describe.each(providerNames)('a stream of %s that breaks', provider => {
+  it('says what came before, then the fault', () => {
+    const { chunks, fault } = read(provider, [Buffer.from(streamOf(provider, 'broken'))]);
+    expect(assembledReply(chunks).choices[0]?.message.content).toBe('Water');
+    expect(failureOf(fault, true).error).toMatchObject({ status: 502, type: 'provider_error' });
+    expect(failureOf(fault, true).kind).toBe('status');
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['a comment', ': hello\n\n'],
+    ['no JSON', 'data: {"choices\n\n'],
+    ['no object', 'data: 7\n\n'],
+  ])('%s is no reply', (_, text) => {
+    expect(failureOf(read(provider, [Buffer.from(text)]).fault, true).error).toMatchObject({ status: 502 });
+  });
+});
+
+describe.each(providerNames)('a whole reply of %s', provider => {
+  it.each([
+    [null],
+    ['text'],
+    [[]],
+    [{}],
+    [{ choices: [] }],
+    [{ content: 'text' }],
+    [{ type: 'message', content: null }],
+  ])('%j is none', body => {
+    expect(() => adapterOf(provider).decodeReply(body)).toThrow(
+      expect.objectContaining({ code: 'provider_invalid' }),
+    );
+  });
+
+  it.each([
+    [{ error: { message: 'Overloaded' } }],
+    [{ type: 'error', error: { type: 'overloaded_error' } }],
+    [{ error: 'x' }],
+  ])('%j is an error', body => {
+    expect(() => adapterOf(provider).decodeReply(body)).toThrow(
+      expect.objectContaining({ name: 'UpstreamError' }),
+    );
+  });
+});

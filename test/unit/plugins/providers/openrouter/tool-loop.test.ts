@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  addDetails,
+  type ReasoningDetail,
+} from '../../../../../plugins/providers/openrouter/reasoning-details.ts';
+import type { Message } from '../../../../../src/canonical.ts';
+import type { Adapter } from '../../../../../src/upstream/adapter.ts';
+import { EventReader } from '../../../../../src/upstream/decode.ts';
+import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
+import { sampleRequest } from '../../../sample-exchange.ts';
+
+const tools = fixtureOf('openrouter', 'tools');
+const target = { model: 'inner', effortMap: {}, extraParameters: [] };
+const details = [
+  {
+    type: 'reasoning.text',
+    text: 'Two dice are asked for.',
+    format: 'anthropic-claude-v1',
+    index: 0,
+    signature: 'c2lnbmVk',
+  },
+];
+
+const ways: Record<string, (adapter: Adapter) => unknown> = {
+  'not streamed': adapter => adapter.decodeReply(tools.reply),
+  streamed: adapter =>
+    new EventReader(adapter.openStream(), { max_event_bytes: 1e6, max_reply_bytes: 1e6 }).read(
+      Buffer.from(tools.stream),
+    ),
+};
+
+/** The history that a client sends: it has no place for reasoning. */
+const { tool_calls } = tools.choices[0]!.message;
+const messages: Message[] = [
+  { role: 'user', content: 'Roll.' },
+  { role: 'assistant', content: null, tool_calls: tool_calls! },
+  { role: 'tool', tool_call_id: tool_calls![0]!.id, content: '4' },
+];
+
+describe.each(Object.entries(ways))('a turn that came %s', (_, come) => {
+  it('is sent again with the reasoning behind its calls', () => {
+    const adapter = adapterOf('openrouter');
+    come(adapter);
+    expect(adapter.encode(sampleRequest({ messages }), target).body.messages).toEqual([
+      messages[0],
+      { ...messages[1], reasoning_details: details },
+      messages[2],
+    ]);
+  });
+
+  it('is sent as it is where nothing is remembered', () => {
+    const adapter = adapterOf('openrouter', { remember_characters: 0 });
+    come(adapter);
+    for (const one of [adapter, adapterOf('openrouter')])
+      expect(one.encode(sampleRequest({ messages }), target).body.messages).toEqual(messages);
+  });
+});
+
+describe('a turn without calls', () => {
+  it('is not remembered', () => {
+    const adapter = adapterOf('openrouter');
+    const { stream, choices } = fixtureOf('openrouter', 'answer');
+    const reader = new EventReader(adapter.openStream(), { max_event_bytes: 1e6, max_reply_bytes: 1e6 });
+    expect(assembledReply(reader.read(Buffer.from(stream))).choices).toEqual(choices);
+  });
+});
+
+describe('details in pieces', () => {
+  const joined = (...pieces: ReasoningDetail[]) => {
+    const to: ReasoningDetail[] = [];
+    for (const piece of pieces) addDetails(to, [piece]);
+    return to;
+  };
+
+  it('are joined by block, and nothing else is', () => {
+    const sealed = { type: 'reasoning.encrypted', data: 'x', id: 'rs_1', index: 1 };
+    expect(
+      joined(
+        { type: 'reasoning.summary', summary: 'a', index: 0 },
+        { type: 'reasoning.summary', summary: 'b', index: 0 },
+        sealed,
+        sealed,
+        { type: 'reasoning.text', text: 'c', index: 2 },
+        { type: 'reasoning.text', text: null, signature: 's', index: 2 },
+        { type: 'reasoning.text', text: 'd', index: 2 },
+        { type: 'reasoning.text', text: 'e', index: 3 },
+      ),
+    ).toEqual([
+      { type: 'reasoning.summary', summary: 'ab', index: 0 },
+      sealed,
+      sealed,
+      { type: 'reasoning.text', text: 'c', signature: 's', index: 2 },
+      { type: 'reasoning.text', text: 'd', index: 2 },
+      { type: 'reasoning.text', text: 'e', index: 3 },
+    ]);
+  });
+});
