@@ -35,7 +35,8 @@ const accounts = { demo: { keys: [{ value: DEMO_KEY }] } };
 const stages = [errorEnvelope(), auth(), validation(), requestRewrite(), streamRechunk(), reasoningSplit()];
 
 const app = express();
-app.use(createChain(stages, { models, accounts }), proxy);
+// The proxy's server need not speak the Responses API: the chain makes responses from chat completions.
+app.use(createChain(stages, { models, accounts, responses: { from_chat: true } }), proxy);
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => {
   process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);

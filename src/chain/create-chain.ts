@@ -5,9 +5,8 @@ import { z } from 'zod';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { systemClock } from '../clock.ts';
-import { chatCompletions } from '../dialects/chat-completions.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { chatCompletionsSchema } from '../dialects/dialects.ts';
+import { chatCompletionsSchema, type Dialects, dialectsOf, responsesSchema } from '../dialects/dialects.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { discardBody } from '../inbound/discard-body.ts';
@@ -46,6 +45,17 @@ export const chainOptionsSchema = z.strictObject({
   chat_completions: chatCompletionsSchema
     .prefault({})
     .describe('How replies that stages look at are written, as in a configuration: `{ reasoning_key }`.'),
+  responses: responsesSchema
+    .extend({
+      from_chat: z
+        .boolean()
+        .default(false)
+        .describe('Answer `/v1/responses` here, asking the handler for a chat completion.'),
+    })
+    .prefault({})
+    .describe(
+      'What becomes of `/v1/responses`: left to the handler, which must speak that format, so that the stages see no more of it than of any other path; or with `from_chat: true` answered by the chain, which asks the handler for `/v1/chat/completions` instead. `reasoning_placement` as in a configuration.',
+    ),
   ...bodyLimits,
   ...streamLimits,
 });
@@ -88,7 +98,7 @@ class ChainHouse {
   /** The metrics if they go anywhere. */
   readonly #measured: Metrics | undefined;
   readonly #options: CheckedOptions;
-  readonly #dialect: Dialect;
+  readonly #dialects: Dialects;
   /** Some stage wants the request; without one the body is left to the handler. */
   readonly #looksIn: boolean;
   /** Some stage wants the reply. */
@@ -102,7 +112,7 @@ class ChainHouse {
     registry: Registry | undefined,
   ) {
     this.#options = options;
-    this.#dialect = chatCompletions(options.chat_completions);
+    this.#dialects = dialectsOf(options);
     this.#log = log;
     this.#metrics = Metrics.on(registry ?? new Registry());
     this.#measured = registry && this.#metrics;
@@ -143,11 +153,15 @@ class ChainHouse {
     let isLeft = false;
     try {
       await passage.onHeaders();
-      const dialect = this.#looksIn && route?.name === 'chat.completions' ? this.#dialect : undefined;
-      if (dialect) await this.#onRequest(exchange, passage, dialect, request);
+      const converts = route?.name === 'responses' && this.#options.responses.from_chat;
+      const looksBack = this.#looksBack || converts;
+      const isRead = converts || (this.#looksIn && route?.name === 'chat.completions');
+      const dialect = isRead ? this.#dialects[route.name] : undefined;
+      if (dialect) await this.#onRequest(exchange, passage, dialect, request, looksBack);
+      if (converts) askForChat(request);
       if (exchange.client_gone || isAnswered(response)) return;
       exchange.attempts = 1;
-      if (!dialect || !this.#looksBack) {
+      if (!dialect || !looksBack) {
         isLeft = true;
         return leave(exchange, response, next, settled);
       }
@@ -171,6 +185,7 @@ class ChainHouse {
     passage: Passage,
     dialect: Dialect,
     request: IncomingMessage,
+    looksBack: boolean,
   ): Promise<void> {
     if (!exchange.hasRequest)
       exchange.request = dialect.parse(await readBody(request, this.#options, exchange));
@@ -182,7 +197,7 @@ class ChainHouse {
       discardBody(request, this.#options.max_body_bytes, this.#options.body_idle_ms);
       await finished(request.resume()).catch(() => {});
     }
-    replayBody(request, foreignBody(exchange, this.#looksBack));
+    replayBody(request, foreignBody(exchange, looksBack));
   }
 
   /** What the handler replies, up the chain to the client. */
@@ -216,6 +231,13 @@ class ChainHouse {
 
 /** Somebody else has replied, or has begun to. */
 const isAnswered = (response: ServerResponse): boolean => response.headersSent || response.writableEnded;
+
+/** Asks the handler for a chat completion, at the path that it has for them; a later chain reads the same from `originalUrl`. */
+function askForChat(request: Incoming): void {
+  const chatUrl = (url: string) => url.replace(/\/responses(\/?)(?=\?|$)/, '/chat/completions$1');
+  request.url = chatUrl(request.url ?? '');
+  if (request.originalUrl !== undefined) request.originalUrl = chatUrl(request.originalUrl);
+}
 
 /** The handler is asked for a reply that can be read here. What is returned gives the client's wish back, for what goes out to it. */
 function asked({ headers }: IncomingMessage): () => void {

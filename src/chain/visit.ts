@@ -9,7 +9,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { startServerSpan } from '../telemetry/tracing.ts';
 
 /** A request as Express hands it on: with its whole target, and the part of it at which the chain is mounted. */
-export type Incoming = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
+export type Incoming = IncomingMessage & { originalUrl?: string; readonly baseUrl?: string };
 
 /** A request in one of the chains that it passes through. */
 export interface Visit {

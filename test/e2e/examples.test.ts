@@ -55,6 +55,11 @@ async function expectInterface(url: string): Promise<void> {
   expect(events.map(({ json }) => json.choices?.[0]?.delta.content ?? '').join('')).toBe('They wander.');
   expect(events.at(-2)?.json.usage?.completion_tokens).toBeGreaterThan(0);
   expect(events.at(-1)?.data).toBe('[DONE]');
+  const response = await post(`${url}/v1/responses`, { model: 'aion-labs/aion-3.5', input: question });
+  expect(await response.json()).toMatchObject({
+    status: 'completed',
+    output: [{ content: [{ type: 'reasoning' }, { type: 'output_text', text: 'They wander.' }] }],
+  });
   await expectRefusal(
     await post(chat, ask('?'), { authorization: 'Bearer nobody' }),
     401,
@@ -122,12 +127,16 @@ describe('examples/own-stage', () => {
     const refused = await post(`${url}/v1/chat/completions`, ask('', { messages }));
     const message = await expectRefusal(refused, 400, 'invalid_request_error');
     expect(message).toBe('messages: must be at most 20 here, not 21');
+    const input = await post(`${url}/v1/responses`, { model: 'aion-labs/aion-3.5', input: messages });
+    expect(await expectRefusal(input, 400, 'invalid_request_error')).toBe(
+      'input: must be at most 20 here, not 21',
+    );
     const metrics = (await send(`${adminUrl}/metrics`)).text;
     expect(metrics).toMatch(
       /sluice_stage_duration_seconds_count\{stage="house-rules",hook="onRequest"\} [1-9]/,
     );
     expect(metrics).toContain(
-      'sluice_stage_refusals_total{stage="house-rules",hook="onRequest",error_type="invalid_request_error"} 1',
+      'sluice_stage_refusals_total{stage="house-rules",hook="onRequest",error_type="invalid_request_error"} 2',
     );
     await until(() => output().includes('the house has answered'));
   });

@@ -46,6 +46,9 @@ describe('paths', () => {
     '/v1/completions',
     '/v1/embeddings',
     '/v1/chat/completions/chatcmpl-1',
+    '/v1/response',
+    '/v1/responses/resp_1',
+    '/v1/responses/resp_1/cancel',
     '/chat/completions',
     '//v1/models',
     '/v2/models',
@@ -67,6 +70,10 @@ describe('paths', () => {
       expect((await send(gateway.url + path)).status).toBe(200);
     for (const path of ['/v1/chat/completions?api-version=1', '/v1/chat/completions/'])
       expect((await gateway.post(ask('Hello'), { path })).status).toBe(200);
+    for (const path of ['/v1/responses?api-version=1', '/v1/responses/'])
+      expect((await gateway.post({ model: 'aion-labs/aion-3.5', input: 'Hello' }, { path })).status).toBe(
+        200,
+      );
   });
 
   it('are not told at length', async () => {
@@ -77,13 +84,11 @@ describe('paths', () => {
 });
 
 describe('methods', () => {
-  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'other than POST are 405 for completions: %s',
-    async method => {
-      const { status, headers, text } = await send(`${gateway.url}/v1/chat/completions`, {
-        method,
-        headers: key,
-      });
+  const others = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+  it.each(['chat/completions', 'responses'].flatMap(path => others.map(method => [method, path])))(
+    'other than POST are 405: %s %s',
+    async (method, path) => {
+      const { status, headers, text } = await send(`${gateway.url}/v1/${path}`, { method, headers: key });
       expect(status).toBe(405);
       expect(headers.allow).toBe('POST');
       expect(headers['content-type']).toMatch(/^application\/json/);
