@@ -1,4 +1,4 @@
-import { Agent, OpenAIProvider, type RunItem, Runner, tool } from '@openai/agents';
+import { Agent, type AgentInputItem, OpenAIProvider, type RunItem, Runner, tool } from '@openai/agents';
 import OpenAI from 'openai';
 import {
   type Client,
@@ -44,6 +44,14 @@ function agentsClient({ url, key, retries }: Connection, useResponses: boolean, 
     });
   };
 
+  /** A run that is over. */
+  const ended = async (agent: Agent, input: string | AgentInputItem[], streamed: boolean) => {
+    if (!streamed) return runner.run(agent, input);
+    const run = await runner.run(agent, input, { stream: true });
+    await run.completed;
+    return run;
+  };
+
   return {
     async reply(question, wish) {
       const { finalOutput = '', newItems, rawResponses } = await runner.run(agentFor(wish), question);
@@ -78,10 +86,13 @@ function agentsClient({ url, key, retries }: Connection, useResponses: boolean, 
         },
       });
       const agent = agentFor().clone({ tools: [roll] });
-      if (!streamed) return { answer: (await runner.run(agent, question)).finalOutput ?? '', calls };
-      const run = await runner.run(agent, question, { stream: true });
-      await run.completed;
-      return { answer: run.finalOutput ?? '', calls };
+      return { answer: (await ended(agent, question, streamed)).finalOutput ?? '', calls };
+    },
+
+    async goOn(first, second, streamed) {
+      const { history } = await ended(agentFor(), first, streamed);
+      const next = [...history, { role: 'user' as const, content: second }];
+      return (await ended(agentFor(), next, streamed)).finalOutput ?? '';
     },
 
     async leave(question) {

@@ -41,6 +41,8 @@ export interface Client {
   stream(question: string, wish?: Wish): Promise<ShownStream>;
   /** Offers one tool, `roll({ sides })`, that answers `rolledText`, and goes on until there is an answer. */
   roll(question: string, streamed: boolean): Promise<Rolled>;
+  /** Asks one thing and, with the reply as the client keeps it, another. */
+  goOn(first: string, second: string, streamed: boolean): Promise<string>;
   /** Reads some pieces of a stream with continuous usage and aborts it; resolves with the output tokens that it has been shown. */
   leave(question: string): Promise<number | undefined>;
 }

@@ -72,6 +72,14 @@ function langChainClient(
       };
     },
 
+    async goOn(first, second, streamed) {
+      const model = modelFor({});
+      const turn = async (messages: BaseMessage[]) =>
+        streamed ? joined(await model.stream(messages)) : model.invoke(messages);
+      const asked = new HumanMessage(first);
+      return (await turn([asked, await turn([asked]), new HumanMessage(second)])).text;
+    },
+
     async roll(question, streamed) {
       const calls: unknown[] = [];
       const roll = tool(

@@ -29,6 +29,12 @@ export const openAiResponses: Connect = ({ url, key, retries }): Client => {
     ...(continuous && { stream_options: { include_obfuscation: false, continuous_usage_stats: true } }),
   });
 
+  const tools = [{ type: 'function' as const, name: 'roll', parameters: rollSchema, strict: true }];
+  const turn = (input: ResponseInput, streamed: boolean) =>
+    streamed
+      ? openai.responses.stream({ ...asked(input), tools }).finalResponse()
+      : openai.responses.create({ ...asked(input), tools });
+
   return {
     async reply(question, wish) {
       const response = await openai.responses.create(asked(question, wish));
@@ -52,23 +58,26 @@ export const openAiResponses: Connect = ({ url, key, retries }): Client => {
     },
 
     async roll(question, streamed) {
-      const calls: unknown[] = [];
-      const tools = [{ type: 'function' as const, name: 'roll', parameters: rollSchema, strict: true }];
-      const turn = (input: ResponseInput) =>
-        streamed
-          ? openai.responses.stream({ ...asked(input), tools }).finalResponse()
-          : openai.responses.create({ ...asked(input), tools });
       const input: ResponseInput = [{ role: 'user', content: question }];
-      const { output } = await turn(input);
-      for (const item of output) {
-        input.push(item as ResponseInput[number]);
-        if (item.type !== 'function_call') continue;
-        calls.push(JSON.parse(item.arguments));
-      }
-      for (const item of output)
-        if (item.type === 'function_call')
-          input.push({ type: 'function_call_output', call_id: item.call_id, output: rolledText });
-      return { answer: (await turn(input)).output_text, calls };
+      const { output } = await turn(input, streamed);
+      const called = output.flatMap(item => (item.type === 'function_call' ? item : []));
+      input.push(
+        ...(output as ResponseInput),
+        ...called.map(({ call_id }) => ({
+          type: 'function_call_output' as const,
+          call_id,
+          output: rolledText,
+        })),
+      );
+      const { output_text: answer } = await turn(input, streamed);
+      return { answer, calls: called.map(call => JSON.parse(call.arguments) as unknown) };
+    },
+
+    async goOn(first, second, streamed) {
+      const input: ResponseInput = [{ role: 'user', content: first }];
+      const { output } = await turn(input, streamed);
+      input.push(...(output as ResponseInput), { role: 'user', content: second });
+      return (await turn(input, streamed)).output_text;
     },
 
     async leave(question) {

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import type { ChatCompletion, CompletionUsage } from 'openai/resources';
+import type { ChatCompletion, ChatCompletionMessageParam, CompletionUsage } from 'openai/resources';
 import {
   type Client,
   type Connect,
@@ -66,6 +66,22 @@ export const openAiChat: Connect = ({ url, key, retries }): Client => {
         ? openai.chat.completions.runTools({ ...asked(question), tools: [roll], stream: true })
         : openai.chat.completions.runTools({ ...asked(question), tools: [roll] });
       return { answer: (await runner.finalContent()) ?? '', calls };
+    },
+
+    async goOn(first, second, streamed) {
+      const messages: ChatCompletionMessageParam[] = [];
+      const turn = async (content: string) => {
+        messages.push({ role: 'user', content });
+        const params = { ...asked(content), messages };
+        const completion = streamed
+          ? await openai.chat.completions.stream(params).finalChatCompletion()
+          : await openai.chat.completions.create(params);
+        const { message } = completion.choices[0]!;
+        messages.push(message);
+        return message.content ?? '';
+      };
+      await turn(first);
+      return turn(second);
     },
 
     async leave(question) {

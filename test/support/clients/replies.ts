@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { type Message, textOf } from '../../../src/canonical.ts';
 import { until } from '../raw-client.ts';
 import { rolledText } from './client.ts';
 import type { ClientHouse } from './house.ts';
@@ -95,6 +96,20 @@ function turns(house: ClientHouse, streamed: boolean): void {
     const { text, usage } = await running;
     expect(text).toBe('');
     expect(usage.output).toBe(5);
+  });
+
+  it('goes on with what was said', async () => {
+    const text = await house.client.goOn('Hello [[sim:say=Good day.]]', 'And you?', streamed);
+    const sent = (house.asked.messages as Message[]).map(({ role, content }) => ({
+      role,
+      content: textOf(content),
+    }));
+    expect(sent).toEqual([
+      { role: 'user', content: 'Hello [[sim:say=Good day.]]' },
+      { role: 'assistant', content: 'Good day.' },
+      { role: 'user', content: 'And you?' },
+    ]);
+    expect(text).toBe((await house.truth()).text);
   });
 
   it('calls a tool, answers it, and has it spoken of', async () => {

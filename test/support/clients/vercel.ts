@@ -6,6 +6,7 @@ import {
   jsonSchema,
   type LanguageModel,
   type LanguageModelUsage,
+  type ModelMessage,
   streamText,
   tool,
 } from 'ai';
@@ -97,6 +98,19 @@ export function vercelClient(
       const wanted = { ...asked(question), tools: { roll }, stopWhen: isStepCount(3) };
       const answer = streamed ? await streamText(wanted).text : (await generateText(wanted)).text;
       return { answer, calls };
+    },
+
+    async goOn(first, second, streamed) {
+      const { prompt: _, ...more } = asked(first);
+      const turn = async (messages: ModelMessage[]) => {
+        const result = streamed
+          ? streamText({ ...more, messages })
+          : await generateText({ ...more, messages });
+        return { text: await result.text, said: (await result.response).messages };
+      };
+      const messages: ModelMessage[] = [{ role: 'user', content: first }];
+      const { said } = await turn(messages);
+      return (await turn([...messages, ...said, { role: 'user', content: second }])).text;
     },
 
     async leave(question) {
