@@ -63,7 +63,7 @@ export const errorCatalogue = {
     status: 400,
     type: 'configuration_error',
     message: 'This model is not available because of a server-side configuration error.',
-    when: 'The upstream answered 401, 403 or 404: its address, key or model name in the configuration is wrong. Details are in the log.',
+    when: 'The upstream answered 401, 403 or 404: its address, key or model name in the configuration is wrong. Or the account has a plan that is not configured. Details are in the log.',
   },
   rate_limited: {
     status: 429,

@@ -44,6 +44,7 @@ export {
   type AccountDirectory,
   accountsSchema,
   ConfiguredAccounts,
+  unusableAccount,
 } from './stores/accounts.ts';
 export {
   AccountLimits,

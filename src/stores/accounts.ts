@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { type GatewayError, refusal } from '../errors.ts';
 import { type LimitOverrides, limitOverridesSchema } from './limits.ts';
 
 /** Who a request is billed to. Limits are per account, not per key (protocol i5). */
@@ -10,6 +11,14 @@ export interface Account {
   readonly limits?: LimitOverrides | undefined;
   /** Which of its keys was used, if that is one of the records store. */
   readonly key_id?: string;
+}
+
+/** The refusal of an account that the operators have set up wrongly. */
+export function unusableAccount(what: string, cause?: unknown): GatewayError {
+  return refusal('provider_misconfigured', {
+    message: 'This account is not available because of a server-side configuration error.',
+    cause: new Error(what, { cause }),
+  });
 }
 
 const keySchema = z.union(

@@ -1,9 +1,10 @@
 import type { Clock } from '../clock.ts';
 import { refusal } from '../errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Account } from './accounts.ts';
+import { type Account, unusableAccount } from './accounts.ts';
 import { KeyLookups } from './key-lookups.ts';
 import { KeyUses } from './key-uses.ts';
+import { limitOverridesSchema } from './limits.ts';
 import { RecentCache } from './recent-cache.ts';
 import type { FoundKey } from './records/key-records.ts';
 import { digestOf, isStoredKeyForm } from './records/key-secret.ts';
@@ -31,6 +32,13 @@ export interface StoredKeysSetup {
   readonly known_keys_ms: number;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** Throws `configuration_error` for limits that are none: left out they would let in more than was meant. */
+function storedAccount(id: string, { plan, limits }: NonNullable<FoundKey['stored']>): Account {
+  const checked = limitOverridesSchema.safeParse(limits);
+  if (!checked.success) throw unusableAccount(`the stored limits of account '${id}'`, checked.error);
+  return { id, plan: plan ?? undefined, limits: checked.data };
 }
 
 /**
@@ -114,8 +122,7 @@ export class StoredKeys {
 
   #knownOf({ id, account, expires_ms, revoked_ms, stored }: FoundKey): Known | undefined {
     if (revoked_ms !== null) return undefined;
-    const owner =
-      this.#setup.configured(account) ?? (stored && { id: account, plan: stored.plan ?? undefined });
+    const owner = this.#setup.configured(account) ?? (stored && storedAccount(account, stored));
     if (!owner) {
       this.#setup.log.warn(
         { key_id: id, account },

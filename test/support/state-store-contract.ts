@@ -1,77 +1,19 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type {
-  Charge,
-  Limit,
-  LimitName,
-  StateStore,
-  Taken,
-  Ticket,
-} from '../../src/stores/state/state-store.ts';
+import type { Taken, Ticket } from '../../src/stores/state/state-store.ts';
 import { FakeClock, noon_ms } from './fake-clock.ts';
+import { checkAgainstModel } from './state-store-model.ts';
+import { charge, limit, nothing, StoreSetting, type StoreUnderTest } from './state-store-setting.ts';
 
-/** A store that keeps to `clock`, and nothing in it. */
-export interface StoreUnderTest {
-  readonly store: StateStore;
-  /** Resolves when all that was settled counts. */
-  settled?(): Promise<void>;
-  close?(): Promise<void>;
-}
+export { charge, limit, type StoreUnderTest };
 
-export const limit = (name: LimitName, max: number, model?: string): Limit => ({ name, max, model });
-export const charge = (tokens = 0, nano_usd = 0, requests = 1): Charge => ({ requests, tokens, nano_usd });
-const nothing = charge(0, 0, 0);
-
-/** A store, its clock and its client: what the tests of the contract speak to. */
-export class StoreSetting {
-  readonly clock: FakeClock;
-  readonly #under: StoreUnderTest;
-  #asked = 0;
-
-  constructor(under: StoreUnderTest, clock: FakeClock) {
-    this.#under = under;
-    this.clock = clock;
-  }
-
-  async take(
-    limits: readonly Limit[],
-    reserve = charge(),
-    more: { account?: string; force?: boolean } = {},
-  ): Promise<Taken> {
-    return this.#under.store.take({ id: `lease-${++this.#asked}`, account: 'a', limits, reserve, ...more });
-  }
-
-  /** The ticket of a take that must be admitted. */
-  async admitted(...asked: Parameters<StoreSetting['take']>): Promise<Ticket> {
-    const taken = await this.take(...asked);
-    if (!taken.admitted) throw new Error(`refused by ${taken.refused_by.name} for ${taken.retry_ms} ms`);
-    return taken.ticket;
-  }
-
-  /** The answer to a take that must be refused. */
-  async refused(...asked: Parameters<StoreSetting['take']>): Promise<Extract<Taken, { admitted: false }>> {
-    const taken = await this.take(...asked);
-    if (taken.admitted) throw new Error('admitted');
-    return taken;
-  }
-
-  async settle(ticket: Ticket, used: Charge): Promise<void> {
-    ticket.settle(used);
-    await this.#under.settled?.();
-  }
-
-  async remaining(...limits: readonly Limit[]): Promise<number[]> {
-    return (await this.#under.store.standings('a', limits)).map(({ remaining }) => remaining);
-  }
-
-  get store(): StateStore {
-    return this.#under.store;
-  }
-}
-
-/** What every state store keeps, whatever it is made of; `open` gives one that is empty and keeps to the clock. */
+/**
+ * What every state store keeps, whatever it is made of; `open` gives one that is empty and keeps to the clock. `runs` is how many random
+ * histories are compared with a simple model.
+ */
 export function describeStateStore(
   name: string,
   open: (clock: FakeClock) => StoreUnderTest | Promise<StoreUnderTest>,
+  runs = 200,
 ): void {
   const opened: StoreUnderTest[] = [];
   const start = async (began_ms = noon_ms) => {
@@ -92,6 +34,8 @@ export function describeStateStore(
   describe(`${name}: concurrency`, () => describeConcurrency(start));
   describe(`${name}: settlement`, () => describeSettlement(start));
   describe(`${name}: several limits`, () => describeSeveral(start));
+  it(`${name}: does in any history what a simple model does`, async () =>
+    checkAgainstModel(await start(), runs));
 }
 
 type Start = (began_ms?: number) => Promise<StoreSetting>;
@@ -390,8 +334,8 @@ function describeSeveral(start: Start): void {
     ];
     await setting.admitted(limits, charge(100));
     const { refused_by, standings } = await setting.refused(limits, charge(1));
-    expect(refused_by).toEqual(limits[1]);
-    expect(standings.map(standing => standing.limit)).toEqual(limits);
+    expect(refused_by).toBe(limits[1]);
+    for (const [at, standing] of standings.entries()) expect(standing.limit).toBe(limits[at]);
   });
 
   it('of a model count that model alone, beside those of the account', async () => {

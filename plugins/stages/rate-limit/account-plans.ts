@@ -1,4 +1,4 @@
-import { type Account, AccountLimits, type Plan, type Plans, refusal } from '../../../src/plugin.ts';
+import { type Account, AccountLimits, type Plan, type Plans, unusableAccount } from '../../../src/plugin.ts';
 
 /** Finds the limits of an account, made once for each that a directory hands out. */
 export class AccountPlans {
@@ -21,13 +21,10 @@ export class AccountPlans {
   }
 
   #make({ id, plan: name, limits }: Account): AccountLimits {
-    if (name === undefined) return limits ? new AccountLimits(undefined, limits) : this.#others;
-    if (!Object.hasOwn(this.#plans, name)) {
-      throw refusal('provider_misconfigured', {
-        message: 'This account is not available because of a server-side configuration error.',
-        cause: new Error(`account '${id}' has the plan '${name}', which is not configured`),
-      });
-    }
+    if (name === undefined && Object.keys(limits ?? {}).length === 0) return this.#others;
+    if (name === undefined) return new AccountLimits(undefined, limits);
+    if (!Object.hasOwn(this.#plans, name))
+      throw unusableAccount(`account '${id}' has the plan '${name}', which is not configured`);
     return new AccountLimits(this.#plans[name], limits);
   }
 }

@@ -39,7 +39,7 @@ const tighter = (one: Standing | undefined, other: Standing): Standing =>
 /** As OpenAI writes durations: `250ms`, `1s`, `6m0s`, `23h59m1s`. Rounded up, so that nobody comes too early. */
 export function duration(ms: number): string {
   if (ms <= 0) return '0s';
-  if (ms < 1000) return `${Math.ceil(ms)}ms`;
+  if (ms <= 999) return `${Math.ceil(ms)}ms`;
   const all_s = Math.ceil(ms / 1000);
   const s = all_s % 60;
   const m = Math.floor(all_s / 60) % 60;

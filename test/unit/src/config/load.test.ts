@@ -79,6 +79,18 @@ describe('a configuration without mistakes', () => {
       expect((await loadConfig(path)).models).toHaveLength(1);
   });
 
+  it('may have a chain without rate-limit as long as nothing is limited', async () => {
+    const { stages } = await loadConfig(sampleConfig({ plans: { open: {} }, stages: ['auth'] }));
+    expect(stages).toHaveLength(1);
+  });
+
+  it('may limit an account that has no key, which is said', async () => {
+    const { warnings } = await loadConfig(
+      sampleConfig({ accounts: { a: { limits: { requests_per_minute: 1 } }, b: {} } }),
+    );
+    expect(warnings).toEqual(['accounts.a: has a plan or limits and no keys, so nobody can use it']);
+  });
+
   it('may name things that have no effect yet, which is said', async () => {
     const { warnings } = await loadConfig(
       sampleConfig({

@@ -110,6 +110,51 @@ describe('a mistake is told with its path and what is accepted', () => {
       ["accounts.demo.plan: there is no plan 'gold'; there are: (none)"],
     ],
     [
+      'an unknown limit',
+      sampleConfig({ plans: { free: { request_per_minute: 5 } } }),
+      [
+        'plans.free.request_per_minute: unknown name; accepted here: requests_per_minute, tokens_per_minute, tokens_per_day, concurrent_requests, usd_per_month, models',
+      ],
+    ],
+    [
+      'an amount that is none',
+      sampleConfig({ plans: { free: { usd_per_month: '5 dollars' } } }),
+      [
+        'plans.free.usd_per_month: must be an amount above 0 with at most 9 decimal places, such as 5 or "0.50"',
+      ],
+    ],
+    [
+      'limits on a model that there is not, of a plan and of an account',
+      sampleConfig({
+        plans: { free: { models: { 'aion-labs/aion-9': { requests_per_minute: 1 } } } },
+        accounts: {
+          demo: { limits: { models: { 'aion-labs/aion-3.5': {}, small: { tokens_per_day: 1 } } } },
+        },
+      }),
+      [
+        "plans.free.models.aion-labs/aion-9: there is no model 'aion-labs/aion-9'; there are: aion-labs/aion-3.5",
+        "accounts.demo.limits.models.small: there is no model 'small'; there are: aion-labs/aion-3.5",
+      ],
+    ],
+    [
+      'limits of a plan that no stage holds',
+      sampleConfig({ plans: { free: { requests_per_minute: 1 } }, stages: ['auth', 'validation'] }),
+      ['stages: must list rate-limit: nothing else holds the limits of plans.free'],
+    ],
+    [
+      'limits of an account on one model that no stage holds',
+      sampleConfig({
+        accounts: { demo: { limits: { models: { 'aion-labs/aion-3.5': { tokens_per_day: 1 } } } } },
+        stages: ['auth'],
+      }),
+      ['stages: must list rate-limit: nothing else holds the limits of accounts.demo'],
+    ],
+    [
+      'limits that are held before the account is known',
+      sampleConfig({ plans: { free: { tokens_per_day: 1 } }, stages: ['rate-limit', 'auth'] }),
+      ['stages[0]: must come after auth, which finds the account that is limited'],
+    ],
+    [
       'keys from two places, and from a file that is not there',
       sampleConfig({ providers: { local: { ...local, api_key: 'k', api_key_file: './no-such-file' } } }),
       [

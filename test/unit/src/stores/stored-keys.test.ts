@@ -66,7 +66,7 @@ describe('a stored key', () => {
   it('is found with its account, at first in the store and then without a promise', async () => {
     const { key, record } = await create('acme');
     const account = await keys.find(key);
-    expect(account).toEqual({ id: 'acme', plan: 'free', key_id: record.id });
+    expect(account).toEqual({ id: 'acme', plan: 'free', limits: {}, key_id: record.id });
     expect(keys.find(key)).toBe(account);
   });
 
@@ -74,6 +74,23 @@ describe('a stored key', () => {
     const { key, record } = await create('of-the-config');
     await store.accounts.create({ id: 'of-the-config', plan: 'other', limits: {} }, operator);
     expect(await keys.find(key)).toEqual({ id: 'of-the-config', plan: 'big', key_id: record.id });
+  });
+
+  it('has the limits that are stored with its account', async () => {
+    const limits = {
+      requests_per_minute: 3,
+      usd_per_month: null,
+      models: { 'a/large': { tokens_per_day: 5 } },
+    };
+    await store.accounts.change('acme', { limits }, operator);
+    const { key } = await create('acme');
+    expect(await keys.find(key)).toMatchObject({ limits });
+  });
+
+  it('is refused where those are none', async () => {
+    await store.accounts.change('acme', { limits: { requests_per_minut: 3 } }, operator);
+    const { key } = await create('acme');
+    await expect(keys.find(key)).rejects.toMatchObject({ type: 'configuration_error', status: 400 });
   });
 
   it('of an account that is nowhere is not one', async () => {

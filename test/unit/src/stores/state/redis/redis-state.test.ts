@@ -14,9 +14,12 @@ afterAll(() => redis?.stop());
 
 describeStateStore('Redis', async clock => {
   const key_prefix = `test-${++opened}:`;
-  const { store, metric } = await openRedisStore({ url: redis.url, clock, fakeTime: true, key_prefix });
+  const lease_ms = 15_000;
+  const options = { url: redis.url, clock, fakeTime: true, key_prefix, lease_ms };
+  const { store, metric } = await openRedisStore(options);
   return {
     store,
+    lease_ms,
     settled: () => store.settled(),
     // What answers while Redis is out would keep the contract as well.
     async close() {

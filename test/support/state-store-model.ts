@@ -1,0 +1,218 @@
+import { expect } from '@jest/globals';
+import fc from 'fast-check';
+import type { Charge, Limit, Standing, Ticket } from '../../src/stores/state/state-store.ts';
+import { charge, limit, type StoreSetting } from './state-store-setting.ts';
+
+/** The limits from which every take asks some. Small, so that they are often reached. */
+const limits: readonly Limit[] = [
+  limit('requests_per_minute', 5),
+  limit('tokens_per_minute', 1000),
+  limit('tokens_per_day', 4000),
+  limit('concurrent_requests', 3),
+  limit('usd_per_month', 9000),
+  limit('requests_per_minute', 2, 'a/large'),
+  limit('tokens_per_minute', 300, 'a/large'),
+];
+
+type Step =
+  | { do: 'take'; account: string; asked: number; tokens: number; nano_usd: number; force: boolean }
+  | { do: 'settle'; which: number; used: Charge }
+  | { do: 'wait'; ms: number };
+
+const amount = fc.integer({ min: 0, max: 700 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('take' as const),
+      account: fc.constantFrom('a', 'b'),
+      /** A bit for each limit. */
+      asked: fc.integer({ min: 1, max: 2 ** limits.length - 1 }),
+      tokens: amount,
+      nano_usd: amount,
+      force: fc.integer({ min: 0, max: 9 }).map(number => number === 0),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('settle' as const),
+      which: fc.nat(),
+      used: fc.record({ requests: fc.integer({ min: 0, max: 1 }), tokens: amount, nano_usd: amount }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('wait' as const),
+      ms: fc.oneof(
+        { weight: 2, arbitrary: fc.integer({ min: 1, max: 15_000 }) },
+        { weight: 2, arbitrary: fc.integer({ min: 15_000, max: 62_000 }) },
+        // Round ones, which add up to the edges of windows.
+        {
+          weight: 6,
+          arbitrary: fc.constantFrom(1, 999, 1000, 1400, 28_600, 29_000, 30_000, 59_600, 59_999, 60_000),
+        },
+        { weight: 1, arbitrary: fc.integer({ min: 3_600_000, max: 40_000_000 }) },
+      ),
+    }),
+  },
+);
+
+/** One amount that was taken, as simple as can be: when, and how much. */
+interface Entry {
+  readonly at_ms: number;
+  amount: number;
+}
+
+const amountOf = ({ name }: Limit, { requests, tokens, nano_usd }: Charge): number => {
+  if (name === 'requests_per_minute') return requests;
+  if (name === 'concurrent_requests') return 1;
+  return name === 'usd_per_month' ? nano_usd : tokens;
+};
+
+/** All that was ever taken under one limit of one account. */
+class Book {
+  readonly #entries: Entry[] = [];
+  readonly #limit: Limit;
+  readonly #lease_ms: number;
+
+  constructor(limit: Limit, lease_ms: number) {
+    this.#limit = limit;
+    this.#lease_ms = lease_ms;
+  }
+
+  add(entry: Entry): Entry {
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  /** The least and the most that may count: a minute's amounts may do so for a second longer, and leases end that nobody renews. */
+  counted(now_ms: number): { least: number; most: number } {
+    const sum = (counts: (at_ms: number) => boolean) =>
+      this.#entries.reduce((all, { at_ms, amount }) => (counts(at_ms) ? all + amount : all), 0);
+    const { name } = this.#limit;
+    const both = (counts: (at_ms: number) => boolean) => ({ least: sum(counts), most: sum(counts) });
+    if (name === 'concurrent_requests')
+      return { least: sum(at_ms => now_ms - at_ms < this.#lease_ms), most: sum(() => true) };
+    if (name === 'tokens_per_day') return both(at_ms => isoDay(at_ms) === isoDay(now_ms));
+    if (name === 'usd_per_month')
+      return both(at_ms => isoDay(at_ms).slice(0, 7) === isoDay(now_ms).slice(0, 7));
+    return { least: sum(at_ms => now_ms - at_ms < 60_000), most: sum(at_ms => now_ms - at_ms < 61_000) };
+  }
+}
+
+const isoDay = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
+
+interface Open {
+  readonly ticket: Ticket;
+  readonly reserved: Charge;
+  readonly entries: readonly { readonly limit: Limit; readonly book: Book; readonly entry: Entry }[];
+}
+
+/** Runs random steps against the store of `setting` and against books that are kept entry by entry. */
+export async function checkAgainstModel(setting: StoreSetting, runs: number): Promise<void> {
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
+      const model = new Model(setting, `run-${++run}`);
+      for (const step of steps) await model.run(step);
+      await model.end();
+    }),
+    { numRuns: runs },
+  );
+}
+
+class Model {
+  readonly #setting: StoreSetting;
+  readonly #name: string;
+  readonly #books = new Map<string, Book>();
+  readonly #open: Open[] = [];
+
+  constructor(setting: StoreSetting, name: string) {
+    this.#setting = setting;
+    this.#name = name;
+  }
+
+  async run(step: Step): Promise<void> {
+    if (step.do === 'wait') this.#setting.clock.advance(step.ms);
+    else if (step.do === 'take') await this.#take(step);
+    else if (this.#open.length > 0) await this.#settle(step.which % this.#open.length, step.used);
+  }
+
+  /** Settles what is open and waits for all windows: only days and months still count. */
+  async end(): Promise<void> {
+    while (this.#open.length > 0) await this.#settle(0, charge(10, 10));
+    this.#setting.clock.advance(61_000);
+    for (const account of ['a', 'b'])
+      this.#compare(account, await this.#setting.store.standings(this.#idOf(account), limits));
+  }
+
+  async #take({ account, asked, tokens, nano_usd, force }: Extract<Step, { do: 'take' }>): Promise<void> {
+    const now_ms = this.#setting.clock.epoch_ms();
+    const reserved = charge(tokens, nano_usd);
+    const wanted = limits.filter((_, at) => asked & (1 << at));
+    const before = wanted.map(limit => {
+      const { least, most } = this.#book(account, limit).counted(now_ms);
+      const need = Math.min(amountOf(limit, reserved), limit.max);
+      return { limit, mustRefuse: least + need > limit.max, mayRefuse: most + need > limit.max };
+    });
+    const taken = await this.#setting.take(wanted, reserved, { account: this.#idOf(account), force });
+    if (!taken.admitted) {
+      expect(force).toBe(false);
+      expect(before.filter(({ mayRefuse }) => mayRefuse).map(({ limit }) => limit)).toContainEqual(
+        taken.refused_by,
+      );
+      expect(taken.retry_ms).toBeGreaterThanOrEqual(1);
+      this.#compare(account, taken.standings);
+      return;
+    }
+    const { ticket } = taken;
+    if (!force) expect(before.filter(({ mustRefuse }) => mustRefuse)).toEqual([]);
+    for (const { limit, mustRefuse, mayRefuse } of before) {
+      const isOver = ticket.over.includes(limit);
+      if (mustRefuse) expect([limit, isOver]).toEqual([limit, true]);
+      if (isOver) expect([limit, mayRefuse]).toEqual([limit, true]);
+    }
+    const entries = wanted.map(limit => {
+      const book = this.#book(account, limit);
+      return { limit, book, entry: book.add({ at_ms: now_ms, amount: amountOf(limit, reserved) }) };
+    });
+    this.#open.push({ ticket, reserved, entries });
+    this.#compare(account, taken.standings);
+  }
+
+  async #settle(at: number, used: Charge): Promise<void> {
+    const [{ ticket, reserved, entries }] = this.#open.splice(at, 1) as [Open];
+    const now_ms = this.#setting.clock.epoch_ms();
+    await this.#setting.settle(ticket, used);
+    for (const { limit, book, entry } of entries) {
+      const more =
+        limit.name === 'concurrent_requests' ? -1 : amountOf(limit, used) - amountOf(limit, reserved);
+      if (more > 0) book.add({ at_ms: now_ms, amount: more });
+      else entry.amount += more;
+    }
+  }
+
+  #compare(account: string, standings: readonly Standing[]): void {
+    const now_ms = this.#setting.clock.epoch_ms();
+    for (const { limit, remaining, reset_ms } of standings) {
+      const { least, most } = this.#book(account, limit).counted(now_ms);
+      const room = (counted: number) => Math.max(0, limit.max - counted);
+      expect([limit, remaining]).toEqual([limit, Math.min(Math.max(remaining, room(most)), room(least))]);
+      if (least > 0 && limit.name !== 'concurrent_requests') expect(reset_ms).toBeGreaterThan(0);
+      if (most === 0) expect([limit, reset_ms]).toEqual([limit, 0]);
+    }
+  }
+
+  #book(account: string, limit: Limit): Book {
+    const key = `${account} ${limit.name} ${limit.model}`;
+    const book = this.#books.get(key) ?? new Book(limit, this.#setting.lease_ms);
+    this.#books.set(key, book);
+    return book;
+  }
+
+  #idOf(account: string): string {
+    return `${this.#name}-${account}`;
+  }
+}

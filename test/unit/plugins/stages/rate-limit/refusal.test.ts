@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Plan } from '../../../../../src/stores/limits.ts';
+import { LimitedStage } from './limited-stage.ts';
+
+const evening_ms = Date.UTC(2026, 10, 21, 15, 36, 29);
+
+const model = 'aion-labs/aion-3.5';
+
+describe('a refusal names the limit and the reset (3.8)', () => {
+  it.each<[string, Plan, string, object]>([
+    [
+      'requests per minute',
+      { requests_per_minute: 1 },
+      'Rate limit exceeded: 1 request per minute. Retry in 7 seconds.',
+      { 'retry-after': '7', 'retry-after-ms': '7000' },
+    ],
+    [
+      'tokens per minute',
+      { tokens_per_minute: 20_000 },
+      'Rate limit exceeded: 20000 tokens per minute. Retry in 7 seconds.',
+      { 'retry-after': '7', 'retry-after-ms': '7000' },
+    ],
+    [
+      'tokens per day',
+      { tokens_per_day: 20_000 },
+      'Daily token limit exceeded. Resets at 00:00 UTC.',
+      { 'retry-after': '30158', 'x-should-retry': 'false' },
+    ],
+    [
+      'money per month',
+      { usd_per_month: '0.01' },
+      'Monthly spending limit exceeded. Resets on 2026-12-01 at 00:00 UTC.',
+      { 'retry-after': '807758', 'x-should-retry': 'false' },
+    ],
+    [
+      'requests per minute of one model',
+      { requests_per_minute: 100, models: { [model]: { requests_per_minute: 1 } } },
+      `Rate limit exceeded: 1 request per minute for ${model}. Retry in 7 seconds.`,
+      { 'retry-after': '7', 'retry-after-ms': '7000' },
+    ],
+    [
+      'tokens per day of one model',
+      { tokens_per_day: 100_000, models: { [model]: { tokens_per_day: 20_000 } } },
+      `Daily token limit exceeded for ${model}. Resets at 00:00 UTC.`,
+      { 'retry-after': '30158', 'x-should-retry': 'false' },
+    ],
+  ])('of %s', async (_, plan, message, headers) => {
+    const limited = new LimitedStage(plan, { began_ms: evening_ms });
+    limited.settle(await limited.admitted(), 10, 30_000);
+    limited.clock.advance(53_000);
+    const { error } = await limited.refused();
+    expect(error).toMatchObject({ message, status: 429, type: 'rate_limit_error' });
+    expect(error.headers).toEqual(headers);
+  });
+
+  it('of concurrent requests, for which there is no time', async () => {
+    const limited = new LimitedStage({ concurrent_requests: 2 });
+    for (let at = 0; at < 2; at++) await limited.admitted();
+    const { error } = await limited.refused();
+    expect(error.message).toBe('Rate limit exceeded: 2 concurrent requests. Retry when one has ended.');
+    expect(error.headers).toEqual({ 'retry-after': '1', 'retry-after-ms': '1000' });
+  });
+
+  it('with the singular of a second', async () => {
+    const limited = new LimitedStage({ requests_per_minute: 2 });
+    for (let at = 0; at < 2; at++) await limited.admitted();
+    limited.clock.advance(59_400);
+    const { error } = await limited.refused();
+    expect(error.message).toBe('Rate limit exceeded: 2 requests per minute. Retry in 1 second.');
+    expect(error.headers).toMatchObject({ 'retry-after': '1', 'retry-after-ms': '600' });
+  });
+
+  it('and of several that of which the wait is longest', async () => {
+    const limited = new LimitedStage({ requests_per_minute: 1, tokens_per_day: 600, concurrent_requests: 1 });
+    await limited.admitted();
+    expect((await limited.refused()).error.message).toMatch(/^Daily token limit exceeded/);
+  });
+
+  it('tells where the account stands, whatever refused', async () => {
+    const limited = new LimitedStage({ requests_per_minute: 15, concurrent_requests: 1 });
+    await limited.admitted();
+    const { exchange } = await limited.refused();
+    expect(exchange.replyHeaders).toEqual({
+      'x-ratelimit-limit-requests': '15',
+      'x-ratelimit-remaining-requests': '14',
+      'x-ratelimit-reset-requests': '1m0s',
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import { Habit } from '../../../../../plugins/stages/rate-limit/forecast.ts';
+import { expectedUse, roughPrompt } from '../../../../../plugins/stages/rate-limit/reservation.ts';
+import type { ChatRequest } from '../../../../../src/canonical.ts';
+import { estimatePrompt } from '../../../../../src/settlement/estimate.ts';
+import { sampleModel, sampleRequest } from '../../../sample-exchange.ts';
+
+const asking = (content: string) => sampleRequest({ messages: [{ role: 'user', content }] });
+
+describe('a rough prompt', () => {
+  it.each([
+    ['English', 'The quick brown fox jumps over the lazy dog, and nobody in the village knows why it does. '],
+    ['Russian', 'Быстрая коричневая лиса прыгает через ленивую собаку, и никто в деревне не знает почему. '],
+    ['Chinese', '敏捷的棕色狐狸跳过了懒狗,村子里没有人知道它为什么要这样做。'],
+    ['code', 'const total = items.map(item => item.price * item.count).reduce((a, b) => a + b, 0);\n'],
+  ])('in %s is within a factor of two of the estimate by words', (_, text) => {
+    const request = asking(text.repeat(40));
+    const ratio = roughPrompt(request) / estimatePrompt(request);
+    expect(ratio).toBeGreaterThan(0.5);
+    expect(ratio).toBeLessThan(2);
+  });
+
+  it('counts parts, tool calls and tools', () => {
+    const base = roughPrompt(asking('Hello'));
+    const long = 'a long text indeed '.repeat(50);
+    const requests: Partial<ChatRequest>[] = [
+      { messages: [{ role: 'user', content: [{ type: 'text', text: long }] }] },
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: long } }],
+          },
+        ],
+      },
+      { tools: [{ type: 'function', function: { name: 'f', description: long } }] },
+    ];
+    for (const request of requests) expect(roughPrompt(sampleRequest(request))).toBeGreaterThan(base + 200);
+  });
+});
+
+describe('what an exchange is expected to use', () => {
+  const all = { limits: [], countsTokens: true, countsMoney: true };
+  const model = sampleModel({ max_completion_tokens: 4000 });
+  const use = (request: Partial<ChatRequest>, habit?: Habit, rough_prompt = 100) =>
+    expectedUse(all, rough_prompt, {
+      request: sampleRequest(request),
+      model,
+      habit,
+      initial_completion_tokens: 500,
+    });
+  const habitOf = (completion: number) => {
+    const habit = new Habit();
+    for (let at = 0; at < 200; at++)
+      habit.learn({ estimated_prompt: 100, prompt: 120, completion, choices: 1, isCut: false });
+    return habit;
+  };
+
+  it('is the prompt and a completion as configured, before one is known', () => {
+    expect(use({})).toMatchObject({ requests: 1, tokens: 600 });
+  });
+
+  it('is what completions have lately been, and prompts as the upstream counts them', () => {
+    expect(use({}, habitOf(200)).tokens).toBe(120 + 200);
+  });
+
+  it('is never max_tokens, which only caps it', () => {
+    expect(use({ max_tokens: 3000 }, habitOf(200)).tokens).toBe(320);
+    expect(use({ max_tokens: 30 }, habitOf(200)).tokens).toBe(150);
+    expect(use({ max_tokens: 30, n: 3 }, habitOf(200)).tokens).toBe(210);
+    expect(use({}, habitOf(9000)).tokens).toBe(4120);
+  });
+
+  it("costs what it does at the catalog's prices", () => {
+    // 100 × 0.000003 + 500 × 0.000006 dollars.
+    expect(use({}).nano_usd).toBe(3_300_000);
+  });
+
+  it('is not estimated where nobody asks', () => {
+    const limits = { limits: [], countsTokens: false, countsMoney: false };
+    const expected = { request: sampleRequest(), model, habit: undefined, initial_completion_tokens: 500 };
+    expect(expectedUse(limits, 100, expected)).toEqual({ requests: 1, tokens: 0, nano_usd: 0 });
+  });
+});
