@@ -69,6 +69,7 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
     ({ name, definition, config, options: own }) =>
       new Provider(name, definition, config, own, { clock, log, content: settings.tracing }),
   );
+  for (const provider of providers) provider.watch(metrics.routing);
   return {
     settings,
     terminal: options.terminal ?? false,
@@ -84,7 +85,7 @@ export function assemble(settings: Settings, options: GatewayOptions): Parts {
       metrics,
     ),
     providers,
-    router: new Router(settings.models, providers, metrics),
+    router: new Router(settings, providers, { clock, metrics }),
     passthrough: new Passthrough(settings.passthrough, providers, settings.server, metrics),
     background: new Background(settings.server, metrics),
     newCounter: settings.newCounter,

@@ -95,6 +95,12 @@ export const errorCatalogue = {
     message: 'The upstream provider closed the stream unexpectedly.',
     when: 'The upstream ended, reset or stalled in the middle of its reply.',
   },
+  provider_timeout: {
+    status: 502,
+    type: 'provider_error',
+    message: 'The upstream provider did not answer in time.',
+    when: "The upstream's `first_token_timeout_ms` or `total_timeout_ms` has passed.",
+  },
   server_error: {
     status: 502,
     type: 'server_error',

@@ -35,6 +35,13 @@ export interface RunningUsage {
   estimated: boolean;
 }
 
+/** An attempt that came to nothing, or broke off. */
+export interface FailedAttempt {
+  readonly provider: string;
+  /** What went wrong, in the words of the metric `sluice_upstream_errors_total`. */
+  readonly kind: string;
+}
+
 /** The record of an exchange that has ended, one for each, whatever its end: for metrics, logs, the ledger and `onSettled`. */
 export interface Outcome {
   readonly id: string;
@@ -54,6 +61,8 @@ export interface Outcome {
   readonly provider: string | undefined;
   /** How many times an upstream was asked. */
   readonly attempts: number;
+  /** Those of them that failed, in order. Nothing is billed of one that was followed by another. */
+  readonly failed_attempts: readonly FailedAttempt[];
   readonly timings: Timings;
 }
 
@@ -64,7 +73,7 @@ export interface Timings {
   readonly duration_ms: number;
   /** From its beginning to the first text or tool call of a stream. */
   readonly first_token_ms: number | undefined;
-  /** Spent waiting for the upstream's first event or whole reply. */
+  /** Spent waiting for upstreams: until the first event or whole reply of the one that answered, over all attempts. */
   readonly upstream_wait_ms: number;
 }
 
@@ -122,7 +131,8 @@ export class Exchange {
   /** Who was asked last, and how often one was. */
   provider: string | undefined;
   attempts = 0;
-  /** How long the exchange has waited for the upstream's first event or whole reply, in milliseconds. */
+  readonly failed_attempts: FailedAttempt[] = [];
+  /** How long the exchange has waited for upstreams, over all attempts: for a first event or whole reply, for a place, before a retry. */
   upstream_wait_ms = 0;
   /** When the first chunk with text or a tool call arrived, on `clock.elapsed_ms`. */
   first_token_ms: number | undefined;

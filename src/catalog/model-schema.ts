@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { modelRoutingSchema } from './routing-schema.ts';
 
 const price = z
   .string()
@@ -26,7 +27,11 @@ export const upstreamSchema = z.strictObject({
   provider: z.string().describe('A name under `providers`.'),
   model: z.string().min(1).describe("The model's name at that provider."),
   priority: z.int().min(1).default(1).describe('Lower numbers are tried first.'),
-  weight: z.number().positive().default(1).describe('Share within the same priority.'),
+  weight: z
+    .number()
+    .positive('must be above 0; leave an upstream out that is to get nothing')
+    .default(1)
+    .describe('Share within the same priority.'),
 });
 
 /** A model: its public catalog entry (spec 2.1), and how it is served. */
@@ -63,8 +68,11 @@ export const modelSchema = z.strictObject({
     .array(upstreamSchema)
     .min(1, 'must name at least one upstream')
     .describe(
-      'Who serves it: `provider`, the `model` name there, `priority`, `weight`. The first of the lowest priority is used.',
+      'Who serves it: `provider`, the `model` name there, `priority` (the lowest is asked first), `weight` (share within a priority).',
     ),
+  routing: modelRoutingSchema
+    .default({})
+    .describe('What is different from the section `routing` for this model.'),
   starts_in_reasoning: z
     .union([z.boolean(), z.literal('auto')], 'must be true, false or "auto"')
     .default(false)

@@ -10,6 +10,7 @@ import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts
 import { acceptedAt } from './accepted.ts';
 import { checkLimitStage } from './check-limits.ts';
 import { checkReferences } from './check-references.ts';
+import { checkRouting } from './check-routing.ts';
 import { expandVariables } from './environment.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
 import { loadStages } from './load-stages.ts';
@@ -52,7 +53,7 @@ export async function loadConfig(
   const unset = new Set(issues.map(({ path }) => fieldPath(path)));
   const parsed = configSchema.safeParse(value);
   const found = parsed.success ? [] : issuesOf(parsed.error, path => acceptedAt(configSchema, path, value));
-  found.push(...checkReferences(value), ...checkProviderKeys(value, directory));
+  found.push(...checkReferences(value), ...checkRouting(value), ...checkProviderKeys(value, directory));
   // What a variable that is not set leaves behind is no second mistake.
   issues.push(...found.filter(({ path }) => !unset.has(fieldPath(path))));
   const entries = parsed.success ? parsed.data.stages : stagesIn(value);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { builtInProviders } from '../../plugins/index.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
+import { routingSchema } from '../catalog/routing-schema.ts';
 import { chatCompletionsSchema, responsesSchema } from '../dialects/dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { streamLimits } from '../outbound/limits.ts';
@@ -104,6 +105,7 @@ export const configSchema = z.strictObject({
   chat_completions: chatCompletionsSchema.prefault({}),
   responses: responsesSchema.prefault({}),
   providers: z.record(z.string(), providerSchema),
+  routing: routingSchema.prefault({}),
   models: z.array(modelSchema).min(1, 'must list at least one model'),
   passthrough: z
     .array(passthroughRuleSchema)

@@ -45,6 +45,7 @@ export function outcomeOf(exchange: Exchange): Outcome {
     cost_usd: model ? costOf(usage, model.pricing) : '0',
     provider: exchange.provider,
     attempts: exchange.attempts,
+    failed_attempts: exchange.failed_attempts,
     timings: {
       started_epoch_ms: exchange.started_epoch_ms,
       duration_ms: exchange.clock.elapsed_ms() - started_ms,
@@ -61,10 +62,11 @@ function endReasonOf({ error_type, status }: Exchange): Outcome['end_reason'] {
 
 function logLine(exchange: Exchange, outcome: Outcome): void {
   if (!exchange.isLogged('info')) return;
-  const { id: _, timings, usage, ...facts } = outcome;
+  const { id: _, timings, usage, failed_attempts, ...facts } = outcome;
   exchange.log.info(
     {
       ...facts,
+      ...(failed_attempts.length > 0 && { failed_attempts }),
       duration_ms: Math.round(timings.duration_ms),
       first_token_ms: timings.first_token_ms && Math.round(timings.first_token_ms),
       upstream_wait_ms: Math.round(timings.upstream_wait_ms),

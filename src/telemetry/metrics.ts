@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { RoutingMetrics } from './routing-metrics.ts';
 import { type HistogramSeries, SeriesCounter, SeriesHistogram } from './series.ts';
 
 const durationBuckets_s = [
@@ -67,6 +68,7 @@ export class Metrics implements LimitMetrics {
   }
 
   readonly registry: Registry;
+  readonly routing: RoutingMetrics;
   readonly #requests;
   readonly #duration;
   readonly #firstToken;
@@ -86,6 +88,7 @@ export class Metrics implements LimitMetrics {
 
   constructor(registry: Registry) {
     this.registry = registry;
+    this.routing = new RoutingMetrics(registry);
     const registers = [registry];
     const histogram = <L extends string>(
       name: string,

@@ -59,6 +59,12 @@ export class AttemptSpan {
     this.#end_epoch_ms = this.#exchange.clock.epoch_ms();
   }
 
+  /** Another attempt has taken this one's place: the span is closed, without usage. */
+  superseded(): void {
+    this.#content?.end();
+    endSpan(this.#span, this.#error_type, this.#end_epoch_ms);
+  }
+
   /** The exchange has ended, and what it used is known: the span is closed, with the time at which the attempt ended. */
   settled(): void {
     if (this.observes) {

@@ -3,14 +3,16 @@ import { GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { ignoredByUpstream } from '../ignored-parameters.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Admission } from './admission.ts';
 import { AttemptSpan } from './attempt-span.ts';
 import type { BodyConsumer, ResponseHead, UpstreamCall } from './call.ts';
 import type { ChunkFeed } from './chunk-feed.ts';
-import { chunkOf, decodeStream, decodeText, decodeWhole, EventReader, isEventStream } from './decode.ts';
-import { endReasonOf, type Failure, failureOf, failureOfStatus, secondsOf } from './failure.ts';
+import { chunkOf, decodeStream, decodeText, EventReader, isEventStream } from './decode.ts';
+import { endReasonOf, type Failure, failureOf, failureOfStatus, retryAfter_s } from './failure.ts';
+import { FeedGate } from './feed-gate.ts';
 import type { ProviderKey } from './key-pool.ts';
 import type { Provider } from './provider.ts';
-import { beginningOf, bytesOf, isPlain } from './read-body.ts';
+import { beginningOf, bytesOf, isPlain, textOf } from './read-body.ts';
 import { jsonOf, UpstreamError } from './read-error.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -27,26 +29,16 @@ const max_unread_chunks = 64;
 /** The same for what they were decoded from: an event may be as large as the configuration allows. */
 const max_unread_bytes = 256 * 1024;
 
-/** Who waits for an attempt's stream to begin. */
-interface Beginning {
-  resolve(): void;
-  reject(error: GatewayError): void;
-}
-
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
 export class Attempt {
-  readonly upstream: Upstream;
   /** What went wrong, once the attempt has failed; not there when it was ended from here, or nothing was sent. */
   failure: Failure | undefined;
   /** Something generated has arrived: from here on this attempt is the answer, whatever becomes of it (protocol i6). */
   generated = false;
   readonly #exchange: Exchange;
+  readonly #admission: Admission;
   readonly #provider: Provider;
   readonly #metrics: Metrics;
-  #beginning: Beginning | undefined;
-  /** Chunks without a word of the answer, kept until the first word as long as another upstream could be asked. */
-  #held: Chunk[] = [];
-  #max_held = 0;
   #call: UpstreamCall | undefined;
   #span: AttemptSpan | undefined;
   /** Lets a compressed stream go on that waits for its reader. */
@@ -54,18 +46,28 @@ export class Attempt {
   /** Read from the upstream since the feed was last empty. */
   #unread_bytes = 0;
   #key: ProviderKey | undefined;
-  #keyDeclined = false;
   #sent_ms = 0;
   #patience: NodeJS.Timeout | undefined;
+  #firstWordLimit: NodeJS.Timeout | undefined;
+  #totalLimit: NodeJS.Timeout | undefined;
   #begun = false;
-  #answered = false;
+  #waited = false;
   #ended = false;
 
-  constructor(exchange: Exchange, upstream: Upstream, metrics: Metrics) {
-    this.upstream = upstream;
+  constructor(exchange: Exchange, admission: Admission, metrics: Metrics) {
     this.#exchange = exchange;
-    this.#provider = upstream.provider;
+    this.#admission = admission;
+    this.#provider = admission.upstream.provider;
     this.#metrics = metrics;
+  }
+
+  get upstream(): Upstream {
+    return this.#admission.upstream;
+  }
+
+  /** Whether the upstream was asked at all: its adapter may have no words for the request. */
+  get sent(): boolean {
+    return this.#sent_ms > 0;
   }
 
   /** The whole reply, or a GatewayError. */
@@ -74,7 +76,8 @@ export class Attempt {
       const { call, head } = await this.#open();
       const reply = await this.#whole(call, head);
       this.#span?.answered(reply);
-      this.#waited();
+      this.#wait();
+      this.#answered();
       this.#end(undefined);
       return reply;
     } catch (thrown) {
@@ -87,11 +90,18 @@ export class Attempt {
    * attempt fails before, and then nothing was. Up to `max_held` chunks without a word of the answer wait for its first word.
    */
   fill(feed: ChunkFeed, max_held: number): Promise<void> {
-    this.#max_held = max_held;
-    return new Promise((resolve, reject) => {
-      this.#beginning = { resolve, reject };
-      void this.#fill(feed);
+    const gate = new FeedGate(feed, max_held, {
+      firstWord: () => {
+        this.generated = true;
+        clearTimeout(this.#firstWordLimit);
+        this.#answered();
+      },
+      released: () => this.#wait(),
     });
+    const { first_token_timeout_ms } = this.#provider.config;
+    this.#firstWordLimit = setTimeout(this.#late, first_token_timeout_ms, 'first token').unref();
+    void this.#fill(gate);
+    return gate.begun;
   }
 
   /** All that was given has been read: more is welcome. */
@@ -101,72 +111,49 @@ export class Attempt {
     this.#wanted?.();
   }
 
-  async #fill(feed: ChunkFeed): Promise<void> {
+  async #fill(gate: FeedGate): Promise<void> {
     try {
       const { call, head } = await this.#open();
       const { adapter, config } = this.#provider;
       if (!isEventStream(head.headers)) {
-        this.#give(feed, [chunkOf(await this.#whole(call, head))]);
-        this.#finish(feed);
+        this.#give(gate, [chunkOf(await this.#whole(call, head))]);
+        this.#finish(gate);
       } else if (isPlain(head)) {
-        call.readInto(this.#eventsInto(feed, new EventReader(adapter.openStream(), config)));
-      } else await this.#decompressInto(feed, call, head);
+        call.readInto(this.#eventsInto(gate, new EventReader(adapter.openStream(), config)));
+      } else await this.#decompressInto(gate, call, head);
     } catch (thrown) {
-      this.#fault(feed, thrown);
+      this.#fault(gate, thrown);
     }
   }
 
   /** What still comes of an attempt that is over is nobody's: the feed may be another attempt's by then. */
-  #give(feed: ChunkFeed, chunks: Chunk[]): void {
+  #give(gate: FeedGate, chunks: Chunk[]): void {
     if (this.#ended) return;
     if (this.#span?.observes) this.#span.saw(chunks);
-    if (this.generated) feed.push(chunks);
-    else if (chunks.length > 0) this.#giveFirst(feed, chunks);
+    gate.give(chunks);
   }
 
-  #giveFirst(feed: ChunkFeed, chunks: Chunk[]): void {
-    this.generated = chunks.some(isGenerated);
-    this.#held.push(...chunks);
-    if (this.generated || this.#held.length > this.#max_held) this.#release(feed);
-  }
-
-  /** Hands on what was held back: the client may see it, so that no other attempt can follow. */
-  #release(feed: ChunkFeed): void {
-    const held = this.#held;
-    const beginning = this.#beginning;
-    this.#held = [];
-    this.#max_held = 0;
-    this.#beginning = undefined;
-    this.#waited();
-    feed.push(held);
-    beginning?.resolve();
-  }
-
-  #finish(feed: ChunkFeed): void {
-    if (this.#ended) return this.#fault(feed, new Error('the attempt was over'));
-    if (this.#beginning) this.#release(feed);
+  #finish(gate: FeedGate): void {
+    if (this.#ended) return this.#fault(gate, new Error('the attempt was over'));
     this.#end(undefined);
-    feed.end();
+    gate.end();
   }
 
-  /** Tells the fault to whoever still can do something about it, or else to the reader. */
-  #fault(feed: ChunkFeed, thrown: unknown): void {
-    const error = this.#failed(thrown);
-    if (this.#beginning) this.#beginning.reject(error);
-    else {
-      if (this.failure) this.#exchange.end_reason ??= endReasonOf(this.failure);
-      feed.fail(error);
-    }
+  #fault(gate: FeedGate, thrown: unknown): void {
+    const told = gate.fail(this.#failed(thrown));
+    if (told && this.failure) this.#exchange.end_reason ??= endReasonOf(this.failure);
   }
 
   /** From the socket to the first stage without a turn in between. */
-  #eventsInto(feed: ChunkFeed, reader: EventReader): BodyConsumer {
+  #eventsInto(gate: FeedGate, reader: EventReader): BodyConsumer {
     const give = (chunks: Chunk[]) => {
-      this.#give(feed, chunks);
-      if (reader.fault !== undefined) this.#fault(feed, reader.fault);
+      this.#give(gate, chunks);
+      if (reader.fault === undefined) return;
+      if (reader.tooLarge) this.generated = true;
+      this.#fault(gate, reader.fault);
     };
     const finish = () => {
-      if (!this.#ended) this.#finish(feed);
+      if (!this.#ended) this.#finish(gate);
     };
     const late = () => {
       finish();
@@ -182,8 +169,8 @@ export class Attempt {
           this.#call?.release(done_patience_ms);
         } else if (reader.complete && isSingle)
           this.#patience ??= setTimeout(late, finish_patience_ms).unref();
-        this.#unread_bytes = feed.unread === 0 ? 0 : this.#unread_bytes + part.length;
-        return feed.unread < max_unread_chunks && this.#unread_bytes < max_unread_bytes;
+        this.#unread_bytes = gate.unread === 0 ? 0 : this.#unread_bytes + part.length;
+        return gate.unread < max_unread_chunks && this.#unread_bytes < max_unread_bytes;
       },
       end: () => {
         if (this.#ended) return;
@@ -194,44 +181,48 @@ export class Attempt {
         // The stream's own fault has been told; that its call was ended for it says nothing more.
         if (reader.fault !== undefined) return;
         if (!this.#ended && reader.survives(error)) finish();
-        else this.#fault(feed, error);
+        else this.#fault(gate, error);
       },
     };
   }
 
   /** A compressed stream, which was not asked for: slower, and as right. */
-  async #decompressInto(feed: ChunkFeed, call: UpstreamCall, head: ResponseHead): Promise<void> {
+  async #decompressInto(gate: FeedGate, call: UpstreamCall, head: ResponseHead): Promise<void> {
     const { adapter, config } = this.#provider;
     const done = () => this.#call?.release(done_patience_ms);
     for await (const chunk of decodeStream(bytesOf(call, head), head.headers, adapter, config, done)) {
-      this.#give(feed, [chunk]);
-      if (feed.unread >= max_unread_chunks) await new Promise<void>(wanted => (this.#wanted = wanted));
+      this.#give(gate, [chunk]);
+      if (gate.unread >= max_unread_chunks) await new Promise<void>(wanted => (this.#wanted = wanted));
     }
-    this.#finish(feed);
+    this.#finish(gate);
   }
 
   async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {
-    const { adapter, config } = this.#provider;
-    if (!isPlain(head)) return decodeWhole(bytesOf(call, head), adapter, config);
-    const { max_reply_bytes } = config;
+    return decodeText(await this.#text(call, head), this.#provider.adapter);
+  }
+
+  async #text(call: UpstreamCall, head: ResponseHead): Promise<string> {
+    const { max_reply_bytes } = this.#provider.config;
     const tooLarge = () =>
       refusal('provider_invalid', { cause: new Error(`a reply over ${max_reply_bytes} bytes`) });
-    return decodeText((await call.whole(max_reply_bytes, tooLarge)).toString('utf8'), adapter);
+    try {
+      if (!isPlain(head)) return await textOf(bytesOf(call, head), max_reply_bytes);
+      return (await call.whole(max_reply_bytes, tooLarge)).toString('utf8');
+    } catch (thrown) {
+      // What has broken off, or is too large, was generated (protocol i6).
+      this.generated = call.hasBody;
+      throw thrown;
+    }
   }
 
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** It failed for its key alone, and the provider has another one. */
-  get hasAnotherKey(): boolean {
-    return this.#keyDeclined && this.#provider.keys.hasFresh;
-  }
-
   /** Ends the call if it has not ended. */
   cancel(): void {
     if (this.#ended) return;
-    this.#end('aborted');
+    this.#end('given up');
     this.#call?.cancel(new Error('the reply is not wanted any longer'));
     this.#wanted?.();
   }
@@ -247,6 +238,9 @@ export class Attempt {
     this.#exchange.provider = this.#provider.name;
     this.#exchange.attempts++;
     this.#span = new AttemptSpan(this.#exchange, this.upstream);
+    const { total_timeout_ms } = this.#provider.config;
+    if (total_timeout_ms !== undefined)
+      this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
     this.#key = this.#provider.keys.next();
     const call = this.#provider.send(path, text, { ...headers, ...this.#span.headers }, this.#key);
     this.#call = call;
@@ -256,9 +250,11 @@ export class Attempt {
     if (head.status >= 300) {
       const text = await this.#errorText(call, head);
       const status = this.#statusOf(head, text);
-      const retry_after_s = secondsOf(head.headers['retry-after'], this.#exchange.clock.epoch_ms());
-      this.#keyDeclined = this.#provider.keys.answered(this.#key, status, retry_after_s);
-      throw failureOfStatus(status, head.headers, text, this.#provider.config.pass_upstream_429);
+      const retry_after_s = retryAfter_s(head.headers, this.#exchange.clock.epoch_ms());
+      const { keys, config } = this.#provider;
+      const another_key = keys.answered(this.#key, status, retry_after_s) && keys.hasFresh;
+      const failure = failureOfStatus(status, head.headers, text, config.pass_upstream_429);
+      throw { ...failure, retry_after_s, another_key };
     }
     return { head, call };
   }
@@ -284,9 +280,18 @@ export class Attempt {
 
   readonly #cancel = () => this.cancel();
 
-  #waited(): void {
-    if (this.#answered) return;
-    this.#answered = true;
+  /** A limit of time has passed. */
+  readonly #late = (limit: string): void => {
+    this.#call?.cancel(refusal('provider_timeout', { cause: new Error(`the limit: ${limit}`) }));
+  };
+
+  #answered(): void {
+    this.#admission.answered(this.#exchange.clock.elapsed_ms());
+  }
+
+  #wait(): void {
+    if (this.#waited) return;
+    this.#waited = true;
     this.#exchange.upstream_wait_ms += this.#exchange.clock.elapsed_ms() - this.#sent_ms;
   }
 
@@ -294,14 +299,15 @@ export class Attempt {
     // Whatever an aborted call throws is our own doing; the reason is on the exchange.
     if (this.#ended) return refusal('server_error', { cause: thrown });
     // The request could not even be written: a mistake in this process, not the upstream's.
-    if (this.#sent_ms === 0) {
-      this.#ended = true;
+    if (!this.sent) {
+      this.#end('given up');
       return GatewayError.from(thrown);
     }
     const failure = isFailure(thrown) ? thrown : this.#failureOf(thrown);
     this.failure = failure;
-    this.#waited();
-    this.#end(failure.kind);
+    this.#exchange.failed_attempts.push({ provider: this.#provider.name, kind: failure.kind });
+    this.#wait();
+    this.#end(failure);
     this.#call?.cancel(new Error('the attempt has failed'));
     return failure.error;
   }
@@ -314,29 +320,31 @@ export class Attempt {
     return failureOf(told, this.#begun, provider.config.pass_upstream_429);
   }
 
-  #end(kind: string | undefined): void {
+  #end(how: Failure | 'given up' | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#patience);
+    clearTimeout(this.#firstWordLimit);
+    clearTimeout(this.#totalLimit);
     this.#exchange.offAbort(this.#cancel);
+    const now_ms = this.#exchange.clock.elapsed_ms();
+    this.#admission.ended(how, now_ms);
     if (!this.#span) return;
-    const duration_ms = this.#exchange.clock.elapsed_ms() - this.#sent_ms;
-    this.#metrics.attempted(this.#exchange, this.#provider.name, duration_ms, kind);
+    const kind = how === 'given up' ? 'aborted' : how?.kind;
+    this.#metrics.attempted(this.#exchange, this.#provider.name, now_ms - this.#sent_ms, kind);
     this.#span.ended(kind);
+  }
+
+  /** Another attempt takes the place of this one, which has failed: nothing of what it may have used is billed. */
+  superseded(): void {
+    this.#span?.superseded();
+    this.#span = undefined;
   }
 
   /** The exchange has ended, and what it used is known. */
   settled(): void {
     this.#span?.settled();
   }
-}
-
-/** Whether a chunk carries anything of the answer, be it that it has ended; a role and usage are none. */
-function isGenerated({ choices }: Chunk): boolean {
-  return choices.some(
-    ({ delta, finish_reason }) =>
-      finish_reason !== null || delta.content || delta.reasoning || delta.tool_calls?.length || delta.refusal,
-  );
 }
 
 const isFailure = (thrown: unknown): thrown is Failure =>

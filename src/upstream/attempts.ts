@@ -1,31 +1,40 @@
 import type { Chunk, Completion } from '../canonical.ts';
+import { GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { DeniedRetry } from '../telemetry/routing-metrics.ts';
 import { markEvent } from '../telemetry/tracing.ts';
+import type { Admission } from './admission.ts';
 import { Attempt } from './attempt.ts';
 import { ChunkFeed, type ChunkObserver } from './chunk-feed.ts';
-import { endReasonOf, isRetryable } from './failure.ts';
-import type { Upstream } from './upstream.ts';
+import { endReasonOf, type Failure, isRetryable } from './failure.ts';
+import type { ModelRoute } from './model-route.ts';
+import type { RouterSetup } from './route.ts';
+import { NobodyToAsk, Search } from './search.ts';
 
 /** How many chunks without a word of the answer may wait for its first word, where another upstream could be asked. */
 const max_held = 16;
 
 /**
- * The attempts of one exchange, one after another, until an upstream answers: the first word of an answer decides, and no other upstream
- * is asked after it (protocol i6). Every attempt encodes the canonical request anew.
+ * The attempts of one exchange, one after another, until an upstream answers: the first word of an answer decides, and nobody else is
+ * asked after it (protocol i6). Every attempt encodes the canonical request anew; one that failed is closed before the next begins.
  */
 export class Attempts {
   readonly #exchange: Exchange;
-  readonly #upstreams: readonly Upstream[];
-  readonly #metrics: Metrics;
+  readonly #route: ModelRoute;
+  readonly #setup: RouterSetup;
+  readonly #search: Search;
   readonly #made: Attempt[] = [];
   #current: Attempt | undefined;
+  /** What the client is told if nobody answers. */
+  #lasting: GatewayError | undefined;
   #ended = false;
 
-  constructor(exchange: Exchange, upstreams: readonly Upstream[], metrics: Metrics) {
+  constructor(exchange: Exchange, route: ModelRoute, setup: RouterSetup) {
     this.#exchange = exchange;
-    this.#upstreams = upstreams;
-    this.#metrics = metrics;
+    this.#route = route;
+    this.#setup = setup;
+    this.#search = new Search(exchange, route, setup);
+    route.budget.deposit();
   }
 
   /** The whole reply, or a GatewayError. */
@@ -35,10 +44,10 @@ export class Attempts {
 
   /** The reply as it comes, seen by `observer` chunk by chunk. Nobody is asked before the first chunk is. */
   stream(observer: ChunkObserver): AsyncIterable<Chunk> {
+    const held = this.#route.hasOthers ? max_held : 0;
     const feed: ChunkFeed = new ChunkFeed(
       {
         begin: () => {
-          const held = this.#upstreams.length > 1 ? max_held : 0;
           this.#untilAnswered(attempt => attempt.fill(feed, held)).catch(error => feed.fail(error));
         },
         drained: () => this.#current?.drained(),
@@ -57,6 +66,7 @@ export class Attempts {
   /** Ends the attempt that is under way; no other follows. */
   cancel(): void {
     this.#ended = true;
+    this.#search.end();
     this.#current?.cancel();
   }
 
@@ -66,32 +76,103 @@ export class Attempts {
   }
 
   async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
-    for (let at = 0; ; at++) {
-      const attempt = new Attempt(this.#exchange, this.#upstreams[at]!, this.#metrics);
-      this.#made.push(attempt);
-      this.#current = attempt;
+    while (true) {
+      const admission = this.#admission();
+      // Mostly there is no need to wait, and then nothing does.
+      const attempt = this.#begin(admission instanceof Promise ? await admission : admission);
       try {
         return await ask(attempt);
       } catch (error) {
-        if (!this.#mayGoOn(attempt, at)) throw this.#final(attempt, error);
-        markEvent(this.#exchange.span, 'retry', { 'error.type': attempt.failure?.kind ?? '' });
-        // A key that was declined rests now, so that the same upstream is asked once for each of its keys at most.
-        if (attempt.hasAnotherKey) at--;
-        this.#current = undefined;
+        if (!this.#goesOn(attempt, error)) throw this.#over(error, attempt.failure);
       }
     }
   }
 
-  #mayGoOn({ failure, generated, hasAnotherKey }: Attempt, at: number): boolean {
-    if (!failure || generated || !isRetryable(failure)) return false;
-    // The client has left, or was answered 524; nobody asks again in its name.
-    if (this.#ended || this.#exchange.aborted || this.#exchange.end_reason !== undefined) return false;
-    return hasAnotherKey || at + 1 < this.#upstreams.length;
+  #admission(): Admission | Promise<Admission> {
+    const found = this.#search.next();
+    if (!(found instanceof Promise)) return found;
+    return found.catch(thrown => {
+      throw thrown instanceof NobodyToAsk ? this.#over(this.#nobody(thrown)) : thrown;
+    });
   }
 
-  #final({ failure }: Attempt, error: unknown): unknown {
+  #begin(admission: Admission): Attempt {
+    const attempt = new Attempt(this.#exchange, admission, this.#setup.metrics);
+    const failed = this.#made.findLast(({ failure }) => failure);
+    if (failed?.failure) {
+      const [from, to] = [failed.upstream.provider.name, admission.upstream.provider.name];
+      markEvent(this.#exchange.span, 'retry', { 'error.type': failed.failure.kind });
+      this.#route.budget.spend();
+      this.#setup.metrics.routing.failedOver(from, to, failed.failure.kind);
+      this.#log(failed.failure, from, to);
+    }
+    this.#made.push(attempt);
+    this.#current = attempt;
+    return attempt;
+  }
+
+  /** Whether another upstream may be asked after this attempt has thrown `error`. */
+  #goesOn(attempt: Attempt, error: unknown): boolean {
+    const { failure, generated, upstream, sent } = attempt;
+    if (!this.#search.isWanted || !GatewayError.is(error)) return false;
+    if (!this.#route.hasOthers && !failure?.another_key) return false;
+    if (!sent) {
+      // The adapter has no words for this request; another one's may have.
+      if (error.status !== 400) return false;
+      this.#search.unfit(upstream);
+    } else {
+      if (!failure || generated || !isRetryable(failure)) return false;
+      // A declined key rests now: the same upstream is asked once with each of its keys at most.
+      if (!failure.another_key) this.#search.failed(upstream);
+      attempt.superseded();
+    }
+    this.#lasting = lastingOf(this.#lasting, error);
+    this.#current = undefined;
+    const { max_attempts } = this.#route.options;
+    if (this.#exchange.attempts >= max_attempts) return this.#denied('attempts');
+    return failure && this.#route.budget.isSpent ? this.#denied('budget') : true;
+  }
+
+  #denied(reason: DeniedRetry): false {
+    this.#setup.metrics.routing.denied(this.#exchange.model?.id ?? '_other', reason);
+    return false;
+  }
+
+  #nobody({ why, usable_in_ms }: NobodyToAsk): GatewayError {
+    const model = this.#exchange.model?.id ?? '_other';
+    if (this.#lasting) {
+      if (why !== 'left') this.#denied(why === 'time' ? 'time' : 'upstreams');
+      return this.#lasting;
+    }
+    if (why === 'left') return refusal('server_error');
+    this.#exchange.end_reason ??= 'refused';
+    if (why === 'full') {
+      this.#setup.metrics.routing.overflowed(model);
+      return refusal('server_error', {
+        cause: new Error('every upstream of the model is at its max_concurrent'),
+      });
+    }
+    const cause = new Error('no upstream of the model may be asked: breakers, Retry-After or health checks');
+    const seconds = Number.isFinite(usable_in_ms) ? Math.max(1, Math.ceil(usable_in_ms / 1000)) : 1;
+    return refusal('provider_unreachable', { cause, headers: { 'retry-after': String(seconds) } });
+  }
+
+  #over(error: unknown, failure?: Failure): unknown {
     this.#ended = true;
     if (failure) this.#exchange.end_reason ??= endReasonOf(failure);
-    return error;
+    return this.#lasting && GatewayError.is(error) ? lastingOf(this.#lasting, error) : error;
   }
+
+  #log({ kind, error }: Failure, from: string, to: string): void {
+    const { log, model } = this.#exchange;
+    const facts = { provider: from, next: to, kind, model: model?.id, err: error.cause };
+    if (kind === 'misconfigured')
+      log.error(facts, 'a provider does not accept its address, key or model name; another one is asked');
+    else log.warn(facts, 'an attempt failed; another upstream is asked');
+  }
+}
+
+/** Of two errors the later one, unless it only says that one of several upstreams was set up wrongly. */
+function lastingOf(earlier: GatewayError | undefined, later: GatewayError): GatewayError {
+  return earlier && later.code === 'provider_misconfigured' ? earlier : later;
 }

@@ -23,6 +23,8 @@ export interface BodyConsumer {
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<Buffer> {
   readonly head: Promise<ResponseHead>;
+  /** At least one byte of a body has come. */
+  hasBody = false;
   #resolveHead!: (head: ResponseHead) => void;
   #rejectHead!: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -53,6 +55,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    this.hasBody = true;
     if (this.#released || this.#ended) return;
     if (this.#consumer) {
       if (!this.#consumer.bytes(bytes)) controller.pause();

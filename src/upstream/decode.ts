@@ -74,6 +74,8 @@ export class EventReader {
   done = false;
   /** What is wrong with the stream; nothing can be read after it. */
   fault: unknown;
+  /** The fault is that there is too much of it, be it one event or all. */
+  tooLarge = false;
   readonly #decoder: StreamDecoder;
   readonly #limits: ReplyLimits;
   readonly #parser: SseParser;
@@ -91,6 +93,7 @@ export class EventReader {
     const { max_reply_bytes } = this.#limits;
     this.#total_bytes += bytes.length;
     if (this.#total_bytes > max_reply_bytes) {
+      this.tooLarge = true;
       this.fault = refusal('provider_invalid', { cause: new Error(`a reply over ${max_reply_bytes} bytes`) });
       return [];
     }
@@ -143,10 +146,12 @@ export class EventReader {
           break;
         }
       }
-      if (this.#parser.isOverfull && !this.done)
+      if (this.#parser.isOverfull && !this.done) {
+        this.tooLarge = true;
         this.fault = refusal('provider_invalid', {
           cause: new Error('an event exceeds the configured size'),
         });
+      }
     } catch (thrown) {
       this.fault = thrown;
     }

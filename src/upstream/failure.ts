@@ -6,6 +6,10 @@ import { messageOfErrorBody, scrubbed, UpstreamError } from './read-error.ts';
 export interface Failure {
   readonly error: GatewayError;
   readonly kind: FailureKind;
+  /** For how long the upstream wants to be left alone, if it says so. */
+  readonly retry_after_s?: number | undefined;
+  /** It was about the key alone, and the provider has another one. */
+  readonly another_key?: boolean;
 }
 
 export type FailureKind =
@@ -18,6 +22,17 @@ export type FailureKind =
   | 'broken'
   | 'invalid'
   | 'aborted';
+
+const kindsOfErrors: Readonly<Record<string, FailureKind>> = {
+  provider_invalid: 'invalid',
+  provider_broke_off: 'broken',
+  provider_timeout: 'timeout',
+};
+
+/** Kinds that show a provider which does not work: not one that refuses, is at its limit or was set up wrongly. */
+const faults: ReadonlySet<FailureKind> = new Set(['status', 'unreachable', 'timeout', 'broken', 'invalid']);
+
+export const isProvidersFault = ({ kind }: Failure): boolean => faults.has(kind);
 
 /** What is wrong with the request is wrong at every provider, and what was ended from here is wanted nowhere. */
 export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' && kind !== 'aborted';
@@ -77,9 +92,12 @@ function retryAfter(value: string | undefined): string | undefined {
   return /^[A-Z][a-z]{2}, .+ GMT$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
 }
 
-/** The seconds of a `Retry-After`, if it says any. */
-export function secondsOf(value: string | undefined, now_epoch_ms: number): number | undefined {
-  const valid = retryAfter(value);
+/** How many seconds the upstream wants to be left alone, in whichever header and form it says so. */
+export function retryAfter_s(headers: IncomingHttpHeaders, now_epoch_ms: number): number | undefined {
+  const precise_ms = headers['retry-after-ms'];
+  if (typeof precise_ms === 'string' && /^\d{1,9}(\.\d+)?$/.test(precise_ms))
+    return Number(precise_ms) / 1000;
+  const valid = retryAfter(headers['retry-after']);
   if (valid === undefined) return undefined;
   return /^\d+$/.test(valid) ? Number(valid) : Math.max(0, (Date.parse(valid) - now_epoch_ms) / 1000);
 }
@@ -96,12 +114,7 @@ export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = f
   if (GatewayError.is(thrown)) {
     return {
       error: thrown,
-      kind:
-        thrown.code === 'provider_invalid'
-          ? 'invalid'
-          : thrown.code === 'provider_broke_off'
-            ? 'broken'
-            : 'status',
+      kind: kindsOfErrors[thrown.code ?? ''] ?? 'status',
     };
   }
   const code = (thrown as { code?: unknown } | null)?.code;

@@ -11,7 +11,7 @@ import type { StreamLimits } from '../outbound/limits.ts';
 import { writeBytes } from '../outbound/write-bytes.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
-import { type Failure, failureOf, failureOfStatus, secondsOf } from './failure.ts';
+import { type Failure, failureOf, failureOfStatus, retryAfter_s } from './failure.ts';
 import { PassthroughCall } from './passthrough-call.ts';
 import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
@@ -88,11 +88,7 @@ export class Passthrough {
       const reply = await leg.ask(call, rule, traceHeaders(span));
       waited();
       const { statusCode: status = 502 } = reply;
-      leg.provider.keys.answered(
-        call.key,
-        status,
-        secondsOf(reply.headers['retry-after'], exchange.clock.epoch_ms()),
-      );
+      leg.provider.keys.answered(call.key, status, retryAfter_s(reply.headers, exchange.clock.epoch_ms()));
       if (status >= 300 && status !== 304) throw await failureOfReply(status, reply, leg.provider);
       await writeBytes(exchange, response, status, headersForClient(reply.headers), reply, this.#limits);
     } catch (thrown) {

@@ -4,11 +4,16 @@ import type { ChatRequest } from '../canonical.ts';
 import type { Clock } from '../clock.ts';
 import type { ContentLimits } from '../telemetry/content-capture.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { RoutingMetrics } from '../telemetry/routing-metrics.ts';
 import type { Adapter, ProviderDefinition, Target, UpstreamRequest } from './adapter.ts';
+import { Breaker, type BreakerState } from './breaker.ts';
+import { Bulkhead } from './bulkhead.ts';
 import { UpstreamCall } from './call.ts';
 import { droppableParameters, fitted } from './fit-request.ts';
+import { HealthCheck } from './health-check.ts';
 import { readKeyFile, watchKeyFile } from './key-file.ts';
 import { KeyPool, type ProviderKey } from './key-pool.ts';
+import { upstreamLimits } from './limits.ts';
 
 /** What every provider's configuration has, whatever its adapter. */
 export const providerBaseSchema = z.strictObject({
@@ -44,12 +49,7 @@ export const providerBaseSchema = z.strictObject({
     .array(z.enum(droppableParameters))
     .default([])
     .describe('Parameters that this server does not take: not sent, and named in `x-ignored-parameters`.'),
-  connect_timeout_ms: z.int().positive().default(5000).describe('The longest wait for a connection.'),
-  idle_timeout_ms: z
-    .int()
-    .positive()
-    .default(600_000)
-    .describe('The longest silence of the upstream, before or in its reply.'),
+  ...upstreamLimits,
   max_event_bytes: z.int().positive().default(1_048_576).describe('The largest event of a stream.'),
   pass_upstream_429: z
     .boolean()
@@ -60,6 +60,11 @@ export const providerBaseSchema = z.strictObject({
 
 export type ProviderConfig = z.infer<typeof providerBaseSchema>;
 
+const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
+  api_key_file === undefined
+    ? (api_keys ?? (api_key === undefined ? [] : [api_key]))
+    : readKeyFile(api_key_file);
+
 /** What of the gateway around it a provider needs. */
 export interface Surroundings {
   readonly clock: Clock;
@@ -68,12 +73,7 @@ export interface Surroundings {
   readonly content: ContentLimits;
 }
 
-const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
-  api_key_file === undefined
-    ? (api_keys ?? (api_key === undefined ? [] : [api_key]))
-    : readKeyFile(api_key_file);
-
-/** A configured upstream: its adapter, its connections, its limits. */
+/** A configured upstream: its adapter, its connections, its limits, and how it is. */
 export class Provider {
   readonly name: string;
   readonly adapter: Adapter;
@@ -83,6 +83,12 @@ export class Provider {
   readonly content: ContentLimits;
   /** What every request to this provider says beside its key. */
   readonly ownHeaders: Readonly<Record<string, string>>;
+  readonly breaker: Breaker;
+  readonly bulkhead: Bulkhead;
+  readonly #health: HealthCheck | undefined;
+  #metrics: RoutingMetrics | undefined;
+  #unwatch: (() => void) | undefined;
+  readonly #surroundings: Surroundings;
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #headers: Record<string, string>;
@@ -93,22 +99,26 @@ export class Provider {
     definition: ProviderDefinition<unknown>,
     config: ProviderConfig,
     options: unknown,
-    { clock, log, content }: Surroundings,
+    surroundings: Surroundings,
   ) {
     const url = new URL(config.base_url);
     this.name = name;
     this.config = config;
-    this.content = content;
+    this.content = surroundings.content;
     this.adapter = definition.create(options);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.ownHeaders = lowerCased(config.headers);
-    this.keys = new KeyPool(keysOf(config), key => lowerCased(this.#credential(key)), clock);
+    this.keys = new KeyPool(keysOf(config), key => lowerCased(this.#credential(key)), surroundings.clock);
     if (config.api_key_file !== undefined) {
       this.#endWatch = watchKeyFile(
         config.api_key_file,
         keys => this.keys.replace(keys),
-        err => log.error({ err, provider: name }, 'the key file cannot be read; the keys stay as they were'),
+        err =>
+          surroundings.log.error(
+            { err, provider: name },
+            'the key file cannot be read; the keys stay as they were',
+          ),
       );
     }
     this.#headers = {
@@ -128,6 +138,29 @@ export class Provider {
       bodyTimeout: config.idle_timeout_ms,
       keepAliveTimeout: 4000,
     });
+    this.#surroundings = surroundings;
+    this.bulkhead = new Bulkhead(config);
+    this.breaker = new Breaker(config.breaker, surroundings.clock, state => this.#breakerIs(state));
+    const { health_check } = config;
+    this.#health =
+      health_check &&
+      new HealthCheck(
+        health_check,
+        path => this.#get(path),
+        well => this.#healthIs(well),
+      );
+  }
+
+  /** From now on `metrics` show how it is, and its health check runs if it has one; until it is closed. */
+  watch(metrics: RoutingMetrics): void {
+    this.#metrics = metrics;
+    this.#unwatch = metrics.watch(this);
+    this.#health?.start();
+  }
+
+  /** False while its health check fails. */
+  get healthy(): boolean {
+    return this.#health?.healthy ?? true;
   }
 
   /** `request` in this server's format, and in `ignored` what could not be said in it. */
@@ -163,13 +196,22 @@ export class Provider {
     headers: Readonly<Record<string, string>>,
     key: ProviderKey | undefined,
   ): UpstreamCall {
-    const call = new UpstreamCall();
-    const options: Dispatcher.DispatchOptions = {
+    return this.#dispatch({
       method: 'POST',
       path: this.#basePath + path,
       headers: { ...this.#headers, ...key?.headers, ...headers },
       body,
-    };
+    });
+  }
+
+  /** Asks for `path` from the server's root. */
+  #get(path: string): UpstreamCall {
+    const headers = { 'user-agent': 'sluice', ...this.ownHeaders, ...this.keys.next()?.headers };
+    return this.#dispatch({ method: 'GET', path, headers });
+  }
+
+  #dispatch(options: Dispatcher.DispatchOptions): UpstreamCall {
+    const call = new UpstreamCall();
     try {
       this.#pool.dispatch(options, call);
     } catch (cause) {
@@ -178,9 +220,27 @@ export class Provider {
     return call;
   }
 
-  /** Ends every connection, idle or not. */
+  #breakerIs(state: BreakerState): void {
+    const { log } = this.#surroundings;
+    this.#metrics?.breakerBecame(this.name, state);
+    const facts = { provider: this.name, breaker: state };
+    if (state === 'open') log.warn(facts, 'too many attempts fail: the provider is left alone for a while');
+    else if (state === 'closed') log.info(facts, 'the provider has recovered');
+  }
+
+  #healthIs(well: boolean): void {
+    const facts = { provider: this.name };
+    if (!well)
+      return this.#surroundings.log.warn(facts, 'the health check fails: the provider is left alone');
+    this.#surroundings.log.info(facts, 'the health check is good again');
+    this.breaker.tryNow();
+  }
+
+  /** Ends every connection, idle or not, and the health check. */
   close(): Promise<void> {
     this.#endWatch?.();
+    this.#health?.close();
+    this.#unwatch?.();
     return this.#pool.destroy();
   }
 }

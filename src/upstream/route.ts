@@ -1,34 +1,63 @@
 import type { Model } from '../catalog/catalog.ts';
+import type { RoutingOptions } from '../catalog/routing-schema.ts';
+import type { Clock } from '../clock.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Attempts } from './attempts.ts';
+import { ModelRoute } from './model-route.ts';
 import type { Provider } from './provider.ts';
 import { Upstream } from './upstream.ts';
 
-/** Which providers serve which model, those of the lowest priority first. */
-export class Router {
-  readonly #upstreams = new Map<string, readonly Upstream[]>();
-  readonly #metrics: Metrics;
+/** What routes are made of beside providers. */
+export interface RouterSettings {
+  readonly models: readonly Model[];
+  readonly routing: RoutingOptions;
+  readonly server: WaitLimits;
+}
 
-  constructor(models: readonly Model[], providers: readonly Provider[], metrics: Metrics) {
-    this.#metrics = metrics;
+/** How long a client may wait for anything to happen. */
+export interface WaitLimits {
+  readonly stream_commit_ms: number;
+  readonly non_stream_timeout_ms: number;
+}
+
+/** What every exchange's attempts share. */
+export interface RouterSetup {
+  readonly metrics: Metrics;
+  readonly limits: WaitLimits;
+}
+
+/** Which providers serve which model. */
+export class Router {
+  readonly #routes = new Map<string, ModelRoute>();
+  readonly #setup: RouterSetup;
+
+  constructor(
+    { models, routing, server }: RouterSettings,
+    providers: readonly Provider[],
+    { clock, metrics }: { clock: Clock; metrics: Metrics },
+  ) {
+    this.#setup = { metrics, limits: server };
     const byName = new Map(providers.map(provider => [provider.name, provider]));
-    for (const model of models) this.#upstreams.set(model.id, upstreamsOf(model, byName));
+    for (const model of models) {
+      const upstreams = upstreamsOf(model, byName);
+      if (upstreams.length === 0) continue;
+      this.#routes.set(model.id, new ModelRoute(upstreams, { ...routing, ...given(model.routing) }, clock));
+    }
   }
 
   /** The attempts of `exchange`, at the providers of its model. */
   attempts(exchange: Exchange): Attempts {
-    const upstreams = this.#upstreams.get(exchange.model?.id ?? '');
-    if (!upstreams || upstreams.length === 0)
-      throw refusal('provider_misconfigured', { cause: new Error('no provider for this model') });
-    return new Attempts(exchange, upstreams, this.#metrics);
+    const route = this.#routes.get(exchange.model?.id ?? '');
+    if (!route) throw refusal('provider_misconfigured', { cause: new Error('no provider for this model') });
+    return new Attempts(exchange, route, this.#setup);
   }
 }
 
 function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Upstream[] {
   const upstreams: Upstream[] = [];
-  for (const configured of model.upstreams.toSorted((a, b) => a.priority - b.priority)) {
+  for (const configured of model.upstreams) {
     const provider = providers.get(configured.provider);
     if (!provider) continue;
     const target = {
@@ -42,3 +71,7 @@ function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Up
   }
   return upstreams;
 }
+
+/** What a model says of its routing; an absent field must not hide the one for all. */
+const given = (routing: Model['routing']): Partial<RoutingOptions> =>
+  Object.fromEntries(Object.entries(routing).filter(([, value]) => value !== undefined));

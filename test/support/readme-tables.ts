@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../../plugins/index.ts';
-import { modelSchema } from '../../src/catalog/model-schema.ts';
+import { modelSchema, upstreamSchema } from '../../src/catalog/model-schema.ts';
+import { routingSchema } from '../../src/catalog/routing-schema.ts';
 import { chainOptionsSchema } from '../../src/chain/create-chain.ts';
 import {
   adminSchema,
@@ -16,6 +17,8 @@ import { chatCompletionsSchema, responsesSchema } from '../../src/dialects/diale
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
 import { planSchema } from '../../src/stores/limits.ts';
+import { breakerSchema } from '../../src/upstream/breaker.ts';
+import { healthCheckSchema } from '../../src/upstream/health-check.ts';
 import { passthroughRuleSchema } from '../../src/upstream/passthrough-rule.ts';
 import { providerBaseSchema } from '../../src/upstream/provider.ts';
 import { clientTable } from './clients/table.ts';
@@ -35,7 +38,11 @@ const tables: Record<string, () => string> = {
   chat_completions: () => optionTable(chatCompletionsSchema),
   responses: () => optionTable(responsesSchema),
   providers: () => optionTable(providerBaseSchema),
+  breaker: () => optionTable(breakerSchema),
+  health_check: () => optionTable(healthCheckSchema),
   models: () => optionTable(modelSchema),
+  upstreams: () => optionTable(upstreamSchema),
+  routing: () => optionTable(routingSchema),
   passthrough: () => optionTable(passthroughRuleSchema),
   accounts: () => optionTable(accountSchema),
   plans: () => optionTable(planSchema),
