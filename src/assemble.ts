@@ -8,10 +8,12 @@ import { type EncodedCatalog, encodeCatalog } from './dialects/models.ts';
 import { Background } from './settlement/background.ts';
 import type { TokenCounter } from './settlement/token-estimator.ts';
 import { ConfiguredAccounts } from './stores/accounts.ts';
+import { type GatewayRecords, startGatewayRecords } from './stores/gateway-records.ts';
 import { openStateStore } from './stores/state/open.ts';
 import type { StateStore } from './stores/state/state-store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { RecordsMetrics } from './telemetry/records-metrics.ts';
 import { Passthrough } from './upstream/passthrough.ts';
 import { Provider } from './upstream/provider.ts';
 import { Router } from './upstream/route.ts';
@@ -37,6 +39,8 @@ export interface Parts {
   readonly metrics: Metrics;
   /** Its own state store, which ends with it. */
   readonly ownState: StateStore | undefined;
+  /** Accounts, keys and the ledger. */
+  readonly records: GatewayRecords;
   readonly catalog: Catalog;
   readonly encodedCatalog: EncodedCatalog;
   readonly dialects: Dialects;
@@ -49,16 +53,39 @@ export interface Parts {
   readonly newCounter: () => TokenCounter;
 }
 
-/** Makes the parts that a configuration describes. */
-export function assemble(settings: Settings, options: GatewayOptions): Parts {
+/** Makes the parts that a configuration describes. Rejects where the records store cannot be used. */
+export async function assemble(settings: Settings, options: GatewayOptions): Promise<Parts> {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog(settings.log.level);
   const metrics = Metrics.on(options.registry ?? new Registry());
+  const records = await startGatewayRecords({
+    settings: settings.records,
+    configured: new ConfiguredAccounts(settings.accounts),
+    clock,
+    log,
+    metrics: RecordsMetrics.on(metrics.registry),
+  });
+  try {
+    return { ...partsOf(settings, options, records, { clock, log, metrics }), records };
+  } catch (thrown) {
+    await records.close();
+    throw thrown;
+  }
+}
+
+type Surroundings = Pick<Parts, 'clock' | 'log' | 'metrics'>;
+
+function partsOf(
+  settings: Settings,
+  options: GatewayOptions,
+  { accounts }: GatewayRecords,
+  { clock, log, metrics }: Surroundings,
+): Omit<Parts, 'records'> {
   const catalog = new Catalog(settings.models);
   const ownState = options.state ? undefined : openStateStore(settings.stores.state, clock);
   const setup = {
     catalog,
-    accounts: new ConfiguredAccounts(settings.accounts),
+    accounts,
     plans: settings.plans,
     state: options.state ?? ownState!,
     metrics,

@@ -32,14 +32,14 @@ export type Gateway = RequestHandler & {
   readonly ready: boolean;
   /** How many exchanges have begun and are not settled. */
   readonly inFlight: number;
-  /** Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, and closes all connections. */
+  /** Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections. */
   close(drain_ms?: number): Promise<void>;
 };
 
-/** The whole gateway as a handler for `app.use`. Throws a ConfigError that lists every mistake of the configuration. */
+/** The whole gateway as a handler for `app.use`. Throws a ConfigError that lists every mistake of the configuration, or an error that says why the records store cannot be used. */
 export async function createGateway(source: ConfigSource, options: GatewayOptions = {}): Promise<Gateway> {
   const settings = await loadConfig(source);
-  const parts = assemble(settings, options);
+  const parts = await assemble(settings, options);
   for (const warning of settings.warnings) parts.log.warn(warning);
   const running = new Map<Exchange, Promise<void>>();
   let ready = true;
@@ -67,7 +67,11 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     while (running.size > 0) await Promise.all(running.values());
     clearTimeout(timer);
     parts.passthrough.close();
-    await Promise.all([...parts.providers.map(provider => provider.close()), parts.ownState?.close()]);
+    await Promise.all([
+      ...parts.providers.map(provider => provider.close()),
+      parts.ownState?.close(),
+      parts.records.close(),
+    ]);
   };
 
   return Object.defineProperties(handler, {
@@ -133,7 +137,7 @@ async function serve(
     // A stage may have stopped reading without a word, or never have begun.
     meter?.end();
     attempts?.settled();
-    passage.onSettled(settle(exchange, parts.metrics));
+    passage.onSettled(settle(exchange, parts.metrics, parts.records.ledger));
   }
 }
 

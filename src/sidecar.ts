@@ -18,6 +18,10 @@ const usage = `sluice: middleware in front of LLM inference providers
   sluice schema                print the configuration's JSON Schema, for editors
   sluice simulate --port N     run the simulated inference server alone (sluice simulate --help)
 
+  sluice keys create | list | revoke        API keys in the records store (sluice keys --help)
+  sluice accounts create | list | set-plan | set-limits   its accounts (sluice accounts --help)
+  sluice usage --account A     what the ledger adds up to (sluice usage --help)
+
 Environment:
   UPSTREAM_URL   serve the example catalog in front of this OpenAI-compatible server instead of the simulated one
   UPSTREAM_KEY   the key to send to it
@@ -33,6 +37,7 @@ async function main(argv: string[]): Promise<void> {
   const [command] = argv;
   if (command === 'simulate') return simulate(argv.slice(1));
   if (command === 'models') return runModels(argv.slice(1), print);
+  if (isRecordsCommand(command)) return runRecordsCommand(command, argv.slice(1));
   const { values, positionals } = parseArgs({
     args: argv,
     allowPositionals: true,
@@ -72,6 +77,21 @@ async function check(file: string | undefined): Promise<void> {
   print(
     `${file}: ok; ${models.length} models, ${providers.length} providers, stages: ${stages.map(stage => stage.name).join(', ')}`,
   );
+}
+
+/** Commands about the records store; what they need is loaded only for them. */
+const recordsCommands = {
+  keys: async () => (await import('./commands/keys.ts')).keysCommand,
+  accounts: async () => (await import('./commands/accounts.ts')).accountsCommand,
+  usage: async () => (await import('./commands/usage.ts')).usageCommand,
+};
+
+const isRecordsCommand = (name: string | undefined): name is keyof typeof recordsCommands =>
+  name !== undefined && Object.hasOwn(recordsCommands, name);
+
+async function runRecordsCommand(name: keyof typeof recordsCommands, args: readonly string[]): Promise<void> {
+  const run = await recordsCommands[name]();
+  await run(args, { print, remark: text => process.stderr.write(`${text}\n`) });
 }
 
 async function simulate(argv: string[]): Promise<void> {

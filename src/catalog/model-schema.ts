@@ -3,7 +3,10 @@ import { modelRoutingSchema } from './routing-schema.ts';
 
 const price = z
   .string()
-  .regex(/^\d+(\.\d+)?$/, 'must be a decimal string without exponent, such as "0.0000007"')
+  .regex(
+    /^\d+(\.\d{1,12})?$/,
+    'must be a decimal string without exponent and with at most 12 decimals, such as "0.0000007"',
+  )
   .describe('Price of one token as a decimal string without exponent.');
 
 const effort = z

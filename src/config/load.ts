@@ -5,6 +5,7 @@ import type { StagePlan } from '../chain/stage-plan.ts';
 import { fieldPath } from '../dialects/explain.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
+import type { RecordsSettings } from '../stores/gateway-records.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts';
 import { acceptedAt } from './accepted.ts';
@@ -16,6 +17,7 @@ import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
 import { loadStages } from './load-stages.ts';
 import { checkProviderKeys } from './provider-keys.ts';
 import { readConfigFile } from './read-file.ts';
+import { recordsSettings } from './records-settings.ts';
 import { type CheckedConfig, configSchema, type GatewayConfig } from './schema.ts';
 
 /** A configuration as an object, or the path of a YAML or JSON file. */
@@ -33,6 +35,7 @@ export interface ProviderSettings {
 export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'usage'> {
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
+  readonly records: RecordsSettings;
   readonly stages: readonly StagePlan[];
   /** What counts tokens where the upstream does not. */
   readonly newCounter: () => TokenCounter;
@@ -93,7 +96,8 @@ function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 's
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
   const { stages: _, usage: __, ...rest } = config;
-  return { ...rest, models, providers, warnings: warningsOf(config) };
+  const records = recordsSettings(config.stores, directory);
+  return { ...rest, models, providers, records, warnings: warningsOf(config) };
 }
 
 /** A checked provider, with what is common to all apart from its adapter's own. */
@@ -138,7 +142,6 @@ function* unused({ accounts, stores }: CheckedConfig): Generator<string> {
       yield `accounts.${id}: has a plan or limits and no keys, so nobody can use it`;
   }
   if (stores.state !== 'memory') yield 'stores.state: not used yet, state is kept in memory';
-  if (stores.records !== 'memory') yield 'stores.records: not used yet, no ledger is written';
 }
 
 const warningsOf = (config: CheckedConfig): string[] => [...unused(config)];

@@ -7,6 +7,7 @@ import { bodyLimits } from '../inbound/limits.ts';
 import { streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts.ts';
 import { plansSchema } from '../stores/limits.ts';
+import { recordsSchema } from '../stores/records/records-target.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough-rule.ts';
 import { providerBaseSchema } from '../upstream/provider.ts';
 
@@ -69,7 +70,24 @@ export const usageSchema = z.strictObject({
 
 export const storesSchema = z.strictObject({
   state: z.string().default('memory').describe('Counters and concurrency. Only `memory` has an effect yet.'),
-  records: z.string().default('memory').describe('Keys, accounts, ledger. Only `memory` has an effect yet.'),
+  records: recordsSchema.describe(
+    'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory there are only configured keys, and a short ledger that ends with the process.',
+  ),
+  known_keys_ms: ms(600_000).describe(
+    'How long keys that have been used at this instance go on working while the records store is out.',
+  ),
+  ledger_queue: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'The file in which the ledger waits while the records store is out: beside the SQLite file by default, `sluice-ledger-queue.db` with Postgres.',
+    ),
+  ledger_queue_rows: z
+    .int()
+    .positive()
+    .default(1_000_000)
+    .describe('How many exchanges may wait there; about 600 bytes each.'),
 });
 
 /** Typed loosely, because the adapters' own options differ; checked strictly. */

@@ -1,16 +1,20 @@
 import type { Exchange, Outcome } from '../exchange.ts';
+import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endSpan } from '../telemetry/tracing.ts';
 import { costOf } from './cost.ts';
+import { ledgerRowOf } from './ledger-row.ts';
 
 /**
- * The one end of an exchange: what it used and how it ended, told to metrics, span and log. Called exactly once, from the one
+ * The one end of an exchange: what it used and how it ended, told to metrics, ledger, span and log. Called exactly once, from the one
  * `finally` that every exchange passes through.
  */
-export function settle(exchange: Exchange, metrics: Metrics): Outcome {
+export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledger, 'record'>): Outcome {
   exchange.end_reason ??= endReasonOf(exchange);
   const outcome = outcomeOf(exchange);
   metrics.settled(exchange, outcome);
+  const row = ledger && ledgerRowOf(exchange, outcome);
+  if (row) ledger.record(row);
   const { received_ms, replied_ms } = exchange;
   if (received_ms !== undefined && replied_ms !== undefined) {
     metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));

@@ -6,9 +6,9 @@ import { KeyLookups } from './key-lookups.ts';
 import { KeyUses } from './key-uses.ts';
 import { limitOverridesSchema } from './limits.ts';
 import { RecentCache } from './recent-cache.ts';
-import type { FoundKey } from './records/key-records.ts';
+import type { ChangeFeed } from './records/change-feed.ts';
+import type { FoundKey, KeyRecords } from './records/key-records.ts';
 import { digestOf, isStoredKeyForm } from './records/key-secret.ts';
-import type { RecordsStore } from './records/records-store.ts';
 import { StoreSync } from './store-sync.ts';
 
 /** What is remembered of keys: about 300 bytes each. */
@@ -25,7 +25,8 @@ interface Known {
 }
 
 export interface StoredKeysSetup {
-  readonly records: RecordsStore;
+  readonly keys: Pick<KeyRecords, 'lookUp' | 'used'>;
+  readonly changes: Pick<ChangeFeed, 'since'>;
   /** The account of the configuration that has this id: it wins over one of the store. */
   readonly configured: (id: string) => Account | undefined;
   /** How long keys that are known go on working while the store is out. */
@@ -57,9 +58,9 @@ export class StoredKeys {
 
   constructor(setup: StoredKeysSetup) {
     this.#setup = setup;
-    this.#lookups = new KeyLookups(setup.records.keys);
-    this.#uses = new KeyUses(setup.records.keys, setup.log);
-    this.#sync = new StoreSync(setup.records.changes, setup.clock, setup.log, {
+    this.#lookups = new KeyLookups(setup.keys);
+    this.#uses = new KeyUses(setup.keys, setup.log);
+    this.#sync = new StoreSync(setup.changes, setup.clock, setup.log, {
       digests: digests => {
         for (const digest of digests) this.#forget(digest);
       },

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Condition } from './condition.ts';
 import { type Connection, type Database, rowMarks, type Value } from './database.ts';
 import { picoUsd, usdOf } from './pico-usd.ts';
@@ -67,6 +68,8 @@ const columns = [
   'cost_pico_usd',
 ] as const;
 
+const rows_per_step = 50;
+
 /** The ledger: every settled exchange of an account, and what they add up to. */
 export class LedgerRecords {
   readonly #database: Database;
@@ -81,16 +84,10 @@ export class LedgerRecords {
   /** Writes rows that are not there yet and adds them to the sums, all or none. Returns how many were new. */
   async insert(rows: readonly LedgerRow[]): Promise<number> {
     if (rows.length === 0) return 0;
-    return this.#database.transaction(async connection => {
-      const inserted = await insertNew(connection, rows);
-      const isNew = new Set(inserted.map(({ id }) => id));
-      await rollUp(
-        connection,
-        rows.filter(({ id }) => isNew.delete(id)),
-      );
-      if (this.#kept_rows !== undefined) await keepNewest(connection, this.#kept_rows);
-      return inserted.length;
-    });
+    const kept = this.#kept_rows;
+    return this.#database.transaction(connection =>
+      kept === undefined ? insertAll(connection, rows) : insertNewest(connection, rows, kept),
+    );
   }
 
   /** A page of rows, newest first. */
@@ -113,23 +110,43 @@ export class LedgerRecords {
   }
 }
 
-function insertNew(connection: Connection, rows: readonly LedgerRow[]): Promise<{ id: string }[]> {
-  return connection.run(
+async function insertAll(connection: Connection, rows: readonly LedgerRow[]): Promise<number> {
+  const inserted = await connection.run<{ id: string }>(
     `INSERT INTO ledger (${columns.join(', ')}) VALUES ${rowMarks(rows.length, columns.length)}
     ON CONFLICT (id) DO NOTHING RETURNING id`,
     rows.flatMap(valuesOf),
   );
+  const isNew = new Set(inserted.map(({ id }) => id));
+  await rollUp(
+    connection,
+    rows.filter(({ id }) => isNew.delete(id)),
+  );
+  return inserted.length;
+}
+
+/** What would be deleted again at once is only added to the sums. Small steps: in memory nothing else runs meanwhile. */
+async function insertNewest(
+  connection: Connection,
+  rows: readonly LedgerRow[],
+  kept: number,
+): Promise<number> {
+  const passing = rows.slice(0, -kept);
+  await rollUp(connection, passing);
+  let inserted = passing.length;
+  for (let at = passing.length; at < rows.length; at += rows_per_step) {
+    inserted += await insertAll(connection, rows.slice(at, at + rows_per_step));
+    await setImmediate();
+  }
+  await connection.run(
+    `DELETE FROM ledger WHERE (started_ms, id) <=
+    (SELECT started_ms, id FROM ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)`,
+    [kept],
+  );
+  return inserted;
 }
 
 function valuesOf({ estimated, cost_usd, ...row }: LedgerRow): Value[] {
   const stored = { ...row, estimated: estimated ? 1 : 0, cost_pico_usd: picoUsd(cost_usd) };
-  return columns.map(name => stored[name]);
-}
-
-function keepNewest(connection: Connection, rows: number): Promise<unknown> {
-  return connection.run(
-    `DELETE FROM ledger WHERE (started_ms, id) <=
-    (SELECT started_ms, id FROM ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)`,
-    [rows],
-  );
+  // A row that waited on disk may be of an earlier version, with fewer columns.
+  return columns.map(name => stored[name] ?? null);
 }

@@ -1,12 +1,15 @@
+import { RecordRefused } from './database.ts';
+
 /** Prices and so costs have at most this many decimals. */
 export const cost_decimals = 12;
 
 const pico = 10n ** BigInt(cost_decimals);
 
-/** A decimal string of US dollars as an integer of 10⁻¹² dollars. Throws a RangeError for more decimals than that. */
+/** A decimal string of US dollars as an integer of 10⁻¹² dollars. Throws RecordRefused for more decimals than that. */
 export function picoUsd(usd: string): bigint {
   const [whole = '', fraction = ''] = usd.split('.');
-  if (fraction.length > cost_decimals) throw new RangeError(`${usd} has more than ${cost_decimals} decimals`);
+  if (fraction.length > cost_decimals)
+    throw new RecordRefused(`${usd} has more than ${cost_decimals} decimals`);
   return BigInt(whole + fraction.padEnd(cost_decimals, '0'));
 }
 

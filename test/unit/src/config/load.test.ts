@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
 import type { GatewayConfig } from '../../../../src/config/schema.ts';
@@ -94,13 +95,32 @@ describe('a configuration without mistakes', () => {
   it('may name things that have no effect yet, which is said', async () => {
     const { warnings } = await loadConfig(
       sampleConfig({
-        stores: { state: 'redis://x', records: 'sqlite:./a.db' },
+        stores: { state: 'redis://x' },
       }),
     );
-    expect(warnings).toEqual([
-      expect.stringMatching(/^stores\.state: /),
-      expect.stringMatching(/^stores\.records: /),
-    ]);
+    expect(warnings).toEqual([expect.stringMatching(/^stores\.state: /)]);
+  });
+
+  it('says where records are kept, by paths beside the file that says so', async () => {
+    const path = file('kept/records.yaml', '');
+    const directory = dirname(path);
+    const of = async (stores: object) => {
+      file('kept/records.yaml', JSON.stringify(sampleConfig({ stores })));
+      return (await loadConfig(path)).records;
+    };
+    expect((await of({})).target).toEqual({ kind: 'memory' });
+    expect(await of({ records: 'sqlite:./a/b.db' })).toMatchObject({
+      target: { kind: 'sqlite', path: `${directory}/a/b.db` },
+      queue_path: `${directory}/a/b.db-ledger-queue`,
+      known_keys_ms: 600_000,
+    });
+    expect(await of({ records: 'postgres://u:p@h/d', ledger_queue: 'q' })).toMatchObject({
+      target: { kind: 'postgres', url: 'postgres://u:p@h/d' },
+      queue_path: `${directory}/q`,
+    });
+    expect((await of({ records: 'postgresql://h/d' })).queue_path).toBe(
+      `${directory}/sluice-ledger-queue.db`,
+    );
   });
 });
 

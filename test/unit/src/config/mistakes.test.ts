@@ -77,7 +77,9 @@ describe('a mistake is told with its path and what is accepted', () => {
     [
       'a price with an exponent',
       withModel({ pricing: { prompt: '7e-7', completion: '1' } }),
-      ['models[0].pricing.prompt: must be a decimal string without exponent, such as "0.0000007"'],
+      [
+        'models[0].pricing.prompt: must be a decimal string without exponent and with at most 12 decimals, such as "0.0000007"',
+      ],
     ],
     [
       'an id without a vendor',
@@ -183,6 +185,15 @@ describe('a mistake is told with its path and what is accepted', () => {
   ])('%s', async (_, given, expected) => {
     expect(await mistakesOf(given as GatewayConfig)).toEqual(expected);
   });
+
+  it.each(['mysql://h/d', 'sqlite:', 'sqlite://a.db', 'sqlite::memory:', 'postgres://', './a.db'])(
+    'records at %s',
+    async records => {
+      expect(await mistakesOf(sampleConfig({ stores: { records } }))).toEqual([
+        'stores.records: must be memory, sqlite:PATH such as sqlite:./sluice.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+      ]);
+    },
+  );
 
   const secret = { value: 'sk-12345678' };
   it.each([

@@ -45,7 +45,7 @@ beforeEach(async () => {
   await store.migrate(start_ms);
   await store.accounts.create({ id: 'acme', plan: 'free', limits: {} }, operator);
   keys = new StoredKeys({
-    records: reachable(),
+    ...reachable(),
     configured: id => configured.get(id),
     known_keys_ms,
     clock,
@@ -121,6 +121,17 @@ describe('a stored key', () => {
     await store.accounts.change('acme', { plan: 'paid' }, operator);
     await keys.refresh();
     expect(await keys.find(key)).toMatchObject({ plan: 'paid' });
+  });
+
+  it('that was unknown a moment ago is found once the store has told of it', async () => {
+    const { key } = await create('acme');
+    const { lookUp } = store.keys;
+    store.keys.lookUp = async () => [];
+    expect(await keys.find(key)).toBeUndefined();
+    store.keys.lookUp = lookUp;
+    expect(keys.find(key)).toBeUndefined();
+    await keys.refresh();
+    expect(await keys.find(key)).toBeDefined();
   });
 
   it('that was revoked while it was looked up is not remembered', async () => {

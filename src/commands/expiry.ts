@@ -1,0 +1,30 @@
+import { CommandMistake } from './command.ts';
+
+const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** When `text` means: `12h`, `30d`, `8w` from now, a day such as `2027-01-31` (its beginning, in UTC), or an ISO time. */
+export function expiryOf(text: string, now_ms: number): number {
+  const [, amount, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
+  const at_ms =
+    amount === undefined ? dateOf(text) : now_ms + Number(amount) * units_ms[unit as keyof typeof units_ms];
+  if (at_ms === undefined)
+    throw new CommandMistake(
+      `--expires: '${text}' is no time; use 12h, 30d, 8w, 2027-01-31 or 2027-01-31T18:00Z`,
+    );
+  if (at_ms <= now_ms) throw new CommandMistake(`--expires: ${text} has passed already`);
+  return at_ms;
+}
+
+function dateOf(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
+  const at_ms = Date.parse(text);
+  // 2027-02-31 would silently be in March.
+  return Number.isNaN(at_ms) || (text.length === 10 && !isDay(text)) ? undefined : at_ms;
+}
+
+/** Whether `text` is a day of the calendar, as in `2026-11-20`. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const at = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}

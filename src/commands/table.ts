@@ -1,0 +1,53 @@
+import { CommandMistake } from './command.ts';
+
+export const formats = ['table', 'csv', 'json'] as const;
+export type Format = (typeof formats)[number];
+
+/** One column: its title, how it is shown, and whether it is a number. */
+export interface Column<R> {
+  readonly title: string;
+  readonly value: (row: R) => string | number;
+  readonly isNumber?: boolean;
+}
+
+/** `--format F`, or `--csv` for short. */
+export function formatOf(format: string | undefined, csv: boolean | undefined): Format {
+  if (format === undefined) return csv ? 'csv' : 'table';
+  const known = formats.find(name => name === format);
+  if (!known) throw new CommandMistake(`--format must be one of: ${formats.join(', ')}; not '${format}'`);
+  return known;
+}
+
+/** Rows for people, for spreadsheets, or for programs. */
+export function shownRows<R>(rows: readonly R[], columns: readonly Column<R>[], format: Format): string {
+  if (format === 'json')
+    return JSON.stringify(
+      rows.map(row => objectOf(row, columns)),
+      null,
+      2,
+    );
+  const cells = [
+    columns.map(({ title }) => title),
+    ...rows.map(row => columns.map(({ value }) => String(value(row)))),
+  ];
+  if (format === 'csv') return cells.map(line => line.map(csvCell).join(',')).join('\r\n');
+  const widths = columns.map((_, at) => Math.max(...cells.map(line => line[at]!.length)));
+  const pad = (cell: string, at: number) =>
+    columns[at]!.isNumber ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!);
+  return cells.map(line => line.map(pad).join('  ').trimEnd()).join('\n');
+}
+
+function objectOf<R>(row: R, columns: readonly Column<R>[]): Record<string, unknown> {
+  return Object.fromEntries(columns.map(({ title, value }) => [title, value(row)]));
+}
+
+/** Quoted where needed. A spreadsheet must not take a name for a formula. */
+function csvCell(text: string): string {
+  const plain = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}
+
+/** `2026-11-20 12:00`, in UTC; empty for what never was. */
+export function shownTime(epoch_ms: number | null): string {
+  return epoch_ms === null ? '' : new Date(epoch_ms).toISOString().slice(0, 16).replace('T', ' ');
+}

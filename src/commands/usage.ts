@@ -1,0 +1,84 @@
+import { type UsageGroup, type UsageSum, usageGroups } from '../stores/records/usage-records.ts';
+import { asksForHelp, atDesk, CommandMistake, parsed, type Voice } from './command.ts';
+import { isDay } from './expiry.ts';
+import { type Column, formatOf, shownRows } from './table.ts';
+
+const help = `sluice usage: what the ledger adds up to (stores.records in the configuration)
+
+  sluice usage [--account A] [--from DAY] [--to DAY] [--by model|day|account] [--format table|csv|json] --config FILE
+
+Days are in UTC, as in 2026-11-20, and both inclusive; an exchange belongs to the day on which it began. Without --from and --to: the
+current month. --by may be given several times (--by day --by model); by model without it. --csv is short for --format csv.
+Costs are exact, at the catalog's prices at the time. A table ends with the sum of all.
+`;
+
+/** `sluice usage …`. */
+export async function usageCommand(args: readonly string[], voice: Voice): Promise<void> {
+  if (args[0] === 'help' || asksForHelp(args)) return voice.print(help);
+  const { values, positionals } = parsed('usage', args, {
+    account: { type: 'string', short: 'a' },
+    from: { type: 'string' },
+    to: { type: 'string' },
+    by: { type: 'string', multiple: true },
+    format: { type: 'string' },
+    csv: { type: 'boolean' },
+  });
+  if (positionals.length > 0)
+    throw new CommandMistake(
+      `sluice usage: what is '${positionals[0]}'? An account is given as --account NAME`,
+    );
+  const by = (values.by ?? ['model']).flatMap(text => text.split(',')).map(groupOf);
+  const format = formatOf(values.format, values.csv);
+  const today = new Date().toISOString().slice(0, 10);
+  const from_day = dayOf('--from', values.from) ?? `${today.slice(0, 8)}01`;
+  const to_day = dayOf('--to', values.to) ?? today;
+  if (from_day > to_day) throw new CommandMistake(`--from ${from_day} is after --to ${to_day}`);
+  const { account } = values;
+  await atDesk('usage', values.config, voice, async ({ store }) => {
+    const query = { from_day, to_day, ...(account !== undefined && { account }) };
+    const rows = await store.usage.sum({ ...query, by });
+    const [total] = await store.usage.sum({ ...query, by: [] });
+    if (format === 'table' && total) rows.push({ ...total, [by[0]!]: 'all' });
+    voice.print(shownRows(rows, columnsOf(by), format));
+    if (!total)
+      voice.remark(
+        `nothing${account === undefined ? '' : ` of account ${account}`} from ${from_day} to ${to_day}`,
+      );
+    else if (total.estimated_requests > 0)
+      voice.remark(`estimated: requests whose upstream did not tell its usage, or not to the end`);
+  });
+}
+
+function columnsOf(by: readonly UsageGroup[]): Column<UsageSum>[] {
+  const number = (title: string, value: (sum: UsageSum) => number | string): Column<UsageSum> => ({
+    title,
+    value,
+    isNumber: true,
+  });
+  return [
+    ...by.map(group => ({ title: group, value: (sum: UsageSum) => shownGroup(sum[group]) })),
+    number('requests', ({ requests }) => requests),
+    number('failed', ({ failed_requests }) => failed_requests),
+    number('estimated', ({ estimated_requests }) => estimated_requests),
+    number('prompt_tokens', ({ prompt_tokens }) => prompt_tokens),
+    number('cached_tokens', ({ cached_tokens }) => cached_tokens),
+    number('completion_tokens', ({ completion_tokens }) => completion_tokens),
+    number('reasoning_tokens', ({ reasoning_tokens }) => reasoning_tokens),
+    number('total_tokens', ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens),
+    number('cost_usd', ({ cost_usd }) => cost_usd),
+  ];
+}
+
+/** The line of the sum has only one group; a request that named no model has none. */
+const shownGroup = (name: string | undefined): string => (name === '' ? '(none)' : (name ?? ''));
+
+function groupOf(text: string): UsageGroup {
+  const group = usageGroups.find(name => name === text);
+  if (!group) throw new CommandMistake(`--by must be one of: ${usageGroups.join(', ')}; not '${text}'`);
+  return group;
+}
+
+function dayOf(flag: string, text: string | undefined): string | undefined {
+  if (text === undefined || isDay(text)) return text;
+  throw new CommandMistake(`${flag} must be a day in UTC such as 2026-11-20, not '${text}'`);
+}

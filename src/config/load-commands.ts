@@ -1,0 +1,60 @@
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { limitOverridesSchema, plansSchema } from '../stores/limits.ts';
+import { type RecordsTarget, recordsSchema, targetOf } from '../stores/records/records-target.ts';
+import { expandVariables } from './environment.ts';
+import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
+import { readConfigFile } from './read-file.ts';
+
+/** What commands about keys, accounts and usage need of a configuration. */
+export interface CommandSettings {
+  readonly target: RecordsTarget;
+  /** The names that an account's plan can have. */
+  readonly plans: readonly string[];
+  /** The accounts of the configuration: their names are taken, and their plans and limits stand there. */
+  readonly configured: readonly ConfiguredAccount[];
+  readonly models: readonly string[];
+}
+
+export interface ConfiguredAccount {
+  readonly id: string;
+  readonly plan: string | undefined;
+  readonly limits: object;
+}
+
+const schema = z.object({
+  stores: z.object({ records: recordsSchema }).prefault({}),
+  plans: plansSchema.default({}),
+  accounts: z
+    .record(z.string(), z.object({ plan: z.string().optional(), limits: limitOverridesSchema.default({}) }))
+    .default({}),
+  models: z.array(z.object({ id: z.string() })).default([]),
+});
+
+/**
+ * Reads what is needed, and only that: whoever issues keys need not have the providers' keys in the environment, and no stage is
+ * loaded. Throws a ConfigError.
+ */
+export function loadCommandSettings(
+  file: string,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): CommandSettings {
+  const { value, lineOf } = readConfigFile(file);
+  const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  const issues: ConfigIssue[] = [];
+  const stores = expandVariables(given.stores ?? {}, environment, issues, ['stores']);
+  const parsed = schema.safeParse({ ...given, stores });
+  if (!parsed.success && issues.length === 0) issues.push(...issuesOf(parsed.error, () => []));
+  if (issues.length > 0 || !parsed.success)
+    throw new ConfigError(
+      file,
+      issues.map(issue => ({ ...issue, line: lineOf(issue.path) })),
+    );
+  const { plans, accounts, models } = parsed.data;
+  return {
+    target: targetOf(parsed.data.stores.records, dirname(resolve(file)))!,
+    plans: Object.keys(plans),
+    configured: Object.entries(accounts).map(([id, { plan, limits }]) => ({ id, plan, limits })),
+    models: models.map(({ id }) => id),
+  };
+}

@@ -1,0 +1,34 @@
+import type { Exchange, Outcome } from '../exchange.ts';
+import { timeOrderedUuid } from '../stores/records/ids.ts';
+import type { LedgerRow } from '../stores/records/ledger-records.ts';
+
+/** The ledger's row of an exchange that has ended; none for one that is nobody's. To be made once for each. */
+export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): LedgerRow | undefined {
+  if (!account) return undefined;
+  const { usage, timings } = outcome;
+  const { first_token_ms } = timings;
+  return {
+    // Not the request id: clients choose that, and may choose the same one twice.
+    id: timeOrderedUuid(clock.epoch_ms()),
+    request_id: outcome.id,
+    account: account.id,
+    key_id: account.key_id ?? null,
+    model: outcome.model ?? null,
+    provider: outcome.provider ?? null,
+    endpoint: outcome.endpoint,
+    started_ms: Math.round(timings.started_epoch_ms),
+    duration_ms: Math.round(timings.duration_ms),
+    first_token_ms: first_token_ms === undefined ? null : Math.round(first_token_ms),
+    status: outcome.status,
+    error_type: outcome.error_type ?? null,
+    end_reason: outcome.end_reason,
+    attempts: outcome.attempts,
+    prompt_tokens: usage.prompt_tokens,
+    completion_tokens: usage.completion_tokens,
+    cached_tokens: usage.cached_tokens,
+    reasoning_tokens: usage.completion_details?.reasoning_tokens ?? 0,
+    // What used nothing was not estimated either.
+    estimated: usage.estimated && usage.prompt_tokens + usage.completion_tokens > 0,
+    cost_usd: outcome.cost_usd,
+  };
+}

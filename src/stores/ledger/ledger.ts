@@ -1,0 +1,238 @@
+import type { Log } from '../../telemetry/log.ts';
+import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
+import { StoreUnavailable } from '../records/database.ts';
+import type { LedgerRecords, LedgerRow } from '../records/ledger-records.ts';
+import type { DiskQueue } from './disk-queue.ts';
+import { DropCount } from './drop-count.ts';
+
+export interface LedgerOptions {
+  /** How long rows are gathered before they are written. */
+  readonly flush_ms: number;
+  /** How many are written in one transaction. */
+  readonly batch_rows: number;
+  /** How many may wait in memory. */
+  readonly max_waiting: number;
+  /** A store that takes longer is passed by: the rows go to the disk, and from there to the store. */
+  readonly patience_ms: number;
+  /** How often a store that is out is tried again. */
+  readonly retry_ms: number;
+}
+
+/** Documented in the README: what a crash can lose follows from `flush_ms` and `patience_ms`. */
+export const ledgerDefaults: LedgerOptions = {
+  flush_ms: 250,
+  batch_rows: 500,
+  max_waiting: 20_000,
+  patience_ms: 1000,
+  retry_ms: 1000,
+};
+
+/** How often a queue that could not be read is tried again. */
+const disk_retry_ms = 30_000;
+
+export interface LedgerSetup {
+  readonly records: Pick<LedgerRecords, 'insert'>;
+  /** Where rows wait while the store is out; without it they wait in memory. */
+  readonly disk: DiskQueue | undefined;
+  readonly metrics: RecordsMetrics;
+  readonly log: Log;
+  readonly options?: Partial<LedgerOptions>;
+}
+
+/**
+ * Writes settled exchanges to the ledger, in batches and beside the requests: in memory for a moment, then in the store; on disk while
+ * the store is out or slow, and from there to the store once it answers. A row that is sent twice is written once.
+ */
+export class Ledger {
+  readonly #records: LedgerSetup['records'];
+  readonly #disk: DiskQueue | undefined;
+  readonly #metrics: RecordsMetrics;
+  readonly #log: Log;
+  readonly #options: LedgerOptions;
+  readonly #drops: DropCount;
+  #waiting: LedgerRow[] = [];
+  #flushTimer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #emptying: Promise<void> | undefined;
+  #isOut = false;
+  #isClosed = false;
+
+  constructor({ records, disk, metrics, log, options }: LedgerSetup) {
+    this.#records = records;
+    this.#disk = disk;
+    this.#metrics = metrics;
+    this.#log = log;
+    this.#options = { ...ledgerDefaults, ...options };
+    this.#drops = new DropCount(metrics, log);
+  }
+
+  /** Writes what an earlier process has left on disk. */
+  start(): void {
+    if (this.#disk?.exists) this.#retry(0);
+  }
+
+  /** Takes a row and returns at once. When too much waits already it is dropped, and counted. */
+  record(row: LedgerRow): void {
+    const { max_waiting, batch_rows, flush_ms } = this.#options;
+    const waiting = this.#waiting.length;
+    if (waiting >= max_waiting) return this.#drops.add(1, 'queue_full');
+    // Whoever sends what is refused must not push out what was paid for.
+    if (waiting >= max_waiting / 2 && isUnbilled(row)) return this.#drops.add(1, 'unbilled');
+    this.#waiting.push(row);
+    this.#metrics.ledgerQueue('memory', waiting + 1);
+    if (this.#flushing) return;
+    if (waiting + 1 >= batch_rows) this.#flush();
+    else this.#flushTimer ??= setTimeout(() => this.#flush(), flush_ms).unref();
+  }
+
+  /** Writes all that waits, to the store or else to the disk. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retryTimer);
+    await this.#emptying;
+    await this.#flush();
+    if (this.#waiting.length > 0) this.#drops.add(this.#waiting.length, 'lost');
+    this.#waiting = [];
+    this.#drops.close();
+    await this.#disk?.close();
+  }
+
+  #flush(): Promise<void> {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    this.#flushing ??= this.#writeWaiting().finally(() => {
+      this.#flushing = undefined;
+      if (this.#waiting.length > 0 && !this.#isClosed)
+        this.#flushTimer ??= setTimeout(() => this.#flush(), this.#options.flush_ms).unref();
+    });
+    return this.#flushing;
+  }
+
+  async #writeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, this.#options.batch_rows);
+      const isWritten = this.#isOut ? false : await this.#insertSoon(batch);
+      if (!isWritten && !(await this.#putAside(batch))) return;
+      this.#waiting.splice(0, batch.length);
+      this.#metrics.ledgerQueue('memory', this.#waiting.length);
+    }
+  }
+
+  /** Writes to the store, unless it is out or takes too long. */
+  async #insertSoon(batch: readonly LedgerRow[]): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const fault = new StoreUnavailable('the records store is slow');
+      timer = setTimeout(() => reject(fault), this.#options.patience_ms);
+    });
+    try {
+      const inserting = this.#insert(batch);
+      // What comes of it later is no matter: the rows are written from the disk, once.
+      inserting.catch(() => {});
+      await (this.#disk ? Promise.race([inserting, late]) : inserting);
+      return true;
+    } catch (fault) {
+      this.#setOut(fault);
+      return false;
+    } finally {
+      clearTimeout(timer);
+      late.catch(() => {});
+    }
+  }
+
+  /** Writes all but what the store will never take. Rejects with StoreUnavailable. */
+  async #insert(batch: readonly LedgerRow[]): Promise<void> {
+    try {
+      const added = await this.#metrics.timed('ledger_insert', () => this.#records.insert(batch));
+      this.#metrics.ledgerWritten(added);
+    } catch (fault) {
+      if (fault instanceof StoreUnavailable) throw fault;
+      if (batch.length === 1) {
+        this.#log.error({ err: fault, row: batch[0] }, 'the records store refuses a row of the ledger');
+        return this.#drops.add(1, 'refused');
+      }
+      const half = Math.ceil(batch.length / 2);
+      await this.#insert(batch.slice(0, half));
+      await this.#insert(batch.slice(half));
+    }
+  }
+
+  /** False if the rows must go on waiting in memory. */
+  async #putAside(batch: readonly LedgerRow[]): Promise<boolean> {
+    if (!this.#disk) return false;
+    try {
+      const taken = await this.#disk.append(batch);
+      if (taken < batch.length) this.#drops.add(batch.length - taken, 'queue_full');
+      this.#metrics.ledgerQueue('disk', this.#disk.rows);
+      return true;
+    } catch (fault) {
+      this.#log.error({ err: fault }, 'the ledger cannot be written to disk and waits in memory');
+      return false;
+    }
+  }
+
+  #setOut(fault: unknown): void {
+    if (!this.#isOut)
+      this.#log.warn({ err: fault }, 'the records store is out or slow: the ledger waits on disk');
+    this.#isOut = true;
+    this.#retry(this.#options.retry_ms);
+  }
+
+  #retry(wait_ms: number): void {
+    if (this.#isClosed) return;
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = undefined;
+      this.#emptying ??= this.#emptyDisk().finally(() => {
+        this.#emptying = undefined;
+      });
+    }, wait_ms).unref();
+  }
+
+  /** From the disk to the store, until nothing is left there. */
+  async #emptyDisk(): Promise<void> {
+    let moved = 0;
+    while (!this.#isClosed) {
+      const batch = await this.#firstOnDisk();
+      if (batch.length === 0) break;
+      try {
+        await this.#insert(batch);
+      } catch (fault) {
+        return this.#setOut(fault);
+      }
+      if (!(await this.#removeFromDisk(batch))) break;
+      this.#metrics.ledgerQueue('disk', this.#disk!.rows);
+      moved += batch.length;
+    }
+    if (moved > 0)
+      this.#log.info({ rows: moved }, 'rows of the ledger that waited on disk have been written');
+    this.#isOut = false;
+  }
+
+  /** Nothing where the disk cannot be read: that must not keep what waits in memory from the store. */
+  async #firstOnDisk(): Promise<LedgerRow[]> {
+    if (!this.#disk?.exists) return [];
+    return this.#disk.first(this.#options.batch_rows).catch(fault => {
+      this.#diskFailed(fault);
+      return [];
+    });
+  }
+
+  async #removeFromDisk(batch: readonly LedgerRow[]): Promise<boolean> {
+    try {
+      await this.#disk!.remove(batch);
+      return true;
+    } catch (fault) {
+      this.#diskFailed(fault);
+      return false;
+    }
+  }
+
+  #diskFailed(fault: unknown): void {
+    this.#log.error({ err: fault }, "the ledger's queue on disk cannot be read");
+    this.#retry(disk_retry_ms);
+  }
+}
+
+const isUnbilled = ({ prompt_tokens, completion_tokens }: LedgerRow): boolean =>
+  prompt_tokens + completion_tokens === 0;

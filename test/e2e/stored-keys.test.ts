@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { completion } from '../support/hostile-setting.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+
+/** Said in the README: a change reaches every instance within this. */
+const bound_ms = 5000;
+const invalidKey = { error: { type: 'authentication_error', message: 'Invalid API key.' } };
+
+let postgres: PostgresServer;
+let upstream: ScriptedUpstream;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  upstream = await startScriptedUpstream(whole(200, completion('Hello.')));
+});
+afterAll(async () => {
+  await upstream.close();
+  await postgres.stop();
+});
+
+const post = ({ url }: SidecarProcess, key: string) =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(ask('Hello')),
+  });
+const statusOf = async (sidecar: SidecarProcess, key: string): Promise<number> => {
+  const response = await post(sidecar, key);
+  await response.arrayBuffer();
+  return response.status;
+};
+
+/** The time until every sidecar answers with `status`. */
+async function until(sidecars: readonly SidecarProcess[], key: string, status: number): Promise<number> {
+  const started_ms = performance.now();
+  for (const sidecar of sidecars) {
+    while ((await statusOf(sidecar, key)) !== status) {
+      if (performance.now() - started_ms > 3 * bound_ms)
+        throw new Error(`the status did not become ${status}`);
+      await sleep(50);
+    }
+  }
+  return performance.now() - started_ms;
+}
+
+describe.each([
+  ['SQLite', () => recordsPlace()],
+  ['Postgres', () => recordsPlace(postgres.url)],
+])('keys that are made by command, in %s', (_, newPlace) => {
+  let place: RecordsPlace;
+  let config: GatewayConfig;
+  let sidecars: SidecarProcess[];
+
+  beforeAll(async () => {
+    place = await newPlace();
+    config = sidecarConfig(upstream.url, {
+      stores: place.stores,
+      plans: { small: { requests_per_minute: 2 }, large: { requests_per_minute: 1000 } },
+    });
+    sidecars = await Promise.all([startSidecar(config), startSidecar(config)]);
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(sidecars.map(sidecar => sidecar.stop()));
+    await place.remove();
+  });
+
+  const create = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await runCommand(config, 'keys', 'create', ...args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('cannot be shown again') });
+    return { key: stdout.trim(), id: /key_\w+/.exec(stderr)![0] };
+  };
+
+  it('work at every instance at once, and end within the bound when they are revoked', async () => {
+    const { key, id } = await create('--account', 'tester', '--name', 'e2e');
+    expect(key).toMatch(/^sk-sluice-[\w-]{49}$/);
+    for (const sidecar of sidecars) expect(await statusOf(sidecar, key)).toBe(200);
+
+    const revoked = await runCommand(config, 'keys', 'revoke', id);
+    expect(revoked.stdout).toContain(`revoked ${id}`);
+    expect(await until(sidecars, key, 401)).toBeLessThan(bound_ms);
+    const refused = await post(sidecars[0]!, key);
+    expect(await refused.json()).toEqual(invalidKey);
+  });
+
+  it('end by themselves when they expire, as if they had never been', async () => {
+    const { key, id } = await create(
+      '--account',
+      'tester',
+      '--expires',
+      new Date(Date.now() + 6000).toISOString(),
+    );
+    expect(await statusOf(sidecars[0]!, key)).toBe(200);
+    await until(sidecars, key, 401);
+    const refused = await post(sidecars[0]!, key);
+    expect(await refused.json()).toEqual(invalidKey);
+    expect((await place.look(store => store.keys.find(id)))!.expires_ms).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('carry the plan of their account, and a new plan within the bound', async () => {
+    expect((await runCommand(config, 'accounts', 'create', 'acme', '--plan', 'small')).code).toBe(0);
+    const { key } = await create('--account', 'acme');
+    const [sidecar] = sidecars;
+    expect([await statusOf(sidecar!, key), await statusOf(sidecar!, key)]).toEqual([200, 200]);
+    expect(await statusOf(sidecar!, key)).toBe(429);
+    expect((await runCommand(config, 'accounts', 'set-plan', 'acme', 'large')).code).toBe(0);
+    expect(await until([sidecar!], key, 200)).toBeLessThan(bound_ms);
+  });
+
+  it('stand beside those of the configuration', async () => {
+    for (const sidecar of sidecars) expect(await statusOf(sidecar, clientKey)).toBe(200);
+    const taken = await runCommand(config, 'accounts', 'create', 'tester');
+    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('one of the configuration') });
+  });
+
+  it('are nowhere on the public listener', async () => {
+    for (const path of ['/v1/keys', '/v1/accounts', '/v1/api_keys', '/keys', '/v1/usage'])
+      expect((await fetch(sidecars[0]!.url + path)).status).toBe(404);
+  });
+
+  it('are listed without being told', async () => {
+    const { key, id } = await create('--account', 'acme', '--name', 'listed, "here"');
+    const list = (...args: readonly string[]) => runCommand(config, 'keys', 'list', ...args);
+    const [table, csv, json] = await Promise.all([
+      list('--account', 'acme'),
+      list('--account', 'acme', '--csv'),
+      list('--search', id, '--format', 'json'),
+    ]);
+    expect(table.stdout).toMatch(new RegExp(`${id} +acme +listed, "here" +…${key.slice(-4)} `));
+    expect(csv.stdout).toContain(`${id},acme,"listed, ""here""",…${key.slice(-4)},`);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ id, state: 'usable', name: 'listed, "here"' }]);
+    for (const { stdout } of [table, csv, json]) expect(stdout).not.toContain(key);
+  });
+});
