@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../src/plugin.ts';
-import type { GatewayOverrides } from '../support/gateway-under-test.ts';
 import { until } from '../support/raw-client.ts';
 import { head, type Script, thenClose, thenReset, whole } from '../support/scripted-upstream.ts';
 import {
   type Asked,
+  type BookOverrides,
   type Books,
   type Connection,
   closeBalanced,
@@ -15,8 +15,8 @@ import {
 import {
   type Bill,
   expectBilled,
+  settledEndpoints,
   type UsageKind,
-  usageKinds,
   wholeReplyOf,
 } from '../support/settlement-answer.ts';
 
@@ -24,7 +24,7 @@ afterEach(closeBalanced);
 
 interface End {
   readonly end: string;
-  readonly overrides?: Omit<GatewayOverrides, 'upstream' | 'stages'>;
+  readonly overrides?: BookOverrides;
   readonly plays: (kind: UsageKind) => Script;
   /** What the client does; without it the client reads the reply. */
   readonly client?: (asked: Asked, books: Books) => Promise<unknown>;
@@ -266,20 +266,30 @@ const ends: readonly End[] = [
 ];
 
 /** Plays one end with one kind of usage. */
-async function play({ overrides, plays, client = reads, ...expected }: End, kind: UsageKind) {
-  const books = await openBooks({ ...overrides, adapter: kind.adapter });
+async function play(
+  { overrides, plays, client = reads, ...expected }: End,
+  kind: UsageKind,
+  endpoint: (typeof settledEndpoints)[number]['endpoint'],
+) {
+  const books = await openBooks({ ...overrides, adapter: kind.adapter, endpoint });
   books.upstream.reply(plays(kind));
   const asked = books.ask();
   await client(asked, books);
   const outcome = await asked.settled();
-  const facts = { provider: 'upstream', attempts: 1, account: 'tester', model: 'aion-labs/aion-3.5' };
+  const facts = {
+    endpoint,
+    provider: 'upstream',
+    attempts: 1,
+    account: 'tester',
+    model: 'aion-labs/aion-3.5',
+  };
   expect({ kind, ...outcome }).toMatchObject({ kind, ...facts, ...expected.settled });
   expectBilled(outcome.usage, kind, expected.bill);
   await expectConnection(books, expected.connection);
 }
 
-describe('a whole reply', () => {
+describe.each(settledEndpoints)('a whole reply of $endpoint', ({ endpoint, kinds }) => {
   it.each(ends)('$end', async end => {
-    await Promise.all(usageKinds.map(kind => play(end, kind)));
+    await Promise.all(kinds.map(kind => play(end, kind, endpoint)));
   });
 });

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../src/plugin.ts';
-import type { GatewayOverrides } from '../support/gateway-under-test.ts';
 import { until } from '../support/raw-client.ts';
 import { chunk, events, type Script, thenClose, thenReset, whole } from '../support/scripted-upstream.ts';
 import {
   type Asked,
+  type BookOverrides,
   type Books,
   type Connection,
   closeBalanced,
@@ -19,9 +19,9 @@ import {
   halfSeen,
   middleOf,
   partsOf,
+  settledEndpoints,
   textSeen,
   type UsageKind,
-  usageKinds,
   wholeReplyOf,
   wholeStreamOf,
 } from '../support/settlement-answer.ts';
@@ -30,7 +30,7 @@ afterEach(closeBalanced);
 
 interface End {
   readonly end: string;
-  readonly overrides?: Omit<GatewayOverrides, 'upstream' | 'stages'>;
+  readonly overrides?: BookOverrides;
   readonly plays: (kind: UsageKind) => Script;
   /** What the client does; without it the client reads to the end. */
   readonly client?: (asked: Asked, books: Books) => Promise<unknown>;
@@ -120,7 +120,7 @@ const ends: readonly End[] = [
   {
     end: 'the client gone before the first token',
     plays: kind => partsOf(kind, 'head', 'role'),
-    client: leavesWhen(/"role":"assistant"/),
+    client: leavesWhen(/"role":"assistant"|response\.in_progress/),
     settled: gone,
     bill: 'role',
     connection: 'gateway',
@@ -273,23 +273,36 @@ const ends: readonly End[] = [
   },
 ];
 
+type Endpoint = (typeof settledEndpoints)[number]['endpoint'];
+
 /** Plays one end with one kind of usage. */
-async function play({ overrides, plays, client = reads, ...expected }: End, kind: UsageKind, more: object) {
-  const books = await openBooks({ ...overrides, adapter: kind.adapter });
+async function play(
+  { overrides, plays, client = reads, ...expected }: End,
+  kind: UsageKind,
+  endpoint: Endpoint,
+  more: object = {},
+) {
+  const books = await openBooks({ ...overrides, adapter: kind.adapter, endpoint });
   const { upstream } = books;
   upstream.reply(plays(kind));
   const asked = books.ask({ stream: true, ...more });
   await client(asked, books);
   const outcome = await asked.settled();
-  const facts = { provider: 'upstream', attempts: 1, account: 'tester', model: 'aion-labs/aion-3.5' };
+  const facts = {
+    endpoint,
+    provider: 'upstream',
+    attempts: 1,
+    account: 'tester',
+    model: 'aion-labs/aion-3.5',
+  };
   expect({ kind, ...outcome }).toMatchObject({ kind, ...facts, ...expected.settled });
   expectBilled(outcome.usage, kind, expected.bill);
   await expectConnection(books, expected.connection);
 }
 
-describe('a stream', () => {
+describe.each(settledEndpoints)('a stream of $endpoint', ({ endpoint, kinds }) => {
   it.each(ends)('$end', async end => {
-    await Promise.all(usageKinds.map(kind => play(end, kind, {})));
+    await Promise.all(kinds.map(kind => play(end, kind, endpoint)));
   });
 });
 
@@ -301,6 +314,11 @@ describe('what the client says of usage', () => {
   ])('avoids nothing: %j', async stream_options => {
     const some = ends.filter(({ end }) => /finished$|before the reply|in the middle$/.test(end));
     expect(some).toHaveLength(11);
-    await Promise.all(some.flatMap(end => usageKinds.map(kind => play(end, kind, { stream_options }))));
+    const all = some.flatMap(end =>
+      settledEndpoints.flatMap(({ endpoint, kinds }) =>
+        kinds.map(kind => play(end, kind, endpoint, { stream_options })),
+      ),
+    );
+    await Promise.all(all);
   });
 });

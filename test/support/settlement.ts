@@ -44,10 +44,16 @@ export interface Books {
   readonly upstream: ScriptedUpstream;
   readonly gateway: GatewayUnderTest;
   readonly entries: readonly LedgerEntry[];
-  /** Sends a request on a connection of its own. */
+  /** Sends a request on a connection of its own, to the endpoint of these books. */
   ask(more?: object, headers?: Readonly<Record<string, string>>): Asked;
   /** Writes any request; `head` ends after its last header. */
   write(head: string, body?: string): Asked;
+}
+
+/** What books may be about. */
+export interface BookOverrides extends Omit<GatewayOverrides, 'upstream' | 'stages'> {
+  /** The endpoint that is asked, chat completions if nothing is said. */
+  readonly endpoint?: 'chat.completions' | 'responses';
 }
 
 const open: { books: Books; asked: Asked[] }[] = [];
@@ -55,7 +61,7 @@ let opened = 0;
 
 /** Ended by `closeBalanced`. Further stages of the tests stand behind the ledger. */
 export async function openBooks(
-  overrides: Omit<GatewayOverrides, 'upstream' | 'stages'> = {},
+  { endpoint, ...overrides }: BookOverrides = {},
   ...stages: readonly (readonly [file: string, options: object])[]
 ): Promise<Books> {
   const book = `book-${++opened}`;
@@ -86,14 +92,19 @@ export async function openBooks(
     entries,
     write,
     ask: (more = {}, headers = {}) => {
-      const body = JSON.stringify(ask(question, more));
+      const isResponse = endpoint === 'responses';
+      const { messages, ...rest } = ask(question, more);
+      const body = JSON.stringify(isResponse ? { ...rest, input: messages } : { ...rest, messages });
       const lines = Object.entries({
         authorization: `Bearer ${clientKey}`,
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(body)),
         ...headers,
       }).map(([name, value]) => `\r\n${name}: ${value}`);
-      return write(`POST /v1/chat/completions HTTP/1.1${lines.join('')}`, body);
+      return write(
+        `POST /v1/${isResponse ? 'responses' : 'chat/completions'} HTTP/1.1${lines.join('')}`,
+        body,
+      );
     },
   };
   open.push({ books, asked });
