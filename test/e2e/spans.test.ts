@@ -32,8 +32,11 @@ const trace_id = '0af7651916cd43dd8448eb211c80319c';
 const caller_id = 'b7ad6b7169203331';
 const traced = { headers: { traceparent: `00-${trace_id}-${caller_id}-01` } };
 
-async function spansOf(content: string, more: object = {}): Promise<ReadableSpan[]> {
-  const reply = await gateway.post(ask(content, more), traced);
+const spansOf = (content: string, more: object = {}): Promise<ReadableSpan[]> =>
+  spansOfRequest(ask(content, more), traced);
+
+async function spansOfRequest(...request: Parameters<typeof gateway.post>): Promise<ReadableSpan[]> {
+  const reply = await gateway.post(...request);
   await reply.text();
   const isThere = () => exporter.getFinishedSpans().some(({ kind }) => kind === SpanKind.SERVER);
   for (const end_ms = Date.now() + 5000; !isThere() && Date.now() < end_ms; ) await new Promise(setImmediate);
@@ -84,6 +87,16 @@ describe('an exchange is traced', () => {
       expect(attempt.attributes['gen_ai.usage.output_tokens']).toBeGreaterThan(0);
     },
   );
+
+  it('by the route: a response is a chat of its upstream', async () => {
+    const asked = { model: 'aion-labs/aion-3.5', input: 'Hello' };
+    const spans = await spansOfRequest(asked, { ...traced, path: '/v1/responses' });
+    const exchange = named(spans, 'POST /v1/responses')!;
+    expect(exchange.spanContext().traceId).toBe(trace_id);
+    const attempt = named(spans, 'chat aion-3.5')!;
+    expect(attempt.parentSpanContext?.spanId).toBe(exchange.spanContext().spanId);
+    expect(attempt.attributes).toMatchObject({ 'gen_ai.operation.name': 'chat' });
+  });
 
   it('on to the upstream, without a word of prompt or answer', async () => {
     const spans = await spansOf('a secret prompt');

@@ -50,25 +50,26 @@ export class ResponseObject {
 
   #encode({ status, output = [], usage, completed_at, error, incomplete_details }: State): string {
     const state = JSON.stringify({
-      output,
-      usage: usage ? shownUsage(usage) : null,
       completed_at: completed_at ?? null,
       error: error ?? null,
       incomplete_details: incomplete_details ?? null,
     });
-    return `${this.#head}"${status}",${state.slice(1, -1)},${this.#tail}`;
+    return (
+      `${this.#head}"${status}","output":${JSON.stringify(output)},` +
+      `"usage":${usage ? encodeUsage(usage) : 'null'},${state.slice(1, -1)},${this.#tail}`
+    );
   }
 }
 
-/** Usage in the words of this format (spec 2.5; protocol h7). */
-export function shownUsage(usage: Usage): object {
-  return {
-    input_tokens: usage.prompt_tokens,
-    output_tokens: usage.completion_tokens,
-    total_tokens: usage.total_tokens,
-    input_tokens_details: { cached_tokens: usage.prompt_tokens_details.cached_tokens },
-    output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
-  };
+/** Usage in the words of this format (spec 2.5; protocol h7), as JSON: with running usage it is made for every chunk. */
+export function encodeUsage(usage: Usage): string {
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details, completion_tokens_details } =
+    usage;
+  return (
+    `{"input_tokens":${prompt_tokens},"output_tokens":${completion_tokens},"total_tokens":${total_tokens},` +
+    `"input_tokens_details":{"cached_tokens":${prompt_tokens_details.cached_tokens}},` +
+    `"output_tokens_details":{"reasoning_tokens":${completion_tokens_details?.reasoning_tokens ?? 0}}}`
+  );
 }
 
 /** What a response repeats of its request, and neutral values for what is not offered; clients check that all of it is there (h5). */

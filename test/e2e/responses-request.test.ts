@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { completion, expectRefusal } from '../support/hostile-setting.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+
+const path = '/v1/responses';
+const model = 'aion-labs/aion-3.5';
+let upstream: ScriptedUpstream;
+let gateway: GatewayUnderTest;
+let strict: GatewayUnderTest;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(whole(200, completion('In order.')));
+  gateway = await startGateway({ upstream, adapter: 'openai' });
+  strict = await startGateway({
+    upstream,
+    stages: ['error-envelope', 'auth', { validation: { unknown_parameters: 'reject' } }],
+  });
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await strict?.close();
+  await upstream?.close();
+});
+
+const create = (fields: object, of = gateway) => of.post({ model, input: 'Hello', ...fields }, { path });
+/** What the upstream is asked, but for what every request has. */
+async function askedOf(fields: object): Promise<Record<string, unknown>> {
+  const reply = await create(fields);
+  expect({ status: reply.status, text: reply.ok ? '' : await reply.text() }).toEqual({
+    status: 200,
+    text: '',
+  });
+  const { model: served, reasoning_effort, ...rest } = upstream.last.body;
+  expect([served, reasoning_effort]).toEqual(['aion-3.5', expect.any(String)]);
+  return rest;
+}
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const chatTool = {
+  type: 'function',
+  function: { name: 'roll', parameters: { type: 'object' }, strict: true },
+};
+const tool = { type: 'function', name: 'roll', parameters: { type: 'object' }, strict: true };
+
+describe('the upstream is asked for a chat completion', () => {
+  it.each<[string, object, object]>([
+    ['of the text', {}, {}],
+    ['with the cap', { max_output_tokens: 50 }, { max_tokens: 50 }],
+    ['with what is sampled', { temperature: 0.5, top_p: 0.9 }, { temperature: 0.5, top_p: 0.9 }],
+    [
+      'with tools and their choice',
+      { tools: [tool], tool_choice: { type: 'function', name: 'roll' }, parallel_tool_calls: false },
+      {
+        tools: [chatTool],
+        tool_choice: { type: 'function', function: { name: 'roll' } },
+        parallel_tool_calls: false,
+      },
+    ],
+    ['without a choice among no tools', { tools: [], tool_choice: 'auto', parallel_tool_calls: true }, {}],
+    [
+      'with the format',
+      { text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' }, strict: true } } },
+      {
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 'a', schema: { type: 'object' }, strict: true },
+        },
+      },
+    ],
+    [
+      'without what is only ours',
+      { metadata: { a: 'b' }, store: true, include: [], reasoning_split: true },
+      {},
+    ],
+  ])('%s', async (_, fields, expected) => {
+    expect(await askedOf(fields)).toEqual({ messages, ...expected });
+  });
+
+  it('whose effort is the one asked for, under either name', async () => {
+    for (const fields of [{ reasoning: { effort: 'low' } }, { reasoning_effort: 'low' }]) {
+      const reply = await create(fields);
+      expect(await reply.json()).toMatchObject({ reasoning: { effort: 'low', summary: null } });
+      expect(upstream.last.body.reasoning_effort).toBe('low');
+    }
+  });
+});
+
+describe('unknown fields', () => {
+  it('are not sent on, and the reply names them', async () => {
+    const reply = await create({
+      top_k: 5,
+      max_tokens: 7,
+      reasoning: { summary: 'auto' },
+      text: { verbosity: 'low' },
+    });
+    expect(reply.headers.get('x-ignored-parameters')).toBe(
+      'top_k, max_tokens, reasoning.summary, text.verbosity',
+    );
+    expect(Object.keys(upstream.last.body).sort()).toEqual(['messages', 'model', 'reasoning_effort']);
+    expect(
+      (await create({ truncation: 'auto', store: false })).headers.get('x-ignored-parameters'),
+    ).toBeNull();
+  });
+
+  it('are refused by their own names where the operator wants that', async () => {
+    for (const [fields, name] of [
+      [{ max_tokens: 7 }, 'max_tokens'],
+      [{ reasoning: { summary: 'auto' } }, 'reasoning.summary'],
+    ] as const)
+      await expectRefusal(
+        await create(fields, strict),
+        400,
+        'invalid_request_error',
+        `${name}: unknown parameter.`,
+      );
+  });
+});
+
+describe('what a stage refuses is told by the name that the client used', () => {
+  const long = 'word '.repeat(400_000);
+  const plain = { model: 'aion-labs/aion-rp-llama-3.1-8b' };
+  it.each<[string, object, RegExp]>([
+    ['the cap', { max_output_tokens: 32_769 }, /^max_output_tokens: must be at most 32768 for /],
+    ['the input', { input: long }, /^input: about \d+ tokens are more than the context window/],
+    [
+      'the messages',
+      { input: null, messages: [{ role: 'user', content: long }] },
+      /^messages: about \d+ tokens are more/,
+    ],
+    [
+      'the effort',
+      { reasoning_effort: 'medium' },
+      /^reasoning_effort: 'medium' is not accepted by .* low, high, max\.$/,
+    ],
+    ['its alias', { reasoning: { effort: 'medium' } }, /^reasoning\.effort: 'medium' is not accepted by /],
+    ['metadata', { metadata: { a: 7 } }, /^metadata\.a: must be a string, not 7\.$/],
+    ['tools', { ...plain, tools: [tool] }, /^tools: .* does not accept tools\.$/],
+    ['the model', { model: 'nobody/knows' }, /^model: unknown model 'nobody\/knows'/],
+  ])('%s', async (_, fields, says) => {
+    for (const stream of [false, true]) {
+      const message = await expectRefusal(await create({ ...fields, stream }), 400, 'invalid_request_error');
+      expect(message).toMatch(says);
+    }
+  });
+
+  it('also beside OpenAI’s fields', async () => {
+    const wordy = await startGateway({
+      upstream,
+      stages: [{ 'error-envelope': { openai_fields: true } }, 'auth', 'validation'],
+    });
+    const reply = await create({ max_output_tokens: 40_000 }, wordy).finally(wordy.close);
+    expect(await reply.json()).toMatchObject({
+      error: { param: 'max_output_tokens', code: 'invalid_request' },
+    });
+  });
+});
