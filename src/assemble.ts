@@ -58,6 +58,7 @@ export async function assemble(settings: Settings, options: GatewayOptions): Pro
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog(settings.log.level);
   const metrics = Metrics.on(options.registry ?? new Registry());
+  if (settings.metrics.account_label) metrics.countAccounts();
   const records = await startGatewayRecords({
     settings: settings.records,
     configured: new ConfiguredAccounts(settings.accounts),
@@ -88,7 +89,7 @@ function partsOf(
     accounts,
     plans: settings.plans,
     state: options.state ?? ownState!,
-    metrics,
+    metrics: metrics.limits,
     log,
     clock,
   };

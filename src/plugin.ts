@@ -64,7 +64,7 @@ export type {
   Taken,
   Ticket,
 } from './stores/state/state-store.ts';
-export type { LimitMetrics } from './telemetry/metrics.ts';
+export type { LimitMetrics } from './telemetry/limit-metrics.ts';
 export {
   type Adapter,
   defineProvider,

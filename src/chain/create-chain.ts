@@ -127,7 +127,7 @@ class ChainHouse {
       accounts,
       plans: options.plans,
       state,
-      metrics: this.#metrics,
+      metrics: this.#metrics.limits,
       log,
       clock: systemClock,
     };

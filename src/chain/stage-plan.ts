@@ -5,8 +5,8 @@ import type { Stage } from '../stage.ts';
 import type { AccountDirectory } from '../stores/accounts.ts';
 import type { Plans } from '../stores/limits.ts';
 import type { StateStore } from '../stores/state/state-store.ts';
+import type { LimitMetrics } from '../telemetry/limit-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { LimitMetrics } from '../telemetry/metrics.ts';
 
 /** What a stage is given when it is made: the parts of the gateway around it. */
 export interface StageSetup {

@@ -47,6 +47,15 @@ export const logSchema = z.strictObject({
     .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
 });
 
+export const metricsSchema = z.strictObject({
+  account_label: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Count requests, tokens and cost by account as well (`sluice_account_*`): three to ten series for each account.',
+    ),
+});
+
 export const tracingSchema = z.strictObject({
   capture_content: z
     .boolean()
@@ -118,6 +127,7 @@ export const configSchema = z.strictObject({
   server: serverSchema.prefault({}),
   admin: adminSchema.prefault({}),
   log: logSchema.prefault({}),
+  metrics: metricsSchema.prefault({}),
   tracing: tracingSchema.prefault({}),
   usage: usageSchema.prefault({}),
   chat_completions: chatCompletionsSchema.prefault({}),

@@ -1,63 +1,26 @@
 import { Gauge, type Registry } from 'prom-client';
+import { AccountMetrics } from './account-metrics.ts';
+import { ClientMetrics, operationBuckets_s } from './client-metrics.ts';
+import { LimitCounts } from './limit-metrics.ts';
+import { type Measured, type MeasuredEnd, type MeasuredUsage, modelLabel } from './measured.ts';
 import { RoutingMetrics } from './routing-metrics.ts';
 import { type HistogramSeries, SeriesCounter, SeriesHistogram } from './series.ts';
 
-const durationBuckets_s = [
-  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
-];
-const longDurationBuckets_s = [...durationBuckets_s, 163.84, 327.68];
 const firstTokenBuckets_s = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120,
 ];
-const shareBuckets = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
+const perTokenBuckets_s = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const ownTimeBuckets_s = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 1];
-
-/** What the metrics need to know of an exchange. */
-export interface Measured {
-  readonly endpoint: { readonly name: string; readonly public: boolean };
-  readonly model: { readonly id: string } | undefined;
-  /** Of the trace that is recorded, if one is. */
-  readonly trace_id?: string | undefined;
-}
-
-/** What they need to know of its end. */
-export interface MeasuredEnd {
-  readonly end_reason: string;
-  readonly status: number;
-  readonly error_type: string | undefined;
-  readonly usage: {
-    readonly prompt_tokens: number;
-    readonly completion_tokens: number;
-    readonly cached_tokens: number;
-    readonly completion_details: { readonly reasoning_tokens?: number } | undefined;
-    readonly estimated: boolean;
-  };
-  readonly cost_usd: string;
-  readonly timings: { readonly duration_ms: number; readonly first_token_ms: number | undefined };
-}
 
 /** Hooks whose own time is measured. */
 export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream'] as const;
 export type TimedHook = (typeof timedHooks)[number];
 
-/** What a limit said to a request: admitted, refused, or admitted although it is over, by a dry run. */
-export type LimitDecision = 'admitted' | 'refused' | 'over';
-
-/** Where decisions about limits are counted. */
-export interface LimitMetrics {
-  /** `headroom` is what remains after it, as a share of the limit, from 0 to 1. */
-  limitDecided(limit: string, decision: LimitDecision, headroom: number): void;
-}
-
-interface LimitSeries extends Readonly<Record<LimitDecision, { value: number }>> {
-  readonly headroom: HistogramSeries;
-}
-
 /**
  * What the gateway counts, on a registry that the caller owns. Labels come from closed sets only: endpoints, catalog models
  * (anything else `_other`), configured providers, stages, error types.
  */
-export class Metrics implements LimitMetrics {
+export class Metrics {
   static readonly #onRegistry = new WeakMap<Registry, Metrics>();
 
   /** The metrics on `registry`, which several gateways and chains of one process may share. */
@@ -69,9 +32,15 @@ export class Metrics implements LimitMetrics {
 
   readonly registry: Registry;
   readonly routing: RoutingMetrics;
+  /** Of attempts at providers. */
+  readonly client: ClientMetrics;
+  /** Of the limits of accounts. */
+  readonly limits: LimitCounts;
+  #accounts: AccountMetrics | undefined;
   readonly #requests;
   readonly #duration;
   readonly #firstToken;
+  readonly #perToken;
   readonly #inFlight;
   readonly #overhead;
   readonly #tokens;
@@ -79,16 +48,13 @@ export class Metrics implements LimitMetrics {
   readonly #background;
   readonly #stageTime;
   readonly #stageRefusals;
-  readonly #upstreamDuration;
-  readonly #upstreamErrors;
   readonly #estimateError;
-  readonly #limitDecisions;
-  readonly #limitHeadroom;
-  readonly #limits = new Map<string, LimitSeries>();
 
   constructor(registry: Registry) {
     this.registry = registry;
     this.routing = new RoutingMetrics(registry);
+    this.client = new ClientMetrics(registry);
+    this.limits = new LimitCounts(registry);
     const registers = [registry];
     const histogram = <L extends string>(
       name: string,
@@ -110,13 +76,19 @@ export class Metrics implements LimitMetrics {
       'gen_ai_server_request_duration_seconds',
       'From the first header to settlement.',
       ['gen_ai_request_model', 'error_type'],
-      longDurationBuckets_s,
+      operationBuckets_s,
     );
     this.#firstToken = histogram(
       'gen_ai_server_time_to_first_token_seconds',
       'From the first header to the first text or tool call of a stream.',
       ['gen_ai_request_model'],
       firstTokenBuckets_s,
+    );
+    this.#perToken = histogram(
+      'gen_ai_server_time_per_output_token_seconds',
+      'Of a stream after its first token: its time divided by the tokens that followed.',
+      ['gen_ai_request_model'],
+      perTokenBuckets_s,
     );
     this.#inFlight = new Gauge({
       name: 'sluice_in_flight',
@@ -154,42 +126,25 @@ export class Metrics implements LimitMetrics {
       'hook',
       'error_type',
     ]);
-    this.#upstreamDuration = histogram(
-      'gen_ai_client_operation_duration_seconds',
-      'One attempt at one provider, from sending to the last byte.',
-      ['gen_ai_provider_name', 'gen_ai_request_model', 'error_type'],
-      longDurationBuckets_s,
-    );
-    this.#upstreamErrors = counter('sluice_upstream_errors_total', 'Attempts that failed, by kind.', [
-      'gen_ai_provider_name',
-      'kind',
-    ]);
     this.#estimateError = histogram(
       'sluice_usage_estimate_error_ratio',
       "Estimated completion tokens divided by the upstream's final figure.",
       ['gen_ai_request_model'],
       [0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2],
     );
-    this.#limitDecisions = counter('sluice_limit_decisions_total', 'What the limits of accounts decided.', [
-      'limit',
-      'decision',
-    ]);
-    this.#limitHeadroom = histogram(
-      'sluice_limit_headroom_ratio',
-      'What remained of a limit after a decision, as a share of the whole.',
-      ['limit'],
-      shareBuckets,
-    );
+  }
+
+  /** Counts by account as well, from now on. */
+  countAccounts(): void {
+    this.#accounts ??= new AccountMetrics(this.registry);
   }
 
   begun(exchange: Measured): void {
     this.#inFlight.inc({ endpoint: exchange.endpoint.name });
   }
 
-  settled(
-    exchange: Measured,
-    { status, end_reason, error_type = '', timings, usage, cost_usd }: MeasuredEnd,
-  ): void {
+  settled(exchange: Measured, end: MeasuredEnd): void {
+    const { status, end_reason, error_type = '', timings, usage, cost_usd } = end;
     const endpoint = exchange.endpoint.name;
     const model = modelLabel(exchange);
     this.#inFlight.dec({ endpoint });
@@ -197,14 +152,21 @@ export class Metrics implements LimitMetrics {
     if (exchange.endpoint.public) return;
     this.#duration.series(model, error_type).observe(timings.duration_ms / 1000, exchange.trace_id);
     const { first_token_ms } = timings;
-    if (first_token_ms !== undefined)
+    if (first_token_ms !== undefined) {
       this.#firstToken.series(model).observe(first_token_ms / 1000, exchange.trace_id);
+      const tokens = usage.completion_tokens - 1;
+      if (tokens > 0)
+        this.#perToken.series(model).observe((timings.duration_ms - first_token_ms) / 1000 / tokens);
+    }
     this.#countTokens(model, usage);
     // A counter of money may round; the exact figure is in the record.
     this.#cost.add(Number(cost_usd), model);
+    if (end.provider !== undefined && usage.prompt_tokens > 0)
+      this.client.used(exchange, end.provider, usage.prompt_tokens, usage.completion_tokens);
+    this.#accounts?.settled(end);
   }
 
-  #countTokens(model: string, usage: MeasuredEnd['usage']): void {
+  #countTokens(model: string, usage: MeasuredUsage): void {
     const source = usage.estimated ? 'estimated' : 'exact';
     const count = (kind: string, tokens: number) => {
       if (tokens > 0) this.#tokens.add(tokens, model, kind, source);
@@ -232,36 +194,7 @@ export class Metrics implements LimitMetrics {
     this.#stageRefusals.add(1, stage, hook, error_type);
   }
 
-  /** An attempt has ended; `kind` says what went wrong, if anything did. */
-  attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
-    this.#upstreamDuration.series(provider, modelLabel(exchange), kind ?? '').observe(duration_ms / 1000);
-    if (kind !== undefined) this.#upstreamErrors.add(1, provider, kind);
-  }
-
-  limitDecided(limit: string, decision: LimitDecision, headroom: number): void {
-    const series = this.#limits.get(limit) ?? this.#seriesOf(limit);
-    series[decision].value++;
-    series.headroom.observe(headroom);
-  }
-
-  #seriesOf(limit: string): LimitSeries {
-    const decided = (decision: LimitDecision) => this.#limitDecisions.series(limit, decision);
-    const series = {
-      admitted: decided('admitted'),
-      refused: decided('refused'),
-      over: decided('over'),
-      headroom: this.#limitHeadroom.series(limit),
-    };
-    this.#limits.set(limit, series);
-    return series;
-  }
-
   estimateChecked(exchange: Measured, ratio: number): void {
     this.#estimateError.series(modelLabel(exchange)).observe(ratio);
   }
-}
-
-/** Only names of the catalog become labels: a client must not be able to make series (protocol l). */
-function modelLabel(exchange: Measured): string {
-  return exchange.model?.id ?? '_other';
 }

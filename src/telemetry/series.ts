@@ -88,8 +88,8 @@ export class HistogramSeries {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** `trace_id` is that of a trace that was recorded, so that a reader of the histogram finds one. */
-  observe(value: number, trace_id?: string): void {
+  /** `trace_id` is that of a trace that was recorded, so that a reader of the histogram finds one. `times`: it was seen so often. */
+  observe(value: number, trace_id?: string, times = 1): void {
     let low = 0;
     let high = this.#bounds.length;
     while (low < high) {
@@ -97,8 +97,8 @@ export class HistogramSeries {
       if (value <= this.#bounds[middle]!) high = middle;
       else low = middle + 1;
     }
-    this.counts[low]!++;
-    this.sum += value;
+    this.counts[low]! += times;
+    this.sum += value * times;
     if (trace_id !== undefined) {
       this.exemplars ??= [];
       this.exemplars[low] = { trace_id, value, epoch_s: Date.now() / 1000 };

@@ -64,7 +64,7 @@ export class Setting {
       accounts,
       plans: plansSchema.parse(options.plans ?? {}),
       state: new MemoryStateStore(systemClock),
-      metrics: this.metrics,
+      metrics: this.metrics.limits,
       log: this.#log,
       clock: systemClock,
     };

@@ -7,6 +7,7 @@ import type { Admission } from './admission.ts';
 import { AttemptSpan } from './attempt-span.ts';
 import type { BodyConsumer, ResponseHead, UpstreamCall } from './call.ts';
 import type { ChunkFeed } from './chunk-feed.ts';
+import { ChunkTimes } from './chunk-times.ts';
 import { chunkOf, decodeStream, decodeText, EventReader, isEventStream } from './decode.ts';
 import { endReasonOf, type Failure, failureOf, failureOfStatus, retryAfter_s } from './failure.ts';
 import { FeedGate } from './feed-gate.ts';
@@ -47,6 +48,7 @@ export class Attempt {
   #unread_bytes = 0;
   #key: ProviderKey | undefined;
   #sent_ms = 0;
+  #times: ChunkTimes | undefined;
   #patience: NodeJS.Timeout | undefined;
   #firstWordLimit: NodeJS.Timeout | undefined;
   #totalLimit: NodeJS.Timeout | undefined;
@@ -130,6 +132,7 @@ export class Attempt {
   #give(gate: FeedGate, chunks: Chunk[]): void {
     if (this.#ended) return;
     if (this.#span?.observes) this.#span.saw(chunks);
+    this.#times?.arrived(chunks.length);
     gate.give(chunks);
   }
 
@@ -235,6 +238,7 @@ export class Attempt {
     ignoredByUpstream(this.#exchange, ignored);
     const text = JSON.stringify(body);
     this.#sent_ms = this.#exchange.clock.elapsed_ms();
+    this.#times = new ChunkTimes(this.#exchange, this.#provider.name, this.#metrics.client, this.#sent_ms);
     this.#exchange.provider = this.#provider.name;
     this.#exchange.attempts++;
     this.#span = new AttemptSpan(this.#exchange, this.upstream);
@@ -331,7 +335,7 @@ export class Attempt {
     this.#admission.ended(how, now_ms);
     if (!this.#span) return;
     const kind = how === 'given up' ? 'aborted' : how?.kind;
-    this.#metrics.attempted(this.#exchange, this.#provider.name, now_ms - this.#sent_ms, kind);
+    this.#metrics.client.attempted(this.#exchange, this.#provider.name, now_ms - this.#sent_ms, kind);
     this.#span.ended(kind);
   }
 

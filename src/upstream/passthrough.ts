@@ -106,7 +106,7 @@ export class Passthrough {
       );
     } finally {
       call.end();
-      this.#metrics.attempted(exchange, rule.provider, exchange.clock.elapsed_ms() - sent_ms, kind);
+      this.#metrics.client.attempted(exchange, rule.provider, exchange.clock.elapsed_ms() - sent_ms, kind);
       endSpan(span, kind);
     }
   }

@@ -8,6 +8,7 @@ import { chainOptionsSchema } from '../../src/chain/create-chain.ts';
 import {
   adminSchema,
   logSchema,
+  metricsSchema,
   serverSchema,
   storesSchema,
   tracingSchema,
@@ -33,6 +34,7 @@ const tables: Record<string, () => string> = {
   server: () => optionTable(serverSchema),
   admin: () => optionTable(adminSchema),
   log: () => optionTable(logSchema),
+  metrics: () => optionTable(metricsSchema),
   tracing: () => optionTable(tracingSchema),
   usage: () => optionTable(usageSchema),
   chat_completions: () => optionTable(chatCompletionsSchema),

@@ -14,7 +14,7 @@ export function sampleSetup(models: readonly Model[] = [], accounts: AccountsCon
     accounts: new ConfiguredAccounts(accounts),
     plans: {},
     state: new MemoryStateStore(systemClock),
-    metrics: new Metrics(new Registry()),
+    metrics: new Metrics(new Registry()).limits,
     log: createLog('silent'),
     clock: systemClock,
   };
