@@ -16,8 +16,9 @@ export class FakeClock implements Clock {
     return this.#began_ms + this.#passed_ms;
   }
 
+  /** From what a process may be old when a test begins: 0 is the time of nothing. */
   elapsed_ms(): number {
-    return this.#passed_ms;
+    return 5000 + this.#passed_ms;
   }
 
   advance(ms: number): void {

@@ -1,0 +1,160 @@
+import { resolve } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type FaultyPlace, faultyPlaces } from '../fixtures/stages/faulty.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { bothWays, completion, delta, expectRefusal, finished, said } from '../support/hostile-setting.ts';
+import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
+import { RawConnection, until } from '../support/raw-client.ts';
+import { chunk, events, streamed, streamHead, thenReset, whole } from '../support/scripted-upstream.ts';
+
+afterEach(closeLimited);
+
+const two = { concurrent_requests: 2 };
+const refusal = 'Rate limit exceeded: 2 concurrent requests. Retry when one has ended.';
+const held = ({ remaining }: LimitedGateway) => 2 - remaining('concurrent_requests', 2);
+
+/** Two requests that wait for their upstream, which a third would be refused for. */
+async function occupied(stream: boolean, overrides: Parameters<typeof startLimited>[1] = {}) {
+  const limited = await startLimited(two, overrides);
+  const sockets: { write(bytes: string | Buffer): unknown; resetAndDestroy(): unknown }[] = [];
+  limited.upstream.reply(socket => sockets.push(socket));
+  const body = JSON.stringify(ask('Hello?', { stream }));
+  const clients = [1, 2].map(() => {
+    const client = new RawConnection(limited.gateway.url);
+    client.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${clientKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    return client;
+  });
+  await until(() => sockets.length === 2);
+  await expectRefusal(await limited.send({ stream }), 429, 'rate_limit_error', refusal);
+  expect(held(limited)).toBe(2);
+  return { ...limited, limited, clients, sockets };
+}
+
+const reply = (stream: boolean) =>
+  stream ? streamed(events(said('Yes.'), finished(), '[DONE]')) : whole(200, completion('Yes.'));
+
+describe.each(bothWays)('concurrency, $way,', ({ stream }) => {
+  it('is free again when a reply has ended', async () => {
+    const { limited, clients, sockets, send, upstream } = await occupied(stream);
+    for (const socket of sockets) socket.write(reply(stream));
+    await Promise.all(clients.map(client => client.received(/Yes\./)));
+    await until(() => held(limited) === 0);
+    upstream.reply(reply(stream));
+    expect((await send({ stream })).status).toBe(200);
+  });
+
+  it('is free again when the upstream resets the connection', async () => {
+    const { limited, clients, sockets } = await occupied(stream);
+    for (const socket of sockets) socket.resetAndDestroy();
+    await Promise.all(clients.map(client => client.received(/502/)));
+    await until(() => held(limited) === 0);
+  });
+
+  it('is free again when a reply is cut in the middle', async () => {
+    const { limited, sockets } = await occupied(stream);
+    for (const socket of sockets) {
+      socket.write(
+        stream
+          ? Buffer.concat([Buffer.from(streamHead()), chunk(events(said('Ye')))])
+          : reply(false).subarray(0, 150),
+      );
+      setTimeout(() => socket.resetAndDestroy(), 50);
+    }
+    await until(() => held(limited) === 0);
+  });
+
+  it('is free again when the gateway is closed', async () => {
+    const { limited, gateway } = await occupied(stream);
+    await gateway.gateway.close(0);
+    expect(held(limited)).toBe(0);
+  });
+});
+
+describe('concurrency', () => {
+  it('is free again at once when the client of a stream leaves', async () => {
+    const { limited, clients } = await occupied(true);
+    for (const client of clients) client.destroy();
+    await until(() => held(limited) === 0);
+  });
+
+  it('is held while a reply is read on whose client has left', async () => {
+    const { limited, clients, sockets, gateway, send } = await occupied(false);
+    for (const client of clients) client.destroy();
+    await until(async () => (await gateway.metric('sluice_background_reads')) === 2);
+    await expectRefusal(await send(), 429, 'rate_limit_error', refusal);
+    expect(held(limited)).toBe(2);
+    for (const socket of sockets) socket.write(reply(false));
+    await until(() => held(limited) === 0);
+  });
+
+  it('is held while a reply is read on whose client was answered 524', async () => {
+    const { limited, clients, sockets, send } = await occupied(false, {
+      server: { non_stream_timeout_ms: 300 },
+    });
+    await Promise.all(clients.map(client => client.received(/^HTTP\/1\.1 524 /)));
+    await expectRefusal(await send(), 429, 'rate_limit_error', refusal);
+    expect(held(limited)).toBe(2);
+    sockets[0]!.write(reply(false));
+    await until(() => held(limited) === 1);
+    sockets[1]!.write(reply(false));
+    await until(() => held(limited) === 0);
+  });
+
+  it('is free again when a reply that is read on takes too long', async () => {
+    const { limited } = await occupied(false, {
+      server: { non_stream_timeout_ms: 100, max_background_ms: 200 },
+    });
+    await until(() => held(limited) === 0);
+  });
+
+  it('is free again when a client does not read', async () => {
+    const { limited, clients, sockets } = await occupied(true, { server: { slow_client_ms: 300 } });
+    for (const client of clients) client.socket.pause();
+    const flood = chunk(events(...Array<object>(200).fill(delta({ content: 'x'.repeat(1000) }))));
+    for (const socket of sockets) {
+      socket.write(streamHead());
+      for (let at = 0; at < 60; at++) socket.write(flood);
+    }
+    await until(() => held(limited) === 0);
+    for (const client of clients) client.destroy();
+  });
+
+  it('is free again when an upstream resets before anything', async () => {
+    const limited = await startLimited(two);
+    limited.upstream.reply(thenReset());
+    for (let at = 0; at < 5; at++) await (await limited.send()).text();
+    await limited.idle();
+    expect(held(limited)).toBe(0);
+  });
+});
+
+describe('concurrency is free again when a stage fails', () => {
+  const faulty = resolve(import.meta.dirname, '../fixtures/stages/faulty.ts');
+  const around = (place: FaultyPlace, refuses: boolean, where: 'before' | 'behind') => {
+    const stage = { [faulty]: { place, refuses } };
+    const [before, behind] = where === 'before' ? [[stage], []] : [[], [stage]];
+    return ['error-envelope', 'auth', ...before, 'rate-limit', ...behind, 'stream-rechunk'];
+  };
+
+  it.each(faultyPlaces)('in %s, behind it or before it, by mistake or on purpose', async place => {
+    for (const where of ['before', 'behind'] as const) {
+      for (const refuses of [true, false]) {
+        const limited = await startLimited(two, { stages: around(place, refuses, where) });
+        for (const stream of [true, false]) {
+          limited.upstream.reply(
+            place === 'onError'
+              ? whole(500, 'no')
+              : stream
+                ? streamed(events(said('a'), said('b'), said('c'), finished(), '[DONE]'))
+                : reply(false),
+          );
+          await (await limited.send({ stream })).text();
+        }
+        await limited.idle();
+        expect([where, refuses, held(limited)]).toEqual([where, refuses, 0]);
+      }
+    }
+  });
+});

@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { MemoryStateStore } from '../../src/stores/state/memory.ts';
+import type { Charge, StateStore } from '../../src/stores/state/state-store.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { completion } from '../support/hostile-setting.ts';
+import { closeLimited, startLimited } from '../support/limited-gateway.ts';
+import { whole } from '../support/scripted-upstream.ts';
+
+afterEach(closeLimited);
+
+const max = 50_000;
+
+/** A reply that has used so many tokens. */
+const using = (prompt_tokens: number, completion_tokens: number) =>
+  whole(200, completion('Yes.', {}, { usage: { prompt_tokens, completion_tokens } }));
+
+/** Pseudo-random numbers below `below`, the same every time. */
+function numbers(below: number): () => number {
+  let state = 12_345;
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 8) % below;
+  };
+}
+
+/** What every admitted exchange has reserved and used. */
+function watched(clock: FakeClock) {
+  const memory = new MemoryStateStore(clock);
+  const settled: { reserved: Charge; used: Charge }[] = [];
+  const state: StateStore = {
+    take(request) {
+      const taken = memory.take(request);
+      if (!taken.admitted) return taken;
+      const { ticket } = taken;
+      const settle = (used: Charge) => {
+        settled.push({ reserved: request.reserve, used });
+        ticket.settle(used);
+      };
+      return { ...taken, ticket: { over: ticket.over, settle } };
+    },
+    standings: (account, limits) => memory.standings(account, limits),
+    close: () => memory.close(),
+  };
+  return { state, settled };
+}
+
+describe('over the token limit', () => {
+  it('is never more than one estimate error for each request in flight', async () => {
+    const clock = new FakeClock();
+    const { state, settled } = watched(clock);
+    const parallel = 25;
+    const { upstream, send } = await startLimited({ tokens_per_minute: max }, { options: { clock, state } });
+    const random = numbers(600);
+    upstream.reply(socket => setTimeout(() => socket.write(using(20, 50 + random())), random() / 60));
+    let refused = 0;
+    const client = async () => {
+      for (let at = 0; at < 20; at++) {
+        const reply = await send();
+        await reply.text();
+        if (reply.status === 429) refused++;
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, client));
+    expect(refused).toBeGreaterThan(0);
+    const used = settled.reduce((sum, { used }) => sum + used.tokens, 0);
+    const errors = settled.map(({ reserved, used }) => Math.max(0, used.tokens - reserved.tokens));
+    const worst = errors.toSorted((a, b) => b - a).slice(0, parallel);
+    expect(used).toBeLessThanOrEqual(max + worst.reduce((sum, error) => sum + error, 0));
+    // And the room has been used: what is left would not have held one more completion of the longest kind.
+    expect(used).toBeGreaterThan(max - 1500);
+  });
+});
+
+describe('room', () => {
+  it('is given to the last request for which there is some, once completions are known', async () => {
+    const { upstream, send, idle, remaining } = await startLimited({ tokens_per_minute: max });
+    upstream.reply(using(40, 60));
+    let admitted = 0;
+    while ((await send()).status === 200) {
+      admitted++;
+      await idle();
+    }
+    // 100 tokens each; whatever is reserved for the last is no more than some above that.
+    expect(admitted).toBeGreaterThanOrEqual(max / 100 - 1);
+    expect(remaining('tokens_per_minute', max)).toBeLessThan(200);
+  });
+
+  it('is not taken by max_tokens', async () => {
+    const { upstream, send } = await startLimited({ tokens_per_minute: max });
+    upstream.reply(using(20, 30));
+    const replies = await Promise.all(Array.from({ length: 40 }, () => send({ max_tokens: 32_768 })));
+    expect(replies.map(({ status }) => status)).toEqual(Array<number>(40).fill(200));
+    await Promise.all(replies.map(reply => reply.text()));
+  });
+
+  it('is made at once when a completion turns out shorter than was reserved', async () => {
+    const { upstream, send, idle } = await startLimited({ tokens_per_minute: 1100 });
+    upstream.reply(using(20, 30));
+    for (let at = 0; at < 10; at++) {
+      expect((await send()).status).toBe(200);
+      await idle();
+    }
+  });
+
+  it('is there for a request that is larger than the whole limit, when nothing else counts', async () => {
+    const { upstream, send, idle, clock, remaining } = await startLimited({ tokens_per_minute: 100 });
+    upstream.reply(using(2000, 500));
+    const ask = async () => {
+      const reply = await send({ messages: [{ role: 'user', content: 'a long question '.repeat(500) }] });
+      await reply.text();
+      await idle();
+      return reply.status;
+    };
+    expect([await ask(), await ask()]).toEqual([200, 429]);
+    expect(remaining('tokens_per_minute', 3000)).toBe(500);
+    clock.advance(60_000);
+    expect(await ask()).toBe(200);
+  });
+});

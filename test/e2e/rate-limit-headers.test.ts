@@ -1,0 +1,185 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ask } from '../support/gateway-under-test.ts';
+import { completion, finished, said } from '../support/hostile-setting.ts';
+import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
+import { events, streamed, whole } from '../support/scripted-upstream.ts';
+
+afterEach(closeLimited);
+
+const limits = { requests_per_minute: 15, tokens_per_minute: 20_000, tokens_per_day: 50_000 };
+const good = whole(200, completion('Yes.'));
+const goodStream = streamed(events(said('Yes.'), finished(), '[DONE]'));
+
+const told = ({ headers }: Response) =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-ratelimit-')));
+
+/** What is told when nothing has been used but what this exchange has taken. */
+const standing = (requests: number, reset: string) => ({
+  'x-ratelimit-limit-requests': '15',
+  'x-ratelimit-remaining-requests': String(requests),
+  'x-ratelimit-reset-requests': reset,
+  'x-ratelimit-limit-tokens': '20000',
+  'x-ratelimit-remaining-tokens': expect.any(String),
+  'x-ratelimit-reset-tokens': reset,
+});
+
+async function read(reply: Response): Promise<Response> {
+  await reply.text();
+  return reply;
+}
+
+describe('every authenticated answer tells where the account stands (i1)', () => {
+  it.each<[string, number, (limited: LimitedGateway) => Promise<Response>]>([
+    [
+      'a reply',
+      200,
+      ({ upstream, send }) => {
+        upstream.reply(good);
+        return send();
+      },
+    ],
+    [
+      'a stream',
+      200,
+      ({ upstream, send }) => {
+        upstream.reply(goodStream);
+        return send({ stream: true });
+      },
+    ],
+    [
+      'a response',
+      200,
+      ({ upstream, gateway }) => {
+        upstream.reply(good);
+        return gateway.post({ model: 'aion-labs/aion-3.5', input: 'Hello?' }, { path: '/v1/responses' });
+      },
+    ],
+    [
+      'a refusal of the upstream',
+      400,
+      ({ upstream, send }) => {
+        upstream.reply(whole(400, { error: { message: 'no' } }));
+        return send();
+      },
+    ],
+    [
+      'a failure of the upstream, streamed',
+      502,
+      ({ upstream, send }) => {
+        upstream.reply(whole(500, 'no'));
+        return send({ stream: true });
+      },
+    ],
+    [
+      'an upstream that is misconfigured',
+      400,
+      ({ upstream, send }) => {
+        upstream.reply(whole(401, 'no'));
+        return send();
+      },
+    ],
+  ])('%s, which counts', async (_, status, ask) => {
+    const limited = await startLimited(limits);
+    const reply = await read(await ask(limited));
+    expect(reply.status).toBe(status);
+    expect(told(reply)).toEqual(standing(14, '1m0s'));
+    const remaining = Number(reply.headers.get('x-ratelimit-remaining-tokens'));
+    expect(remaining).toBeGreaterThan(19_000);
+    expect(remaining).toBeLessThan(19_600);
+  });
+
+  it.each<[string, number, (limited: LimitedGateway) => Promise<Response>]>([
+    ['an unknown model', 400, ({ send }) => send({ model: 'a/unknown' })],
+    ['a field that is wrong', 400, ({ send }) => send({ max_tokens: 'five' })],
+    ['a body that is no JSON', 400, ({ gateway }) => gateway.post('{')],
+  ])('%s, which counts nothing', async (_, status, ask) => {
+    const limited = await startLimited(limits);
+    const reply = await read(await ask(limited));
+    expect(reply.status).toBe(status);
+    expect(told(reply)).toEqual({ ...standing(15, '0s'), 'x-ratelimit-remaining-tokens': '20000' });
+  });
+
+  it('the 524 of a request that took too long', async () => {
+    const { upstream, send } = await startLimited(limits, {
+      server: { non_stream_timeout_ms: 100, max_background: 0 },
+    });
+    upstream.reply(() => {});
+    const reply = await read(await send());
+    expect(reply.status).toBe(524);
+    expect(told(reply)).toEqual(standing(14, '1m0s'));
+  });
+
+  it('a refusal of the limits, with the time as it passes', async () => {
+    const { upstream, send, clock, idle } = await startLimited({ ...limits, requests_per_minute: 2 });
+    upstream.reply(good);
+    for (const remaining of ['1', '0']) {
+      const reply = await read(await send());
+      expect(reply.headers.get('x-ratelimit-remaining-requests')).toBe(remaining);
+      await idle();
+      clock.advance(23_500);
+    }
+    const refused = await read(await send());
+    expect(refused.status).toBe(429);
+    expect(told(refused)).toMatchObject({
+      'x-ratelimit-limit-requests': '2',
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset-requests': '37s',
+      'x-ratelimit-remaining-tokens': '19980',
+    });
+    expect(refused.headers.get('retry-after')).toBe('13');
+    expect(refused.headers.get('retry-after-ms')).toBe('13000');
+    expect(refused.headers.get('x-should-retry')).toBeNull();
+  });
+});
+
+describe('nothing is told', () => {
+  it('to whom nobody knows', async () => {
+    const { gateway } = await startLimited(limits);
+    const reply = await read(
+      await gateway.post(ask('Hello?'), { headers: { authorization: 'Bearer sk-unknown' } }),
+    );
+    expect([reply.status, told(reply)]).toEqual([401, {}]);
+  });
+
+  it('of an account without limits', async () => {
+    const { upstream, send } = await startLimited({});
+    upstream.reply(good);
+    const reply = await read(await send());
+    expect([reply.status, told(reply)]).toEqual([200, {}]);
+  });
+});
+
+describe("the IETF draft's headers", () => {
+  it('are sent where they are switched on', async () => {
+    const stages = ['error-envelope', 'auth', 'validation', { 'rate-limit': { ietf_headers: true } }];
+    const { upstream, send } = await startLimited({ requests_per_minute: 15 }, { stages });
+    upstream.reply(good);
+    const reply = await read(await send());
+    expect(reply.headers.get('ratelimit-policy')).toBe('"rpm";q=15;w=60');
+    expect(reply.headers.get('ratelimit')).toBe('"rpm";r=14;t=60');
+  });
+
+  it('are not without', async () => {
+    const { upstream, send } = await startLimited({ requests_per_minute: 15 });
+    upstream.reply(good);
+    expect((await read(await send())).headers.get('ratelimit-policy')).toBeNull();
+  });
+});
+
+describe('a dry run', () => {
+  it('lets everything through and names the limits that would not have', async () => {
+    const stages = ['error-envelope', 'auth', 'validation', { 'rate-limit': { dry_run: true } }];
+    const { upstream, gateway, send } = await startLimited({ requests_per_minute: 2 }, { stages });
+    upstream.reply(good);
+    const over = [];
+    for (let at = 0; at < 4; at++) {
+      const reply = await read(await send());
+      expect(reply.status).toBe(200);
+      over.push(reply.headers.get('x-ratelimit-dry-run'));
+    }
+    expect(over).toEqual([null, null, 'requests_per_minute', 'requests_per_minute']);
+    const decided = (decision: string) =>
+      gateway.metric('sluice_limit_decisions_total', { limit: 'requests_per_minute', decision });
+    expect([await decided('admitted'), await decided('over'), await decided('refused')]).toEqual([2, 2, 0]);
+  });
+});

@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import OpenAI, { RateLimitError } from 'openai';
+import { completion } from '../support/hostile-setting.ts';
+import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
+import { whole } from '../support/scripted-upstream.ts';
+
+afterEach(closeLimited);
+
+/** The official client as it comes: two retries. */
+const clientOf = ({ gateway }: LimitedGateway) =>
+  new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1` });
+
+const complete = (client: OpenAI) =>
+  client.chat.completions.create({
+    model: 'aion-labs/aion-3.5',
+    messages: [{ role: 'user', content: 'Hello?' }],
+  });
+
+const refusals = ({ gateway }: LimitedGateway) => gateway.metric('sluice_requests_total', { status: '429' });
+
+describe("the OpenAI SDK's own retries", () => {
+  it('come after the time that was told, and get through', async () => {
+    const limited = await startLimited({ requests_per_minute: 1 });
+    limited.upstream.reply(whole(200, completion('Yes.')));
+    const client = clientOf(limited);
+    await complete(client);
+    // The window slides on while the client waits.
+    limited.clock.advance(58_800);
+    const asked_ms = performance.now();
+    const retried = complete(client);
+    setTimeout(() => limited.clock.advance(1200), 600);
+    expect((await retried).choices[0]?.message.content).toBe('Yes.');
+    expect(performance.now() - asked_ms).toBeGreaterThan(1150);
+    expect(await refusals(limited)).toBe(1);
+  });
+
+  it('of one request at a time get through one after the other', async () => {
+    const limited = await startLimited({ concurrent_requests: 1 });
+    limited.upstream.reply(socket => setTimeout(() => socket.write(whole(200, completion('Yes.'))), 200));
+    const client = clientOf(limited);
+    const replies = await Promise.all([complete(client), complete(client)]);
+    expect(replies.map(({ choices }) => choices[0]?.message.content)).toEqual(['Yes.', 'Yes.']);
+    expect(await refusals(limited)).toBeGreaterThan(0);
+  });
+
+  it('do not come where the day has to end first', async () => {
+    const limited = await startLimited({ tokens_per_day: 600 });
+    limited.upstream.reply(
+      whole(200, completion('Yes.', {}, { usage: { prompt_tokens: 300, completion_tokens: 300 } })),
+    );
+    const client = clientOf(limited);
+    await complete(client);
+    await limited.idle();
+    const asked_ms = performance.now();
+    const thrown = await complete(client).catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(RateLimitError);
+    expect((thrown as RateLimitError).message).toBe('429 Daily token limit exceeded. Resets at 00:00 UTC.');
+    expect(performance.now() - asked_ms).toBeLessThan(450);
+    expect(await refusals(limited)).toBe(1);
+  });
+});
+
+describe('a daily cap', () => {
+  it('ends at midnight in UTC', async () => {
+    const { upstream, send, clock, idle } = await startLimited({ tokens_per_day: 600 });
+    upstream.reply(
+      whole(200, completion('Yes.', {}, { usage: { prompt_tokens: 300, completion_tokens: 300 } })),
+    );
+    const statusOf = async () => {
+      const reply = await send();
+      await reply.text();
+      await idle();
+      return [reply.status, reply.headers.get('retry-after'), reply.headers.get('x-should-retry')];
+    };
+    expect(await statusOf()).toEqual([200, null, null]);
+    expect(await statusOf()).toEqual([429, '43200', 'false']);
+    clock.advance(12 * 3_600_000 - 1);
+    expect(await statusOf()).toEqual([429, '1', null]);
+    clock.advance(1);
+    expect(await statusOf()).toEqual([200, null, null]);
+  });
+});
