@@ -1,4 +1,5 @@
 import type { Chunk } from '../canonical.ts';
+import { type ChunkSink, type Flow, type FlowingStream, flowInto } from '../flow.ts';
 import type { StageTimes } from './instrument.ts';
 import { TransformedStream } from './transform.ts';
 
@@ -63,7 +64,7 @@ class StageClock {
  * The seam between two layers of a stream: the one that is read and the one that reads, each a stage or an end of the chain. Its
  * turns stop the reader's clock and start the other's, and back. A plain iterator with one `then`: it runs for every chunk.
  */
-class Seam implements AsyncIterableIterator<Chunk> {
+class Seam implements AsyncIterableIterator<Chunk>, FlowingStream {
   /** The stage that is read; none above the upstream, nor above transforms, which time themselves. */
   readonly #below: StageClock | undefined;
   /** What is read, for a stage that can read it without a seam. */
@@ -92,6 +93,11 @@ class Seam implements AsyncIterableIterator<Chunk> {
   /** Nothing is timed here. */
   get isBare(): boolean {
     return this.#below === undefined;
+  }
+
+  /** Transforms time themselves; any other stage has to be read for its time to be known. */
+  flowInto(sink: ChunkSink): Flow | undefined {
+    return this.isBare && !this.above ? flowInto(this.stream, sink) : undefined;
   }
 
   async return(): Promise<IteratorResult<Chunk>> {

@@ -1,4 +1,5 @@
 import type { Chunk } from '../canonical.ts';
+import { type ChunkSink, type Flow, type FlowingStream, flowInto } from '../flow.ts';
 
 /** What a stage does to a stream where it needs to wait for nothing but the next chunk. */
 export interface ChunkTransform {
@@ -30,8 +31,19 @@ export function transformed(chunks: AsyncIterable<Chunk>, transform: ChunkTransf
 
 const ended = { value: undefined, done: true } as const;
 
+/** Thrown when a layer throws; says which. */
+class Broken {
+  readonly layer: number;
+  readonly thrown: unknown;
+
+  constructor(layer: number, thrown: unknown) {
+    this.layer = layer;
+    this.thrown = thrown;
+  }
+}
+
 /** A stream through transforms, the first the nearest to the upstream. A plain iterator: it runs for every chunk of every stream. */
-export class TransformedStream implements AsyncIterableIterator<Chunk> {
+export class TransformedStream implements AsyncIterableIterator<Chunk>, FlowingStream {
   /** What is read. */
   readonly below: AsyncIterable<Chunk>;
   readonly #source: AsyncIterator<Chunk>;
@@ -79,24 +91,33 @@ export class TransformedStream implements AsyncIterableIterator<Chunk> {
     return this;
   }
 
+  flowInto(sink: ChunkSink): Flow | undefined {
+    const flow = flowInto(this.below, {
+      chunk: chunk => this.#pour(chunk, sink, flow),
+      flush: () => sink.flush(),
+      end: () => this.#empty(0, undefined, sink),
+      fail: thrown => this.#empty(0, { thrown }, sink),
+    });
+    if (!flow) return undefined;
+    return {
+      resume: () => flow.resume(),
+      stop: () => {
+        this.#close();
+        flow.stop();
+      },
+    };
+  }
+
   readonly #received = (
     result: IteratorResult<Chunk>,
   ): IteratorResult<Chunk> | Promise<IteratorResult<Chunk>> => {
     if (this.#over) return ended;
     if (result.done) return this.#finish(0, undefined);
-    let out: Chunk | readonly Chunk[] = result.value;
-    let mark_ms = performance.now();
-    for (let at = 0; at < this.#layers.length; at++) {
-      const { transform, clock } = this.#layers[at]!;
-      try {
-        out = applied(transform, out);
-      } catch (thrown) {
-        return this.#broken(at, thrown);
-      }
-      if (!clock) continue;
-      const now_ms = performance.now();
-      clock.ran(now_ms - mark_ms);
-      mark_ms = now_ms;
+    let out: Chunk | readonly Chunk[];
+    try {
+      out = this.#through(result.value);
+    } catch (broken) {
+      return this.#broken(broken as Broken);
     }
     if (!isSeveral(out)) return { value: out, done: false };
     this.#ready = out;
@@ -107,34 +128,82 @@ export class TransformedStream implements AsyncIterableIterator<Chunk> {
   readonly #failed = (thrown: unknown): Promise<IteratorResult<Chunk>> =>
     this.#over ? Promise.resolve(ended) : this.#finish(0, { thrown });
 
-  /** Nothing more comes from below the layer `from`: what it and those above hold back, then the fault if there is one. */
+  /** One chunk through all layers. Throws nothing but a `Broken`. */
+  #through(chunk: Chunk): Chunk | readonly Chunk[] {
+    let out: Chunk | readonly Chunk[] = chunk;
+    let mark_ms = performance.now();
+    for (let at = 0; at < this.#layers.length; at++) {
+      const { transform, clock } = this.#layers[at]!;
+      try {
+        out = applied(transform, out);
+      } catch (thrown) {
+        throw new Broken(at, thrown);
+      }
+      if (!clock) continue;
+      const now_ms = performance.now();
+      clock.ran(now_ms - mark_ms);
+      mark_ms = now_ms;
+    }
+    return out;
+  }
+
+  #pour(chunk: Chunk, sink: ChunkSink, flow: Flow | undefined): void {
+    let out: Chunk | readonly Chunk[];
+    try {
+      out = this.#through(chunk);
+    } catch (broken) {
+      const { layer, thrown } = broken as Broken;
+      this.#layers[layer]?.clock?.refused(thrown);
+      flow?.stop();
+      return this.#empty(layer + 1, { thrown }, sink);
+    }
+    if (isSeveral(out)) for (const one of out) sink.chunk(one);
+    else sink.chunk(out);
+  }
+
+  /** The end, into a sink. */
+  #empty(from: number, fault: { readonly thrown: unknown } | undefined, sink: ChunkSink): void {
+    for (const chunk of this.#rest(from, fault)) sink.chunk(chunk);
+    sink.flush();
+    if (this.#fault) sink.fail(this.#fault.thrown);
+    else sink.end();
+  }
+
   #finish(from: number, fault: { readonly thrown: unknown } | undefined): Promise<IteratorResult<Chunk>> {
-    let ready: readonly Chunk[] = [];
+    this.#ready = this.#rest(from, fault);
+    this.#at = 0;
+    return this.next();
+  }
+
+  /**
+   * Nothing more comes from below the layer `from`: what it and those above hold back. The fault, if there is one, is told after that; it
+   * may be another when a layer throws here.
+   */
+  #rest(from: number, fault: { readonly thrown: unknown } | undefined): readonly Chunk[] {
+    let rest: readonly Chunk[] = [];
     this.#fault = fault;
     for (const { transform, clock } of this.#layers.slice(from)) {
       try {
-        ready = [
-          ...ready.flatMap(chunk => transform.chunk(chunk)),
+        rest = [
+          ...rest.flatMap(chunk => transform.chunk(chunk)),
           ...transform.rest(this.#fault !== undefined),
         ];
       } catch (thrown) {
         clock?.refused(thrown);
         this.#fault = { thrown };
-        ready = [];
+        rest = [];
       }
     }
     this.#close();
-    this.#ready = ready;
-    this.#at = 0;
-    return this.next();
+    return rest;
   }
 
   /** A layer itself threw: nothing of what is below is wanted any longer, those above end as at any fault. */
-  async #broken(at: number, thrown: unknown): Promise<IteratorResult<Chunk>> {
-    this.#layers[at]?.clock?.refused(thrown);
+  async #broken({ layer, thrown }: Broken): Promise<IteratorResult<Chunk>> {
+    this.#layers[layer]?.clock?.refused(thrown);
     this.#over = true;
     await this.#source.return?.();
-    return this.#finish(at + 1, { thrown });
+    return this.#finish(layer + 1, { thrown });
   }
 
   #close(): void {

@@ -8,7 +8,7 @@ import { AttemptSpan } from './attempt-span.ts';
 import type { BodyConsumer, ResponseHead, UpstreamCall } from './call.ts';
 import type { ChunkFeed } from './chunk-feed.ts';
 import { ChunkTimes } from './chunk-times.ts';
-import { chunkOf, decodeStream, decodeText, EventReader, isEventStream } from './decode.ts';
+import { chunkOf, decodeText, EventReader, isEventStream } from './decode.ts';
 import { endReasonOf, type Failure, failureOf, failureOfStatus, retryAfter_s } from './failure.ts';
 import { FeedGate } from './feed-gate.ts';
 import type { ProviderKey } from './key-pool.ts';
@@ -25,9 +25,7 @@ const error_body_ms = 3000;
 const done_patience_ms = 1000;
 /** How long usage and `[DONE]` may follow the last finish reason; the client's last chunk waits for them. */
 const finish_patience_ms = 5000;
-/** Above this many chunks that nobody has read the upstream is paused. */
-const max_unread_chunks = 64;
-/** The same for what they were decoded from: an event may be as large as the configuration allows. */
+/** Above this much that nobody has read the upstream is paused: an event may be as large as the configuration allows. */
 const max_unread_bytes = 256 * 1024;
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
@@ -120,9 +118,11 @@ export class Attempt {
       if (!isEventStream(head.headers)) {
         this.#give(gate, [chunkOf(await this.#whole(call, head))]);
         this.#finish(gate);
-      } else if (isPlain(head)) {
-        call.readInto(this.#eventsInto(gate, new EventReader(adapter.openStream(), config)));
-      } else await this.#decompressInto(gate, call, head);
+      } else {
+        const consumer = this.#eventsInto(gate, new EventReader(adapter.openStream(), config));
+        if (isPlain(head)) call.readInto(consumer);
+        else await this.#decompressInto(consumer, bytesOf(call, head));
+      }
     } catch (thrown) {
       this.#fault(gate, thrown);
     }
@@ -173,7 +173,7 @@ export class Attempt {
         } else if (reader.complete && isSingle)
           this.#patience ??= setTimeout(late, finish_patience_ms).unref();
         this.#unread_bytes = gate.unread === 0 ? 0 : this.#unread_bytes + part.length;
-        return gate.unread < max_unread_chunks && this.#unread_bytes < max_unread_bytes;
+        return gate.hasRoom && this.#unread_bytes < max_unread_bytes;
       },
       end: () => {
         if (this.#ended) return;
@@ -190,14 +190,17 @@ export class Attempt {
   }
 
   /** A compressed stream, which was not asked for: slower, and as right. */
-  async #decompressInto(gate: FeedGate, call: UpstreamCall, head: ResponseHead): Promise<void> {
-    const { adapter, config } = this.#provider;
-    const done = () => this.#call?.release(done_patience_ms);
-    for await (const chunk of decodeStream(bytesOf(call, head), head.headers, adapter, config, done)) {
-      this.#give(gate, [chunk]);
-      if (gate.unread >= max_unread_chunks) await new Promise<void>(wanted => (this.#wanted = wanted));
+  async #decompressInto(consumer: BodyConsumer, bytes: AsyncIterable<Buffer>): Promise<void> {
+    try {
+      for await (const part of bytes) {
+        const wantsMore = consumer.bytes(part);
+        if (this.#ended) return;
+        if (!wantsMore) await new Promise<void>(wanted => (this.#wanted = wanted));
+      }
+    } catch (thrown) {
+      return consumer.fail(thrown as Error);
     }
-    this.#finish(gate);
+    consumer.end();
   }
 
   async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {

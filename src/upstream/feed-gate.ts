@@ -42,6 +42,10 @@ export class FeedGate {
     return this.#feed.unread;
   }
 
+  get hasRoom(): boolean {
+    return this.#feed.hasRoom;
+  }
+
   give(chunks: readonly Chunk[]): void {
     if (this.generated) this.#feed.push(chunks);
     else if (chunks.length > 0) this.#giveFirst(chunks);

@@ -46,6 +46,7 @@ const floors: readonly (readonly string[])[] = [
     'src/catalog/',
     'src/sse/',
     'src/canonical.ts',
+    'src/flow.ts',
     'src/errors.ts',
     'src/clock.ts',
   ],

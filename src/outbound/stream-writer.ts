@@ -1,0 +1,172 @@
+import type { Chunk } from '../canonical.ts';
+import type { StreamRenderer } from '../dialects/dialect.ts';
+import type { GatewayError } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
+import { keepAliveComment } from '../sse/encode.ts';
+import { markEvent } from '../telemetry/tracing.ts';
+import { Framing } from './framing.ts';
+import type { StreamLimits } from './limits.ts';
+import type { Outlet } from './pump.ts';
+import type { ReplySink } from './reply-sink.ts';
+import { untilDrained, untilFinished } from './slow-client.ts';
+
+/** Text that waits for the end of the turn is written at once when it is longer than this. */
+const max_pending_characters = 64 * 1024;
+
+/** Timers fire up to a millisecond early. */
+const timer_slack_ms = 2;
+
+/** How long a client may take to read the end of its stream when the gateway shuts down. */
+const closing_patience_ms = 2000;
+
+/** The wire of one stream: commit, heartbeat, one write for what comes together, back-pressure. */
+export class StreamWriter implements Outlet {
+  committed = false;
+  readonly #exchange: Exchange;
+  readonly #response: ReplySink;
+  readonly #renderer: StreamRenderer;
+  readonly #limits: StreamLimits;
+  readonly #commitTimer: NodeJS.Timeout;
+  #keepAlive: NodeJS.Timeout | undefined;
+  #pending = '';
+  /** When the last event or comment was written. */
+  #written_ms = 0;
+  #scheduled = false;
+  #drained: Promise<void> | undefined;
+  /** There from the second write on, where it can be. */
+  #framing: Framing | undefined;
+  #begun = false;
+
+  constructor(exchange: Exchange, response: ReplySink, renderer: StreamRenderer, limits: StreamLimits) {
+    this.#exchange = exchange;
+    this.#response = response;
+    this.#renderer = renderer;
+    this.#limits = limits;
+    this.#commitTimer = setTimeout(() => this.#commitEarly(), limits.stream_commit_ms);
+  }
+
+  get closed(): boolean {
+    return this.#exchange.client_gone;
+  }
+
+  chunk(chunk: Chunk): void {
+    this.#take(this.#renderer.chunk(chunk));
+  }
+
+  error(error: GatewayError): void {
+    this.#take(this.#renderer.error(error));
+    this.flush();
+  }
+
+  flush(): Promise<void> | undefined {
+    this.#write();
+    return this.#drained;
+  }
+
+  flushSoon(): Promise<void> | undefined {
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      // Ticks run when this turn's promises have: all that one network read brought leaves in one write.
+      process.nextTick(this.#writeScheduled);
+    }
+    return this.#drained;
+  }
+
+  /** Sends what is left and the end of the stream, and waits until the system has taken it. */
+  async end(): Promise<void> {
+    const response = this.#response;
+    const last = this.#pending + this.#renderer.end();
+    this.#pending = '';
+    this.#exchange.reply_ended = true;
+    clearTimeout(this.#keepAlive);
+    if (response.destroyed) return;
+    const { slow_client_ms } = this.#limits;
+    const closing = this.#exchange.end_reason === 'shutdown';
+    const finished = untilFinished(
+      this.#exchange,
+      response,
+      closing ? Math.min(slow_client_ms, closing_patience_ms) : slow_client_ms,
+    );
+    if (this.#framing) this.#framing.end(last);
+    else response.end(last);
+    response.flush?.();
+    await finished;
+  }
+
+  close(): void {
+    clearTimeout(this.#commitTimer);
+    clearTimeout(this.#keepAlive);
+    this.#pending = '';
+  }
+
+  #take(text: string): void {
+    if (!this.committed) this.#commit();
+    this.#pending += text;
+    if (this.#pending.length > max_pending_characters) this.#write();
+  }
+
+  #commit(): void {
+    this.committed = true;
+    clearTimeout(this.#commitTimer);
+    const exchange = this.#exchange;
+    exchange.status = 200;
+    markEvent(exchange.span, 'commit');
+    exchange.replied_ms ??= exchange.clock.elapsed_ms();
+    if (this.#response.destroyed) return;
+    this.#response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      // Compression and proxies would hold the stream back (protocol k1).
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      'x-request-id': exchange.id,
+      ...exchange.replyHeaders,
+    });
+    const { keepalive_ms } = this.#limits;
+    if (keepalive_ms > 0) this.#keepAlive = setTimeout(this.#beat, keepalive_ms);
+    this.#written_ms = exchange.clock.elapsed_ms();
+  }
+
+  #commitEarly(): void {
+    if (this.committed || this.#exchange.client_gone) return;
+    this.#take(keepAliveComment);
+    this.#write();
+  }
+
+  /** The timer runs on while events are written, and looks when it fires how long ago the last one was: writing is the hot path. */
+  readonly #beat = () => {
+    if (this.#exchange.client_gone) return;
+    const { keepalive_ms } = this.#limits;
+    const silent_ms = this.#exchange.clock.elapsed_ms() - this.#written_ms;
+    const due = silent_ms >= keepalive_ms - timer_slack_ms;
+    if (due && !this.#drained) {
+      this.#take(keepAliveComment);
+      this.#write();
+    }
+    this.#keepAlive = setTimeout(this.#beat, due ? keepalive_ms : keepalive_ms - silent_ms);
+  };
+
+  readonly #writeScheduled = () => {
+    this.#scheduled = false;
+    this.#write();
+  };
+
+  #write(): void {
+    const text = this.#pending;
+    const response = this.#response;
+    if (text === '' || response.destroyed) return;
+    this.#pending = '';
+    this.#written_ms = this.#exchange.clock.elapsed_ms();
+    const keepsUp = this.#framing ? this.#framing.write(text) : response.write(text);
+    response.flush?.();
+    if (!this.#begun) {
+      this.#begun = true;
+      this.#framing = Framing.of(response);
+    }
+    if (!keepsUp) this.#drained ??= this.#untilDrained();
+  }
+
+  async #untilDrained(): Promise<void> {
+    await untilDrained(this.#exchange, this.#response, this.#limits.slow_client_ms);
+    this.#drained = undefined;
+  }
+}
