@@ -42,6 +42,8 @@ export interface Adapter {
   readonly providerName: string;
   /** Those of the interface's forwarded parameters that the server takes; without it, all. `encode` is not shown the others. */
   readonly parameters?: ReadonlySet<string>;
+  /** Headers of every request to such a server; the configuration's own replace them. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Headers that carry the key; without it, `Authorization: Bearer`. */
   credential?(api_key: string): Readonly<Record<string, string>>;
   /** Throws a GatewayError that names the field which this server cannot be asked for. */

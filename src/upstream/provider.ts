@@ -108,7 +108,7 @@ export class Provider {
     this.adapter = definition.create(options);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
     this.#basePath = url.pathname.replace(/\/+$/, '');
-    this.ownHeaders = lowerCased(config.headers);
+    this.ownHeaders = { ...this.adapter.headers, ...lowerCased(config.headers) };
     this.keys = new KeyPool(keysOf(config), key => lowerCased(this.#credential(key)), surroundings.clock);
     if (config.api_key_file !== undefined) {
       this.#endWatch = watchKeyFile(

@@ -3,13 +3,14 @@ import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import { serve } from '../../src/serve.ts';
+import type { ProviderName } from './provider-fixtures.ts';
 
 type Section<Name extends keyof GatewayConfig> = Partial<NonNullable<GatewayConfig[Name]>>;
 
 export interface GatewayOverrides {
   /** The provider's `base_url`, or what has one. */
   readonly upstream: string | { readonly url: string };
-  readonly adapter?: 'vllm' | 'openai';
+  readonly adapter?: ProviderName;
   readonly server?: Section<'server'>;
   /** Further fields of the provider, such as `idle_timeout_ms`. */
   readonly provider?: Readonly<Record<string, unknown>>;

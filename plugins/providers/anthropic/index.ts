@@ -48,11 +48,11 @@ export const anthropic = defineProvider({
     };
     return {
       providerName: 'anthropic',
+      headers,
       parameters,
       credential: api_key => ({ 'x-api-key': api_key }),
       encode: (request, target) => ({
         path: '/messages',
-        headers,
         ...encodeRequest(request, target, options, memory),
       }),
       decodeReply: body => decodeReply(body, memory),

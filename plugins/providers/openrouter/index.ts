@@ -45,9 +45,9 @@ export const openrouter = defineProvider({
     };
     return {
       providerName: 'openrouter',
+      headers,
       encode: (request, target) => ({
         path: '/chat/completions',
-        headers,
         body: {
           ...encodeOpenAi(request, target),
           messages: withDetails(request.messages, memory),

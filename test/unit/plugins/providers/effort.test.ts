@@ -150,11 +150,8 @@ describe('the options of an adapter', () => {
 
   it('say who asks OpenRouter, and whom it may ask', () => {
     const options = { referer: 'https://example.com', title: 'Example', routing: { only: ['deepinfra'] } };
-    const { headers, body } = adapterOf('openrouter', options).encode(sampleRequest(), {
-      model: 'inner',
-      effortMap: {},
-      extraParameters: [],
-    });
+    const { headers, encode } = adapterOf('openrouter', options);
+    const { body } = encode(sampleRequest(), { model: 'inner', effortMap: {}, extraParameters: [] });
     expect(headers).toEqual({ 'http-referer': 'https://example.com', 'x-title': 'Example' });
     expect(body.provider).toEqual({ only: ['deepinfra'] });
   });

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ask, upstreamKey } from '../support/gateway-under-test.ts';
+import { errorsOf, providerNames } from '../support/provider-fixtures.ts';
+import { type ProviderSetting, providerSetting } from '../support/provider-setting.ts';
+import { events, streamed, whole } from '../support/scripted-upstream.ts';
+
+const bothWays = [true, false];
+
+async function envelopeOf(reply: Response) {
+  const { error } = (await reply.json()) as { error: { message: string; type: string } };
+  return { status: reply.status, retry_after: reply.headers.get('retry-after'), ...error };
+}
+
+describe.each(providerNames)('the errors of %s are told as the interface has them (b6 to b10)', provider => {
+  let setting: ProviderSetting;
+
+  beforeAll(async () => {
+    // Asked once: what is retried elsewhere is not this test's matter.
+    setting = await providerSetting(provider);
+  });
+
+  afterAll(() => setting?.close());
+
+  const cases = errorsOf(provider).flatMap(error => bothWays.map(stream => ({ ...error, stream })));
+
+  it.each(cases)('$what, $status, streamed: $stream', async error => {
+    setting.upstream.reply(whole(error.status, error.body, error.headers));
+    const [status, type, message] = error.shown;
+    const told = await envelopeOf(await setting.gateway.post(ask('Hello', { stream: error.stream })));
+    expect(told).toMatchObject({ status, type });
+    if (message !== undefined) expect(told.message).toBe(message);
+    // What the operator should know is no matter of the client's.
+    else expect(told.message).toMatch(/^(The upstream provider|This model is not available)/);
+    if (error.retry_after) expect(told.retry_after).toBe(error.retry_after);
+  });
+});
+
+describe('an error that is the first event of a stream has its true status', () => {
+  it.each([
+    [
+      'anthropic',
+      { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+      502,
+      'provider_error',
+    ],
+    [
+      'anthropic',
+      { type: 'error', error: { type: 'invalid_request_error', message: 'too long' } },
+      400,
+      'invalid_request_error',
+    ],
+    [
+      'anthropic',
+      { type: 'error', error: { type: 'authentication_error', message: 'x' } },
+      400,
+      'configuration_error',
+    ],
+    ['openrouter', { error: { code: 429, message: 'Rate limited' } }, 502, 'provider_error'],
+    ['openrouter', { error: { code: 400, message: 'too long' } }, 400, 'invalid_request_error'],
+    [
+      'llama-cpp',
+      { error: { code: 400, message: 'too long', type: 'invalid_request_error' } },
+      400,
+      'invalid_request_error',
+    ],
+    // These call every fault 400 once a stream has begun, and it may be their own.
+    ['vllm', { error: { code: 400, message: 'too long' } }, 502, 'provider_error'],
+    ['sglang', { error: { code: 400, message: 'too long' } }, 502, 'provider_error'],
+  ] as const)('%s %j', async (provider, event, status, type) => {
+    const setting = await providerSetting(provider);
+    try {
+      setting.upstream.reply(streamed(events(event)));
+      expect(await envelopeOf(await setting.gateway.post(ask('Hello', { stream: true })))).toMatchObject({
+        status,
+        type,
+        ...(status === 400 && type === 'invalid_request_error' && { message: 'too long' }),
+      });
+    } finally {
+      await setting.close();
+    }
+  });
+});
+
+describe('what an upstream says of keys', () => {
+  it.each(bothWays)('is not shown, though the rest of the message is; streamed: %s', async stream => {
+    const setting = await providerSetting('openrouter');
+    try {
+      const error = { code: 400, message: `Bad request for ${upstreamKey} at ${setting.upstream.url}` };
+      setting.upstream.reply(stream ? streamed(events({ error })) : whole(200, { error }));
+      const told = await envelopeOf(await setting.gateway.post(ask('Hello', { stream })));
+      expect(told).toMatchObject({ status: 400, message: 'Bad request for [secret] at [address]' });
+    } finally {
+      await setting.close();
+    }
+  });
+});

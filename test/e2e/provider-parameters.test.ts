@@ -1,0 +1,131 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ask } from '../support/gateway-under-test.ts';
+import { fixtureOf, type ProviderName } from '../support/provider-fixtures.ts';
+import { type ProviderSetting, providerSetting, written } from '../support/provider-setting.ts';
+
+const open: ProviderSetting[] = [];
+
+afterEach(() => Promise.all(open.splice(0).map(setting => setting.close())));
+
+async function asked(provider: ProviderName, more: object, options: object = {}) {
+  const setting = await providerSetting(provider, options);
+  open.push(setting);
+  const isStreamed = 'stream' in more;
+  setting.upstream.reply(written(fixtureOf(provider, 'answer'), isStreamed));
+  const reply = await setting.gateway.post(ask('Hello', more));
+  const text = await reply.text();
+  return {
+    status: reply.status,
+    text,
+    ignored: reply.headers.get('x-ignored-parameters'),
+    requests: setting.upstream.requests,
+    body: setting.upstream.requests.at(-1)?.body,
+  };
+}
+
+const all = {
+  temperature: 0.5,
+  top_p: 0.9,
+  seed: 7,
+  presence_penalty: 0.5,
+  frequency_penalty: 0.5,
+  logit_bias: { 5: 1 },
+  logprobs: true,
+  top_logprobs: 2,
+  user: 'u-1',
+};
+
+describe('parameters that a server does not take (m5)', () => {
+  it.each(['openai', 'vllm', 'sglang', 'llama-cpp', 'openrouter'] as const)(
+    '%s takes them all',
+    async provider => {
+      const { body, ignored } = await asked(provider, all);
+      expect(body).toMatchObject(all);
+      expect(ignored).toBeNull();
+    },
+  );
+
+  it.each([{}, { stream: true }])('are not sent to the Messages API, and named %j', async more => {
+    const { status, body, ignored } = await asked('anthropic', { ...all, ...more, priority: 1 });
+    expect(status).toBe(200);
+    expect(Object.keys(body!).toSorted()).toEqual(
+      [
+        'max_tokens',
+        'messages',
+        'metadata',
+        'model',
+        'thinking',
+        ...('stream' in more ? ['stream'] : []),
+      ].toSorted(),
+    );
+    expect(ignored?.split(', ').toSorted()).toEqual(
+      [
+        'frequency_penalty',
+        'logit_bias',
+        'logprobs',
+        'presence_penalty',
+        'priority',
+        'seed',
+        'temperature',
+        'top_logprobs',
+        'top_p',
+      ].toSorted(),
+    );
+  });
+
+  it('are those that the configuration says as well', async () => {
+    const { body, ignored } = await asked(
+      'openai',
+      { temperature: 0.2, stop: 'END', seed: 7 },
+      { drop_parameters: ['temperature', 'seed'] },
+    );
+    expect(body).toMatchObject({ stop: ['END'] });
+    expect(body).not.toHaveProperty('temperature');
+    expect(body).not.toHaveProperty('seed');
+    expect(ignored).toBe('temperature, seed');
+  });
+});
+
+describe('what a server cannot be asked for', () => {
+  it.each([
+    [{ n: 2 }, 'n: must be 1 for this model.'],
+    [{ response_format: { type: 'json_object' } }, /^response_format: must be/],
+    [
+      {
+        messages: [
+          { role: 'user', content: 'Roll.' },
+          {
+            role: 'assistant',
+            tool_calls: [{ id: 'a', type: 'function', function: { name: 'roll', arguments: '6' } }],
+          },
+        ],
+      },
+      'messages[1].tool_calls[0].function.arguments: must be a JSON object for this model.',
+    ],
+  ])('is refused by name before it is asked: %j', async (more, message) => {
+    for (const stream of [{}, { stream: true }]) {
+      const { status, text, requests } = await asked('anthropic', { ...more, ...stream });
+      const { error } = JSON.parse(text) as { error: { message: string; type: string } };
+      expect({ status, type: error.type }).toEqual({ status: 400, type: 'invalid_request_error' });
+      expect(error.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
+      expect(requests).toEqual([]);
+    }
+  });
+});
+
+describe('the options of a provider', () => {
+  it('say to the Messages API what version is spoken, with the headers of the configuration', async () => {
+    const setting = await providerSetting('anthropic', {
+      beta: ['a-1'],
+      headers: { 'Anthropic-Version': '2024-01-01', 'x-own': 'y' },
+    });
+    open.push(setting);
+    setting.upstream.reply(written(fixtureOf('anthropic', 'answer'), false));
+    await setting.gateway.post(ask('Hello'));
+    expect(setting.upstream.last.headers).toMatchObject({
+      'anthropic-version': '2024-01-01',
+      'anthropic-beta': 'a-1',
+      'x-own': 'y',
+    });
+  });
+});

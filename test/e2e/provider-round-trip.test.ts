@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { upstreamKey } from '../support/gateway-under-test.ts';
+import { fixtureOf, type ProviderName, providerNames } from '../support/provider-fixtures.ts';
+import {
+  chat,
+  type ProviderSetting,
+  providerSetting,
+  responses,
+  written,
+} from '../support/provider-setting.ts';
+
+const ways = [true, false].flatMap(isStreamed =>
+  [chat, responses].map(dialogue => ({ isStreamed, dialogue })),
+);
+
+/** What the reasoning of the tool call looks like when its turn is sent again, where the server wants it. */
+const sealed: Partial<Record<ProviderName, object>> = {
+  openrouter: {
+    reasoning_details: [
+      {
+        type: 'reasoning.text',
+        text: 'Two dice are asked for.',
+        format: 'anthropic-claude-v1',
+        index: 0,
+        signature: 'c2lnbmVk',
+      },
+    ],
+  },
+};
+
+describe.each(providerNames)('%s', provider => {
+  const tools = fixtureOf(provider, 'tools');
+  const answer = fixtureOf(provider, 'answer');
+  const calls = tools.choices[0]!.message.tool_calls!;
+  let setting: ProviderSetting;
+  let exchanges = 0;
+
+  beforeAll(async () => {
+    setting = await providerSetting(provider);
+  });
+
+  afterAll(() => setting?.close());
+
+  describe.each(ways)('through $dialogue.name, streamed: $isStreamed', ({ dialogue, isStreamed }) => {
+    it('calls tools with its reasoning, takes their results, answers, and is billed exactly', async () => {
+      setting.upstream.reply(written(tools, isStreamed));
+      const called = await dialogue.ask(setting, { words: 'Roll two dice.' }, isStreamed);
+      expect(called.choices).toEqual(shown(tools.choices));
+      expect(called.usage).toMatchObject(figures(tools.usage));
+      expect((await setting.settled(++exchanges)).usage).toMatchObject(billed(tools.usage));
+
+      setting.upstream.reply(written(answer, isStreamed));
+      const turn = { words: 'Roll two dice.', called, results: ['It shows 7.', 'It shows 4.'] };
+      const answered = await dialogue.ask(setting, turn, isStreamed);
+      expect(answered.choices).toEqual(shown(answer.choices));
+      expect(answered.usage).toMatchObject(figures(answer.usage));
+      expect(await setting.settled(++exchanges)).toMatchObject({
+        usage: billed(answer.usage),
+        // 8 plain and 16 cached tokens in, 26 out.
+        cost_usd: '0.000192',
+        end_reason: 'completed',
+      });
+      expectHistory();
+    });
+  });
+
+  /** The turn that called tools, and their results, as the server was told of them. */
+  function expectHistory(): void {
+    const { path, headers, body } = setting.upstream.last;
+    const messages = body.messages as Record<string, unknown>[];
+    if (provider !== 'anthropic') {
+      expect({ path, authorization: headers.authorization }).toEqual({
+        path: '/v1/chat/completions',
+        authorization: `Bearer ${upstreamKey}`,
+      });
+      expect(messages).toHaveLength(4);
+      expect(messages[1]).toMatchObject({ role: 'assistant', tool_calls: calls, ...sealed[provider] });
+      expect(messages.slice(2)).toMatchObject([
+        { role: 'tool', tool_call_id: calls[0]!.id, content: 'It shows 7.' },
+        { role: 'tool', tool_call_id: calls[1]!.id, content: 'It shows 4.' },
+      ]);
+      return;
+    }
+    expect({ path, key: headers['x-api-key'], version: headers['anthropic-version'] }).toEqual({
+      path: '/v1/messages',
+      key: upstreamKey,
+      version: '2023-06-01',
+    });
+    expect(headers).not.toHaveProperty('authorization');
+    expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 24_000 });
+    expect(messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Roll two dice.' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Two dice are asked for.', signature: 'EqQBCgIYAhIM1gbcDa9GJwZA' },
+          ...calls.map(({ id, function: { name, arguments: text } }) => ({
+            type: 'tool_use',
+            id,
+            name,
+            input: JSON.parse(text),
+          })),
+        ],
+      },
+      {
+        role: 'user',
+        content: ['It shows 7.', 'It shows 4.'].map((text, at) => ({
+          type: 'tool_result',
+          tool_use_id: calls[at]!.id,
+          content: [{ type: 'text', text }],
+        })),
+      },
+    ]);
+  }
+});
+
+type Fixture = ReturnType<typeof fixtureOf>;
+
+/** Choices as a client sees them: nothing is said of reasoning where there was none. */
+const shown = (choices: Fixture['choices']) =>
+  choices.map(({ index, message, finish_reason }) => ({
+    index,
+    finish_reason,
+    message: expect.objectContaining({ ...message }),
+  }));
+
+const figures = ({
+  prompt_tokens,
+  completion_tokens,
+  total_tokens,
+  prompt_tokens_details,
+}: Fixture['usage']) => ({
+  prompt_tokens,
+  completion_tokens,
+  total_tokens,
+  prompt_tokens_details,
+});
+
+const billed = ({ prompt_tokens, completion_tokens, prompt_tokens_details }: Fixture['usage']) => ({
+  prompt_tokens,
+  completion_tokens,
+  cached_tokens: prompt_tokens_details.cached_tokens,
+  estimated: false,
+});
