@@ -8,8 +8,8 @@ import {
   type Usage,
   usageOf,
 } from '../../../src/plugin.ts';
-import { type Block, isBlock, isObject, isSealed, type Json, textOf } from './blocks.ts';
-import type { ThinkingMemory } from './history.ts';
+import { type Block, isBlock, isObject, type Json, textOf } from './blocks.ts';
+import { outlined, remember, type ThinkingMemory } from './history.ts';
 
 /** Between two blocks of thinking, which are one text to the client. */
 export const thinking_separator = '\n';
@@ -34,7 +34,11 @@ export function decodeReply(body: unknown, memory: ThinkingMemory): Completion {
     throw refusal('provider_invalid', { cause: new Error('a message without stop_reason') });
   const blocks = body.content.filter(isBlock);
   const tool_calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCallOf);
-  rememberThinking(memory, tool_calls, blocks);
+  remember(
+    memory,
+    tool_calls,
+    blocks.flatMap(block => outlined(block) ?? []),
+  );
   const text = joined(blocks, 'text', 'text', '');
   const thinking = joined(blocks, 'thinking', 'thinking', thinking_separator);
   const declined = refusalIn(body.stop_details);
@@ -66,19 +70,6 @@ function toolCallOf({ id, name, input }: Block): ToolCall {
   const called = { name: textOf(name), arguments: JSON.stringify(isObject(input) ? input : {}) };
   return { id: textOf(id) || newCallId(), type: 'function', function: called };
 }
-
-/** Keeps a turn whose thinking the API will want again. */
-export function rememberThinking(
-  memory: ThinkingMemory,
-  calls: readonly ToolCall[],
-  blocks: readonly Block[],
-): void {
-  if (calls.length > 0 && blocks.some(isSealed)) memory.keep(calls, blocks.filter(isReplayed));
-}
-
-/** Blocks that may stand in a request; thinking without a signature may not. */
-const isReplayed = (block: Block): boolean =>
-  block.type === 'tool_use' || (block.type === 'text' && textOf(block.text) !== '') || isSealed(block);
 
 /** Why the message ended, in canonical words (protocol d12). `undefined`: it has not. */
 export function finishReasonOf(reason: unknown): FinishReason | undefined {

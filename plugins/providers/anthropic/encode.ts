@@ -1,9 +1,9 @@
 import { type ChatRequest, invalidField, type Target, type UpstreamRequest } from '../../../src/plugin.ts';
 import { isObject, type Json } from './blocks.ts';
 import { History, type ThinkingMemory } from './history.ts';
-import { conversationOf } from './messages.ts';
+import { conversationOf, type Restore } from './messages.ts';
 import { type Traits, traitsOf } from './models.ts';
-import { isThinking, thinkingOf } from './thinking.ts';
+import { isSilenced, isThinking, thinkingOf } from './thinking.ts';
 import { isForcing, toolFields } from './tools.ts';
 
 export interface EncodeOptions {
@@ -39,37 +39,31 @@ export function encodeRequest(
   const tools = toolFields(request, options.strict_tools);
   const obstacles = { isForced: isForcing(tools), isForgotten: history.isForgotten };
   const effort = thinkingOf(request, target, traits, max_tokens, obstacles);
-  const isOff = isObject(effort.fields.thinking) && !isThinking(effort.fields);
-  const { system, messages } = conversationOf(
-    request.messages,
-    isOff ? (_message, _at, rebuilt) => rebuilt : history.restore,
-  );
   const sampling = samplingOf(request, traits, isThinking(effort.fields));
-  const stop = request.stop?.filter(text => text.trim() !== '');
-  const body: Json = {
+  const stop = stopOf(request);
+  const body = {
     model: target.model,
     max_tokens,
-    ...(system !== '' && { system }),
-    messages,
+    ...conversationOf(request.messages, isSilenced(effort.fields) ? unrestored : history.restore),
     ...(request.stream && { stream: true }),
     ...sampling.fields,
-    ...(stop?.length && { stop_sequences: stop }),
+    ...stop.fields,
     ...tools,
-    ...effort.fields,
-    ...(options.prompt_caching !== 'off' && {
-      cache_control: { type: 'ephemeral', ttl: options.prompt_caching },
-    }),
+    ...withFormat(effort.fields, request),
+    ...cacheFields(options),
     ...userFields(request),
     ...operatorFields(request, target),
   };
-  const format = formatOf(request.parameters.response_format);
-  if (format) body.output_config = { ...(isObject(body.output_config) && body.output_config), format };
-  const ignored = [
-    ...sampling.ignored,
-    ...(stop?.length === request.stop?.length ? [] : ['stop']),
-    ...(effort.isDropped ? ['reasoning_effort'] : []),
-  ];
-  return { body, ignored };
+  const dropped = effort.isDropped ? ['reasoning_effort'] : [];
+  return { body, ignored: [...sampling.ignored, ...stop.ignored, ...dropped] };
+}
+
+const unrestored: Restore = (_message, _at, rebuilt) => rebuilt;
+
+/** Some fields, and what could not be said in them. */
+interface Said {
+  readonly fields: Json;
+  readonly ignored: readonly string[];
 }
 
 /** Thinking leaves the temperature at 1 and nearly all of the mass to `top_p`; older models want one of the two, newer ones neither. */
@@ -77,7 +71,7 @@ function samplingOf(
   { temperature, parameters: { top_p } }: ChatRequest,
   { sampling }: Traits,
   isThinking: boolean,
-): { readonly fields: Json; readonly ignored: readonly string[] } {
+): Said {
   const takesTemperature = temperature === 1 || (sampling && !isThinking);
   const least_top_p = !sampling ? 0.99 : isThinking ? 0.95 : 0;
   const takesTopP = typeof top_p === 'number' && top_p >= least_top_p && temperature === undefined;
@@ -92,18 +86,32 @@ function samplingOf(
   return { fields, ignored };
 }
 
-/** Structured output as the API has it: by a schema. */
-function formatOf(format: unknown): Json | undefined {
-  if (format === undefined || (isObject(format) && format.type === 'text')) return undefined;
-  if (isObject(format) && format.type === 'json_schema' && isObject(format.json_schema)) {
-    const { schema } = format.json_schema;
-    if (isObject(schema)) return { type: 'json_schema', schema };
-  }
-  throw invalidField(
-    'response_format',
-    'must be {type: "json_schema", json_schema: {schema}} or text for this model.',
-  );
+/** The API refuses to stop at blanks. */
+function stopOf({ stop = [] }: ChatRequest): Said {
+  const stop_sequences = stop.filter(text => text.trim() !== '');
+  return {
+    fields: stop_sequences.length > 0 ? { stop_sequences } : {},
+    ignored: stop_sequences.length === stop.length ? [] : ['stop'],
+  };
 }
+
+/** The effort's fields, and beside them structured output as the API has it: by a schema. */
+function withFormat(fields: Json, { parameters: { response_format: format } }: ChatRequest): Json {
+  if (format === undefined || (isObject(format) && format.type === 'text')) return fields;
+  const described = isObject(format) && format.type === 'json_schema' ? format.json_schema : undefined;
+  const schema = isObject(described) ? described.schema : undefined;
+  if (!isObject(schema)) {
+    throw invalidField(
+      'response_format',
+      'must be {type: "json_schema", json_schema: {schema}} or {type: "text"} for this model.',
+    );
+  }
+  const others = isObject(fields.output_config) ? fields.output_config : {};
+  return { ...fields, output_config: { ...others, format: { type: 'json_schema', schema } } };
+}
+
+const cacheFields = ({ prompt_caching: ttl }: EncodeOptions): Json =>
+  ttl === 'off' ? {} : { cache_control: { type: 'ephemeral', ttl } };
 
 const userFields = ({ parameters: { user } }: ChatRequest): Json =>
   typeof user === 'string' && user !== '' ? { metadata: { user_id: user } } : {};

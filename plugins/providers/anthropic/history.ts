@@ -1,17 +1,35 @@
-import { type Message, type TurnMemory, textOf as wordsOf } from '../../../src/plugin.ts';
+import { type Message, type ToolCall, type TurnMemory, textOf as wordsOf } from '../../../src/plugin.ts';
 import { type Block, isSealed, textOf } from './blocks.ts';
 import type { Restore } from './messages.ts';
 
 /**
- * The thinking behind tool calls. The API wants it back, signed, while the turn that it began goes on, and the canonical form has no
- * place for signatures: so the blocks of turns that called tools are remembered here and put back when their results come. Where they
- * are not known, as after a restart or on another instance, a thinking budget cannot be kept up for the rest of that turn.
+ * A turn as it is remembered: its thinking as it came, and where its words and calls stood between it. Those the client sends again;
+ * of its words only their number is kept.
  */
-export type ThinkingMemory = TurnMemory<readonly Block[]>;
+export type Outline = readonly Block[];
+
+/**
+ * The thinking behind tool calls. The API wants it back, signed, while the turn that it began goes on, and the canonical form has no
+ * place for signatures: so the outlines of turns that called tools are remembered here and filled in when their results come. Where one
+ * is not known, as after a restart or on another instance, a thinking budget cannot be kept up for the rest of that turn.
+ */
+export type ThinkingMemory = TurnMemory<Outline>;
+
+/** One block of an outline; `undefined` for what may not stand in a request. */
+export function outlined(block: Block): Block | undefined {
+  if (block.type === 'text') return { type: 'text', characters: textOf(block.text).length };
+  if (block.type === 'tool_use') return { type: 'tool_use' };
+  return isSealed(block) ? block : undefined;
+}
+
+/** Keeps a turn whose thinking the API will want again. */
+export function remember(memory: ThinkingMemory, calls: readonly ToolCall[], outline: Outline): void {
+  if (calls.length > 0 && outline.some(isSealed)) memory.keep(calls, outline);
+}
 
 /** The history of one request, seen with what is remembered of it. */
 export class History {
-  readonly #remembered = new Map<number, readonly Block[]>();
+  readonly #outlines = new Map<number, Outline>();
   /** The assistant's turn goes on, and nothing is known of the thinking that it began with. */
   readonly isForgotten: boolean;
 
@@ -22,20 +40,46 @@ export class History {
       const { role, tool_calls } = messages[at]!;
       if (role !== 'assistant') continue;
       first ??= at;
-      const blocks = tool_calls && memory.recall(tool_calls);
-      if (blocks) this.#remembered.set(at, blocks);
+      const outline = tool_calls && memory.recall(tool_calls);
+      if (outline) this.#outlines.set(at, outline);
     }
-    this.isForgotten = first !== undefined && !this.#remembered.has(first);
+    this.isForgotten = first !== undefined && !this.#outlines.has(first);
   }
 
-  /** The turn as it was, if its words still are what they were; else its thinking before what the client has made of it. */
-  readonly restore: Restore = (message, at, rebuilt) => {
-    const blocks = this.#remembered.get(at);
-    if (!blocks) return rebuilt;
-    const said = blocks.map(({ type, text }) => (type === 'text' ? textOf(text) : '')).join('');
-    const now = wordsOf(message.content);
-    // With `reasoning_split: false` the client has the thinking in its text.
-    const isSame = now === said || now.endsWith(`</think>${said}`);
-    return isSame ? blocks : [...blocks.filter(isSealed), ...rebuilt];
+  /** The turn as it was; where the client has other words than the model had, its thinking before them. */
+  readonly restore: Restore = ({ content }, at, rebuilt) => {
+    const outline = this.#outlines.get(at);
+    if (!outline) return rebuilt;
+    const words = ownWords(wordsOf(content), outline);
+    if (words === undefined) return [...outline.filter(isSealed), ...rebuilt];
+    return filledIn(
+      outline,
+      words,
+      rebuilt.filter(({ type }) => type === 'tool_use'),
+    );
   };
+}
+
+const charactersOf = ({ type, characters }: Block): number => (type === 'text' ? Number(characters) : 0);
+
+/** The words that the model said, as far as their number tells. With `reasoning_split: false` the thinking stands before them. */
+function ownWords(words: string, outline: Outline): string | undefined {
+  const rest = words.length - outline.reduce((sum, block) => sum + charactersOf(block), 0);
+  if (rest === 0) return words;
+  return words.slice(0, Math.max(0, rest)).endsWith('</think>') ? words.slice(rest) : undefined;
+}
+
+function filledIn(outline: Outline, words: string, uses: readonly Block[]): Block[] {
+  const blocks: Block[] = [];
+  let used = 0;
+  let at = 0;
+  for (const block of outline) {
+    if (block.type === 'tool_use') blocks.push(uses[used++]!);
+    else if (block.type !== 'text') blocks.push(block);
+    else {
+      const text = words.slice(at, (at += charactersOf(block)));
+      if (text.trim() !== '') blocks.push({ type: 'text', text });
+    }
+  }
+  return blocks;
 }

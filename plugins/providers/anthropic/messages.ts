@@ -3,7 +3,7 @@ import { type Block, callIdOf, isObject, type Json } from './blocks.ts';
 
 /** A conversation in the API's form: alternating turns of blocks, with the system's words apart. */
 export interface Conversation {
-  readonly system: string;
+  readonly system?: string;
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[];
 }
 
@@ -29,14 +29,16 @@ export function conversationOf(given: readonly Message[], restore: Restore): Con
   }
   if (turns.length === 0) throw invalidField('messages', 'must have at least one message that is not empty.');
   for (const turn of turns) if (turn.role === 'user') turn.content = resultsFirst(turn.content);
-  const system = isSystemAlone ? [] : given.filter(({ role }) => role === 'system');
-  return {
-    system: system
-      .map(({ content }) => textsOf(content).join('\n'))
-      .filter(Boolean)
-      .join('\n\n'),
-    messages: turns,
-  };
+  const system = isSystemAlone ? '' : systemOf(given);
+  return { ...(system !== '' && { system }), messages: turns };
+}
+
+/** The system's words, wherever they stood. */
+function systemOf(given: readonly Message[]): string {
+  const words = given
+    .filter(({ role }) => role === 'system')
+    .map(({ content }) => textsOf(content).join('\n'));
+  return words.filter(text => text !== '').join('\n\n');
 }
 
 function contentOf(message: Message, at: number, restore: Restore): readonly Block[] {

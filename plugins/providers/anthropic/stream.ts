@@ -9,12 +9,13 @@ import {
   UpstreamError,
 } from '../../../src/plugin.ts';
 import { type Block, isBlock, isObject, type Json, textOf } from './blocks.ts';
-import { finishReasonOf, RunningUsage, refusalIn, rememberThinking, thinking_separator } from './decode.ts';
-import type { ThinkingMemory } from './history.ts';
+import { finishReasonOf, RunningUsage, refusalIn, thinking_separator } from './decode.ts';
+import { outlined, remember, type ThinkingMemory } from './history.ts';
 
-/** A block under way: what has come of it. */
+/** A block under way: what has come of it. Of text, which may be long, only how much. */
 interface OpenBlock {
   readonly block: Json & { readonly type: string };
+  characters: number;
   /** Its call, if it is one, and its place among the calls. */
   readonly call?: ToolCall & { readonly index: number };
 }
@@ -74,6 +75,7 @@ export class AnthropicStream implements StreamDecoder {
     if (!isBlock(block)) return [];
     const open: OpenBlock = {
       block: { ...block },
+      characters: textOf(block.text).length,
       ...(block.type === 'tool_use' && { call: this.#callOf(block) }),
     };
     this.#blocks.set(Number(index), open);
@@ -96,7 +98,7 @@ export class AnthropicStream implements StreamDecoder {
     const { block, call } = open;
     switch (delta.type) {
       case 'text_delta':
-        block.text = textOf(block.text) + textOf(delta.text);
+        open.characters += textOf(delta.text).length;
         return said(delta.text);
       case 'thinking_delta':
         block.thinking = textOf(block.thinking) + textOf(delta.thinking);
@@ -123,7 +125,7 @@ export class AnthropicStream implements StreamDecoder {
     const finish_reason = isObject(delta) ? finishReasonOf(delta.stop_reason) : undefined;
     if (!finish_reason) return usage ? [{ choices: [], usage }] : [];
     this.complete = true;
-    if (finish_reason === 'tool_calls') rememberThinking(this.#memory, this.#calls, this.#said());
+    if (finish_reason === 'tool_calls') remember(this.#memory, this.#calls, this.#outline());
     const declined = isObject(delta) ? refusalIn(delta.stop_details) : undefined;
     const choice = { index: 0, delta: declined === undefined ? {} : { refusal: declined }, finish_reason };
     return [{ choices: [choice], ...(usage && { usage }) }];
@@ -147,10 +149,13 @@ export class AnthropicStream implements StreamDecoder {
     return [chunkOf({ reasoning })];
   }
 
-  /** The message's blocks in their order, as they would have come whole. */
-  #said(): Block[] {
+  /** The message's blocks in their order, as they are remembered. */
+  #outline(): Block[] {
     const inOrder = [...this.#blocks].sort(([a], [b]) => a - b);
-    return inOrder.map(([, { block, call }]) => (call ? { ...block, input: inputOf(call) } : block));
+    return inOrder.flatMap(
+      ([, { block, characters }]) =>
+        (block.type === 'text' ? { type: 'text', characters } : outlined(block)) ?? [],
+    );
   }
 }
 
@@ -166,12 +171,4 @@ function argued(call: ToolCall & { readonly index: number }, text: string): Chun
   if (text === '') return [];
   call.function.arguments += text;
   return [chunkOf({ tool_calls: [{ index: call.index, function: { arguments: text } }] })];
-}
-
-function inputOf({ function: { arguments: text } }: ToolCall): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
 }

@@ -63,3 +63,6 @@ export function thinkingOf(
 
 /** Whether these fields make the model think. Newer models do so by themselves, which is no matter of the request's. */
 export const isThinking = ({ thinking }: Json): boolean => isObject(thinking) && thinking.type !== 'disabled';
+
+/** Whether these fields keep the model from thinking. */
+export const isSilenced = ({ thinking }: Json): boolean => isObject(thinking) && thinking.type === 'disabled';

@@ -139,6 +139,39 @@ describe('a tool loop', () => {
     ]);
   });
 
+  it('has its words where they stood', () => {
+    const own = adapterOf('anthropic');
+    const sealed = (signature: string) => ({ type: 'thinking', thinking: 'Hm.', signature });
+    const said = (text: string) => ({ type: 'text', text });
+    const content = [
+      sealed('a'),
+      said('One, '),
+      said(' '),
+      said('two.'),
+      sealed('b'),
+      uses[0],
+      said('Three.'),
+      uses[1],
+    ];
+    const whole = { type: 'message', content, stop_reason: 'tool_use' };
+    const { message } = own.decodeReply(whole).choices[0]!;
+    expect(message.content).toBe('One,  two.Three.');
+    const sent = (words: string) =>
+      turnOf(
+        bodyOf(
+          { messages: answered({ ...message, content: words }), reasoning_effort: 'high' },
+          budgeted,
+          own,
+        ),
+      );
+    const asItWas = content.filter(block => block !== content[2]);
+    expect(sent('One,  two.Three.')).toEqual(asItWas);
+    expect(sent('<think>Hm.\nHm.</think>One,  two.Three.')).toEqual(asItWas);
+    const changed = [sealed('a'), sealed('b'), said('Something else'), ...uses];
+    expect(sent('Something else')).toEqual(changed);
+    expect(sent('')).toEqual(changed.filter(({ type }) => type !== 'text'));
+  });
+
   it('that began without thinking cannot take it up', () => {
     const own = adapterOf('anthropic');
     const { message } = own.decodeReply({ type: 'message', content: [uses[0]], stop_reason: 'tool_use' })
