@@ -37,6 +37,7 @@ export class RecordsMetrics {
       help: 'Whether the records store answered what it was asked last.',
       registers,
     });
+    this.#up.set(1);
     this.#duration = new SeriesHistogram(
       {
         name: 'sluice_records_store_duration_seconds',

@@ -1,9 +1,9 @@
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
-import { StoreUnavailable } from '../records/database.ts';
 import type { LedgerRecords, LedgerRow } from '../records/ledger-records.ts';
 import type { DiskQueue } from './disk-queue.ts';
 import { DropCount } from './drop-count.ts';
+import { RowWriter } from './row-writer.ts';
 
 export interface LedgerOptions {
   /** How long rows are gathered before they are written. */
@@ -44,7 +44,7 @@ export interface LedgerSetup {
  * the store is out or slow, and from there to the store once it answers. A row that is sent twice is written once.
  */
 export class Ledger {
-  readonly #records: LedgerSetup['records'];
+  readonly #writer: RowWriter;
   readonly #disk: DiskQueue | undefined;
   readonly #metrics: RecordsMetrics;
   readonly #log: Log;
@@ -56,15 +56,16 @@ export class Ledger {
   #retryTimer: NodeJS.Timeout | undefined;
   #emptying: Promise<void> | undefined;
   #isOut = false;
+  #isDiskOut = false;
   #isClosed = false;
 
   constructor({ records, disk, metrics, log, options }: LedgerSetup) {
-    this.#records = records;
     this.#disk = disk;
     this.#metrics = metrics;
     this.#log = log;
     this.#options = { ...ledgerDefaults, ...options };
     this.#drops = new DropCount(metrics, log);
+    this.#writer = new RowWriter(records, metrics, this.#drops, log);
   }
 
   /** Writes what an earlier process has left on disk. */
@@ -112,49 +113,22 @@ export class Ledger {
   async #writeWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, this.#options.batch_rows);
-      const isWritten = this.#isOut ? false : await this.#insertSoon(batch);
+      const isWritten = !this.#isOut && (await this.#writeSoon(batch));
       if (!isWritten && !(await this.#putAside(batch))) return;
       this.#waiting.splice(0, batch.length);
       this.#metrics.ledgerQueue('memory', this.#waiting.length);
     }
   }
 
-  /** Writes to the store, unless it is out or takes too long. */
-  async #insertSoon(batch: readonly LedgerRow[]): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const fault = new StoreUnavailable('the records store is slow');
-      timer = setTimeout(() => reject(fault), this.#options.patience_ms);
-    });
+  /** Writes to the store, unless it is out or takes too long. Without a disk there is nothing to pass it by for. */
+  async #writeSoon(batch: readonly LedgerRow[]): Promise<boolean> {
+    const { patience_ms } = this.#options;
     try {
-      const inserting = this.#insert(batch);
-      // What comes of it later is no matter: the rows are written from the disk, once.
-      inserting.catch(() => {});
-      await (this.#disk ? Promise.race([inserting, late]) : inserting);
+      await (this.#disk ? this.#writer.writeWithin(batch, patience_ms) : this.#writer.write(batch));
       return true;
     } catch (fault) {
       this.#setOut(fault);
       return false;
-    } finally {
-      clearTimeout(timer);
-      late.catch(() => {});
-    }
-  }
-
-  /** Writes all but what the store will never take. Rejects with StoreUnavailable. */
-  async #insert(batch: readonly LedgerRow[]): Promise<void> {
-    try {
-      const added = await this.#metrics.timed('ledger_insert', () => this.#records.insert(batch));
-      this.#metrics.ledgerWritten(added);
-    } catch (fault) {
-      if (fault instanceof StoreUnavailable) throw fault;
-      if (batch.length === 1) {
-        this.#log.error({ err: fault, row: batch[0] }, 'the records store refuses a row of the ledger');
-        return this.#drops.add(1, 'refused');
-      }
-      const half = Math.ceil(batch.length / 2);
-      await this.#insert(batch.slice(0, half));
-      await this.#insert(batch.slice(half));
     }
   }
 
@@ -165,9 +139,10 @@ export class Ledger {
       const taken = await this.#disk.append(batch);
       if (taken < batch.length) this.#drops.add(batch.length - taken, 'queue_full');
       this.#metrics.ledgerQueue('disk', this.#disk.rows);
+      this.#isDiskOut = false;
       return true;
     } catch (fault) {
-      this.#log.error({ err: fault }, 'the ledger cannot be written to disk and waits in memory');
+      this.#setDiskOut(fault);
       return false;
     }
   }
@@ -181,8 +156,8 @@ export class Ledger {
 
   #retry(wait_ms: number): void {
     if (this.#isClosed) return;
-    this.#retryTimer ??= setTimeout(() => {
-      this.#retryTimer = undefined;
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = setTimeout(() => {
       this.#emptying ??= this.#emptyDisk().finally(() => {
         this.#emptying = undefined;
       });
@@ -196,7 +171,7 @@ export class Ledger {
       const batch = await this.#firstOnDisk();
       if (batch.length === 0) break;
       try {
-        await this.#insert(batch);
+        await this.#writer.write(batch);
       } catch (fault) {
         return this.#setOut(fault);
       }
@@ -213,7 +188,8 @@ export class Ledger {
   async #firstOnDisk(): Promise<LedgerRow[]> {
     if (!this.#disk?.exists) return [];
     return this.#disk.first(this.#options.batch_rows).catch(fault => {
-      this.#diskFailed(fault);
+      this.#setDiskOut(fault);
+      this.#retry(disk_retry_ms);
       return [];
     });
   }
@@ -223,14 +199,15 @@ export class Ledger {
       await this.#disk!.remove(batch);
       return true;
     } catch (fault) {
-      this.#diskFailed(fault);
+      this.#setDiskOut(fault);
+      this.#retry(disk_retry_ms);
       return false;
     }
   }
 
-  #diskFailed(fault: unknown): void {
-    this.#log.error({ err: fault }, "the ledger's queue on disk cannot be read");
-    this.#retry(disk_retry_ms);
+  #setDiskOut(fault: unknown): void {
+    if (!this.#isDiskOut) this.#log.error({ err: fault }, 'the queue of the ledger on disk cannot be used');
+    this.#isDiskOut = true;
   }
 }
 

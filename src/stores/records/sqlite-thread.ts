@@ -102,8 +102,8 @@ export class SqliteThread implements SqliteEngine {
   #settle(answer: SqliteAnswer): void {
     const waiting = this.#waiting.get(answer.id);
     this.#waiting.delete(answer.id);
-    // A thread with nothing to do does not keep the process alive.
-    if (this.#waiting.size === 0) this.#worker?.unref();
+    // A thread with nothing to do does not keep the process alive; one that is ending does, until it has ended.
+    if (this.#waiting.size === 0 && !this.#isClosed) this.#worker?.unref();
     if ('rows' in answer) waiting?.resolve(answer.rows);
     else waiting?.reject(new SqliteFailure(answer.fault));
   }

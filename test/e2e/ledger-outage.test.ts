@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { clientKey } from '../support/gateway-under-test.ts';
+import { Load, startTellingUpstream, type TellingUpstream } from '../support/ledger-load.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+
+let postgres: PostgresServer;
+let telling: TellingUpstream;
+let place: RecordsPlace;
+let config: GatewayConfig;
+
+beforeAll(async () => {
+  [postgres, telling] = await Promise.all([startPostgres(), startTellingUpstream()]);
+  place = await recordsPlace(postgres.url);
+  config = sidecarConfig(telling.upstream.url, { stores: place.stores });
+}, 60_000);
+afterAll(async () => {
+  await telling.upstream.close();
+  await postgres.stop();
+  await place.remove();
+});
+
+/** What the daily sums and the rows say; they must be one. */
+const ledger = () =>
+  place.look(async store => {
+    const [sum] = await store.usage.sum({ account: 'tester', by: [] });
+    const rows = await store.ledger.list({ account: 'tester', limit: 100_000 });
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+    expect(sum?.requests ?? 0).toBe(rows.length);
+    return {
+      requests: rows.length,
+      prompt_tokens: rows.reduce((total, row) => total + row.prompt_tokens, 0),
+      completion_tokens: sum?.completion_tokens ?? 0,
+    };
+  });
+
+/** Waits until everything that the upstream told is in the ledger. */
+async function allWritten(): Promise<void> {
+  const { told } = telling;
+  for (let tries = 0; (await ledger()).requests < told.requests; tries++) {
+    if (tries > 120) break;
+    await sleep(250);
+  }
+  expect(await ledger()).toEqual(told);
+}
+
+const metric = async ({ adminUrl }: SidecarProcess, pattern: RegExp): Promise<number> => {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  return Number(pattern.exec(text)?.[1] ?? Number.NaN);
+};
+
+describe('the ledger in Postgres', () => {
+  it('loses nothing and doubles nothing while the server is killed, paused and started again under load', async () => {
+    const { key } = await place.look(store =>
+      store.keys.create(
+        { account: 'tester', name: '', expires_ms: null },
+        { actor: 'test', at_ms: Date.now() },
+      ),
+    );
+    const sidecars = await Promise.all([startSidecar(config), startSidecar(config)]);
+    const urls = sidecars.map(({ url }) => url);
+    const load = new Load(urls, key, 8);
+    await sleep(2000);
+    await postgres.kill();
+    await sleep(2500);
+    expect(await metric(sidecars[0]!, /sluice_records_store_up (\d)/)).toBe(0);
+    expect(await metric(sidecars[0]!, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/)).toBeGreaterThan(0);
+    await postgres.start();
+    await sleep(3000);
+    postgres.pause();
+    await sleep(8000);
+    postgres.resume();
+    await sleep(1500);
+    await load.stop();
+
+    // The key is of the store and was known: nobody noticed.
+    expect(load.count(200)).toBe(load.answers.length);
+    expect(load.count(200)).toBe(telling.told.requests);
+    expect(load.slowest_ms).toBeLessThan(3000);
+    await allWritten();
+    expect(await Promise.all(sidecars.map(sidecar => sidecar.stop()))).toEqual([0, 0]);
+    await allWritten();
+  }, 120_000);
+
+  it('waits on disk over a stop and a kill of the gateway, and is written by the next one', async () => {
+    const stopped = await startSidecar(config);
+    const killed = await startSidecar(config);
+    await postgres.kill();
+    const load = new Load([stopped.url, killed.url], clientKey, 4);
+    await sleep(3000);
+    await load.stop();
+    // What is killed may lose what waits in memory; after two seconds nothing does.
+    await sleep(2500);
+    killed.signal('SIGKILL');
+    const started_ms = performance.now();
+    expect(await stopped.stop()).toBe(0);
+    expect(performance.now() - started_ms).toBeLessThan(15_000);
+    await killed.exited;
+    expect(existsSync(place.stores.ledger_queue)).toBe(true);
+
+    // The store is still out: the gateway starts all the same.
+    const next = await startSidecar(config);
+    expect(next.output()).toContain('is out');
+    await postgres.start();
+    await allWritten();
+    expect(await next.stop()).toBe(0);
+    await allWritten();
+  }, 120_000);
+});

@@ -1,0 +1,32 @@
+import { timeOrderedUuid } from '../../../../../src/stores/records/ids.ts';
+import type { LedgerRow } from '../../../../../src/stores/records/ledger-records.ts';
+
+/** A row of an exchange with 10 + 5 tokens, with an id of its own. */
+export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {
+  return {
+    id: timeOrderedUuid(Date.now()),
+    request_id: 'req_1',
+    account: 'acme',
+    key_id: null,
+    model: 'v/one',
+    provider: 'local',
+    endpoint: 'chat.completions',
+    started_ms: Date.parse('2026-11-20T12:00:00Z'),
+    duration_ms: 1200,
+    first_token_ms: 200,
+    status: 200,
+    error_type: null,
+    end_reason: 'completed',
+    attempts: 1,
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    cached_tokens: 2,
+    reasoning_tokens: 1,
+    estimated: false,
+    cost_usd: '0.000000000001',
+    ...more,
+  };
+}
+
+export const sampleRows = (count: number, more: Partial<LedgerRow> = {}): LedgerRow[] =>
+  Array.from({ length: count }, () => sampleRow(more));
