@@ -1,13 +1,13 @@
 /**
  * What all scripts share: the time, and counters of four kinds.
  *
- * - `minute`: a hash of amounts by the second in which they were added. The running second and the 60 before it count, so that no 60 s
- *   hold more than the sum, and an amount counts for 60 to 61 s.
- * - `day`, `month`: a hash of the UTC period and what was added in it.
+ * - `minute`: a hash of amounts by the second in which they were added, with their `sum` and the seconds `from` and `to` which they lie in.
+ *   The running second and the 60 before it count, so that no 60 s hold more than the sum, and an amount counts for 60 to 61 s.
+ * - `day`, `month`: a hash of the UTC `period` and what has been `used` in it.
  * - `running`: a sorted set of the ids that hold a lease, by when it ends.
  *
- * Times are those of the server, in milliseconds, unless `ARGV[1]` says what time it is, as tests do; it is 0 otherwise. All numbers are integers below 2^53,
- * which Lua keeps exactly; they must not be joined into strings, which keeps 14 digits of them.
+ * Times are those of the server, in milliseconds, unless `ARGV[1]` says what time it is, as tests do; it is 0 otherwise. All numbers are
+ * integers below 2^53, which Lua keeps exactly; they must not be joined into strings, which keeps 14 digits of them.
  */
 export const countersLua = `
 local minute_ms, day_ms = 60000, 86400000
@@ -49,43 +49,55 @@ local function end_of(kind, period)
   return first_day_of(period + 1) * day_ms
 end
 
--- What counts under a key: how much, and from when each part of it no longer does.
-local function look(kind, key)
-  if kind == 'running' then
-    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
-    return { used = redis.call('ZCARD', key) }
-  end
-  if kind ~= 'minute' then
-    local period = period_of(kind, now)
-    local stored = redis.call('HMGET', key, 'period', 'used')
-    local used = 0
-    if tonumber(stored[1]) == period then used = tonumber(stored[2]) end
-    return { used = used, ends = end_of(kind, period) }
-  end
-  local counter = { used = 0, newest = 0, seconds = {}, amounts = {} }
-  local stored = redis.call('HGETALL', key)
+-- What counts under a key. What counts no longer is taken away on the way, mostly a second at a time.
+local function minute(key)
+  local stored = redis.call('HMGET', key, 'sum', 'from', 'to')
+  local sum, from, to = tonumber(stored[1]), tonumber(stored[2]), tonumber(stored[3])
   local first = second_of(now) - 60
-  for at = 1, #stored, 2 do
-    local second, amount = tonumber(stored[at]), tonumber(stored[at + 1])
-    if second < first then
-      redis.call('HDEL', key, stored[at])
-    else
-      counter.used = counter.used + amount
-      counter.amounts[second] = amount
-      table.insert(counter.seconds, second)
-      if second > counter.newest then counter.newest = second end
-    end
+  if not sum or to < first then
+    if sum then redis.call('DEL', key) end
+    return { used = 0, from = second_of(now), to = 0 }
   end
-  return counter
+  if from < first then
+    for second = from, first - 1 do
+      local amount = redis.call('HGET', key, second)
+      if amount then
+        sum = sum - amount
+        redis.call('HDEL', key, second)
+      end
+    end
+    from = first
+    redis.call('HSET', key, 'sum', sum, 'from', from)
+  end
+  return { used = sum, from = from, to = to }
+end
+
+local function calendar(kind, key)
+  local period = period_of(kind, now)
+  local stored = redis.call('HMGET', key, 'period', 'used')
+  local fresh = tonumber(stored[1]) ~= period
+  return { used = fresh and 0 or tonumber(stored[2]), fresh = fresh, period = period, ends = end_of(kind, period) }
+end
+
+local function running(key)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+  return { used = redis.call('ZCARD', key) }
+end
+
+local function look(kind, key)
+  if kind == 'minute' then return minute(key) end
+  if kind == 'running' then return running(key) end
+  return calendar(kind, key)
 end
 
 -- Until so much no longer counts.
-local function wait_ms(kind, counter, amount)
+local function wait_ms(kind, key, counter, amount)
   if kind == 'running' then return 1000 end
   if kind ~= 'minute' then return counter.ends - now end
-  table.sort(counter.seconds)
-  for _, second in ipairs(counter.seconds) do
-    amount = amount - counter.amounts[second]
+  local stored, amounts = redis.call('HGETALL', key), {}
+  for at = 1, #stored, 2 do amounts[stored[at]] = stored[at + 1] end
+  for second = counter.from, counter.to do
+    amount = amount - (amounts[tostring(second)] or 0)
     if amount <= 0 then return (second + 61) * 1000 - now end
   end
   return minute_ms
@@ -94,27 +106,43 @@ end
 -- Until nothing counts any longer.
 local function reset_ms(kind, counter)
   if kind == 'running' or counter.used <= 0 then return 0 end
-  if kind == 'minute' then return (counter.newest + 61) * 1000 - now end
+  if kind == 'minute' then return (counter.to + 61) * 1000 - now end
   return counter.ends - now
 end
 
--- Counts an amount as of a moment, now or past, if that still counts; a negative one is given back to that moment.
-local function add(kind, key, amount, moment)
-  if kind == 'minute' then
-    local second = second_of(moment)
-    if second < second_of(now) - 60 then return end
-    if redis.call('HINCRBY', key, second, amount) <= 0 then redis.call('HDEL', key, second) end
+-- Counts an amount as of a second; a negative one is given back to it, as far as it is there.
+local function add_to_minute(key, counter, amount, second)
+  local left = redis.call('HINCRBY', key, second, amount)
+  if left <= 0 then
+    redis.call('HDEL', key, second)
+    amount = amount - left
+  end
+  counter.used = counter.used + amount
+  if second < counter.from then counter.from = second end
+  if second > counter.to then
+    counter.to = second
     redis.call('PEXPIRE', key, minute_ms + 2000)
-    return
   end
-  local period = period_of(kind, now)
-  if period_of(kind, moment) ~= period then return end
-  if tonumber(redis.call('HGET', key, 'period') or -1) ~= period then
-    redis.call('DEL', key)
-    redis.call('HSET', key, 'period', period)
+  while left <= 0 and counter.to > counter.from and redis.call('HEXISTS', key, counter.to) == 0 do
+    counter.to = counter.to - 1
   end
-  if redis.call('HINCRBY', key, 'used', amount) < 0 then redis.call('HSET', key, 'used', 0) end
-  redis.call('PEXPIRE', key, end_of(kind, period) - now + minute_ms)
+  redis.call('HSET', key, 'sum', counter.used, 'from', counter.from, 'to', counter.to)
+end
+
+local function add_to_calendar(key, counter, amount)
+  counter.used = math.max(0, counter.used + amount)
+  redis.call('HSET', key, 'period', counter.period, 'used', counter.used)
+  if counter.fresh then redis.call('PEXPIRE', key, counter.ends - now + minute_ms) end
+  counter.fresh = false
+end
+
+-- Counts an amount as of a moment, now or past, if that still counts.
+local function add(kind, key, counter, amount, moment)
+  if kind == 'minute' then
+    if second_of(moment) >= second_of(now) - 60 then add_to_minute(key, counter, amount, second_of(moment)) end
+  elseif moment == now or period_of(kind, moment) == counter.period then
+    add_to_calendar(key, counter, amount)
+  end
 end
 
 local function lease(key, id, lease_ms)

@@ -24,7 +24,7 @@ for at = 1, #KEYS - 1 do
   local excess = counter.used + math.min(amount, max) - max
   over[at] = excess > 0 and 1 or 0
   if excess > 0 and not force then
-    local wait = math.max(1, wait_ms(kind, counter, excess))
+    local wait = math.max(1, wait_ms(kind, KEYS[at + 1], counter, excess))
     if wait > retry_ms then refused_by, retry_ms = at, wait end
   end
 end
@@ -33,9 +33,12 @@ local reply = { refused_by == 0 and 1 or 0, refused_by, retry_ms }
 for at = 1, #KEYS - 1 do
   local kind, amount, counter = ARGV[at * 3 + 3], tonumber(ARGV[at * 3 + 5]), counters[at]
   if refused_by == 0 then
-    if kind == 'running' then lease(KEYS[at + 1], id, lease_ms) elseif amount > 0 then add(kind, KEYS[at + 1], amount, now) end
-    counter.used = counter.used + amount
-    if amount > 0 then counter.newest = second_of(now) end
+    if kind == 'running' then
+      lease(KEYS[at + 1], id, lease_ms)
+      counter.used = counter.used + 1
+    elseif amount > 0 then
+      add(kind, KEYS[at + 1], counter, amount, now)
+    end
   end
   table.insert(reply, counter.used)
   table.insert(reply, reset_ms(kind, counter))
@@ -69,12 +72,13 @@ for at = 1, #KEYS - 1 do
   local key, kind, reserved, used = KEYS[at + 1], ARGV[at * 3 + 4], tonumber(ARGV[at * 3 + 5]), tonumber(ARGV[at * 3 + 6])
   if kind == 'running' then
     redis.call('ZREM', key, id)
-  elseif taken then
-    if used > reserved then add(kind, key, used - reserved, settled) end
-    if used < reserved then add(kind, key, used - reserved, taken) end
-  elseif not certain then
-    if used > 0 then add(kind, key, math.min(used, reserved), asked) end
-    if used > reserved then add(kind, key, used - reserved, settled) end
+  elseif taken and used ~= reserved then
+    -- More is charged to the moment of settlement, less is given back to that of the take.
+    add(kind, key, look(kind, key), used - reserved, used > reserved and settled or taken)
+  elseif not taken and not certain and used > 0 then
+    local counter = look(kind, key)
+    add(kind, key, counter, math.min(used, reserved), asked)
+    if used > reserved then add(kind, key, counter, used - reserved, settled) end
   end
 end
 return 1
