@@ -18,9 +18,9 @@ async function answer(gateway: Gateway, request: IncomingMessage, response: Serv
     return send(response, 405, 'text/plain', 'only GET\n');
   if (path === '/healthz') return send(response, 200, 'text/plain', 'ok\n');
   if (path === '/readyz') {
-    return gateway.ready
-      ? send(response, 200, 'text/plain', 'ready\n')
-      : send(response, 503, 'text/plain', 'shutting down\n');
+    const { ready, conditions } = gateway;
+    const lines = ready ? ['ready', ...conditions] : conditions;
+    return send(response, ready ? 200 : 503, 'text/plain', `${lines.join('\n')}\n`);
   }
   if (path === '/metrics' && wantsOpenMetrics(request.headers.accept))
     return send(response, 200, openMetricsType, await openMetricsOf(gateway.registry));

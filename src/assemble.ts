@@ -37,8 +37,10 @@ export interface Parts {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Its own state store, which ends with it. */
-  readonly ownState: StateStore | undefined;
+  /** Counters and concurrency. */
+  readonly state: StateStore;
+  /** Whether the state store ends with this gateway. */
+  readonly ownsState: boolean;
   /** Accounts, keys and the ledger. */
   readonly records: GatewayRecords;
   readonly catalog: Catalog;
@@ -83,12 +85,12 @@ function partsOf(
   { clock, log, metrics }: Surroundings,
 ): Omit<Parts, 'records'> {
   const catalog = new Catalog(settings.models);
-  const ownState = options.state ? undefined : openStateStore(settings.stores.state, clock);
+  const state = options.state ?? openStateStore(settings.stores, { clock, log, registry: metrics.registry });
   const setup = {
     catalog,
     accounts,
     plans: settings.plans,
-    state: options.state ?? ownState!,
+    state,
     metrics: metrics.limits,
     log,
     clock,
@@ -104,7 +106,8 @@ function partsOf(
     clock,
     log,
     metrics,
-    ownState,
+    state,
+    ownsState: options.state === undefined,
     catalog,
     encodedCatalog: encodeCatalog(settings.models),
     dialects: dialectsOf(settings),

@@ -28,8 +28,10 @@ export type Gateway = RequestHandler & {
   readonly settings: Settings;
   readonly registry: Registry;
   readonly log: Log;
-  /** False once `close` has been called. */
+  /** False once `close` has been called, and while the state store is out and its policy is to admit nobody. */
   readonly ready: boolean;
+  /** What operators should know beside that, a line each: an outage of a store, the end of this gateway. */
+  readonly conditions: readonly string[];
   /** How many exchanges have begun and are not settled. */
   readonly inFlight: number;
   /** Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections. */
@@ -40,9 +42,10 @@ export type Gateway = RequestHandler & {
 export async function createGateway(source: ConfigSource, options: GatewayOptions = {}): Promise<Gateway> {
   const settings = await loadConfig(source);
   const parts = await assemble(settings, options);
+  await parts.state.started?.();
   for (const warning of settings.warnings) parts.log.warn(warning);
   const running = new Map<Exchange, Promise<void>>();
-  let ready = true;
+  let closing = false;
 
   const handler: RequestHandler = (request, response, next) => {
     const path = pathBelowMount(request);
@@ -50,7 +53,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     // Not ours, or answered by the parent already.
     if ((!route && !parts.terminal) || response.headersSent) return next();
     const exchange = begin(parts, path, route, request);
-    const served = serve(parts, exchange, ready ? route : 'closed', request, response)
+    const served = serve(parts, exchange, closing ? 'closed' : route, request, response)
       .catch(fault => {
         parts.log.fatal({ err: fault, request_id: exchange.id }, 'an exchange could not be ended');
         response.destroy();
@@ -60,7 +63,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   };
 
   const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {
-    ready = false;
+    closing = true;
     const timer = setTimeout(() => {
       for (const exchange of running.keys()) exchange.abort('shutdown');
     }, drain_ms);
@@ -69,7 +72,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     parts.passthrough.close();
     await Promise.all([
       ...parts.providers.map(provider => provider.close()),
-      parts.ownState?.close(),
+      parts.ownsState && parts.state.close(),
       parts.records.close(),
     ]);
   };
@@ -78,10 +81,19 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     settings: { value: settings },
     registry: { value: parts.metrics.registry },
     log: { value: parts.log },
-    ready: { get: () => ready },
+    ready: { get: () => !closing && !parts.state.outage?.refuses },
+    conditions: { get: () => conditionsOf(closing, parts) },
     inFlight: { get: () => running.size },
     close: { value: close },
   }) as Gateway;
+}
+
+function conditionsOf(closing: boolean, { state: { outage }, clock }: Parts): string[] {
+  const conditions = closing ? ['shutting down'] : [];
+  if (!outage) return conditions;
+  const out_s = Math.round((clock.epoch_ms() - outage.since_epoch_ms) / 1000);
+  const why = outage.cause instanceof Error ? outage.cause.message : String(outage.cause);
+  return [...conditions, `the state store has been out for ${out_s} s, when_state_is_out holds: ${why}`];
 }
 
 /**

@@ -17,4 +17,5 @@ export type { GatewayConfig } from './config/schema.ts';
 export { errorCatalogue, GatewayError } from './errors.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export { MemoryStateStore } from './stores/state/memory.ts';
+export { openStateStore } from './stores/state/open.ts';
 export type { StateStore } from './stores/state/state-store.ts';

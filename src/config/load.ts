@@ -6,6 +6,7 @@ import { fieldPath } from '../dialects/explain.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import type { RecordsSettings } from '../stores/gateway-records.ts';
+import { type StateConfig, stateSchema } from '../stores/state/options.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts';
 import { acceptedAt } from './accepted.ts';
@@ -141,7 +142,14 @@ function* unused({ accounts, stores }: CheckedConfig): Generator<string> {
     if (stores.records === 'memory' && (plan ?? limits) !== undefined && keys.length === 0)
       yield `accounts.${id}: has a plan or limits and no keys, so nobody can use it`;
   }
-  if (stores.state !== 'memory') yield 'stores.state: not used yet, state is kept in memory';
+  if (stores.state === 'memory') yield* withoutRedis(stores);
+}
+
+/** What has been set for a Redis that is not used. */
+function* withoutRedis(stores: CheckedConfig['stores']): Generator<string> {
+  for (const [name, value] of Object.entries(stateSchema.parse({})))
+    if (JSON.stringify(stores[name as keyof StateConfig]) !== JSON.stringify(value))
+      yield `stores.${name}: has no effect, state is kept in memory`;
 }
 
 const warningsOf = (config: CheckedConfig): string[] => [...unused(config)];

@@ -8,6 +8,7 @@ import { streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts.ts';
 import { plansSchema } from '../stores/limits.ts';
 import { recordsSchema } from '../stores/records/records-target.ts';
+import { stateOptions } from '../stores/state/options.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough-rule.ts';
 import { providerBaseSchema } from '../upstream/provider.ts';
 
@@ -78,7 +79,7 @@ export const usageSchema = z.strictObject({
 });
 
 export const storesSchema = z.strictObject({
-  state: z.string().default('memory').describe('Counters and concurrency. Only `memory` has an effect yet.'),
+  ...stateOptions,
   records: recordsSchema.describe(
     'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory there are only configured keys, and a short ledger that ends with the process.',
   ),

@@ -18,6 +18,7 @@ import { chatCompletionsSchema, responsesSchema } from '../../src/dialects/diale
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
 import { planSchema } from '../../src/stores/limits.ts';
+import { outagePolicySchema } from '../../src/stores/state/outage-policy.ts';
 import { breakerSchema } from '../../src/upstream/breaker.ts';
 import { healthCheckSchema } from '../../src/upstream/health-check.ts';
 import { passthroughRuleSchema } from '../../src/upstream/passthrough-rule.ts';
@@ -49,6 +50,7 @@ const tables: Record<string, () => string> = {
   accounts: () => optionTable(accountSchema),
   plans: () => optionTable(planSchema),
   stores: () => optionTable(storesSchema),
+  'stores when_state_is_out': () => optionTable(outagePolicySchema),
   chain: () => optionTable(chainOptionsSchema),
   ...Object.fromEntries(
     builtInStages.map(({ stageName, schema }) => [`stage ${stageName}`, () => optionTable(schema)]),

@@ -359,6 +359,21 @@ function describeSeveral(start: Start): void {
     expect(await setting.remaining(limit('tokens_per_day', 1000))).toEqual([0]);
   });
 
+  it('are recalled without asking, as they were last heard of', async () => {
+    const setting = await start();
+    const limits = [limit('requests_per_minute', 5), limit('tokens_per_day', 100)];
+    await setting.admitted(limits, charge(60));
+    setting.clock.advance(10_000);
+    const [requests, tokens] = setting.store.recall('a', limits);
+    expect([requests!.remaining, tokens!.remaining]).toEqual([4, 40]);
+    expect(requests!.reset_ms).toBeLessThanOrEqual(51_000);
+    expect(requests!.reset_ms).toBeGreaterThan(49_000);
+    expect(tokens!.reset_ms).toBe(Date.UTC(2026, 10, 22) - setting.clock.epoch_ms());
+    const refused = await setting.refused(limits, charge(41));
+    expect(setting.store.recall('a', limits)).toEqual(refused.standings);
+    for (const { limit: of, remaining } of setting.store.recall('b', limits)) expect(remaining).toBe(of.max);
+  });
+
   it('are none for who has none', async () => {
     const setting = await start();
     const taken = await setting.take([], charge(1_000_000));

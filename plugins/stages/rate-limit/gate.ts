@@ -110,14 +110,13 @@ export class Gate {
     }
   }
 
-  /** Headers for an error of an exchange that has not got as far as to take anything, where the store knows them at once. */
+  /** Headers for an error of an exchange that has not got as far as to take anything; as this process last heard, since nothing waits for them. */
   tell(exchange: Exchange): void {
     const { account, model, endpoint } = exchange;
     if (!account || endpoint.public || exchange.get(this.#told)) return;
     const { limits } = this.#plans.limitsOf(account).of(model?.id);
     if (limits.length === 0) return;
-    const standings = this.#state.standings(account.id, limits);
-    if (!(standings instanceof Promise)) this.#addHeaders(exchange, standings);
+    this.#addHeaders(exchange, this.#state.recall(account.id, limits));
   }
 
   #addHeaders(exchange: Exchange, standings: readonly Standing[]): void {

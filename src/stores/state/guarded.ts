@@ -8,7 +8,16 @@ import type { OutagePolicies } from './outage-policy.ts';
 import { Pulse } from './pulse.ts';
 import type { Hold, RemoteState } from './remote-state.ts';
 import { Settlements } from './settlements.ts';
-import type { Charge, Limit, Standing, StateStore, Taken, TakeRequest, Ticket } from './state-store.ts';
+import type {
+  Charge,
+  Limit,
+  Outage,
+  Standing,
+  StateStore,
+  Taken,
+  TakeRequest,
+  Ticket,
+} from './state-store.ts';
 
 export interface GuardOptions {
   readonly policies: OutagePolicies;
@@ -17,12 +26,6 @@ export interface GuardOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: StoreMetrics;
-}
-
-/** Since when the store has been out, and why. */
-export interface Outage {
-  readonly since_epoch_ms: number;
-  readonly cause: unknown;
 }
 
 const nothing: Charge = { requests: 0, tokens: 0, nano_usd: 0 };
@@ -40,6 +43,8 @@ export class GuardedState implements StateStore {
   readonly #leases: Leases;
   readonly #settlements: Settlements;
   readonly #pulse: Pulse;
+  #begun: Promise<void> | undefined;
+  #ready = false;
   #outage: Outage | undefined;
 
   constructor(remote: RemoteState, options: GuardOptions) {
@@ -59,13 +64,15 @@ export class GuardedState implements StateStore {
     return this.#outage;
   }
 
-  /** Resolves when the store has answered, or has failed to. */
+  /** Begins, if it has not. Resolves when the store has answered, or has failed to. */
   started(): Promise<void> {
-    return this.#pulse.first;
+    this.#begun ??= this.#begin();
+    return this.#begun;
   }
 
   take(request: TakeRequest): Taken | Promise<Taken> {
     if (request.limits.length === 0) return unlimited;
+    if (!this.#ready) return this.started().then(() => this.take(request));
     return this.#circuit.closed ? this.#together(request) : this.#alone(request, this.#outage?.cause);
   }
 
@@ -75,6 +82,10 @@ export class GuardedState implements StateStore {
     } catch {
       return this.#share.standings(account, limits);
     }
+  }
+
+  recall(account: string, limits: readonly Limit[]): readonly Standing[] {
+    return this.#share.recall(account, limits);
   }
 
   /** Resolves when all that was settled has been told to the store, as far as it listens. */
@@ -87,6 +98,12 @@ export class GuardedState implements StateStore {
     this.#pulse.stop();
     await this.#settlements.settled();
     await this.#remote.close();
+  }
+
+  async #begin(): Promise<void> {
+    this.#leases.start();
+    await this.#pulse.start();
+    this.#ready = true;
   }
 
   async #together(request: TakeRequest): Promise<Taken> {
@@ -155,10 +172,11 @@ export class GuardedState implements StateStore {
 
   #wentOut(cause: unknown): void {
     if (this.#outage) return;
-    this.#outage = { since_epoch_ms: this.#options.clock.epoch_ms(), cause };
+    const { clock, policies, log } = this.#options;
+    this.#outage = { since_epoch_ms: clock.epoch_ms(), cause, refuses: policies.default === 'closed' };
     const { instances } = this.#share;
-    this.#options.log.error(
-      { err: cause, policies: this.#options.policies, instances },
+    log.error(
+      { err: cause, policies, instances },
       'the state store is out; limits are applied by when_state_is_out',
     );
   }

@@ -13,15 +13,13 @@ export class Leases {
   readonly #renew_ms: number;
   /** When each was last renewed. */
   readonly #held = new Map<Hold, number>();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(remote: RemoteState, circuit: Circuit, lease_ms: number, clock: Clock) {
     this.#remote = remote;
     this.#circuit = circuit;
     this.#clock = clock;
     this.#renew_ms = lease_ms / 3;
-    this.#timer = setInterval(() => this.#renew(this.#renew_ms / 2), this.#renew_ms);
-    this.#timer.unref();
     // The store may have come back without them.
     circuit.onClose(() => this.#renew(0));
   }
@@ -32,6 +30,10 @@ export class Leases {
 
   release(hold: Hold): void {
     this.#held.delete(hold);
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.#renew(this.#renew_ms / 2), this.#renew_ms).unref();
   }
 
   stop(): void {

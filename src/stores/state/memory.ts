@@ -154,6 +154,10 @@ export class MemoryStateStore implements StateStore {
     return standingsOf(this.#accounts.get(account) ?? new AccountCounters(), limits, this.#now());
   }
 
+  recall(account: string, limits: readonly Limit[]): readonly Standing[] {
+    return this.standings(account, limits);
+  }
+
   async close(): Promise<void> {}
 
   #now(): Now {

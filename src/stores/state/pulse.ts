@@ -9,8 +9,6 @@ const probe_ms = 500;
 
 /** This instance's sign of life in the store, and at the same time the question whether the store is there. */
 export class Pulse {
-  /** Resolves when the store has answered for the first time, or has failed to. */
-  readonly first: Promise<void>;
   readonly #remote: RemoteState;
   readonly #circuit: Circuit;
   readonly #onHeard: (instances: number) => void;
@@ -21,8 +19,12 @@ export class Pulse {
     this.#remote = remote;
     this.#circuit = circuit;
     this.#onHeard = onHeard;
-    this.first = this.#beat();
     circuit.onOpen(() => this.#next(probe_ms));
+  }
+
+  /** Resolves when the store has answered for the first time, or has failed to. */
+  start(): Promise<void> {
+    return this.#beat();
   }
 
   stop(): void {

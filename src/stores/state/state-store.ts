@@ -74,6 +74,14 @@ export interface Ticket {
   settle(used: Charge): void;
 }
 
+/** A store whose server does not answer. */
+export interface Outage {
+  readonly since_epoch_ms: number;
+  readonly cause: unknown;
+  /** Nobody who has limits is admitted meanwhile. */
+  readonly refuses: boolean;
+}
+
 /**
  * Counters and concurrency of all accounts, shared by all instances that use the same store.
  *
@@ -82,10 +90,19 @@ export interface Ticket {
  * - Concurrency is a lease per exchange, kept alive by its holder until it is settled, so that the leases of a dead process end by themselves.
  */
 export interface StateStore {
-  /** Either all limits admit and all are taken, or none is. Answers within the store's time-out, whatever becomes of its server. */
+  /**
+   * Either all limits admit and all are taken, or none is. Answers within the store's time-out, whatever becomes of its server; throws
+   * `server_error` where it is out and may not decide without it.
+   */
   take(request: TakeRequest): Taken | Promise<Taken>;
   /** Where `account` stands, without taking anything. */
   standings(account: string, limits: readonly Limit[]): readonly Standing[] | Promise<readonly Standing[]>;
+  /** The same as far as this process knows it without asking anybody: the limits of which it has heard, as they stood then. */
+  recall(account: string, limits: readonly Limit[]): readonly Standing[];
+  /** Resolves when the store can be asked, or has failed to be there; without it there is nothing to wait for. */
+  started?(): Promise<void>;
+  /** Set while the store's server does not answer. */
+  readonly outage?: Outage | undefined;
   /** Ends timers and connections; leases that are still held end by themselves. */
   close(): Promise<void>;
 }

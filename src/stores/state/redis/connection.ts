@@ -44,14 +44,13 @@ export class NotConnected extends Error {
  * the connection is replaced: it may be dead without either end knowing.
  */
 export class RedisConnection {
-  /** Resolves when it has come up for the first time, or has failed to. */
-  readonly attempted: Promise<void>;
   /** How many times it has come up: what was there in one life of the connection need not be there in the next. */
   lives = 0;
   readonly #options: ConnectionOptions;
   readonly #watch: SilenceWatch;
-  readonly #running: Promise<void>;
   #client: Client | undefined;
+  #running: Promise<void> | undefined;
+  #attempted: Promise<void> | undefined;
   #onAttempted: () => void = () => {};
   #ready = false;
   #closed = false;
@@ -64,10 +63,15 @@ export class RedisConnection {
     this.#watch = new SilenceWatch(options.timeout_ms * server_part, waited_ms =>
       this.#end(new Error(`no answer within ${Math.round(waited_ms)} ms`)),
     );
-    this.attempted = new Promise(resolve => {
+  }
+
+  /** Begins to connect, if it has not. Resolves when the connection has come up for the first time, or has failed to. */
+  started(): Promise<void> {
+    this.#attempted ??= new Promise(resolve => {
       this.#onAttempted = resolve;
+      this.#running = this.#live();
     });
-    this.#running = this.#live();
+    return this.#attempted;
   }
 
   get ready(): boolean {

@@ -20,6 +20,12 @@ export function amountOf({ name }: Limit, charge: Charge): number {
   return unit === 'lease' ? 1 : charge[unit];
 }
 
+/** A brace of its own would end the tag, and an empty one would be none. */
+function tagOf(account: string): string {
+  if (account === '') return '%';
+  return /[{}%]/.test(account) ? encodeURIComponent(account.toWellFormed()) : account;
+}
+
 /**
  * The names of keys: `PREFIX{ACCOUNT}:LIMIT`, `PREFIX{ACCOUNT}:LIMIT:MODEL`, `PREFIX{ACCOUNT}:ticket:ID`, `PREFIXinstances`. What stands in
  * braces decides the slot of a cluster, so that all keys of an account are together.
@@ -47,7 +53,6 @@ export class Keys {
   }
 
   #account(account: string): string {
-    // A brace of its own would end the tag.
-    return `${this.#prefix}{${/[{}%]/.test(account) ? encodeURIComponent(account.toWellFormed()) : account}}`;
+    return `${this.#prefix}{${tagOf(account)}}`;
   }
 }

@@ -104,7 +104,7 @@ export class RedisState implements RemoteState {
   }
 
   async pulse(): Promise<number> {
-    await this.#connection.attempted;
+    await this.#connection.started();
     return this.#sign(this.#options.instance_ms);
   }
 

@@ -92,15 +92,6 @@ describe('a configuration without mistakes', () => {
     expect(warnings).toEqual(['accounts.a: has a plan or limits and no keys, so nobody can use it']);
   });
 
-  it('may name things that have no effect yet, which is said', async () => {
-    const { warnings } = await loadConfig(
-      sampleConfig({
-        stores: { state: 'redis://x' },
-      }),
-    );
-    expect(warnings).toEqual([expect.stringMatching(/^stores\.state: /)]);
-  });
-
   it('says where records are kept, by paths beside the file that says so', async () => {
     const path = file('kept/records.yaml', '');
     const directory = dirname(path);

@@ -164,7 +164,7 @@ describe('an error before the limits', () => {
     expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
   });
 
-  it('tells nothing without an account, or where the store has to be asked', () => {
+  it('tells nothing without an account, or where the store has heard nothing', () => {
     const limited = new LimitedStage(plan, { state: asking });
     const exchange = limited.exchange();
     limited.stage.onError!(exchange, {} as never);
@@ -180,6 +180,7 @@ const asking = (clock: FakeClock): StateStore => {
   return {
     take: async request => memory.take(request),
     standings: async (account, limits) => memory.standings(account, limits),
+    recall: () => [],
     close: () => memory.close(),
   };
 };
@@ -198,6 +199,7 @@ describe('a store that has to be asked', () => {
     const broken = {
       take: async () => Promise.reject(new Error('broken')),
       standings: async () => [],
+      recall: () => [],
       close: async () => {},
     };
     const limited = new LimitedStage(plan, { state: () => broken });

@@ -16,7 +16,7 @@ beforeAll(async () => {
     timeout_ms: 5000,
     log: createLog('silent'),
   });
-  await connection.attempted;
+  await connection.started();
 });
 
 afterAll(async () => {

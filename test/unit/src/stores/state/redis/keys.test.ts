@@ -36,7 +36,7 @@ async function leaveTraces(account: string): Promise<void> {
 }
 
 describe('the keys in Redis', () => {
-  it.each(['demo', 'curly {braces}', '}{', 'colon:and space', '{', 'per%cent', 'ünï😀'])(
+  it.each(['demo', 'curly {braces}', '}{', 'colon:and space', '{', 'per%cent', 'ünï😀', ''])(
     'of account %j are all in one slot of a cluster',
     async account => {
       await redis.cli('FLUSHALL');

@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { until } from '../support/raw-client.ts';
+import { type Fleet, type Sent, startFleet } from '../support/sidecar-fleet.ts';
+import { SteadyLoad } from '../support/steady-load.ts';
+
+const never = 1_000_000_000;
+/** Long, so that a machine that is busy with other tests does not take longer by itself. */
+const timeout_ms = 2000;
+const load = { tokens_per_day: never, concurrent_requests: 1000 };
+const shared = { requests_per_minute: 8 };
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await startFleet({
+    instances: 4,
+    persistent: true,
+    limits: {
+      paused: load,
+      killed: load,
+      share: shared,
+      money: { usd_per_month: 1000 },
+      daily: { tokens_per_day: never },
+      warm: load,
+    },
+    stores: { state_timeout_ms: timeout_ms, when_state_is_out: { usd_per_month: 'closed' } },
+  });
+  // The first requests of a process are slow.
+  for (let round = 0; round < 10; round++) await fleet.sendMany('warm', 40);
+}, 60_000);
+afterEach(() => fleet?.redis.resume());
+afterAll(() => fleet?.stop());
+
+const isOut = async () => (await fleet.metric('sluice_store_up', 'store="state"')) === 0;
+const isBack = async () => (await fleet.metric('sluice_store_up', 'store="state"')) === 4;
+const statuses = (sent: readonly Sent[]) => [...new Set(sent.map(({ status }) => status))];
+const tokensOf = (sent: readonly Sent[]) =>
+  sent
+    .map(({ text }) => JSON.parse(text) as { usage: { total_tokens: number } })
+    .reduce((sum, { usage }) => sum + usage.total_tokens, 0);
+
+/** Nobody has waited, all have been answered, and Redis has counted all that they used. */
+async function expectWhole(account: string, running: SteadyLoad): Promise<void> {
+  expect([statuses(running.answered), running.failed]).toEqual([[200], 0]);
+  expect(running.p99_ms).toBeLessThan(timeout_ms);
+  expect(running.longest_ms).toBeLessThan(2 * timeout_ms);
+  const used = tokensOf(running.answered);
+  await until(async () => (await fleet.tokensOfDay(account)) === used);
+  await until(async () => (await fleet.leases(account)) === 0);
+  expect(await fleet.metric('sluice_state_settlements_waiting')).toBe(0);
+  expect(await fleet.metric('sluice_state_settlements_dropped_total')).toBe(0);
+}
+
+describe('four instances under load', () => {
+  it('let nobody wait for a Redis that is paused, and tell it all when it goes on', async () => {
+    const running = new SteadyLoad(fleet, 'paused', 40);
+    await sleep(1000);
+    fleet.redis.pause();
+    await until(isOut);
+    await sleep(3000);
+    expect(await isOut()).toBe(true);
+    fleet.redis.resume();
+    await until(isBack);
+    await sleep(3000);
+    await running.end();
+    await expectWhole('paused', running);
+  });
+
+  it('let nobody wait for a Redis that is killed, and tell it all when it is back', async () => {
+    const running = new SteadyLoad(fleet, 'killed', 40);
+    await sleep(1000);
+    await fleet.redis.kill();
+    await until(isOut);
+    await sleep(1000);
+    await fleet.redis.restart();
+    await until(isBack);
+    await sleep(1000);
+    await running.end();
+    await expectWhole('killed', running);
+  });
+});
+
+describe('while Redis is out, four instances', () => {
+  beforeAll(async () => {
+    await fleet.redis.kill();
+    // Whoever asks notices.
+    await until(async () => {
+      await fleet.sendMany('daily', 8);
+      return isOut();
+    });
+  });
+  afterAll(async () => {
+    await fleet.redis.restart();
+    await until(isBack);
+  });
+
+  it('admit their shares of a limit', async () => {
+    const byInstance = await Promise.all(
+      [0, 1, 2, 3].map(instance => Promise.all([1, 2, 3, 4, 5].map(() => fleet.send('share', instance)))),
+    );
+    const admitted = byInstance.map(sent => sent.filter(({ status }) => status === 200).length);
+    expect(admitted).toEqual([2, 2, 2, 2]);
+    const refused = byInstance.flat().find(({ status }) => status === 429)!;
+    expect(refused.text).toContain('8 requests per minute');
+  });
+
+  it('answer 502 to whoever has a limit that is closed, and say when to come again', async () => {
+    for (const instance of [0, 1, 2, 3]) {
+      const { status, headers, text } = await fleet.send('money', instance);
+      expect([status, headers.get('retry-after')]).toEqual([502, '1']);
+      expect(JSON.parse(text)).toMatchObject({ error: { type: 'server_error' } });
+      expect(text).not.toMatch(/redis|ECONNREFUSED|store/i);
+    }
+  });
+
+  it('say so at /readyz, and stay in rotation', async () => {
+    for (const instance of [0, 1, 2, 3]) {
+      const { status, text } = await fleet.readiness(instance);
+      expect(status).toBe(200);
+      expect(text).toMatch(/^ready\nthe state store has been out for \d+ s, .+: .+\n$/);
+    }
+  });
+});
+
+it('an instance whose limits are all closed leaves the rotation while Redis is out', async () => {
+  const closed = await startFleet({
+    instances: 1,
+    limits: { any: { requests_per_minute: 100 } },
+    stores: { when_state_is_out: { default: 'closed' } },
+  });
+  try {
+    expect(await closed.readiness(0)).toEqual({ status: 200, text: 'ready\n' });
+    await closed.redis.kill();
+    await until(async () => {
+      await closed.send('any');
+      return (await closed.readiness(0)).status === 503;
+    });
+    expect((await closed.send('any')).status).toBe(502);
+    await closed.redis.restart();
+    await until(async () => (await closed.readiness(0)).status === 200);
+    expect((await closed.send('any')).status).toBe(200);
+  } finally {
+    await closed.stop();
+  }
+});

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { until } from '../support/raw-client.ts';
+import { type Fleet, type Sent, startFleet } from '../support/sidecar-fleet.ts';
+
+const never = 1_000_000_000;
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await startFleet({
+    instances: 4,
+    limits: {
+      burst: { requests_per_minute: 137, tokens_per_day: never },
+      parallel: { concurrent_requests: 10, tokens_per_day: never },
+      tokens: { tokens_per_day: 5000 },
+      told: { requests_per_minute: 1 },
+    },
+    // A machine that is busy with other tests is no outage.
+    stores: { state_timeout_ms: 10_000 },
+  });
+}, 60_000);
+afterAll(() => fleet?.stop());
+
+const admitted = (sent: readonly Sent[]) => sent.filter(({ status }) => status === 200).length;
+const refused = (sent: readonly Sent[]) => sent.filter(({ status }) => status === 429).length;
+const tokensIn = ({ text }: Sent): number =>
+  (JSON.parse(text) as { usage?: { total_tokens: number } }).usage?.total_tokens ?? 0;
+const tokensOf = (sent: readonly Sent[]) => sent.reduce((sum, one) => sum + tokensIn(one), 0);
+
+describe('four instances with one Redis', () => {
+  it('admit of 500 parallel requests as many as the limit says, and count what the upstream reported', async () => {
+    const { requests, tokens: reported } = fleet.upstream;
+    const sent = await fleet.sendMany('burst', 500);
+    expect([admitted(sent), refused(sent)]).toEqual([137, 363]);
+    expect(fleet.upstream.requests - requests).toBe(137);
+    const tokens = tokensOf(sent);
+    expect(fleet.upstream.tokens - reported).toBe(tokens);
+    await until(async () => (await fleet.tokensOfDay('burst')) === tokens);
+    expect(await fleet.metric('sluice_state_alone_total')).toBe(0);
+  });
+
+  it('run no more requests at once than the limit says, and all of those again afterwards', async () => {
+    for (let round = 0; round < 2; round++) {
+      fleet.upstream.hold(Number.POSITIVE_INFINITY);
+      let answered = 0;
+      const sending = Array.from({ length: 100 }, async () => {
+        const sent = await fleet.send('parallel');
+        answered++;
+        return sent;
+      });
+      await until(() => fleet.upstream.held === 10 && answered === 90);
+      fleet.upstream.release();
+      const sent = await Promise.all(sending);
+      expect([admitted(sent), refused(sent)]).toEqual([10, 90]);
+      await until(async () => (await fleet.leases('parallel')) === 0);
+    }
+  });
+
+  it('overrun a limit on tokens by no more than the error of the estimates in flight', async () => {
+    const parallel = 20;
+    const largest = 16 + 90;
+    let used = 0;
+    for (let round = 0; ; round++) {
+      const sent = await fleet.sendMany('tokens', parallel);
+      used += tokensOf(sent);
+      if (admitted(sent) === 0) break;
+      expect(round).toBeLessThan(50);
+    }
+    await until(async () => (await fleet.tokensOfDay('tokens')) === used);
+    expect(used).toBeLessThan(5000 + parallel * largest);
+    // Refused were the last because a reservation did not fit, which is no more than a completion as they have been.
+    expect(used).toBeGreaterThan(5000 - 2 * largest);
+  });
+
+  it('tell the same of an account, whichever is asked', async () => {
+    const first = await fleet.send('told', 0);
+    expect([first.status, first.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '0']);
+    for (const instance of [1, 2, 3]) {
+      const { status, headers } = await fleet.send('told', instance);
+      expect(status).toBe(429);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(50);
+      expect(headers.get('x-ratelimit-limit-requests')).toBe('1');
+    }
+  });
+
+  it('know of each other', async () => {
+    await until(async () => (await fleet.metric('sluice_state_instances')) === 16);
+  });
+});
