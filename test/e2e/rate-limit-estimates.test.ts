@@ -39,6 +39,7 @@ function watched(clock: FakeClock) {
       return { ...taken, ticket: { over: ticket.over, settle } };
     },
     standings: (account, limits) => memory.standings(account, limits),
+    recall: (account, limits) => memory.standings(account, limits),
     close: () => memory.close(),
   };
   return { state, settled };
