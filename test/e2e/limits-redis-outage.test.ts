@@ -6,7 +6,7 @@ import { SteadyLoad } from '../support/steady-load.ts';
 
 const never = 1_000_000_000;
 /** Long, so that a machine that is busy with other tests does not take longer by itself. */
-const timeout_ms = 2000;
+const timeout_ms = 4000;
 const load = { tokens_per_day: never, concurrent_requests: 1000 };
 const shared = { requests_per_minute: 8 };
 
@@ -54,7 +54,7 @@ async function expectWhole(account: string, running: SteadyLoad): Promise<void> 
 
 describe('four instances under load', () => {
   it('let nobody wait for a Redis that is paused, and tell it all when it goes on', async () => {
-    const running = new SteadyLoad(fleet, 'paused', 40);
+    const running = new SteadyLoad(fleet, 'paused', 30);
     await sleep(1000);
     fleet.redis.pause();
     await until(isOut);
@@ -68,7 +68,7 @@ describe('four instances under load', () => {
   });
 
   it('let nobody wait for a Redis that is killed, and tell it all when it is back', async () => {
-    const running = new SteadyLoad(fleet, 'killed', 40);
+    const running = new SteadyLoad(fleet, 'killed', 30);
     await sleep(1000);
     await fleet.redis.kill();
     await until(isOut);
