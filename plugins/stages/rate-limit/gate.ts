@@ -22,9 +22,9 @@ import { refusalMessage } from './message.ts';
 import type { RateLimitOptions } from './options.ts';
 import { expectedUse, roughPrompt } from './reservation.ts';
 
-/** What an admitted exchange holds until its end. */
-interface Held {
-  readonly ticket: Ticket;
+/** What an exchange has been told, and what it holds until its end if it was admitted. */
+interface Decision {
+  readonly ticket: Ticket | undefined;
   readonly limits: LimitSet;
   readonly rough_prompt: number;
 }
@@ -56,8 +56,7 @@ export class Gate {
   readonly #name: string;
   #exchanges = 0;
   /** Of this gate alone: one exchange may pass several. */
-  readonly #held = defineKey<Held>('what rate-limit holds');
-  readonly #told = defineKey<boolean>('rate-limit has told where the account stands');
+  readonly #decision = defineKey<Decision>('what rate-limit has decided');
 
   constructor(options: RateLimitOptions, setup: StageSetup, name: string) {
     this.#options = options;
@@ -82,21 +81,23 @@ export class Gate {
       : { requests: 1, tokens: 0, nano_usd: 0 };
     const id = `${this.#name}-${++this.#exchanges}`;
     const taken = this.#state.take({ id, account, limits: limits.limits, reserve, force: dry_run });
-    const decide = (taken: Taken) => this.#decide(exchange, taken, limits, rough_prompt);
-    return taken instanceof Promise ? taken.then(decide) : decide(taken);
+    return taken instanceof Promise
+      ? taken.then(answer => this.#decide(exchange, answer, limits, rough_prompt))
+      : this.#decide(exchange, taken, limits, rough_prompt);
   }
 
   #decide(exchange: Exchange, taken: Taken, limits: LimitSet, rough_prompt: number): void {
-    this.#addHeaders(exchange, taken.standings);
+    const { standings } = taken;
+    const ticket = taken.admitted ? taken.ticket : undefined;
+    exchange.set(this.#decision, { ticket, limits, rough_prompt });
+    this.#addHeaders(exchange, standings);
     if (taken.admitted) {
-      const { ticket } = taken;
-      exchange.set(this.#held, { ticket, limits, rough_prompt });
-      this.#count(taken.standings, ticket);
-      if (ticket.over.length > 0) reportOver(exchange, ticket);
+      this.#count(standings, taken.ticket);
+      if (taken.ticket.over.length > 0) reportOver(exchange, taken.ticket);
       return;
     }
     const { refused_by, retry_ms } = taken;
-    this.#metrics.limitDecided(refused_by.name, 'refused', headroom(taken.standings, refused_by));
+    this.#metrics.limitDecided(refused_by.name, 'refused', headroom(standings, refused_by));
     throw refusal('rate_limited', {
       message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
       headers: retryHeaders(retry_ms),
@@ -113,30 +114,29 @@ export class Gate {
   /** Headers for an error of an exchange that has not got as far as to take anything; as this process last heard, since nothing waits for them. */
   tell(exchange: Exchange): void {
     const { account, model, endpoint } = exchange;
-    if (!account || endpoint.public || exchange.get(this.#told)) return;
+    if (!account || endpoint.public || exchange.get(this.#decision)) return;
     const { limits } = this.#plans.limitsOf(account).of(model?.id);
     if (limits.length === 0) return;
     this.#addHeaders(exchange, this.#state.recall(account.id, limits));
   }
 
   #addHeaders(exchange: Exchange, standings: readonly Standing[]): void {
-    exchange.set(this.#told, true);
     addRateHeaders(exchange.replyHeaders, standings);
     if (this.#options.ietf_headers) addIetfHeaders(exchange.replyHeaders, standings);
   }
 
   /** Puts what was used in place of what was reserved. What no upstream was asked for counts as no request. */
   settle(exchange: Exchange, outcome: Outcome): void {
-    const held = exchange.get(this.#held);
-    if (!held) return;
+    const decision = exchange.get(this.#decision);
+    if (!decision?.ticket) return;
     const { usage, attempts } = outcome;
     const tokens = usage.prompt_tokens + usage.completion_tokens;
-    const nano_usd = held.limits.countsMoney ? (nanoUsdOf(outcome.cost_usd) ?? 0) : 0;
-    held.ticket.settle({ requests: attempts > 0 ? 1 : 0, tokens, nano_usd });
-    if (tokens > 0 && exchange.hasRequest) this.#learn(exchange, held, usage);
+    const nano_usd = decision.limits.countsMoney ? (nanoUsdOf(outcome.cost_usd) ?? 0) : 0;
+    decision.ticket.settle({ requests: attempts > 0 ? 1 : 0, tokens, nano_usd });
+    if (tokens > 0 && exchange.hasRequest) this.#learn(exchange, decision.rough_prompt, usage);
   }
 
-  #learn({ account, request, model }: Exchange, { rough_prompt }: Held, usage: Outcome['usage']): void {
+  #learn({ account, request, model }: Exchange, rough_prompt: number, usage: Outcome['usage']): void {
     const choices = request.n ?? 1;
     const cap = request.max_tokens ?? model?.max_completion_tokens;
     this.#forecast.learn(account?.id ?? nobody, request.model, {

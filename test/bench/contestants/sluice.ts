@@ -16,19 +16,33 @@ const continuous: StreamVariant = {
   frame_events: 2,
 };
 
-/** sluice on its own with the whole default chain. */
-export const sluiceSidecar: Contestant = {
-  name: 'sluice',
-  title: 'sluice sidecar',
-  streamed: [final, continuous],
+/** sluice on its own with the whole default chain; `changes` are put over its configuration. */
+const sidecarWith = (
+  contestant: Pick<Contestant, 'name' | 'title' | 'streamed'>,
+  changes: object = {},
+): Contestant => ({
+  ...contestant,
   async start(surroundings) {
     const sidecar = fileURLToPath(new URL('src/sidecar.ts', root));
-    const args = ['--conditions=sluice-source', sidecar, '--config', configFile(surroundings)];
+    const file = configFile(surroundings, contestant.name, changes);
+    const args = ['--conditions=sluice-source', sidecar, '--config', file];
     const child = surroundings.children.start(gateway_core, process.execPath, args);
     const [, port] = await child.printed(/listening on http:\/\/127\.0\.0\.1:(\d+)/);
     return { port: Number(port), pid: child.pid, version: sluiceVersion() };
   },
-};
+});
+
+export const sluiceSidecar = sidecarWith({
+  name: 'sluice',
+  title: 'sluice sidecar',
+  streamed: [final, continuous],
+});
+
+/** What the limits cost is the difference between this and the one above. */
+export const sluiceWithoutLimits = sidecarWith(
+  { name: 'sluice-no-limits', title: 'sluice sidecar, no limits', streamed: [] },
+  { plans: { bench: {} } },
+);
 
 /** The same chain as a handler of an Express application. */
 export const sluiceInExpress: Contestant = {
@@ -36,7 +50,7 @@ export const sluiceInExpress: Contestant = {
   title: 'sluice in Express',
   streamed: [final],
   async start(surroundings) {
-    const args = [configFile(surroundings)];
+    const args = [configFile(surroundings, 'sluice-express')];
     const child = surroundings.children.startOwn(gateway_core, 'contestants/sluice-app.ts', args);
     const { port } = (await child.message()) as { port: number };
     return { port, pid: child.pid, version: `${sluiceVersion()}, Express ${versionOf('express')}` };
@@ -44,15 +58,15 @@ export const sluiceInExpress: Contestant = {
 };
 
 /** As in production: a key, logs from `warn` on, an account whose plan has every limit, each too high to be reached. */
-function configFile({ directory, upstream_port }: Surroundings): string {
-  const file = join(directory, 'sluice.json');
+function configFile({ directory, upstream_port }: Surroundings, name: string, changes: object = {}): string {
+  const file = join(directory, `${name}.json`);
   const never = 1_000_000_000_000;
   const plan = {
     requests_per_minute: never,
     tokens_per_minute: never,
     tokens_per_day: never,
     concurrent_requests: never,
-    usd_per_month: never,
+    usd_per_month: 9_000_000,
   };
   const config = {
     server: { port: 0 },
@@ -62,6 +76,7 @@ function configFile({ directory, upstream_port }: Surroundings): string {
     models: defaultModels('upstream'),
     plans: { bench: plan },
     accounts: { bench: { plan: 'bench', keys: [{ value: api_key }] } },
+    ...changes,
   };
   writeFileSync(file, JSON.stringify(config));
   return file;
