@@ -3,6 +3,7 @@ import {
   auth,
   builtInStages,
   errorEnvelope,
+  rateLimit,
   reasoningSplit,
   requestRewrite,
   streamRechunk,
@@ -24,6 +25,20 @@ const running = { stream_options: { continuous_usage_stats: true } };
 const beginsInside = { models: [{ ...reasoner!, starts_in_reasoning: true }] };
 const defaults = () => builtInStages.map(stage => stage());
 
+const never = 1_000_000_000_000;
+const limited: ContractOptions = {
+  plans: {
+    wide: {
+      requests_per_minute: never,
+      tokens_per_minute: never,
+      tokens_per_day: never,
+      concurrent_requests: never,
+      usd_per_month: 9_000_000,
+    },
+  },
+  accounts: { contract: { plan: 'wide', keys: [{ value: 'contract-kit-key' }] } },
+};
+
 const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
   ['error-envelope with the fields of OpenAI', errorEnvelope({ openai_fields: true })],
   [
@@ -35,6 +50,11 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
     'validation that clamps and names what it ignores',
     validation({ max_tokens_above_cap: 'clamp' }),
     { request: { max_tokens: 1_000_000, unknown: { top_k: 40 } } },
+  ],
+  ['rate-limit with every limit', [auth(), rateLimit()], limited],
+  [
+    'rate-limit in a dry run, over its limits',
+    rateLimit({ dry_run: true, limits: { requests_per_minute: 1 } }),
   ],
   [
     'request-rewrite with parameters to set',
