@@ -138,7 +138,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
         bytes: part => {
           parts.push(part);
           total_bytes += part.length;
-          if (total_bytes > max_bytes) this.cancel(tooLarge());
+          if (total_bytes > max_bytes) {
+            const error = tooLarge();
+            // The call may have ended before anybody read it.
+            reject(error);
+            this.cancel(error);
+          }
           return true;
         },
         end: () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes)),

@@ -10,6 +10,12 @@ type Section<Name extends keyof GatewayConfig> = Partial<NonNullable<GatewayConf
 export interface GatewayOverrides {
   /** The provider's `base_url`, or what has one. */
   readonly upstream: string | { readonly url: string };
+  /** Further providers, `second`, `third` …: each model is served by all, in this order of priority unless `standings` say otherwise. */
+  readonly others?: readonly { readonly url: string }[];
+  /** Fields of each upstream of every model, such as `priority`, in the order of the providers. */
+  readonly standings?: readonly Readonly<Record<string, unknown>>[];
+  /** Fields of each provider alone, in that order. */
+  readonly providers?: readonly Readonly<Record<string, unknown>>[];
   readonly adapter?: ProviderName;
   readonly server?: Section<'server'>;
   /** Further fields of the provider, such as `idle_timeout_ms`. */
@@ -108,26 +114,52 @@ export async function startGateway(overrides: GatewayOverrides): Promise<Gateway
   };
 }
 
-function configOf({
-  upstream,
-  adapter,
-  server,
-  provider,
-  stages,
-  model,
-  config,
-}: GatewayOverrides): GatewayConfig {
-  const base_url = typeof upstream === 'string' ? upstream : upstream.url;
+/** What the providers of a gateway under test are called. */
+export const providerNames = ['upstream', 'second', 'third', 'fourth'] as const;
+
+function configOf(overrides: GatewayOverrides): GatewayConfig {
+  const { server, stages, model, config } = overrides;
   return {
     server: { port: 0, ...server },
     admin: { port: 0 },
     log: { level: 'silent' },
-    providers: { upstream: { adapter: adapter ?? 'vllm', base_url, api_key: upstreamKey, ...provider } },
-    models: defaultModels('upstream').map(entry => ({ ...entry, ...model })),
+    providers: providersOf(overrides),
+    models: defaultModels('upstream').map(entry => ({ ...entry, ...servedBy(overrides, entry), ...model })),
     accounts: { tester: { keys: [{ value: clientKey }] } },
     ...(stages && { stages }),
     ...config,
   } as GatewayConfig;
+}
+
+function providersOf({
+  upstream,
+  others = [],
+  adapter = 'vllm',
+  provider,
+  providers = [],
+}: GatewayOverrides) {
+  const urls = [typeof upstream === 'string' ? upstream : upstream.url, ...others.map(({ url }) => url)];
+  const entries = urls.map((base_url, at) => [
+    providerNames[at],
+    { adapter, base_url, api_key: upstreamKey, ...provider, ...providers[at] },
+  ]);
+  return Object.fromEntries(entries) as Record<string, object>;
+}
+
+function servedBy(
+  { others, standings = [] }: GatewayOverrides,
+  { upstreams }: { upstreams: readonly object[] },
+) {
+  if (!others) return {};
+  const names = providerNames.slice(0, others.length + 1);
+  return {
+    upstreams: names.map((provider, at) => ({
+      ...upstreams[0],
+      provider,
+      priority: at + 1,
+      ...standings[at],
+    })),
+  };
 }
 
 /** The events of a stream by its blank lines. Throws on anything that the interface does not promise (protocol k1). */

@@ -5,7 +5,9 @@ import type { Outcome } from '../../src/plugin.ts';
 import { type LedgerEntry, ledgerOf } from '../fixtures/stages/ledger.ts';
 import {
   ask,
+  type ClientStream,
   clientKey,
+  eventsOf,
   type GatewayOverrides,
   type GatewayUnderTest,
   startGateway,
@@ -42,12 +44,16 @@ export interface Asked {
 /** A gateway whose every exchange is written down, in front of an upstream that will be told what to play. */
 export interface Books {
   readonly upstream: ScriptedUpstream;
+  /** All of them, `upstream` first. */
+  readonly upstreams: readonly ScriptedUpstream[];
   readonly gateway: GatewayUnderTest;
   readonly entries: readonly LedgerEntry[];
   /** Sends a request on a connection of its own, to the endpoint of these books. */
   ask(more?: object, headers?: Readonly<Record<string, string>>): Asked;
   /** Writes any request; `head` ends after its last header. */
   write(head: string, body?: string): Asked;
+  /** Sends a request, reads the reply to its end, and gives both it and its record. */
+  send(stream: boolean, more?: object): Promise<Sent>;
 }
 
 /** What books may be about. */
@@ -56,41 +62,71 @@ export interface BookOverrides extends Omit<GatewayOverrides, 'upstream' | 'stag
   readonly endpoint?: 'chat.completions' | 'responses';
 }
 
-const open: { books: Books; asked: Asked[] }[] = [];
+/** A reply as its client had it, and the record of it. */
+export interface Sent {
+  readonly reply: ClientStream;
+  readonly outcome: Outcome;
+}
+
+const open: { books: Books; asked: { id: string; connection?: RawConnection }[] }[] = [];
 let opened = 0;
 
 /** Ended by `closeBalanced`. Further stages of the tests stand behind the ledger. */
 export async function openBooks(
+  overrides: BookOverrides = {},
+  ...stages: readonly (readonly [file: string, options: object])[]
+): Promise<Books> {
+  return openBooksOf([await startScriptedUpstream()], overrides, ...stages);
+}
+
+/** The same in front of several upstreams, each a provider. */
+export async function openBooksOf(
+  upstreams: readonly ScriptedUpstream[],
   { endpoint, ...overrides }: BookOverrides = {},
   ...stages: readonly (readonly [file: string, options: object])[]
 ): Promise<Books> {
   const book = `book-${++opened}`;
-  const upstream = await startScriptedUpstream();
+  const [upstream, ...others] = upstreams as [ScriptedUpstream, ...ScriptedUpstream[]];
   const gateway = await startGateway({
     upstream,
+    ...(others.length > 0 && { others }),
     ...overrides,
     stages: ownStages(['ledger', { book }], ...stages),
   });
-  const asked: Asked[] = [];
+  const asked: { id: string; connection?: RawConnection }[] = [];
   const entries = ledgerOf(book);
+  const settledAs = async (id: string) => {
+    const find = () => entries.find(({ outcome }) => outcome.id === id)?.outcome;
+    await until(() => find() !== undefined);
+    return find()!;
+  };
   const write = (head: string, body = ''): Asked => {
     const id = `${book}-${asked.length}`;
     const connection = new RawConnection(gateway.url);
     connection.write(`${head}\r\nhost: gateway\r\nx-request-id: ${id}\r\n\r\n${body}`);
-    const settled = async () => {
-      const find = () => entries.find(({ outcome }) => outcome.id === id)?.outcome;
-      await until(() => find() !== undefined);
-      return find()!;
-    };
-    const one = { id, connection, settled };
+    const one = { id, connection, settled: () => settledAs(id) };
     asked.push(one);
     return one;
   };
+  const send: Books['send'] = async (stream, more) => {
+    const id = `${book}-${asked.length}`;
+    asked.push({ id });
+    const response = await gateway.post(ask(question, { stream, ...more }), {
+      headers: { 'x-request-id': id },
+    });
+    const { status, headers } = response;
+    const text = await response.text();
+    const isStream = headers.get('content-type')?.startsWith('text/event-stream');
+    const reply = { status, headers, text, events: isStream ? eventsOf(text) : [] };
+    return { reply, outcome: await settledAs(id) };
+  };
   const books: Books = {
     upstream,
+    upstreams,
     gateway,
     entries,
     write,
+    send,
     ask: (more = {}, headers = {}) => {
       const isResponse = endpoint === 'responses';
       const { messages, ...rest } = ask(question, more);
@@ -121,11 +157,11 @@ export async function closeBalanced(): Promise<void> {
     await Promise.all(all.map(({ books }) => until(() => books.gateway.gateway.inFlight === 0, 5000)));
   } finally {
     await Promise.all(
-      all.map(async ({ books: { gateway, upstream }, asked }) => {
+      all.map(async ({ books: { gateway, upstreams }, asked }) => {
         await gateway.gateway.close(0);
-        for (const { connection } of asked) connection.destroy();
+        for (const { connection } of asked) connection?.destroy();
         await gateway.close();
-        await upstream.close();
+        await Promise.all(upstreams.map(upstream => upstream.close()));
       }),
     );
   }

@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { coveredFaults, type Fault } from '../support/failover-faults.ts';
+import {
+  allWell,
+  answering,
+  askedOf,
+  expectAnswerOf,
+  type FleetOverrides,
+  nobodyThere,
+  openProviders,
+} from '../support/failover-setting.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type Books, closeBalanced, openBooksOf } from '../support/settlement.ts';
+
+afterEach(closeBalanced);
+
+/** Both kinds of requests that can meet the fault. */
+const waysOf = ({ only }: Fault): boolean[] =>
+  only === 'streams' ? [true] : only === 'whole replies' ? [false] : [true, false];
+
+/** The second provider answers for the first, for both kinds of requests, and nothing is left behind. */
+async function expectCovered(books: Books, ways: readonly boolean[], kind: string): Promise<void> {
+  for (const stream of ways) expectAnswerOf(2, await books.send(stream), [`upstream: ${kind}`]);
+  const covered = { from: 'upstream', to: 'second', kind };
+  expect(await books.gateway.metric('sluice_failovers_total', covered)).toBe(ways.length);
+  expect(await books.gateway.metric('sluice_upstream_errors_total')).toBe(ways.length);
+  expect(await books.gateway.metric('sluice_provider_in_flight')).toBe(0);
+}
+
+/** A provider that has said when it wants to be asked again is not asked before. */
+const rests = ({ fault, kind }: Fault) =>
+  kind === 'rate_limited' || kind === 'misconfigured' || fault.includes('Retry-After');
+
+describe('a second provider covers', () => {
+  it.each(coveredFaults)('$fault', async fault => {
+    const ways = waysOf(fault);
+    // Where the first request makes the provider rest, each kind of request has a gateway of its own.
+    for (const some of rests(fault) ? ways.map(way => [way]) : [ways]) {
+      const books = await openProviders(2, { providers: [fault.provider ?? {}] });
+      allWell(books);
+      books.upstream.reply(fault.plays);
+      await expectCovered(books, some, fault.kind);
+      expect(askedOf(books)).toEqual([some.length, some.length]);
+    }
+  });
+
+  it('a refused connection', async () => {
+    const books = await openBooksOf([await nobodyThere(), await startScriptedUpstream()]);
+    allWell(books);
+    await expectCovered(books, [true, false], 'unreachable');
+  });
+
+  it('a name that does not exist', async () => {
+    const base_url = 'http://no-such-host.invalid/v1';
+    const books = await openProviders(2, { providers: [{ base_url }] });
+    allWell(books);
+    await expectCovered(books, [true, false], 'unreachable');
+  });
+
+  it('a connection that is never made: TLS that nobody answers', async () => {
+    const silent = await startScriptedUpstream(() => {});
+    const base_url = silent.url.replace('http:', 'https:');
+    const books = await openProviders(2, { providers: [{ base_url, connect_timeout_ms: 300 }] });
+    allWell(books);
+    await expectCovered(books, [true, false], 'timeout');
+    await silent.close();
+  });
+});
+
+describe('a third provider covers', () => {
+  const overrides: FleetOverrides = { providers: [{ first_token_timeout_ms: 400, total_timeout_ms: 800 }] };
+
+  it.each(coveredFaults)('$fault at the first and a 500 at the second', async fault => {
+    for (const stream of waysOf(fault)) {
+      const books = await openProviders(3, overrides);
+      allWell(books);
+      books.upstream.reply(fault.plays);
+      books.upstreams[1]!.reply('HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n');
+      expectAnswerOf(3, await books.send(stream), [`upstream: ${fault.kind}`, 'second: status']);
+      expect(askedOf(books)).toEqual([1, 1, 1]);
+    }
+  });
+});
+
+describe('the attempt that failed', () => {
+  it('is closed before the next begins', async () => {
+    const books = await openProviders(2, { providers: [{ first_token_timeout_ms: 300 }] });
+    books.upstream.reply(() => {});
+    const closedBefore: boolean[] = [];
+    books.upstreams[1]!.reply(async (socket, request) => {
+      await new Promise(resolve => setTimeout(resolve, 50));
+      closedBefore.push(books.upstream.last.isClosed);
+      await (answering(2) as (...args: unknown[]) => unknown)(socket, request);
+    });
+    expectAnswerOf(2, await books.send(true), ['upstream: timeout']);
+    expect(closedBefore).toEqual([true]);
+    expect(await books.upstream.last.closed).toBe('gateway');
+  });
+
+  it('is written anew for the next provider: its model name, its key, its format', async () => {
+    const books = await openProviders(2, {
+      adapter: 'vllm',
+      providers: [{}, { adapter: 'openai', api_key: 'sk-of-the-second-0123456789' }],
+      standings: [{ model: 'name-here' }, { model: 'name-there' }],
+    });
+    allWell(books);
+    books.upstream.reply('HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n');
+    expectAnswerOf(2, await books.send(true, { reasoning_effort: 'low' }), ['upstream: status']);
+    const [first, second] = books.upstreams.map(({ last }) => last);
+    expect(first?.body).toMatchObject({
+      model: 'name-here',
+      chat_template_kwargs: { enable_thinking: true },
+    });
+    expect(second?.body).toMatchObject({ model: 'name-there', reasoning_effort: 'low' });
+    expect(second?.body).not.toHaveProperty('chat_template_kwargs');
+    expect(second?.headers.authorization).toBe('Bearer sk-of-the-second-0123456789');
+    expect(second?.text).not.toContain('name-here');
+    expect(second?.body.messages).toEqual(first?.body.messages);
+  });
+});

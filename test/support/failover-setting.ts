@@ -1,0 +1,111 @@
+import { expect } from '@jest/globals';
+import type { Outcome } from '../../src/plugin.ts';
+import { type GatewayOverrides, providerNames } from './gateway-under-test.ts';
+import {
+  completion,
+  contentOf,
+  delta,
+  expectBrokenStream,
+  expectWholeStream,
+  finished,
+  said,
+  used,
+} from './hostile-setting.ts';
+import {
+  events,
+  type Script,
+  ScriptedUpstream,
+  startScriptedUpstream,
+  streamed,
+  whole,
+} from './scripted-upstream.ts';
+import { type Books, openBooksOf, type Sent } from './settlement.ts';
+
+export type FleetOverrides = Omit<GatewayOverrides, 'upstream' | 'others' | 'stages'>;
+
+/** A gateway in front of `count` providers, the first of the best priority; ended by `closeBalanced`. */
+export async function openProviders(count: number, overrides: FleetOverrides = {}): Promise<Books> {
+  const upstreams = await Promise.all(Array.from({ length: count }, () => startScriptedUpstream()));
+  return openBooksOf(upstreams, overrides);
+}
+
+/** What provider `n`, counted from 1, says, and what it counts: nobody else says or counts the same. */
+export const answerOf = (n: number) => `The answer of provider ${n}.`;
+const usageOf = (n: number) => ({ prompt_tokens: 100 * n + 1, completion_tokens: 10 * n + 1 });
+
+/** Provider `n`'s answer, streamed or not. */
+export function goodAnswer(n: number, stream: boolean): Buffer {
+  const { prompt_tokens, completion_tokens } = usageOf(n);
+  if (!stream) return whole(200, completion(answerOf(n), {}, { usage: usageOf(n) }));
+  const [first = '', ...rest] = answerOf(n).split(/(?= )/);
+  return streamed(
+    events(
+      delta({ role: 'assistant', content: '' }),
+      said(first),
+      ...rest.map(said),
+      finished(),
+      used(prompt_tokens, completion_tokens),
+      '[DONE]',
+    ),
+  );
+}
+
+/** Lets every provider answer well. */
+export const allWell = ({ upstreams }: Books): void => {
+  for (const [at, upstream] of upstreams.entries()) upstream.reply(answering(at + 1));
+};
+
+/** Provider `n`'s answer to whatever it is asked, streamed or not. */
+export const answering =
+  (n: number): Script =>
+  (socket, { body }) =>
+    socket.write(goodAnswer(n, body.stream === true));
+
+/** How often each provider was asked. */
+export const askedOf = ({ upstreams }: Books): number[] => upstreams.map(({ requests }) => requests.length);
+
+/** The client has exactly the answer of provider `n`, once, and pays for that one and no other. */
+export function expectAnswerOf(n: number, { reply, outcome }: Sent, failed: readonly string[]): void {
+  expect(reply.status).toBe(200);
+  if (reply.headers.get('content-type')?.startsWith('text/event-stream'))
+    expectWholeStream(reply, answerOf(n));
+  else expect(JSON.parse(reply.text)).toMatchObject({ choices: [{ message: { content: answerOf(n) } }] });
+  expect(outcome).toMatchObject({
+    end_reason: 'completed',
+    status: 200,
+    provider: providerNames[n - 1],
+    attempts: failed.length + 1,
+    usage: { ...usageOf(n), estimated: false },
+  });
+  expect(failuresOf(outcome)).toEqual(failed);
+}
+
+/** The failed attempts of a record, as `upstream: kind`. */
+export const failuresOf = ({ failed_attempts }: Outcome): string[] =>
+  failed_attempts.map(({ provider, kind }) => `${provider}: ${kind}`);
+
+/** The client was told of an error, and pays nothing. */
+export function expectNothing({ reply, outcome }: Sent, status: number, type: string): void {
+  expect({ status: reply.status, text: reply.text }).toEqual({ status, text: reply.text });
+  expect(JSON.parse(reply.text)).toEqual({ error: { message: expect.any(String), type } });
+  expect(outcome.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0, cached_tokens: 0 });
+  expect(outcome.cost_usd).toBe('0');
+}
+
+/** The client was told of an error on a stream that had begun, after `content`. */
+export function expectBroken({ reply }: Sent, content: string, type = 'provider_error'): void {
+  expectBrokenStream(reply, content, type);
+  expect(contentOf(reply)).toBe(content);
+}
+
+/** A provider whose address nobody listens at. */
+export async function nobodyThere(): Promise<ScriptedUpstream> {
+  const upstream = await startScriptedUpstream();
+  const { url, port } = upstream;
+  await upstream.close();
+  return Object.defineProperties(new ScriptedUpstream(''), {
+    url: { value: url },
+    port: { value: port },
+    close: { value: () => Promise.resolve() },
+  });
+}
