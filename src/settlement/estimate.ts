@@ -85,8 +85,10 @@ export class UsageMeter {
    * was given up while it worked for a client that had left or been answered 524; one that `failed` by itself is owed nothing.
    */
   end(begun: boolean, failed = false): void {
-    const { usage, request, client_gone, end_reason, attempts } = this.#exchange;
-    const givenUp = attempts > 0 && !failed && (client_gone || end_reason === 'time_limit');
+    const { usage, request, client_gone, end_reason, attempts, failed_attempts } = this.#exchange;
+    // Between two attempts nobody works.
+    const atWork = attempts > failed_attempts.length && !failed;
+    const givenUp = atWork && (client_gone || end_reason === 'time_limit');
     if (begun || givenUp) usage.prompt_tokens ||= estimatePrompt(request, this.#newCounter());
     else usage.prompt_tokens = 0;
   }

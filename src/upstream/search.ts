@@ -20,6 +20,9 @@ export class NobodyToAsk extends Error {
   }
 }
 
+/** Timers fire up to a millisecond early. */
+const timer_slack_ms = 2;
+
 /** Never again in this exchange. */
 const never = Number.POSITIVE_INFINITY;
 
@@ -107,7 +110,7 @@ export class Search {
     const { backoff_ms, max_backoff_ms } = this.#route.options;
     const generator = { initialDelay: backoff_ms, maxDelay: max_backoff_ms, generator: fullJitterGenerator };
     this.#backoff = (this.#backoff ?? new ExponentialBackoff(generator)).next(undefined as never);
-    const wait_ms = Math.max(this.#backoff.duration, usable_in_ms);
+    const wait_ms = Math.max(this.#backoff.duration, usable_in_ms + timer_slack_ms);
     if (wait_ms > this.#remaining_ms) throw new NobodyToAsk('time', usable_in_ms);
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, wait_ms);
