@@ -239,11 +239,15 @@ export class Exchange {
   /** What to do instead of aborting when the client leaves, while a reply that will be billed is read to its end. */
   readOn: (() => void) | undefined;
 
+  /** Called when the client leaves, also where a reply is read on: for what has not even begun. */
+  whenLeft: (() => void) | undefined;
+
   /** The connection was closed before the reply was complete (protocol j4, j5). */
   clientLeft(): void {
     this.client_gone = true;
     markEvent(this.span, 'client_gone');
     this.end_reason ??= 'client_gone';
+    this.whenLeft?.();
     if (this.readOn) this.readOn();
     else this.abort('client_gone');
   }

@@ -90,6 +90,7 @@ export class Search {
     const { clock } = this.#exchange;
     const begun_ms = clock.elapsed_ms();
     this.#exchange.onAbort(this.end);
+    this.#exchange.whenLeft = this.end;
     try {
       for (let pick = first; ; pick = this.#pick()) {
         if (pick.when === 'now') return this.#take(pick.upstream);
@@ -101,6 +102,7 @@ export class Search {
       }
     } finally {
       this.#exchange.offAbort(this.end);
+      this.#exchange.whenLeft = undefined;
       this.#exchange.upstream_wait_ms += clock.elapsed_ms() - begun_ms;
     }
   }

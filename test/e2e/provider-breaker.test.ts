@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  allWell,
+  answering,
+  askedOf,
+  expectAnswerOf,
+  expectNothing,
+  goodAnswer,
+  openProviders,
+} from '../support/failover-setting.ts';
+import { said } from '../support/hostile-setting.ts';
+import { until } from '../support/raw-client.ts';
+import { chunk, events, streamHead, thenReset, whole } from '../support/scripted-upstream.ts';
+import { type Books, closeBalanced } from '../support/settlement.ts';
+
+afterEach(closeBalanced);
+
+const no = whole(500, { error: { message: 'no' } });
+const breaker = { consecutive_failures: 3, open_ms: 400, max_open_ms: 400, probes: 2, ramp_ms: 0 };
+
+const stateOf = async ({ gateway }: Books, provider = 'upstream') => {
+  for (const state of ['closed', 'open', 'half_open']) {
+    const labels = { gen_ai_provider_name: provider, state };
+    if ((await gateway.metric('sluice_breaker_state', labels)) === 1) return state;
+  }
+  return undefined;
+};
+
+const changes = ({ gateway }: Books, state: string) =>
+  gateway.metric('sluice_breaker_transitions_total', { gen_ai_provider_name: 'upstream', state });
+
+describe('a provider that fails', () => {
+  it('is left alone, is tried again, and is taken back', async () => {
+    const books = await openProviders(2, { providers: [{ breaker }] });
+    allWell(books);
+    books.upstream.reply(no);
+    for (let count = 0; count < 3; count++) expectAnswerOf(2, await books.send(false), ['upstream: status']);
+    expect(await stateOf(books)).toBe('open');
+    for (let count = 0; count < 5; count++) expectAnswerOf(2, await books.send(count % 2 === 0), []);
+    expect(askedOf(books)).toEqual([3, 8]);
+
+    books.upstream.reply(answering(1));
+    await until(async () => (await stateOf(books)) === 'half_open');
+    for (let count = 0; count < 2; count++) expectAnswerOf(1, await books.send(true), []);
+    expect(await stateOf(books)).toBe('closed');
+    expectAnswerOf(1, await books.send(false), []);
+    expect([
+      await changes(books, 'open'),
+      await changes(books, 'half_open'),
+      await changes(books, 'closed'),
+    ]).toEqual([1, 1, 1]);
+  });
+
+  it('is tried by one request at first, however many come; they go elsewhere', async () => {
+    const books = await openProviders(2, { providers: [{ breaker }] });
+    allWell(books);
+    books.upstream.reply(no);
+    for (let count = 0; count < 3; count++) await books.send(false);
+    const waiting: (() => void)[] = [];
+    books.upstream.reply((socket, { body }) =>
+      waiting.push(() => socket.write(goodAnswer(1, body.stream === true))),
+    );
+    await until(async () => (await stateOf(books)) === 'half_open');
+    const crowd = Array.from({ length: 20 }, () => books.send(true));
+    await until(() => books.upstreams[1]!.requests.length === 3 + 19);
+    expect(waiting.length).toBe(1);
+    expect(await stateOf(books)).toBe('half_open');
+    waiting[0]!();
+    const providers = (await Promise.all(crowd)).map(({ outcome }) => outcome.provider);
+    expect(providers.filter(provider => provider === 'upstream').length).toBe(1);
+  });
+
+  it('and fails again when it is tried stays alone', async () => {
+    const books = await openProviders(2, { providers: [{ breaker }] });
+    allWell(books);
+    books.upstream.reply(no);
+    for (let count = 0; count < 3; count++) await books.send(false);
+    await until(async () => (await stateOf(books)) === 'half_open');
+    expectAnswerOf(2, await books.send(false), ['upstream: status']);
+    expect(await stateOf(books)).toBe('open');
+    expect(await changes(books, 'open')).toBe(2);
+  });
+
+  it('is one whose streams break off in their middle, too', async () => {
+    const books = await openProviders(2, { providers: [{ breaker }] });
+    allWell(books);
+    books.upstream.reply(thenReset(streamHead(), chunk(events(said('Once')))));
+    for (let count = 0; count < 3; count++)
+      expect((await books.send(true)).outcome.end_reason).toBe('upstream_failed');
+    expect(await stateOf(books)).toBe('open');
+  });
+
+  it.each([
+    ['refuses requests', whole(400, { error: { message: 'no' } })],
+    ['is at its limit', whole(429, { error: { message: 'no' } }, { 'retry-after': '0' })],
+  ])('is not one that %s', async (_, script) => {
+    const books = await openProviders(1, { provider: { breaker } });
+    books.upstream.reply(script);
+    for (let count = 0; count < 6; count++) await books.send(false);
+    expect(await stateOf(books)).toBe('closed');
+  });
+
+  it('is not one whose clients leave', async () => {
+    const books = await openProviders(1, { provider: { breaker } });
+    books.upstream.reply(() => {});
+    for (let count = 1; count < 6; count++) {
+      const asked = books.ask({ stream: true });
+      await until(() => books.upstream.requests.length === count);
+      asked.connection.destroy();
+      await asked.settled();
+    }
+    expect(await stateOf(books)).toBe('closed');
+  });
+});
+
+describe('the only provider of a model', () => {
+  it('is asked although its breaker is open, and taken back at once', async () => {
+    const books = await openProviders(1, {
+      provider: { breaker: { ...breaker, open_ms: 60_000, max_open_ms: 60_000 } },
+    });
+    books.upstream.reply(no);
+    for (let count = 0; count < 5; count++) expectNothing(await books.send(false), 502, 'provider_error');
+    expect(askedOf(books)).toEqual([5]);
+    expect(await stateOf(books)).toBe('open');
+    books.upstream.reply(answering(1));
+    for (let count = 0; count < 3; count++) expectAnswerOf(1, await books.send(false), []);
+    expect(await stateOf(books)).toBe('closed');
+  });
+
+  it('is spared where so configured, and clients are told when to come back', async () => {
+    const books = await openProviders(1, {
+      provider: { breaker: { ...breaker, open_ms: 60_000, max_open_ms: 60_000 } },
+      config: { routing: { when_unusable: 'refuse' } },
+    });
+    books.upstream.reply(no);
+    for (let count = 0; count < 3; count++) await books.send(false);
+    const sent = await books.send(false);
+    expectNothing(sent, 502, 'provider_error');
+    expect(Number(sent.reply.headers.get('retry-after'))).toBeGreaterThan(25);
+    expect(askedOf(books)).toEqual([3]);
+  });
+});

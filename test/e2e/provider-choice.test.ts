@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { allWell, answering, askedOf, goodAnswer, openProviders } from '../support/failover-setting.ts';
+import { type Books, closeBalanced } from '../support/settlement.ts';
+
+afterEach(closeBalanced);
+
+const together = [{ priority: 1 }, { priority: 1 }, { priority: 1 }];
+
+/** Sends `count` requests, some at a time, each of another conversation unless `more` says otherwise. */
+async function sendMany(
+  books: Books,
+  count: number,
+  at_a_time = 10,
+  more: (n: number) => object = said,
+): Promise<void> {
+  let next = 0;
+  const sender = async () => {
+    while (next < count) {
+      const n = next++;
+      const { outcome } = await books.send(n % 2 === 0, more(n));
+      expect(outcome).toMatchObject({ end_reason: 'completed', attempts: 1 });
+    }
+  };
+  await Promise.all(Array.from({ length: at_a_time }, sender));
+}
+
+const said = (n: number) => ({ messages: [{ role: 'user', content: `Conversation ${n}` }] });
+
+describe('of several upstreams', () => {
+  it('only those of the lowest priority are asked while they are well', async () => {
+    const books = await openProviders(3, { standings: [{ priority: 7 }, { priority: 2 }, { priority: 7 }] });
+    allWell(books);
+    await sendMany(books, 20);
+    expect(askedOf(books)).toEqual([0, 20, 0]);
+  });
+
+  it('each gets its share by weight', async () => {
+    const standings = [
+      { priority: 1, weight: 3 },
+      { priority: 1, weight: 1 },
+    ];
+    const books = await openProviders(2, { standings });
+    allWell(books);
+    await sendMany(books, 300);
+    const [first = 0, second = 0] = askedOf(books);
+    expect(first + second).toBe(300);
+    // Latencies of a busy machine are noise, which moves some requests.
+    expect(first / 300).toBeGreaterThan(0.55);
+    expect(second / 300).toBeGreaterThan(0.08);
+  });
+
+  it('a slow one gets less', async () => {
+    const books = await openProviders(2, { standings: together });
+    allWell(books);
+    books.upstream.reply(
+      (socket, { body }) => void setTimeout(() => socket.write(goodAnswer(1, body.stream === true)), 300),
+    );
+    await sendMany(books, 120);
+    const [slow = 0, fast = 0] = askedOf(books);
+    expect(fast).toBeGreaterThan(3 * slow);
+  });
+});
+
+describe('sticky: conversation', () => {
+  it('keeps every conversation at one upstream, in all its turns, and spreads them over all', async () => {
+    const books = await openProviders(3, {
+      standings: together,
+      config: { routing: { sticky: 'conversation' } },
+    });
+    allWell(books);
+    const at: Record<string, Set<number>> = {};
+    for (const [number, upstream] of books.upstreams.entries())
+      upstream.reply((socket, request) => {
+        const [first] = request.body.messages as { content: string }[];
+        (at[first!.content] ??= new Set()).add(number);
+        (answering(number + 1) as (...args: unknown[]) => unknown)(socket, request);
+      });
+    const turn = (n: number) => {
+      const [first] = said(n % 30).messages;
+      const later =
+        n < 30
+          ? []
+          : [
+              { role: 'assistant', content: 'Yes.' },
+              { role: 'user', content: `Turn ${n}` },
+            ];
+      return { messages: [first, ...later] };
+    };
+    // Few at a time, so that nobody is overloaded.
+    await sendMany(books, 90, 3, turn);
+    expect(Object.keys(at).length).toBe(30);
+    expect(Object.values(at).filter(({ size }) => size !== 1)).toEqual([]);
+    for (const count of askedOf(books)) expect(count).toBeGreaterThan(8);
+  });
+
+  it('does not stay with an upstream that does not answer', async () => {
+    const books = await openProviders(3, {
+      standings: together,
+      model: { routing: { sticky: 'conversation' } },
+    });
+    allWell(books);
+    for (let count = 0; count < 6; count++) await books.send(true, said(1));
+    const home = askedOf(books).indexOf(6);
+    expect(home).not.toBe(-1);
+    books.upstreams[home]!.reply(socket => void socket.resetAndDestroy());
+    const { outcome } = await books.send(true, said(1));
+    expect(outcome).toMatchObject({ end_reason: 'completed', attempts: 2 });
+    const refuge = outcome.provider;
+    // Its second choice is always the same as well.
+    expect((await books.send(true, said(1))).outcome.provider).toBe(refuge);
+  });
+});

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  allWell,
+  answering,
+  askedOf,
+  expectAnswerOf,
+  expectNothing,
+  type FleetOverrides,
+  goodAnswer,
+  openProviders,
+} from '../support/failover-setting.ts';
+import { bothWays } from '../support/hostile-setting.ts';
+import { until } from '../support/raw-client.ts';
+import type { Script } from '../support/scripted-upstream.ts';
+import { type Books, closeBalanced } from '../support/settlement.ts';
+
+afterEach(closeBalanced);
+
+/** Answers when the test says so, first come first served. */
+function held(n: number): { script: Script; release: () => void; waiting: () => number } {
+  const waiting: (() => void)[] = [];
+  return {
+    script: (socket, { body }) => waiting.push(() => socket.write(goodAnswer(n, body.stream === true))),
+    release: () => waiting.shift()?.(),
+    waiting: () => waiting.length,
+  };
+}
+
+const capped = (fields: object, more: FleetOverrides = {}): FleetOverrides => ({
+  providers: [{ max_concurrent: 1, ...fields }],
+  ...more,
+});
+
+const queued = ({ gateway }: Books) =>
+  gateway.metric('sluice_provider_queued', { gen_ai_provider_name: 'upstream' });
+
+describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream }) => {
+  it('is passed over', async () => {
+    const books = await openProviders(2, capped({}));
+    const { script, release } = held(1);
+    allWell(books);
+    books.upstream.reply(script);
+    const first = books.send(stream);
+    await until(() => books.upstream.requests.length === 1);
+    expectAnswerOf(2, await books.send(stream), []);
+    release();
+    expectAnswerOf(1, await first, []);
+    books.upstream.reply(answering(1));
+    expectAnswerOf(1, await books.send(stream), []);
+    expect(askedOf(books)).toEqual([2, 1]);
+  });
+
+  it('is waited for where it has a queue', async () => {
+    const books = await openProviders(2, capped({ max_queue: 1, queue_timeout_ms: 10_000 }));
+    const { script, release } = held(1);
+    allWell(books);
+    books.upstream.reply(script);
+    const first = books.send(stream);
+    await until(() => books.upstream.requests.length === 1);
+    const second = books.send(stream);
+    await until(async () => (await queued(books)) === 1);
+    // The queue is full as well.
+    expectAnswerOf(2, await books.send(stream), []);
+    expect(askedOf(books)).toEqual([1, 1]);
+    release();
+    expectAnswerOf(1, await first, []);
+    await until(() => books.upstream.requests.length === 2);
+    await sleep(100);
+    release();
+    const sent = await second;
+    expectAnswerOf(1, sent, []);
+    expect(sent.outcome.timings.upstream_wait_ms).toBeGreaterThan(95);
+    expect(await queued(books)).toBe(0);
+  });
+
+  it('is not waited for longer than its time', async () => {
+    const books = await openProviders(2, capped({ max_queue: 9, queue_timeout_ms: 100 }));
+    allWell(books);
+    const { script, release } = held(1);
+    books.upstream.reply(script);
+    const first = books.send(stream);
+    await until(() => books.upstream.requests.length === 1);
+    expectAnswerOf(2, await books.send(stream), []);
+    release();
+    expectAnswerOf(1, await first, []);
+    expect(await books.gateway.metric('sluice_provider_queue_seconds_count', { outcome: 'late' })).toBe(1);
+  });
+
+  it('with nobody else is 502 server_error with Retry-After, at once', async () => {
+    const books = await openProviders(1, capped({}));
+    const { script, release } = held(1);
+    books.upstream.reply(script);
+    const first = books.send(stream);
+    await until(() => books.upstream.requests.length === 1);
+    const sent = await books.send(stream);
+    expectNothing(sent, 502, 'server_error');
+    expect(sent.reply.headers.get('retry-after')).toBe('1');
+    expect(sent.outcome).toMatchObject({ end_reason: 'refused', attempts: 0, provider: undefined });
+    expect(await books.gateway.metric('sluice_overload_refusals_total')).toBe(1);
+    release();
+    expectAnswerOf(1, await first, []);
+  });
+
+  it('with nobody else and a queue is 502 when nobody left in time', async () => {
+    const books = await openProviders(1, capped({ max_queue: 5, queue_timeout_ms: 150 }));
+    const { script, release } = held(1);
+    books.upstream.reply(script);
+    const first = books.send(stream);
+    await until(() => books.upstream.requests.length === 1);
+    const sent = await books.send(stream);
+    expectNothing(sent, 502, 'server_error');
+    expect(sent.outcome.timings.duration_ms).toBeGreaterThan(140);
+    release();
+    expectAnswerOf(1, await first, []);
+  });
+
+  it('is not waited for by a client that has left', async () => {
+    const books = await openProviders(1, capped({ max_queue: 5, queue_timeout_ms: 60_000 }));
+    const { script, release, waiting } = held(1);
+    books.upstream.reply(script);
+    const first = books.send(stream);
+    await until(() => waiting() === 1);
+    // A whole reply would be read on for the bill, but nothing of it has begun.
+    const leaving = books.ask({ stream });
+    await until(async () => (await queued(books)) === 1);
+    leaving.connection.destroy();
+    const outcome = await leaving.settled();
+    expect(outcome).toMatchObject({ end_reason: 'client_gone', attempts: 0, cost_usd: '0' });
+    release();
+    expectAnswerOf(1, await first, []);
+    expect(await queued(books)).toBe(0);
+    expect(await books.gateway.metric('sluice_provider_in_flight')).toBe(0);
+  });
+});
+
+it('a stream that is left gives its place back', async () => {
+  const books = await openProviders(1, capped({}));
+  const { script } = held(1);
+  books.upstream.reply(script);
+  const asked = books.ask({ stream: true });
+  await until(() => books.upstream.requests.length === 1);
+  asked.connection.destroy();
+  await asked.settled();
+  books.upstream.reply(answering(1));
+  expectAnswerOf(1, await books.send(true), []);
+});
+
+it('a reply that is read on after 524 keeps its place until it is there', async () => {
+  const books = await openProviders(1, capped({}, { server: { non_stream_timeout_ms: 100 } }));
+  const { script, release } = held(1);
+  books.upstream.reply(script);
+  const asked = books.ask();
+  await asked.connection.received(/^HTTP\/1.1 524 /);
+  expectNothing(await books.send(true), 502, 'server_error');
+  release();
+  await asked.settled();
+  books.upstream.reply(answering(1));
+  expectAnswerOf(1, await books.send(true), []);
+});
