@@ -72,7 +72,7 @@ it('nobody else is asked for a client that was answered 524', async () => {
 });
 
 it('an answer of the second provider that comes after 524 is read on and billed', async () => {
-  const books = await openProviders(2, { server: { non_stream_timeout_ms: 200 } });
+  const books = await openProviders(2, { server: { non_stream_timeout_ms: 1500 } });
   allWell(books);
   const second = books.upstreams[1]!;
   let answer = () => {};
