@@ -50,16 +50,15 @@ export class TurnMemory<Value> {
 
   /** What was remembered with the turn that made these calls. */
   recall(calls: readonly ToolCall[]): Value | undefined {
+    this.#makeRoom();
     if (calls.length === 0 || this.#entries.size === 0) return undefined;
     const key = keyOf(calls);
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    this.#entries.delete(key);
-    if (this.#isOld(entry)) {
-      this.#characters -= entry.text.length;
-      return undefined;
-    }
+    this.#forget(key);
+    if (this.#isOld(entry)) return undefined;
     this.#entries.set(key, entry);
+    this.#characters += entry.text.length;
     return JSON.parse(entry.text) as Value;
   }
 
@@ -88,10 +87,11 @@ function keyOf(calls: readonly ToolCall[]): string {
   return hash('sha256', JSON.stringify(said), 'base64');
 }
 
-function sameArguments(text: string): unknown {
+function sameArguments(text: string): string {
   try {
-    return JSON.parse(text || '{}');
+    return JSON.stringify(JSON.parse(text || '{}'));
   } catch {
+    // No JSON, or nested more deeply than can be written again.
     return text;
   }
 }

@@ -72,7 +72,21 @@ function inputOf({ function: { arguments: text } }: ToolCall, param: string): Js
     // Told below, with everything else that is no object.
   }
   if (!isObject(input)) throw invalidField(param, 'must be a JSON object for this model.');
+  if (text.length > deep_characters && !isWritable(input)) throw invalidField(param, 'is nested too deeply.');
   return input;
+}
+
+/** In fewer characters nothing can be nested so deeply that it could not be written again. */
+const deep_characters = 4000;
+
+/** JSON can be read to any depth, and written only to some. */
+function isWritable(input: Json): boolean {
+  try {
+    JSON.stringify(input);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const resultsFirst = (content: readonly Block[]): Block[] => [

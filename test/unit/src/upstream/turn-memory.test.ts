@@ -42,8 +42,11 @@ describe('a turn that called tools', () => {
 
   it('is found though its arguments are no JSON', () => {
     const { memory } = memoryOf();
-    memory.keep([call('a', '{"sides":')], 1);
-    expect(memory.recall([call('a', '{"sides":')])).toBe(1);
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    for (const text of ['{"sides":', deep]) {
+      memory.keep([call('a', text)], 1);
+      expect(memory.recall([call('a', text)])).toBe(1);
+    }
   });
 
   it('cannot be changed by who recalls it', () => {

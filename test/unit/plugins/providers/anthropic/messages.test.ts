@@ -119,6 +119,14 @@ describe('a conversation', () => {
     expect(sent(user(), message, result('a')).turns[1]).toEqual(['assistant', [{ ...use('a'), input: {} }]]);
   });
 
+  it('is refused with arguments that could not be written again', () => {
+    const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    const message: Message = { role: 'assistant', content: null, tool_calls: [call('a', deep)] };
+    expect(() => sent(user(), message)).toThrow(
+      expect.objectContaining({ status: 400, param: 'messages[1].tool_calls[0].function.arguments' }),
+    );
+  });
+
   it.each(['{"sides":', '[]', '7', 'null', 'twenty'])('is refused with the arguments %j', given => {
     const message: Message = { role: 'assistant', content: null, tool_calls: [call('a'), call('b', given)] };
     expect(() => sent(user(), message)).toThrow(
