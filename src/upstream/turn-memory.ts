@@ -2,11 +2,14 @@ import { hash } from 'node:crypto';
 import type { ToolCall } from '../canonical.ts';
 
 export interface MemoryLimits {
-  /** How much is remembered at most, in characters of JSON. */
+  /** How much is remembered at most, in characters of JSON and a hundred for every turn. */
   readonly max_characters: number;
   /** How long a turn is remembered at most, in milliseconds. */
   readonly max_age_ms: number;
 }
+
+/** What an entry counts beside its text: its key, and its place in the map. */
+const entry_characters = 100;
 
 interface Entry {
   readonly text: string;
@@ -30,7 +33,7 @@ export class TurnMemory<Value> {
     this.#now = now;
   }
 
-  /** How much is remembered now, in characters of JSON. */
+  /** How much is remembered now, counted in the same way. */
   get characters(): number {
     return this.#characters;
   }
@@ -40,11 +43,11 @@ export class TurnMemory<Value> {
     if (calls.length === 0) return;
     const text = JSON.stringify(value);
     const { max_characters } = this.#limits;
-    if (text.length > max_characters) return;
+    if (sizeOf(text) > max_characters) return;
     const key = keyOf(calls);
     this.#forget(key);
     this.#entries.set(key, { text, kept_ms: this.#now() });
-    this.#characters += text.length;
+    this.#characters += sizeOf(text);
     this.#makeRoom();
   }
 
@@ -58,7 +61,7 @@ export class TurnMemory<Value> {
     this.#forget(key);
     if (this.#isOld(entry)) return undefined;
     this.#entries.set(key, entry);
-    this.#characters += entry.text.length;
+    this.#characters += sizeOf(entry.text);
     return JSON.parse(entry.text) as Value;
   }
 
@@ -77,9 +80,11 @@ export class TurnMemory<Value> {
     const entry = this.#entries.get(key);
     if (!entry) return;
     this.#entries.delete(key);
-    this.#characters -= entry.text.length;
+    this.#characters -= sizeOf(entry.text);
   }
 }
+
+const sizeOf = (text: string): number => text.length + entry_characters;
 
 /** Arguments may come back written anew, as by clients that parse them; what they say is the same. */
 function keyOf(calls: readonly ToolCall[]): string {

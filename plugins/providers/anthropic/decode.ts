@@ -9,7 +9,7 @@ import {
   usageOf,
 } from '../../../src/plugin.ts';
 import { type Block, isBlock, isObject, type Json, textOf } from './blocks.ts';
-import { outlined, remember, type ThinkingMemory } from './history.ts';
+import { outlined, type ThinkingMemory } from './history.ts';
 
 /** Between two blocks of thinking, which are one text to the client. */
 export const thinking_separator = '\n';
@@ -34,8 +34,7 @@ export function decodeReply(body: unknown, memory: ThinkingMemory): Completion {
     throw refusal('provider_invalid', { cause: new Error('a message without stop_reason') });
   const blocks = body.content.filter(isBlock);
   const tool_calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCallOf);
-  remember(
-    memory,
+  memory.keep(
     tool_calls,
     blocks.flatMap(block => outlined(block) ?? []),
   );

@@ -8,6 +8,7 @@ import { isForcing, toolFields } from './tools.ts';
 
 export interface EncodeOptions {
   readonly thinking: Traits['thinking'] | 'auto';
+  readonly on_changed_history: 'refuse' | 'drop';
   readonly strict_tools: boolean;
   readonly prompt_caching: 'off' | '5m' | '1h';
 }
@@ -49,7 +50,7 @@ export function encodeRequest(
     ...sampling.fields,
     ...stop.fields,
     ...tools,
-    ...withFormat(effort.fields, request),
+    ...withFormat(withBinding(effort.fields, options), request),
     ...cacheFields(options),
     ...userFields(request),
     ...operatorFields(request, target),
@@ -93,6 +94,13 @@ function stopOf({ stop = [] }: ChatRequest): Said {
     fields: stop_sequences.length > 0 ? { stop_sequences } : {},
     ignored: stop_sequences.length === stop.length ? [] : ['stop'],
   };
+}
+
+/** Newer models check that nothing has changed before thinking that they are sent again; only they know the field. */
+function withBinding(fields: Json, { on_changed_history }: EncodeOptions): Json {
+  const { thinking } = fields;
+  if (on_changed_history === 'refuse' || !isObject(thinking) || thinking.type !== 'adaptive') return fields;
+  return { ...fields, thinking: { ...thinking, block_binding: { prefix_mismatch_behavior: 'drop_block' } } };
 }
 
 /** The effort's fields, and beside them structured output as the API has it: by a schema. */

@@ -1,4 +1,4 @@
-import { type Message, type ToolCall, type TurnMemory, textOf as wordsOf } from '../../../src/plugin.ts';
+import { type Message, type TurnMemory, textOf as wordsOf } from '../../../src/plugin.ts';
 import { type Block, isSealed, textOf } from './blocks.ts';
 import type { Restore } from './messages.ts';
 
@@ -22,28 +22,27 @@ export function outlined(block: Block): Block | undefined {
   return isSealed(block) ? block : undefined;
 }
 
-/** Keeps a turn whose thinking the API will want again. */
-export function remember(memory: ThinkingMemory, calls: readonly ToolCall[], outline: Outline): void {
-  if (calls.length > 0 && outline.some(isSealed)) memory.keep(calls, outline);
-}
-
 /** The history of one request, seen with what is remembered of it. */
 export class History {
   readonly #outlines = new Map<number, Outline>();
-  /** The assistant's turn goes on, and nothing is known of the thinking that it began with. */
+  /** The assistant's turn goes on, and the thinking that it must have begun with is not known. */
   readonly isForgotten: boolean;
 
   constructor(messages: readonly Message[], memory: ThinkingMemory) {
     const begin = messages.findLastIndex(({ role }) => role === 'user') + 1;
-    let first: number | undefined;
+    let first: Outline | undefined;
+    let isBegun = false;
     for (let at = begin; at < messages.length; at++) {
       const { role, tool_calls } = messages[at]!;
       if (role !== 'assistant') continue;
-      first ??= at;
       const outline = tool_calls && memory.recall(tool_calls);
-      if (outline) this.#outlines.set(at, outline);
+      if (!isBegun) first = outline;
+      isBegun = true;
+      // Thinking is sealed to all that came before it: without what is forgotten, what follows is not valid.
+      if (!outline) break;
+      this.#outlines.set(at, outline);
     }
-    this.isForgotten = first !== undefined && !this.#outlines.has(first);
+    this.isForgotten = isBegun && !(first?.[0] && isSealed(first[0]));
   }
 
   /** The turn as it was; where the client has other words than the model had, its thinking before them. */

@@ -7,6 +7,9 @@ import { AnthropicStream } from './stream.ts';
 
 const max_age_ms = 3_600_000;
 
+/** Lets a request say what becomes of thinking that no longer follows what it followed. */
+const bindingBeta = 'thinking-binding-controls-2026-08-01';
+
 /** Anthropic's Messages API, and servers that speak it (protocol b10, c4, d12, e, g). */
 export const anthropic = defineProvider({
   name: 'anthropic',
@@ -26,6 +29,12 @@ export const anthropic = defineProvider({
       .describe(
         'How much signed thinking of turns that called tools is kept, for at most an hour, for their next request; 0 keeps none, and a tool loop goes on without a thinking budget.',
       ),
+    on_changed_history: z
+      .enum(['refuse', 'drop'])
+      .default('refuse')
+      .describe(
+        'What newer models do with thinking of a tool loop when the client has changed something before it, such as the time in its system prompt: refuse the request, or drop the thinking, which takes a beta of the API.',
+      ),
     strict_tools: z
       .boolean()
       .default(false)
@@ -42,9 +51,10 @@ export const anthropic = defineProvider({
   efforts: knownEfforts,
   create({ version, beta, remember_characters, ...options }) {
     const memory: ThinkingMemory = new TurnMemory({ max_characters: remember_characters, max_age_ms });
+    const betas = options.on_changed_history === 'drop' ? [...beta, bindingBeta] : beta;
     const headers = {
       'anthropic-version': version,
-      ...(beta.length > 0 && { 'anthropic-beta': beta.join(',') }),
+      ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
     };
     return {
       providerName: 'anthropic',

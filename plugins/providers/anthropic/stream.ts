@@ -10,7 +10,7 @@ import {
 } from '../../../src/plugin.ts';
 import { type Block, isBlock, isObject, type Json, textOf } from './blocks.ts';
 import { finishReasonOf, RunningUsage, refusalIn, thinking_separator } from './decode.ts';
-import { outlined, remember, type ThinkingMemory } from './history.ts';
+import { outlined, type ThinkingMemory } from './history.ts';
 
 /** A block under way: what has come of it. Of text, which may be long, only how much. */
 interface OpenBlock {
@@ -125,7 +125,7 @@ export class AnthropicStream implements StreamDecoder {
     const finish_reason = isObject(delta) ? finishReasonOf(delta.stop_reason) : undefined;
     if (!finish_reason) return usage ? [{ choices: [], usage }] : [];
     this.complete = true;
-    if (finish_reason === 'tool_calls') remember(this.#memory, this.#calls, this.#outline());
+    if (finish_reason === 'tool_calls') this.#memory.keep(this.#calls, this.#outline());
     const declined = isObject(delta) ? refusalIn(delta.stop_details) : undefined;
     const choice = { index: 0, delta: declined === undefined ? {} : { refusal: declined }, finish_reason };
     return [{ choices: [choice], ...(usage && { usage }) }];

@@ -59,19 +59,19 @@ describe('a turn that called tools', () => {
 
 describe('the limits', () => {
   it('forget the turn that was used longest ago', () => {
-    const { memory } = memoryOf(30);
+    const { memory } = memoryOf(330);
     for (const id of ['a', 'b', 'c']) memory.keep([call(id)], 'x'.repeat(8));
-    expect(memory.characters).toBe(30);
+    expect(memory.characters).toBe(330);
     memory.recall([call('a')]);
     memory.keep([call('d')], 'x'.repeat(8));
     expect(['a', 'b', 'c', 'd'].filter(id => memory.recall([call(id)]))).toEqual(['a', 'c', 'd']);
-    expect(memory.characters).toBe(30);
+    expect(memory.characters).toBe(330);
   });
 
   it('do not count a turn twice', () => {
-    const { memory } = memoryOf(30);
+    const { memory } = memoryOf(330);
     for (let time = 0; time < 10; time++) memory.keep([call('a')], 'x'.repeat(8));
-    expect(memory.characters).toBe(10);
+    expect(memory.characters).toBe(110);
   });
 
   it('forget what is too old', () => {
@@ -89,11 +89,11 @@ describe('the limits', () => {
     memory.keep([call('a')], 1);
     clock.now_ms = 5000;
     memory.keep([call('b')], 1);
-    expect(memory.characters).toBe(1);
+    expect(memory.characters).toBe(101);
   });
 
   it('keep nothing that is larger than all, and nothing at all with none', () => {
-    const { memory } = memoryOf(5);
+    const { memory } = memoryOf(109);
     memory.keep([call('a')], 'x'.repeat(8));
     expect(memory.recall([call('a')])).toBeUndefined();
     const { memory: none } = memoryOf(0);
@@ -102,11 +102,11 @@ describe('the limits', () => {
   });
 
   it('hold over many turns', () => {
-    const { memory, clock } = memoryOf(1000);
+    const { memory, clock } = memoryOf(2000);
     for (let turn = 0; turn < 5000; turn++) {
       clock.now_ms += 1;
       memory.keep([call(`call_${turn}`)], { text: 'x'.repeat(turn % 200) });
-      expect(memory.characters).toBeLessThanOrEqual(1000);
+      expect(memory.characters).toBeLessThanOrEqual(2000);
     }
   });
 });

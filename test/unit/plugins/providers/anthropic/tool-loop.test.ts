@@ -172,6 +172,52 @@ describe('a tool loop', () => {
     expect(sent('')).toEqual(changed.filter(({ type }) => type !== 'text'));
   });
 
+  it('is sealed in one piece: what follows a forgotten turn is not sent again', () => {
+    const own = adapterOf('anthropic');
+    const sealed = { type: 'thinking', thinking: 'Again.', signature: 'b' };
+    const later = own.decodeReply({ type: 'message', content: [sealed, uses[0]], stop_reason: 'tool_use' });
+    const second = later.choices[0]!.message;
+    const loop = (first: ReplyMessage) => [...answered(first), ...answered(second).slice(1)];
+    const request = (first: ReplyMessage) => ({ messages: loop(first), reasoning_effort: 'high' });
+    const known = ways.streamed!(own);
+    for (const target of [budgeted, adaptive]) {
+      expect(turnOf(bodyOf(request(known), target, own), 3)).toEqual([sealed, uses[0]]);
+      const forgotten = {
+        ...known,
+        tool_calls: known.tool_calls!.map(call => ({ ...call, id: `${call.id}x` })),
+      };
+      expect(turnOf(bodyOf(request(forgotten), target, own), 3)).toEqual([uses[0]]);
+    }
+  });
+
+  it('keeps its later thinking after a turn that had none', () => {
+    const own = adapterOf('anthropic');
+    const come = (content: unknown[]) =>
+      own.decodeReply({ type: 'message', content, stop_reason: 'tool_use' }).choices[0]!.message;
+    const sealed = { type: 'thinking', thinking: 'Now I think.', signature: 'b' };
+    const [first, second] = [come([uses[0]]), come([sealed, uses[1]])];
+    const messages = [...answered(first), ...answered(second).slice(1)];
+    expect(turnOf(bodyOf({ messages, reasoning_effort: 'low' }, adaptive, own), 3)).toEqual([
+      sealed,
+      uses[1],
+    ]);
+  });
+
+  it('may have its thinking dropped where the client has changed what came before', () => {
+    const own = adapterOf('anthropic', { on_changed_history: 'drop', beta: ['a-1'] });
+    expect(own.headers).toMatchObject({ 'anthropic-beta': 'a-1,thinking-binding-controls-2026-08-01' });
+    expect(bodyOf({ reasoning_effort: 'low' }, adaptive, own).thinking).toEqual({
+      type: 'adaptive',
+      display: 'summarized',
+      block_binding: { prefix_mismatch_behavior: 'drop_block' },
+    });
+    for (const [reasoning_effort, target] of [
+      ['none', adaptive],
+      ['low', budgeted],
+    ] as const)
+      expect(bodyOf({ reasoning_effort }, target, own).thinking).not.toHaveProperty('block_binding');
+  });
+
   it('that began without thinking cannot take it up', () => {
     const own = adapterOf('anthropic');
     const { message } = own.decodeReply({ type: 'message', content: [uses[0]], stop_reason: 'tool_use' })
