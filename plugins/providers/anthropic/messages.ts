@@ -24,7 +24,8 @@ export function conversationOf(given: readonly Message[], restore: Restore): Con
     if (content.length === 0) continue;
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     const last = turns.at(-1);
-    if (last?.role === role) last.content.push(...content);
+    // One by one: a client may send more parts than a call takes arguments.
+    if (last?.role === role) for (const block of content) last.content.push(block);
     else turns.push({ role, content: [...content] });
   }
   if (turns.length === 0) throw invalidField('messages', 'must have at least one message that is not empty.');

@@ -107,6 +107,11 @@ describe('a conversation', () => {
     expect(() => sent(user(' '))).toThrow(expect.objectContaining({ status: 400, param: 'messages' }));
   });
 
+  it('may have very many parts', () => {
+    const parts = Array.from({ length: 300_000 }, () => ({ type: 'text' as const, text: 'a' }));
+    expect((sent(user(), user(parts)).turns[0]![1] as unknown[]).length).toBe(300_001);
+  });
+
   it('has ids that the API takes, the same in call and result', () => {
     expect(sent(user(), calling('functions.roll:0'), result('functions.roll:0')).turns.slice(1)).toEqual([
       ['assistant', [use('functions_roll_0')]],
