@@ -45,10 +45,15 @@ export class Circuit {
   }
 
   /** Asks it in any case. */
-  async probe<T>(operation: string, call: () => Promise<T>): Promise<T> {
+  probe<T>(operation: string, call: () => Promise<T>): Promise<T> {
+    return this.aside(operation, () => this.#breaker.execute(call));
+  }
+
+  /** Asks it and concludes nothing from the answer. */
+  async aside<T>(operation: string, call: () => Promise<T>): Promise<T> {
     const began_ms = systemClock.elapsed_ms();
     try {
-      return await this.#breaker.execute(call);
+      return await call();
     } catch (error) {
       this.#metrics.failed(this.#store, operation);
       throw error;

@@ -97,6 +97,9 @@ export class GuardedState implements StateStore {
     this.#leases.stop();
     this.#pulse.stop();
     await this.#settlements.settled();
+    const { waiting } = this.#settlements;
+    if (waiting > 0)
+      this.#options.log.warn({ settlements: waiting }, 'the state store will not hear of these settlements');
     await this.#remote.close();
   }
 

@@ -40,7 +40,8 @@ export class Settlements {
   /** Never throws. */
   add(settlement: Settlement): void {
     const waiting = { settlement, attempts: 0 };
-    if (this.#circuit.closed) void this.#send(waiting);
+    const { closed } = this.#circuit;
+    if (closed) void this.#sent(waiting, send => this.#circuit.ask('settle', send));
     else this.#wait(waiting);
   }
 
@@ -61,23 +62,24 @@ export class Settlements {
   async #resend(): Promise<void> {
     while (this.#waiting.length > 0 && this.#circuit.closed) {
       const some = this.#waiting.splice(0, max_resent);
-      const taken = await Promise.all(some.map(waiting => this.#send(waiting)));
+      // One that the store will never take must not look like an outage.
+      const again = (send: () => Promise<void>) => this.#circuit.aside('settle', send);
+      const taken = await Promise.all(some.map(waiting => this.#sent(waiting, again)));
       this.#metrics.settlementsWaiting(this.#waiting.length);
       if (taken.includes(false)) return;
     }
   }
 
-  #send(waiting: Waiting): Promise<boolean> {
-    const sent = this.#circuit
-      .ask('settle', () => this.#remote.settle(waiting.settlement))
-      .then(
-        () => true,
-        () => {
-          waiting.attempts++;
-          this.#wait(waiting);
-          return false;
-        },
-      );
+  /** Whether the store has taken it. */
+  #sent(waiting: Waiting, ask: (send: () => Promise<void>) => Promise<void>): Promise<boolean> {
+    const sent = ask(() => this.#remote.settle(waiting.settlement)).then(
+      () => true,
+      () => {
+        waiting.attempts++;
+        this.#wait(waiting);
+        return false;
+      },
+    );
     this.#underWay.add(sent);
     void sent.then(() => this.#underWay.delete(sent));
     return sent;

@@ -1,0 +1,59 @@
+import type { Hold, RemoteState, RemoteTaken, Settlement } from '../../src/stores/state/remote-state.ts';
+import type { Limit, Standing, TakeRequest } from '../../src/stores/state/state-store.ts';
+
+/** A remote store that admits everybody and can be out, fail or be slow as a test says. */
+export class RemoteStandIn implements RemoteState {
+  life = 1;
+  instances = 1;
+  /** What everything rejects with, while it is set. */
+  fault: Error | undefined;
+  /** What standings and takes say of each limit. */
+  standing: Pick<Standing, 'remaining' | 'reset_ms'> = { remaining: 5, reset_ms: 1000 };
+  readonly takes: string[] = [];
+  readonly settled: Settlement[] = [];
+  readonly renewed: string[][] = [];
+  pulses = 0;
+  closed = false;
+  /** Settlements wait for this. */
+  slow: Promise<void> | undefined;
+
+  async take({ id, limits }: TakeRequest): Promise<RemoteTaken> {
+    this.#check();
+    this.takes.push(id);
+    return { admitted: true, standings: this.#standings(limits), over: [] };
+  }
+
+  async settle(settlement: Settlement): Promise<void> {
+    await this.slow;
+    this.#check();
+    this.settled.push(settlement);
+  }
+
+  async renew(holds: readonly Hold[]): Promise<void> {
+    this.#check();
+    this.renewed.push(holds.map(({ request }) => request.id));
+  }
+
+  async standings(_account: string, limits: readonly Limit[]): Promise<readonly Standing[]> {
+    this.#check();
+    return this.#standings(limits);
+  }
+
+  async pulse(): Promise<number> {
+    this.pulses++;
+    this.#check();
+    return this.instances;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  #check(): void {
+    if (this.fault) throw this.fault;
+  }
+
+  #standings(limits: readonly Limit[]): Standing[] {
+    return limits.map(limit => ({ limit, ...this.standing }));
+  }
+}
