@@ -187,7 +187,10 @@ export function refusal(code: ErrorCode, detail: ErrorDetail = {}): GatewayError
   });
 }
 
-/** The refusal of a field: `message` starts with its name, as in `max_tokens: 0 is not accepted; …`. */
+/**
+ * The refusal of a field: `message` starts with its name, as in `max_tokens: 0 is not accepted; …`. Stages say the name that it has in the
+ * canonical request; where the client's endpoint has another one, the client reads that.
+ */
 export function invalidField(param: string, problem: string): GatewayError {
   return refusal('invalid_request', { message: `${param}: ${problem}`, param });
 }

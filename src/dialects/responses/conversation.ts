@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Message } from '../../canonical.ts';
+import type { Message, TextPart } from '../../canonical.ts';
 import type { Item } from './input-items.ts';
 
 /**
@@ -16,11 +16,12 @@ export function conversationOf(items: readonly Item[], issues: z.RefinementCtx):
     if ('output' in item) {
       turn = undefined;
       messages.push(item.output);
-      checkAnswers(item.output, called, index, issues);
+      if (!isAnswer(item.output, called, index, issues)) break;
     } else if ('call' in item) {
       if (!turn) messages.push((turn = { role: 'assistant', content: null }));
       turn.content ||= null;
-      turn.tool_calls = [...(turn.tool_calls ?? []), item.call];
+      turn.tool_calls ??= [];
+      turn.tool_calls.push(item.call);
       called.add(item.call.id);
     } else if (item.role === 'assistant' && turn?.tool_calls && !item.tool_calls) {
       turn.content = joined(turn.content, item.content) || null;
@@ -34,25 +35,29 @@ export function conversationOf(items: readonly Item[], issues: z.RefinementCtx):
 }
 
 /** Nothing is kept here between requests, so an output without its call would answer something that the model has never seen. */
-function checkAnswers(
+function isAnswer(
   { tool_call_id = '' }: Message,
   called: ReadonlySet<string>,
   index: number,
   issues: z.RefinementCtx,
-): void {
-  if (called.has(tool_call_id)) return;
+): boolean {
+  if (called.has(tool_call_id)) return true;
   const message =
     'must be the call_id of a function_call before it; replies are not stored here, so send it as well';
   issues.addIssue({ code: 'custom', path: [index, 'call_id'], message });
+  return false;
 }
 
 type Content = Message['content'];
 
+/** One text after the other. Parts are added to those that are there: a client may send many. */
 function joined(first: Content, second: Content): Content {
   if (!first) return second;
   if (!second) return first;
   if (typeof first === 'string' && typeof second === 'string') return `${first}\n${second}`;
-  const parts = (content: Exclude<Content, null | undefined>) =>
-    typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
-  return [...parts(first), ...parts(second)];
+  const parts = typeof first === 'string' ? [textPart(first)] : first;
+  for (const part of typeof second === 'string' ? [textPart(second)] : second) parts.push(part);
+  return parts;
 }
+
+const textPart = (text: string): TextPart => ({ type: 'text', text });

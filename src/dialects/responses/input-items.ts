@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Message, TextPart, ToolCall } from '../../canonical.ts';
 import { message } from '../chat-message.ts';
-import { parsedBy } from '../parsed-by.ts';
+import { eachParsedBy, parsedBy } from '../parsed-by.ts';
 import { isObject } from '../request-fields.ts';
 
 /**
@@ -25,32 +25,27 @@ const textPart = z.object(
 );
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string('must be a string') });
 
-/** A part of a message; of an assistant also those that replies have and no request needs. */
-const part = (ofAssistant: boolean) =>
-  z.unknown().transform((given, issues): TextPart | undefined => {
-    if (ofAssistant && isObject(given)) {
-      if (given.type === 'reasoning') return undefined;
-      const refusal = refusalPart.safeParse(given);
-      if (refusal.success) return { type: 'text', text: refusal.data.refusal };
-    }
-    const text = parsedBy(textPart, given, issues);
-    return text && { type: 'text', text: text.text };
-  });
+const anyPart = z.unknown().transform((given, issues): TextPart | undefined => {
+  const part = parsedBy(textPart, given, issues);
+  return part && { type: 'text', text: part.text };
+});
 
-const partsOf = (ofAssistant: boolean, least: number) =>
-  z
-    .array(part(ofAssistant), acceptedContent)
-    .min(least, 'must not be empty')
-    .transform(parts => plainest(parts.filter(text => text !== undefined)));
+/** A part of an assistant's message may also be one that only replies have. */
+const assistantPart = z.unknown().transform((given, issues): TextPart | undefined => {
+  if (isObject(given) && given.type === 'reasoning') return undefined;
+  const refusal = refusalPart.safeParse(given);
+  return refusal.success ? { type: 'text', text: refusal.data.refusal } : parsedBy(anyPart, given, issues);
+});
 
-const content = partsOf(false, 1);
-const assistantContent = partsOf(true, 1);
-/** A function may have nothing to say. */
-const functionOutput = partsOf(false, 0);
-
-/** One text is a string, which every server and every template understands; several stay parts. */
-function plainest(parts: TextPart[]): string | TextPart[] {
-  return parts.length < 2 ? (parts[0]?.text ?? '') : parts;
+/** The text of parts: one is a string, which every server and every template understands; several stay parts. */
+function textOfParts(
+  schema: typeof anyPart,
+  given: readonly unknown[],
+  issues: z.RefinementCtx,
+  path: PropertyKey,
+): string | TextPart[] | undefined {
+  const parts = eachParsedBy(schema, given, issues, [path])?.filter(text => text !== undefined);
+  return parts && parts.length < 2 ? (parts[0]?.text ?? '') : parts;
 }
 
 const functionCall = z
@@ -75,8 +70,9 @@ const functionCallOutput = z
     output: z.union([z.string(), z.array(z.unknown())], 'must be a string or an array of parts'),
   })
   .transform((item, issues): Item => {
+    // A function may have nothing to say.
     const text = Array.isArray(item.output)
-      ? parsedBy(functionOutput, item.output, issues, ['output'])
+      ? textOfParts(anyPart, item.output, issues, 'output')
       : item.output;
     return { output: { role: 'tool', tool_call_id: item.call_id, content: text ?? '' } };
   });
@@ -84,8 +80,12 @@ const functionCallOutput = z
 const inputMessage = z.unknown().transform((given, issues): Item => {
   if (!isObject(given) || !Array.isArray(given.content))
     return parsedBy(message, given, issues, [], inOwnWords);
-  const parts = given.role === 'assistant' ? assistantContent : content;
-  const text = parsedBy(parts, given.content, issues, ['content']);
+  if (given.content.length === 0) {
+    issues.addIssue({ code: 'custom', path: ['content'], message: 'must not be empty' });
+    return undefined;
+  }
+  const schema = given.role === 'assistant' ? assistantPart : anyPart;
+  const text = textOfParts(schema, given.content, issues, 'content');
   return text === undefined ? undefined : parsedBy(message, { ...given, content: text }, issues);
 });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ChatRequest, Message } from '../../canonical.ts';
 import { message } from '../chat-message.ts';
 import { refusalOf } from '../explain.ts';
-import { parsedBy } from '../parsed-by.ts';
+import { eachParsedBy } from '../parsed-by.ts';
 import {
   checkStreamOptions,
   flag,
@@ -29,7 +29,7 @@ const input = z
       return z.NEVER;
     }
     if (typeof given === 'string') return [{ role: 'user', content: given }];
-    const items = parsedBy(z.array(item), given, issues);
+    const items = eachParsedBy(item, given, issues);
     if (!items) return z.NEVER;
     const messages = conversationOf(items, issues);
     if (messages.length === 0)

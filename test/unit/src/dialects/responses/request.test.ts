@@ -353,4 +353,29 @@ describe('a hostile body (m15)', () => {
     ]);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
+
+  it('of fifty thousand items is no more work than it has items', () => {
+    const many = Array.from({ length: 50_000 }, (_, at) => `c${at}`);
+    const items = (kind: (id: string) => object) => parse({ input: many.map(kind) }).messages;
+    const calls = items(call_id => ({ type: 'function_call', call_id, name: 'a', arguments: '{}' }));
+    expect(calls).toMatchObject([{ role: 'assistant' }]);
+    expect(calls[0]?.tool_calls).toHaveLength(many.length);
+    const [first, ...rest] = many.map(text => ({
+      role: 'assistant',
+      content: [text, text].map(said => ({ type: 'output_text', text: said })),
+    }));
+    const call = { type: 'function_call', call_id: 'c', name: 'a', arguments: '{}' };
+    expect(parse({ input: [first, call, ...rest] }).messages[0]?.content).toHaveLength(2 * many.length);
+  });
+
+  it('is refused at its first fault, however many follow', () => {
+    const faults = Array.from({ length: 200_000 }, () => ({ type: 'x' }));
+    expect(() => parse({ input: faults })).toThrow(/^input\[0\]\.type: /);
+    expect(() => parse({ input: [{ role: 'user', content: faults }] })).toThrow(
+      /^input\[0\]\.content\[0\]\.type: /,
+    );
+    expect(() => parse({ messages: [{ role: 'user', content: faults }] })).toThrow(
+      /^messages\[0\]\.content\[0\]\.type: /,
+    );
+  });
 });
