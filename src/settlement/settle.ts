@@ -61,6 +61,7 @@ export function outcomeOf(exchange: Exchange): Outcome {
 
 function endReasonOf({ error_type, status }: Exchange): Outcome['end_reason'] {
   if (error_type === 'server_error') return 'internal_error';
+  if (error_type === 'provider_error') return 'upstream_failed';
   return error_type !== undefined || status >= 400 ? 'refused' : 'completed';
 }
 

@@ -6,11 +6,12 @@ import {
   type GatewayUnderTest,
   startGateway,
 } from '../support/gateway-under-test.ts';
-import { completion, delta, finished, said, used } from '../support/hostile-setting.ts';
+import { completion, delta, finished, said, until, used } from '../support/hostile-setting.ts';
 import {
   chunk,
   events,
   lastChunk,
+  pieces,
   type ScriptedUpstream,
   startScriptedUpstream,
   streamed,
@@ -87,13 +88,13 @@ describe('a stream of a response', () => {
   it('has its reasoning between tags apart, wherever they are cut', async () => {
     await start();
     const text = '<think>Hm, a greeting.</think>\n\nHello there.';
-    const pieces = [...text].map(said);
-    upstream.reply(streamed(events(...pieces, finished(), used(7, 3), '[DONE]')));
+    const parts = [...text].map(said);
+    upstream.reply(streamed(events(...parts, finished(), used(7, 3), '[DONE]')));
     expect(itemsOf((await stream()).text)).toEqual([
       ['reasoning', 'Hm, a greeting.'],
       ['message', 'Hello there.'],
     ]);
-    upstream.reply(streamed(events(...pieces, finished(), used(7, 3), '[DONE]')));
+    upstream.reply(streamed(events(...parts, finished(), used(7, 3), '[DONE]')));
     expect(itemsOf((await stream({ reasoning_split: false })).text)).toEqual([['message', text]]);
   });
 
@@ -102,8 +103,8 @@ describe('a stream of a response', () => {
     await start({
       stages: ['error-envelope', 'auth', 'validation', { 'stream-rechunk': rechunk }, 'reasoning-split'],
     });
-    const pieces = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'abcdefghijkl'].map(said);
-    upstream.reply(streamed(events(...pieces, finished(), used(7, 3), '[DONE]')));
+    const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'abcdefghijkl'].map(said);
+    upstream.reply(streamed(events(...parts, finished(), used(7, 3), '[DONE]')));
     const { text } = await stream();
     expect(deltasOf(text)).toEqual(['a', 'bcdefg', 'abcdefgh', 'ijkl']);
   });
@@ -155,5 +156,25 @@ describe('a stream of a response', () => {
     const { events: told } = await stream({ stream_options: { continuous_usage_stats: true } });
     for (const { json } of told.slice(-3, -1))
       expect(json.usage).toMatchObject({ input_tokens: 7, output_tokens: 1 });
+  });
+
+  it('ends where a server adds to the arguments of a call that were whole', async () => {
+    await start();
+    const call = (index: number, text: string, name?: string) =>
+      delta({
+        tool_calls: [{ index, ...(name && { id: `call_${name}` }), function: { name, arguments: text } }],
+      });
+    const deltas = [call(0, '{}', 'roll'), call(1, '{', 'toss'), call(0, ' '), call(0, '{"again":1}')];
+    upstream.reply(pieces([streamHead(), chunk(events(...deltas))]));
+    const { events: told } = await stream();
+    expect(told.slice(-3).map(({ event, data }) => event ?? data)).toEqual([
+      'error',
+      'response.failed',
+      '[DONE]',
+    ]);
+    expect(told.at(-3)?.json).toMatchObject({ code: 'provider_error' });
+    expect(await upstream.last.closed).toBe('gateway');
+    const settled = { endpoint: 'responses', end_reason: 'upstream_failed', error_type: 'provider_error' };
+    await until(async () => (await gateway.metric('sluice_requests_total', settled)) === 1);
   });
 });
