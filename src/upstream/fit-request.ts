@@ -29,6 +29,8 @@ const ownFields = ['temperature', 'stop'] as const;
 /** Takes out of `request` what its upstream does not take. The request itself stays whole: another upstream may be asked next. */
 export function fitted(request: ChatRequest, { parameters, drop, extra }: Taken): Fitted {
   const unknown = Object.keys(request.unknown).filter(name => !extra.includes(name));
+  // Most servers take everything.
+  if (!parameters && drop.length === 0) return { request, ignored: unknown };
   const isLost = (name: string) =>
     drop.includes(name) ||
     // What the interface does not know was put there by the operator.

@@ -172,6 +172,7 @@ export class Provider {
     };
     const fit = fitted(request, taken);
     const encoded = this.adapter.encode(fit.request, target);
+    if (fit.ignored.length === 0) return encoded;
     return { ...encoded, ignored: [...fit.ignored, ...(encoded.ignored ?? [])] };
   }
 

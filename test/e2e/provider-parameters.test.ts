@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask } from '../support/gateway-under-test.ts';
+import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { fixtureOf, type ProviderName } from '../support/provider-fixtures.ts';
 import { type ProviderSetting, providerSetting, written } from '../support/provider-setting.ts';
+import { events, streamed, whole } from '../support/scripted-upstream.ts';
 
 const open: ProviderSetting[] = [];
 
@@ -111,6 +112,57 @@ describe('what a server cannot be asked for', () => {
       expect(requests).toEqual([]);
     }
   });
+});
+
+describe('reasoning that the client wants in the text (f12)', () => {
+  const tagged = '<think>Short question.</think>Water cuts.';
+  const reply = (content: string) => ({
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 5, completion_tokens: 6 },
+  });
+
+  it.each([
+    ['sglang', { separate_reasoning: false }],
+    ['llama-cpp', { reasoning_format: 'none' }],
+  ] as const)('%s is asked to leave there, and it passes unchanged', async (provider, asks) => {
+    const setting = await providerSetting(provider);
+    open.push(setting);
+    const { index, finish_reason } = reply('').choices[0]!;
+    const chunks = ['<think>Short', ' question.</thi', 'nk>Water cuts.'].map(content => ({
+      choices: [{ index, delta: { content }, finish_reason: null }],
+    }));
+    const end = { choices: [{ index, delta: {}, finish_reason }], usage: reply('').usage };
+    for (const stream of [true, false]) {
+      setting.upstream.reply(stream ? streamed(events(...chunks, end, '[DONE]')) : whole(200, reply(tagged)));
+      const answer = await setting.gateway.post(ask('Why?', { reasoning_split: false, stream }));
+      const text = await answer.text();
+      const said = stream
+        ? eventsOf(text)
+            .map(({ json }) => json.choices?.[0]?.delta.content ?? '')
+            .join('')
+        : (JSON.parse(text) as ReturnType<typeof reply>).choices[0]!.message.content;
+      expect(said).toBe(tagged);
+      expect(setting.upstream.last.body).toMatchObject(asks);
+    }
+  });
+
+  it.each(['openai', 'vllm', 'sglang', 'llama-cpp', 'openrouter', 'anthropic'] as const)(
+    '%s is put back there where the server has separated it after all',
+    async provider => {
+      const fixture = fixtureOf(provider, 'answer');
+      const { content, reasoning } = fixture.choices[0]!.message;
+      for (const stream of [{}, { stream: true }]) {
+        const { text } = await asked(provider, { reasoning_split: false, ...stream });
+        const said =
+          'stream' in stream
+            ? eventsOf(text)
+                .map(({ json }) => json.choices?.[0]?.delta.content ?? '')
+                .join('')
+            : (JSON.parse(text) as ReturnType<typeof reply>).choices[0]!.message.content;
+        expect(said).toBe(reasoning === undefined ? content : `<think>${reasoning}</think>${content}`);
+      }
+    },
+  );
 });
 
 describe('the options of a provider', () => {
