@@ -30,6 +30,7 @@ import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { Chain, type Passage } from './chain.ts';
 import { foreignBody, foreignReply, foreignStream } from './foreign-handler.ts';
+import { assertHeld } from './held-limits.ts';
 import { type Interception, interceptResponse, isIntercepted } from './intercept-response.ts';
 import type { RequestHandler, StagePlan } from './stage-plan.ts';
 import { type Incoming, routeFor, visitOf } from './visit.ts';
@@ -80,7 +81,7 @@ export function createChain(
   stages: readonly { readonly plan: StagePlan }[],
   options: ChainOptions = {},
 ): RequestHandler {
-  const { log = createLog('warn'), registry, state = new MemoryStateStore(systemClock), ...rest } = options;
+  const { log = createLog('warn'), registry, state = new MemoryStateStore(), ...rest } = options;
   const house = new ChainHouse(stages, chainOptionsSchema.parse(rest), log, state, registry);
   return (request, response, next) => {
     house.receive(request, response, next).catch(fault => {
@@ -111,6 +112,8 @@ class ChainHouse {
     state: StateStore,
     registry: Registry | undefined,
   ) {
+    const names = entries.map(({ plan }) => plan.name);
+    assertHeld(options.plans, names);
     this.#options = options;
     this.#dialects = dialectsOf(options);
     this.#log = log;

@@ -14,6 +14,9 @@ const limitsSchema = z.object({ models: anyRecord.catch({}) }).catch({ models: {
 const namesSchema = z.object({
   providers: anyRecord.optional().catch(undefined),
   plans: z.record(z.string(), limitsSchema).catch({}),
+  stages: z
+    .array(z.object({ 'rate-limit': z.object({ limits: limitsSchema }).optional() }).catch({}))
+    .catch([]),
   models: z
     .array(
       z
@@ -156,19 +159,26 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
 }
 
 /** A limit on a model that there is not would silently limit nothing. */
-function* checkLimits({ models, plans, accounts }: Names): Generator<ConfigIssue> {
-  const known = new Set(models.map(model => model?.id));
+function* checkLimits({ models, plans, accounts, stages }: Names): Generator<ConfigIssue> {
+  const known = models.flatMap(model => model?.id ?? []);
+  if (known.length === 0) return;
   const limited: (readonly [readonly PropertyKey[], object])[] = [
     ...Object.entries(plans).map(([name, plan]) => [['plans', name, 'models'], plan.models] as const),
     ...Object.entries(accounts).map(
       ([id, account]) => [['accounts', id, 'limits', 'models'], account?.limits.models ?? {}] as const,
     ),
+    ...stages.map(
+      ({ 'rate-limit': stage }, at) =>
+        [['stages', at, 'rate-limit', 'limits', 'models'], stage?.limits.models ?? {}] as const,
+    ),
   ];
   for (const [path, ofModels] of limited) {
     for (const model of Object.keys(ofModels)) {
-      if (known.has(model)) continue;
-      const there = [...known].filter(id => id !== undefined).join(', ') || '(none)';
-      yield { path: [...path, model], message: `there is no model '${model}'; there are: ${there}` };
+      if (known.includes(model)) continue;
+      yield {
+        path: [...path, model],
+        message: `there is no model '${model}'; there are: ${known.join(', ')}`,
+      };
     }
   }
 }

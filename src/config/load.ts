@@ -62,13 +62,7 @@ export async function loadConfig(
   issues.push(...found.filter(({ path }) => !unset.has(fieldPath(path))));
   const entries = parsed.success ? parsed.data.stages : stagesIn(value);
   const stages = await loadStages(entries, directory, issues);
-  if (parsed.success)
-    issues.push(
-      ...checkLimitStage(
-        parsed.data,
-        stages.map(({ name }) => name),
-      ),
-    );
+  if (parsed.success) issues.push(...checkLimitStage(parsed.data));
   const newCounter = await loadCounter(parsed.data?.usage.estimator, issues);
   if (issues.length > 0 || !parsed.success) {
     const placed = issues.map(issue => ({ ...issue, line: file.lineOf(issue.path) }));

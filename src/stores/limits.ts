@@ -65,6 +65,7 @@ export interface LimitSet {
 /** The limits of an account: those of its plan, name by name replaced or, by `null`, lifted by its own. */
 export class AccountLimits {
   readonly #overall: LimitSet;
+  /** By the models that have limits of their own. */
   readonly #byModel = new Map<string, LimitSet>();
 
   constructor(plan: Plan | undefined, own: LimitOverrides | undefined) {
@@ -74,6 +75,16 @@ export class AccountLimits {
       const ofModel = limitsOf({ ...plan?.models?.[model], ...own?.models?.[model] }, model);
       this.#byModel.set(model, setOf([...overall, ...ofModel]));
     }
+  }
+
+  /** The models that have limits of their own. */
+  get models(): readonly string[] {
+    return [...this.#byModel.keys()];
+  }
+
+  /** Whether there is any, be it on one model alone. */
+  get hasAny(): boolean {
+    return [this.#overall, ...this.#byModel.values()].some(({ limits }) => limits.length > 0);
   }
 
   /** Those that an exchange with `model` counts under. */

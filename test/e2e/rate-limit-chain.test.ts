@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { auth, errorEnvelope, MemoryStateStore, rateLimit } from '../../src/index.ts';
+import {
+  auth,
+  createChain,
+  errorEnvelope,
+  MemoryStateStore,
+  rateLimit,
+  validation,
+} from '../../src/index.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
 import type { LimitName } from '../../src/stores/state/state-store.ts';
 import { allStages, chainOf, post, proxyTo, settlements, startEcho } from '../support/chain-app.ts';
@@ -91,6 +98,20 @@ describe("a chain in front of the application's own proxy", () => {
     const reply = await post(app.url + chat, ask('Hello?'));
     expect([reply.status, reply.headers.get('x-ratelimit-limit-requests')]).toEqual([200, '7']);
     expect(reply.headers.get('x-ratelimit-remaining-requests')).toBe('6');
+  });
+});
+
+describe('plans that a chain would not hold', () => {
+  const plans = { free: { requests_per_minute: 1 } };
+
+  it('are refused when it is made', () => {
+    expect(() => createChain([auth(), validation()], { plans })).toThrow(
+      'createChain: plans.free has limits, and the stage rate-limit, which holds them, is missing',
+    );
+    expect(() => createChain([rateLimit(), auth()], { plans })).toThrow(
+      'createChain: rate-limit must come after auth, which finds the account that is limited',
+    );
+    expect(() => createChain([auth()], { plans: { open: {} } })).not.toThrow();
   });
 });
 

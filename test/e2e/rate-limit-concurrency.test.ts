@@ -1,6 +1,10 @@
 import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { MemoryStateStore } from '../../src/stores/state/memory.ts';
+import type { LimitName, StateStore } from '../../src/stores/state/state-store.ts';
 import { type FaultyPlace, faultyPlaces } from '../fixtures/stages/faulty.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { bothWays, completion, delta, expectRefusal, finished, said } from '../support/hostile-setting.ts';
 import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
@@ -127,6 +131,47 @@ describe('concurrency', () => {
     for (let at = 0; at < 5; at++) await (await limited.send()).text();
     await limited.idle();
     expect(held(limited)).toBe(0);
+  });
+});
+
+describe('a store that takes its time', () => {
+  /** Answers after a while, as one elsewhere does. */
+  function slow(answer_ms: number) {
+    const memory = new MemoryStateStore(new FakeClock());
+    const state: StateStore = {
+      async take(request) {
+        await sleep(answer_ms);
+        return memory.take(request);
+      },
+      standings: async (account, limits) => memory.standings(account, limits),
+      recall: () => [],
+      close: async () => {},
+    };
+    const left = (name: LimitName, max: number) => memory.standings('tester', [{ name, max }])[0]!.remaining;
+    return { state, left };
+  }
+
+  it('holds nothing for a client that left while it was asked, and counts no request', async () => {
+    const { state, left } = slow(200);
+    const limited = await startLimited({ ...two, requests_per_minute: 5 }, { options: { state } });
+    const controller = new AbortController();
+    const asked = limited.send({}, { signal: controller.signal });
+    await until(() => limited.gateway.gateway.inFlight === 1);
+    await sleep(50);
+    controller.abort();
+    await expect(asked).rejects.toThrow();
+    await limited.idle();
+    expect(limited.upstream.requests).toHaveLength(0);
+    expect([left('concurrent_requests', 2), left('requests_per_minute', 5)]).toEqual([2, 5]);
+  });
+
+  it('admits exactly as many of a burst', async () => {
+    const { state } = slow(20);
+    const limited = await startLimited({ requests_per_minute: 30 }, { options: { state } });
+    limited.upstream.reply(reply(false));
+    const replies = await Promise.all(Array.from({ length: 100 }, () => limited.send()));
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(30);
+    await Promise.all(replies.map(one => one.text()));
   });
 });
 

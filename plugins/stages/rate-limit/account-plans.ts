@@ -1,18 +1,33 @@
-import { type Account, AccountLimits, type Plan, type Plans, unusableAccount } from '../../../src/plugin.ts';
+import {
+  type Account,
+  AccountLimits,
+  type Catalog,
+  type Plan,
+  type Plans,
+  unusableAccount,
+} from '../../../src/plugin.ts';
 
 /** Finds the limits of an account, made once for each that a directory hands out. */
 export class AccountPlans {
   readonly #plans: Plans;
+  readonly #catalog: Catalog;
   readonly #others: AccountLimits;
   readonly #byAccount = new WeakMap<Account, AccountLimits>();
 
-  /** `others` are the limits of those who have neither a plan nor limits of their own. */
-  constructor(plans: Plans, others: Plan | undefined) {
+  /**
+   * `others` are the limits of those who have neither a plan nor limits of their own. Throws an Error for limits that could never
+   * be reached with this catalog.
+   */
+  constructor(plans: Plans, others: Plan | undefined, catalog: Catalog) {
     this.#plans = plans;
+    this.#catalog = catalog;
     this.#others = new AccountLimits(others, undefined);
+    this.#check('limits', this.#others);
+    for (const [name, plan] of Object.entries(plans))
+      this.#check(`plans.${name}`, new AccountLimits(plan, undefined));
   }
 
-  /** Throws `configuration_error` for an account whose plan is not there: without limits it would be let in by mistake. */
+  /** Throws `configuration_error` for an account whose limits are not there or cannot be held: it would be let in by mistake. */
   limitsOf(account: Account | undefined): AccountLimits {
     if (!account) return this.#others;
     let limits = this.#byAccount.get(account);
@@ -20,11 +35,28 @@ export class AccountPlans {
     return limits;
   }
 
-  #make({ id, plan: name, limits }: Account): AccountLimits {
-    if (name === undefined && Object.keys(limits ?? {}).length === 0) return this.#others;
-    if (name === undefined) return new AccountLimits(undefined, limits);
-    if (!Object.hasOwn(this.#plans, name))
+  #make({ id, plan: name, limits: own }: Account): AccountLimits {
+    if (name === undefined && Object.keys(own ?? {}).length === 0) return this.#others;
+    if (name !== undefined && !Object.hasOwn(this.#plans, name))
       throw unusableAccount(`account '${id}' has the plan '${name}', which is not configured`);
-    return new AccountLimits(this.#plans[name], limits);
+    const limits = new AccountLimits(name === undefined ? undefined : this.#plans[name], own);
+    const problem = this.#problemOf(limits);
+    if (problem) throw unusableAccount(`account '${id}': ${problem}`);
+    return limits;
+  }
+
+  #check(where: string, limits: AccountLimits): void {
+    const unknown = limits.models.find(model => !this.#catalog.find(model));
+    const problem =
+      this.#problemOf(limits) ??
+      (unknown === undefined ? undefined : `there is no model '${unknown}' in the catalog`);
+    if (problem !== undefined) throw new Error(`rate-limit: ${where}: ${problem}`);
+  }
+
+  /** Why one of these limits would never be reached. One on a model that the catalog no longer has does no harm in an account. */
+  #problemOf(limits: AccountLimits): string | undefined {
+    if (this.#catalog.models.length > 0) return undefined;
+    if (limits.models.length > 0) return 'limits on single models need a catalog';
+    return limits.of(undefined).countsMoney ? 'usd_per_month needs the prices of a catalog' : undefined;
   }
 }

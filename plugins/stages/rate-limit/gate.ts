@@ -44,6 +44,8 @@ function reportOver(exchange: Exchange, { over }: Ticket): void {
 
 /** Where requests without an account are counted; no account can be called this. */
 const nobody = '';
+/** Whatever clients call models that are in no catalog: they must not be able to have more and more remembered. */
+const unlisted = '';
 
 /** Lets exchanges in as far as the limits of their accounts go, and settles what they have used. */
 export class Gate {
@@ -62,7 +64,7 @@ export class Gate {
     this.#options = options;
     this.#state = setup.state;
     this.#metrics = setup.metrics;
-    this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits);
+    this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
     this.#name = name;
   }
 
@@ -75,7 +77,7 @@ export class Gate {
     const { countsTokens, countsMoney } = limits;
     const rough_prompt = request && (countsTokens || countsMoney) ? roughPrompt(request) : 0;
     const { initial_completion_tokens, dry_run } = this.#options;
-    const habit = request && this.#forecast.of(account, request.model);
+    const habit = request && this.#forecast.of(account, model?.id ?? unlisted);
     const reserve = request
       ? expectedUse(limits, rough_prompt, { request, model, habit, initial_completion_tokens })
       : { requests: 1, tokens: 0, nano_usd: 0 };
@@ -139,7 +141,7 @@ export class Gate {
   #learn({ account, request, model }: Exchange, rough_prompt: number, usage: Outcome['usage']): void {
     const choices = request.n ?? 1;
     const cap = request.max_tokens ?? model?.max_completion_tokens;
-    this.#forecast.learn(account?.id ?? nobody, request.model, {
+    this.#forecast.learn(account?.id ?? nobody, model?.id ?? unlisted, {
       estimated_prompt: rough_prompt,
       prompt: usage.estimated ? 0 : usage.prompt_tokens,
       completion: usage.completion_tokens,

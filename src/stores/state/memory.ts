@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import { type Clock, systemClock } from '../../clock.ts';
 import { calendarDayOf, isWithin } from './calendar.ts';
 import { CalendarSum, type Counter, type Now, type Place, Running, SlidingMinute } from './counters.ts';
 import type {
@@ -108,7 +108,7 @@ export class MemoryStateStore implements StateStore {
   #today = calendarDayOf(0);
   readonly #nowAgain = () => this.#now();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 

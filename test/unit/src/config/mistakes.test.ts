@@ -152,6 +152,19 @@ describe('a mistake is told with its path and what is accepted', () => {
       ['stages: must list rate-limit: nothing else holds the limits of accounts.demo'],
     ],
     [
+      'limits of the stage on a model that there is not, and plans of its own',
+      sampleConfig({
+        stages: [
+          'auth',
+          { 'rate-limit': { limits: { models: { small: { tokens_per_day: 1 } } }, plans: {} } },
+        ],
+      }),
+      [
+        "stages[1].rate-limit.limits.models.small: there is no model 'small'; there are: aion-labs/aion-3.5",
+        'stages[1].rate-limit.plans: belongs to plans, beside accounts',
+      ],
+    ],
+    [
       'limits that are held before the account is known',
       sampleConfig({ plans: { free: { tokens_per_day: 1 } }, stages: ['rate-limit', 'auth'] }),
       ['stages[0]: must come after auth, which finds the account that is limited'],

@@ -35,7 +35,7 @@ export class LimitedStage {
     this.clock = new FakeClock(began_ms);
     this.state = state?.(this.clock) ?? new MemoryStateStore(this.clock);
     this.stage = rateLimit(options).plan.create({
-      ...sampleSetup(),
+      ...sampleSetup([sampleModel()]),
       plans: plan ? { tested: planSchema.parse(plan) } : {},
       clock: this.clock,
       ...setup,

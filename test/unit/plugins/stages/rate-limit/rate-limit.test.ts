@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { MemoryStateStore } from '../../../../../src/stores/state/memory.ts';
 import type { StateStore } from '../../../../../src/stores/state/state-store.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
@@ -149,6 +150,33 @@ describe('whose limits', () => {
         message: `account 'b' has the plan '${name}', which is not configured`,
       });
     }
+  });
+
+  it('that could never be reached without a catalog are told when the chain is made', () => {
+    const catalog = new Catalog([]);
+    for (const [limits, problem] of [
+      [{ usd_per_month: 5 }, 'usd_per_month needs the prices of a catalog'],
+      [{ models: { 'a/large': { tokens_per_day: 5 } } }, 'limits on single models need a catalog'],
+    ] as const) {
+      expect(() => new LimitedStage(limits, { catalog })).toThrow(`rate-limit: plans.tested: ${problem}`);
+      expect(() => new LimitedStage(undefined, { catalog, options: { limits } })).toThrow(
+        `rate-limit: limits: ${problem}`,
+      );
+    }
+    expect(() => new LimitedStage({ models: { 'a/large': { tokens_per_day: 5 } } })).toThrow(
+      "rate-limit: plans.tested: there is no model 'a/large' in the catalog",
+    );
+  });
+
+  it('of an account that could never be reached are no reason to let it in', async () => {
+    const limited = new LimitedStage(plan, { catalog: new Catalog([]) });
+    const { error } = await limited.refused({}, ownLimits({ usd_per_month: 5 }));
+    expect(error).toMatchObject({ status: 400, type: 'configuration_error' });
+  });
+
+  it('of an account on a model that the catalog no longer has do no harm', async () => {
+    const limited = new LimitedStage(plan);
+    await limited.admitted({}, ownLimits({ models: { 'a/gone': { tokens_per_day: 5 } } }));
   });
 
   it("are the stage's own plans where it has some", async () => {
