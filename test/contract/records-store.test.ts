@@ -96,6 +96,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect(await ids('ZETA')).toEqual(['Zeta%_!']);
     expect(await ids('%_!')).toEqual(['Zeta%_!']);
     expect(await ids('%')).toEqual(['Zeta%_!']);
+    expect(await ids('')).toEqual(['Zeta%_!', 'acme'].sort());
     expect(await ids("' OR 1=1 --")).toEqual([]);
     expect(await store.accounts.count({ plan: 'paid' })).toBe(1);
   });
@@ -293,6 +294,19 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
       'sums 1 5',
     ]);
     expect(await sum({ by: ['account'], order: 'cost', limit: 1 })).toEqual(['once 2 12345.000000000002']);
+    // By account alone, whole months are added up on their own.
+    const ofAccounts = { by: ['account'] as const, order: 'cost' as const };
+    const november = { from_day: '2026-11-01', to_day: '2026-11-30' };
+    const byAccount = async (range: object) =>
+      (await sum({ ...ofAccounts, ...range })).filter(line => line.startsWith('sums'));
+    expect(await byAccount(november)).toEqual(['sums 4 5.300000000001', 'sums-2 1 0.000000000001']);
+    expect(await byAccount({ ...november, to_day: '2026-11-29' })).toEqual(await byAccount(november));
+    expect(await byAccount({})).toEqual(await byAccount(november));
+    expect(await byAccount({ from_day: '2026-12-01', to_day: '2026-12-31' })).toEqual([]);
+    expect(await byAccount({ from_day: '2026-10-31', to_day: '2026-12-01' })).toEqual(
+      await byAccount(november),
+    );
+    expect(await sum({ account: 'sums', by: [], ...november })).toEqual(['4 5.300000000001']);
     expect(await sum({ account: 'nobody', by: [] })).toEqual([]);
     expect((await store.usage.sum({ account: 'sums', model: 'v/one', by: [] }))[0]).toMatchObject({
       estimated_requests: 1,

@@ -54,6 +54,7 @@ export class Ledger {
   #flushTimer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
+  #retryDue_ms = 0;
   #emptying: Promise<void> | undefined;
   #isOut = false;
   #isDiskOut = false;
@@ -140,6 +141,7 @@ export class Ledger {
       if (taken < batch.length) this.#drops.add(batch.length - taken, 'queue_full');
       this.#metrics.ledgerQueue('disk', this.#disk.rows);
       this.#isDiskOut = false;
+      this.#retry(this.#options.retry_ms);
       return true;
     } catch (fault) {
       this.#setDiskOut(fault);
@@ -154,11 +156,17 @@ export class Ledger {
     this.#retry(this.#options.retry_ms);
   }
 
+  /** Looks at the disk in `wait_ms`, or sooner if that was to be. */
   #retry(wait_ms: number): void {
-    if (this.#isClosed) return;
+    const due_ms = performance.now() + wait_ms;
+    if (this.#isClosed || (this.#retryTimer && this.#retryDue_ms <= due_ms)) return;
     clearTimeout(this.#retryTimer);
+    this.#retryDue_ms = due_ms;
     this.#retryTimer = setTimeout(() => {
-      this.#emptying ??= this.#emptyDisk().finally(() => {
+      this.#retryTimer = undefined;
+      // It may have looked for the last time already, before what this look is for was put there.
+      if (this.#emptying) return this.#retry(this.#options.retry_ms);
+      this.#emptying = this.#emptyDisk().finally(() => {
         this.#emptying = undefined;
       });
     }, wait_ms).unref();

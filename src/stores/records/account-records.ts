@@ -1,6 +1,6 @@
 import { type Operator, recordChange } from './audit-log.ts';
 import { Condition } from './condition.ts';
-import { containing, type Database } from './database.ts';
+import { containing, type Database, searchable } from './database.ts';
 
 /** An account of the store. */
 export interface AccountRecord {
@@ -55,9 +55,9 @@ export class AccountRecords {
         detail,
       });
       const rows = await connection.run(
-        `INSERT INTO accounts (id, plan, limits, created_ms, change) VALUES (?, ?, ?, ?, ?)
+        `INSERT INTO accounts (id, plan, limits, search, created_ms, change) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO NOTHING RETURNING id`,
-        [id, plan, JSON.stringify(limits), operator.at_ms, change],
+        [id, plan, JSON.stringify(limits), searchable(id), operator.at_ms, change],
       );
       if (rows.length === 0) throw new AlreadyThere(`there is an account '${id}' already`);
       return { id, plan, limits, created_ms: operator.at_ms };
@@ -118,7 +118,7 @@ export class AccountRecords {
 function conditionOf({ id, search, plan }: Omit<AccountQuery, 'after' | 'limit'>): Condition {
   return new Condition()
     .and('id = ?', id)
-    .and("LOWER(id) LIKE ? ESCAPE '!'", search && containing(search))
+    .and("search LIKE ? ESCAPE '!'", search ? containing(search) : undefined)
     .and('plan = ?', plan);
 }
 

@@ -36,7 +36,10 @@ export function rowMarks(rows: number, columns: number): string {
   return Array(rows).fill(marks).join(', ');
 }
 
-/** `%text%` for LIKE with `ESCAPE '!'`, in lower case: finds `text` as it is, whatever characters it has. */
+/** What a row is found by, for its column `search`. */
+export const searchable = (...texts: readonly string[]): string => texts.join('\n').toLowerCase();
+
+/** `%text%` for LIKE with `ESCAPE '!'` on a column of `searchable` text: finds `text` as it is, whatever characters it has. */
 export function containing(text: string): string {
   return `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
 }

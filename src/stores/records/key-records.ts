@@ -1,7 +1,7 @@
 import { NotThere } from './account-records.ts';
 import { type Operator, recordChange } from './audit-log.ts';
 import { Condition } from './condition.ts';
-import { containing, type Database, rowMarks } from './database.ts';
+import { containing, type Database, rowMarks, searchable } from './database.ts';
 import { keyId } from './ids.ts';
 import { newSecret } from './key-secret.ts';
 
@@ -67,9 +67,19 @@ export class KeyRecords {
       const detail = { account, name, expires_ms };
       const change = await recordChange(connection, operator, { action: 'key.create', target: id, detail });
       const [row] = await connection.run<KeyRecord>(
-        `INSERT INTO api_keys (id, account, name, digest, hint, created_ms, expires_ms, change)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
-        [id, account, name, digest, hint, operator.at_ms, expires_ms, change],
+        `INSERT INTO api_keys (id, account, name, digest, hint, search, created_ms, expires_ms, change)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
+        [
+          id,
+          account,
+          name,
+          digest,
+          hint,
+          searchable(id, account, name, hint),
+          operator.at_ms,
+          expires_ms,
+          change,
+        ],
       );
       return row!;
     });
@@ -143,11 +153,9 @@ export class KeyRecords {
 }
 
 function conditionOf({ id, account, search, usable_at_ms }: Omit<KeyQuery, 'after' | 'limit'>): Condition {
-  const part = search && containing(search);
-  const like = (column: string) => `LOWER(${column}) LIKE ? ESCAPE '!'`;
   return new Condition()
     .and('id = ?', id)
     .and('account = ?', account)
-    .and(`(${['id', 'name', 'account', 'hint'].map(like).join(' OR ')})`, part, part, part, part)
+    .and("search LIKE ? ESCAPE '!'", search ? containing(search) : undefined)
     .and('revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)', usable_at_ms);
 }

@@ -18,17 +18,19 @@ export const migrations: readonly Migration[] = [
         id TEXT PRIMARY KEY,
         plan TEXT,
         limits TEXT NOT NULL,
+        search TEXT NOT NULL,
         created_ms BIGINT NOT NULL,
         change BIGINT NOT NULL
       )`,
       'CREATE INDEX accounts_by_change ON accounts (change)',
-      // No reference to accounts: an account may be one of the configuration.
+      // What is searched for stands in one column, in lower case as JavaScript makes it. No reference to accounts: an account may be one of the configuration.
       `CREATE TABLE api_keys (
         id TEXT PRIMARY KEY,
         account TEXT NOT NULL,
         name TEXT NOT NULL,
         digest TEXT NOT NULL UNIQUE,
         hint TEXT NOT NULL,
+        search TEXT NOT NULL,
         created_ms BIGINT NOT NULL,
         expires_ms BIGINT,
         revoked_ms BIGINT,
@@ -64,10 +66,10 @@ export const migrations: readonly Migration[] = [
       )`,
       'CREATE INDEX ledger_by_time ON ledger (started_ms, id)',
       'CREATE INDEX ledger_by_account ON ledger (account, started_ms, id)',
-      // What the ledger's rows add up to, kept in the transactions that insert them.
-      `CREATE TABLE usage_daily (
+      // What the ledger's rows add up to, kept in the transactions that insert them: see usage-slices.ts.
+      `CREATE TABLE usage_sums (
+        period TEXT NOT NULL,
         account TEXT NOT NULL,
-        day TEXT NOT NULL,
         model TEXT NOT NULL,
         requests BIGINT NOT NULL,
         failed_requests BIGINT NOT NULL,
@@ -77,9 +79,9 @@ export const migrations: readonly Migration[] = [
         cached_tokens BIGINT NOT NULL,
         reasoning_tokens BIGINT NOT NULL,
         cost_pico_usd BIGINT NOT NULL,
-        PRIMARY KEY (account, day, model)
+        PRIMARY KEY (period, account, model)
       )`,
-      'CREATE INDEX usage_daily_by_day ON usage_daily (day)',
+      'CREATE INDEX usage_sums_by_account ON usage_sums (account, period)',
       `CREATE TABLE audit_log (
         id TEXT PRIMARY KEY,
         at_ms BIGINT NOT NULL,

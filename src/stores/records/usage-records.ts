@@ -1,7 +1,7 @@
-import { Condition } from './condition.ts';
 import { type Connection, type Database, rowMarks } from './database.ts';
 import type { LedgerRow } from './ledger-records.ts';
 import { picoUsd, usdOf } from './pico-usd.ts';
+import { type SliceKey, sliceFor, slicesOf } from './usage-slices.ts';
 
 /** What usage can be told by. Days are those on which exchanges began, in UTC. */
 export const usageGroups = ['account', 'model', 'day'] as const;
@@ -59,7 +59,12 @@ const sums = [
   `SUM(cost_pico_usd % ${micro}) AS cost_rest`,
 ];
 
-/** Sums of the ledger, from the daily ones that are kept beside it. */
+const columnOf = { account: 'account', model: 'model', day: 'period' } as const satisfies Record<
+  UsageGroup,
+  string
+>;
+
+/** Sums of the ledger. */
 export class UsageRecords {
   readonly #database: Database;
 
@@ -67,18 +72,16 @@ export class UsageRecords {
     this.#database = database;
   }
 
-  async sum({ account, model, from_day, to_day, by, order, limit }: UsageQuery): Promise<UsageSum[]> {
-    const where = new Condition()
-      .and('account = ?', account)
-      .and('model = ?', model)
-      .and('day >= ?', from_day)
-      .and('day <= ?', to_day);
-    const groups = by.join(', ');
+  async sum(query: UsageQuery): Promise<UsageSum[]> {
+    const { by, order, limit } = query;
+    const where = sliceFor(query);
+    const selected = by.map(group => `${columnOf[group]} AS ${JSON.stringify(group)}`);
+    const groups = by.map(group => columnOf[group]).join(', ');
     const ordered = order === 'cost' ? 'cost_micro_usd DESC' : groups;
     const rows = await this.#database.run<
       Omit<UsageSum, 'cost_usd'> & { cost_micro_usd: number; cost_rest: number }
     >(
-      `SELECT ${[...by, ...sums].join(', ')} FROM usage_daily ${where.sql}
+      `SELECT ${[...selected, ...sums].join(', ')} FROM usage_sums ${where.sql}
       ${groups && `GROUP BY ${groups} ORDER BY ${ordered}`} ${limit === undefined ? '' : 'LIMIT ?'}`,
       limit === undefined ? where.values : [...where.values, limit],
     );
@@ -92,33 +95,41 @@ export class UsageRecords {
   }
 }
 
-/** One row of the daily sums, while it is added up. */
-type Daily = Record<keyof Counts, number> & { cost_pico_usd: bigint };
+/** One of the sums that are kept, while it is added up. */
+type Kept = Record<keyof Counts, number> & { cost_pico_usd: bigint };
 
-/** Adds rows of the ledger to the daily sums. */
+/** Adds rows of the ledger to the sums that are kept. */
 export async function rollUp(connection: Connection, rows: readonly LedgerRow[]): Promise<void> {
-  const daily = new Map<string, { key: readonly string[]; sums: Daily }>();
+  const slices = new Map<string, { key: SliceKey; kept: Kept }>();
   for (const row of rows) {
-    const key = [row.account, new Date(row.started_ms).toISOString().slice(0, 10), row.model ?? ''];
-    const name = key.join('\n');
-    let found = daily.get(name);
-    if (!found) daily.set(name, (found = { key, sums: { ...nothing } }));
-    add(found.sums, row);
+    for (const key of slicesOf(row)) {
+      const name = key.join('\n');
+      let found = slices.get(name);
+      if (!found) slices.set(name, (found = { key, kept: { ...nothing } }));
+      add(found.kept, row);
+    }
   }
-  if (daily.size === 0) return;
   // In one order everywhere, so that instances do not wait for each other in a circle.
-  const ordered = [...daily].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
-  const columns = [...counted, 'cost_pico_usd'] as const;
-  await connection.run(
-    `INSERT INTO usage_daily (account, day, model, ${columns.join(', ')})
-    VALUES ${rowMarks(ordered.length, 3 + columns.length)}
-    ON CONFLICT (account, day, model) DO UPDATE SET
-    ${columns.map(name => `${name} = usage_daily.${name} + excluded.${name}`).join(', ')}`,
-    ordered.flatMap(({ key, sums: own }) => [...key, ...columns.map(name => own[name])]),
+  const ordered = [...slices].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
+  for (let at = 0; at < ordered.length; at += rows_per_statement) {
+    await addUp(connection, ordered.slice(at, at + rows_per_statement));
+  }
+}
+
+const columns = [...counted, 'cost_pico_usd'] as const;
+const rows_per_statement = 1000;
+
+function addUp(connection: Connection, slices: readonly { key: SliceKey; kept: Kept }[]): Promise<unknown> {
+  return connection.run(
+    `INSERT INTO usage_sums (period, account, model, ${columns.join(', ')})
+    VALUES ${rowMarks(slices.length, 3 + columns.length)}
+    ON CONFLICT (period, account, model) DO UPDATE SET
+    ${columns.map(name => `${name} = usage_sums.${name} + excluded.${name}`).join(', ')}`,
+    slices.flatMap(({ key, kept }) => [...key, ...columns.map(name => kept[name])]),
   );
 }
 
-const nothing: Daily = {
+const nothing: Kept = {
   requests: 0,
   failed_requests: 0,
   estimated_requests: 0,
@@ -129,13 +140,13 @@ const nothing: Daily = {
   cost_pico_usd: 0n,
 };
 
-function add(sums: Daily, row: LedgerRow): void {
-  sums.requests++;
-  if (row.error_type !== null || row.status >= 400) sums.failed_requests++;
-  if (row.estimated) sums.estimated_requests++;
-  sums.prompt_tokens += row.prompt_tokens;
-  sums.completion_tokens += row.completion_tokens;
-  sums.cached_tokens += row.cached_tokens;
-  sums.reasoning_tokens += row.reasoning_tokens;
-  sums.cost_pico_usd += picoUsd(row.cost_usd);
+function add(kept: Kept, row: LedgerRow): void {
+  kept.requests++;
+  if (row.error_type !== null || row.status >= 400) kept.failed_requests++;
+  if (row.estimated) kept.estimated_requests++;
+  kept.prompt_tokens += row.prompt_tokens;
+  kept.completion_tokens += row.completion_tokens;
+  kept.cached_tokens += row.cached_tokens;
+  kept.reasoning_tokens += row.reasoning_tokens;
+  kept.cost_pico_usd += picoUsd(row.cost_usd);
 }

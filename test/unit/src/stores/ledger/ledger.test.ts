@@ -37,7 +37,20 @@ afterEach(async () => {
 
 const queuePath = () => join(directory, 'queue.db');
 
-function openLedger(options: Partial<LedgerOptions> = {}, max_rows = 1000): Ledger {
+/** What it reads is old when it is told. */
+class LateDisk extends DiskQueue {
+  override async first(limit: number): Promise<LedgerRow[]> {
+    const rows = await super.first(limit);
+    await sleep(100);
+    return rows;
+  }
+}
+
+function openLedger(
+  options: Partial<LedgerOptions> = {},
+  max_rows = 1000,
+  disk = new DiskQueue(queuePath(), max_rows),
+): Ledger {
   const ledger = new Ledger({
     records: {
       insert: async rows => {
@@ -45,7 +58,7 @@ function openLedger(options: Partial<LedgerOptions> = {}, max_rows = 1000): Ledg
         return store.ledger.insert(rows);
       },
     },
-    disk: new DiskQueue(queuePath(), max_rows),
+    disk,
     metrics: RecordsMetrics.on(registry),
     log: createLog('silent'),
     options: { flush_ms: 5, batch_rows: 10, patience_ms: 100, retry_ms: 20, ...options },
@@ -108,6 +121,19 @@ describe('the ledger', () => {
     await until(async () => (await written()) === 30);
     expect(await metric('sluice_ledger_queue_rows')).toBe(0);
     expect(await metric('sluice_records_store_up')).toBe(1);
+  });
+
+  it('forgets nothing that goes to disk just when the disk has been found empty', async () => {
+    trouble = out;
+    const ledger = openLedger({ patience_ms: 5000 }, 1000, new LateDisk(queuePath(), 1000));
+    ledger.record(sampleRow());
+    await until(async () => (await metric('sluice_ledger_queue_rows', 'disk')) === 1);
+    trouble = undefined;
+    for (let at = 0; at < 50; at++) {
+      ledger.record(sampleRow());
+      await sleep(10);
+    }
+    await until(async () => (await written()) === 51);
   });
 
   it('passes by a store that is slow, and does not write twice what that wrote late', async () => {
