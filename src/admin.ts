@@ -2,14 +2,37 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Gateway } from './gateway.ts';
 import { openMetricsOf, openMetricsType, wantsOpenMetrics } from './telemetry/open-metrics.ts';
 
-/** The second listener, for operators only: `/metrics`, `/healthz`, `/readyz`. Never put it on a public address. */
+const mount = '/dashboard';
+
+/** The second listener, for operators only: `/metrics`, `/healthz`, `/readyz`, `/dashboard`. Never put it on a public address. */
 export function adminHandler(gateway: Gateway) {
-  return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+  const others = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     answer(gateway, request, response).catch(fault => {
       // Operators may see what it is; the process serves on.
       gateway.log.error({ err: fault }, 'an operator could not be answered');
       if (!response.headersSent) send(response, 500, 'text/plain', `${fault}\n`);
     });
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const { url = '/' } = request;
+    if (!isBelowMount(url)) return void others(request, response);
+    gateway.dashboard(mounted(request, url), response, () => {
+      request.url = url;
+      void others(request, response);
+    });
+  };
+}
+
+const isBelowMount = (url: string): boolean =>
+  url.startsWith(mount) && ['/', '?', undefined].includes(url[mount.length]);
+
+/** As Express shows a request to what is mounted. */
+function mounted(request: IncomingMessage, url: string): IncomingMessage {
+  const below = url.slice(mount.length);
+  return Object.assign(request, {
+    url: below.startsWith('/') ? below : `/${below}`,
+    originalUrl: url,
+    baseUrl: mount,
+  });
 }
 
 async function answer(gateway: Gateway, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { Registry } from 'prom-client';
 import { Catalog } from './catalog/catalog.ts';
 import { Chain } from './chain/chain.ts';
@@ -28,6 +29,11 @@ export interface GatewayOptions {
   readonly clock?: Clock;
   /** Counters and concurrency in place of `stores.state`, for several gateways of one process; stays open when they close. */
   readonly state?: StateStore;
+  /**
+   * For `gateway.dashboard` behind the parent application's own authentication: who has been let in there, by name for the audit log;
+   * `undefined` for nobody, who is refused. Without it the dashboard has its own sign-in, for `admin.users`.
+   */
+  readonly operatorOf?: (request: IncomingMessage) => string | undefined;
 }
 
 /** The parts of one gateway. */

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import { assemble, type GatewayOptions, type Parts } from './assemble.ts';
 import type { RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
+import { createDashboard } from './dashboard/dashboard.ts';
 import { refusal } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { discardBody } from './inbound/discard-body.ts';
@@ -34,6 +35,8 @@ export type Gateway = RequestHandler & {
   readonly conditions: readonly string[];
   /** How many exchanges have begun and are not settled. */
   readonly inFlight: number;
+  /** The operators' dashboard, for `app.use('/ops', gateway.dashboard)`. Leaves everything to the parent where nobody can sign in. */
+  readonly dashboard: RequestHandler;
   /** Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections. */
   close(drain_ms?: number): Promise<void>;
 };
@@ -84,6 +87,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     ready: { get: () => !closing && !parts.state.outage?.refuses },
     conditions: { get: () => conditionsOf(closing, parts) },
     inFlight: { get: () => running.size },
+    dashboard: { value: createDashboard({ ...parts, inFlight: () => running.size }, options.operatorOf) },
     close: { value: close },
   }) as Gateway;
 }

@@ -21,6 +21,7 @@ const usage = `sluice: middleware in front of LLM inference providers
   sluice keys create | list | revoke        API keys in the records store (sluice keys --help)
   sluice accounts create | list | set-plan | set-limits   its accounts (sluice accounts --help)
   sluice usage --account A     what the ledger adds up to (sluice usage --help)
+  sluice hash-password         the hash of a password, for who may sign in to the dashboard
 
 Environment:
   UPSTREAM_URL   serve the example catalog in front of this OpenAI-compatible server instead of the simulated one
@@ -37,7 +38,7 @@ async function main(argv: string[]): Promise<void> {
   const [command] = argv;
   if (command === 'simulate') return simulate(argv.slice(1));
   if (command === 'models') return runModels(argv.slice(1), print);
-  if (isRecordsCommand(command)) return runRecordsCommand(command, argv.slice(1));
+  if (isOperatorCommand(command)) return runOperatorCommand(command, argv.slice(1));
   const { values, positionals } = parseArgs({
     args: argv,
     allowPositionals: true,
@@ -79,18 +80,22 @@ async function check(file: string | undefined): Promise<void> {
   );
 }
 
-/** Commands about the records store; what they need is loaded only for them. */
-const recordsCommands = {
+/** Commands for operators; what they need is loaded only for them. */
+const operatorCommands = {
   keys: async () => (await import('./commands/keys.ts')).keysCommand,
   accounts: async () => (await import('./commands/accounts.ts')).accountsCommand,
   usage: async () => (await import('./commands/usage.ts')).usageCommand,
+  'hash-password': async () => (await import('./commands/hash-password.ts')).hashPasswordCommand,
 };
 
-const isRecordsCommand = (name: string | undefined): name is keyof typeof recordsCommands =>
-  name !== undefined && Object.hasOwn(recordsCommands, name);
+const isOperatorCommand = (name: string | undefined): name is keyof typeof operatorCommands =>
+  name !== undefined && Object.hasOwn(operatorCommands, name);
 
-async function runRecordsCommand(name: keyof typeof recordsCommands, args: readonly string[]): Promise<void> {
-  const run = await recordsCommands[name]();
+async function runOperatorCommand(
+  name: keyof typeof operatorCommands,
+  args: readonly string[],
+): Promise<void> {
+  const run = await operatorCommands[name]();
   await run(args, { print, remark: text => process.stderr.write(`${text}\n`) });
 }
 
@@ -116,7 +121,7 @@ async function serveDemo(ports: DemoPorts): Promise<void> {
   const simulator = given ? undefined : await startDemoSimulator();
   const upstream = given ?? simulator!.url;
   const adapter = adapterOf(process.env.UPSTREAM_ADAPTER);
-  const { config, key } = demoConfig(upstream, adapter, process.env.UPSTREAM_KEY, ports);
+  const { config, key, password } = demoConfig(upstream, adapter, process.env.UPSTREAM_KEY, ports);
   const endTracing = await startTracing(process.env);
   const sidecar = await serve(config);
   const described = simulator
@@ -126,7 +131,7 @@ async function serveDemo(ports: DemoPorts): Promise<void> {
     await simulator?.close();
     await endTracing();
   });
-  print(invitation(sidecar.url, sidecar.adminUrl, key, described));
+  print(invitation({ url: sidecar.url, adminUrl: sidecar.adminUrl, key, password, upstream: described }));
 }
 
 async function startDemoSimulator() {

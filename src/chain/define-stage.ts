@@ -24,7 +24,11 @@ export function defineStage<Schema extends z.ZodType>(definition: {
   const { name, schema, create } = definition;
   const factory = (options?: z.input<Schema>): StageHandler => {
     const checked = schema.parse(options ?? {});
-    const plan: StagePlan = { name, create: setup => ({ name, ...create(checked, setup) }) };
+    const plan: StagePlan = {
+      name,
+      options: checked,
+      create: setup => ({ name, ...create(checked, setup) }),
+    };
     let alone: RequestHandler | undefined;
     const handler: RequestHandler = (request, response, next) => {
       // Made on first use: within a chain or a gateway the handler itself is never called.

@@ -26,6 +26,8 @@ export type Hooks = Omit<Stage, 'name'>;
 /** A stage with its options, not yet made: what chains and configurations are composed of. */
 export interface StagePlan {
   readonly name: string;
+  /** As its schema has checked them. */
+  readonly options: unknown;
   create(setup: StageSetup): Stage;
 }
 

@@ -1,6 +1,11 @@
 import { fieldPath } from '../dialects/explain.ts';
 import { limitOverridesSchema } from '../stores/limits.ts';
-import { type AccountRecord, AlreadyThere, NotThere } from '../stores/records/account-records.ts';
+import {
+  type AccountRecord,
+  AlreadyThere,
+  isAccountName,
+  NotThere,
+} from '../stores/records/account-records.ts';
 import { asksForHelp, atDesk, CommandMistake, type Desk, parsed, type Voice } from './command.ts';
 import { pages } from './pages.ts';
 import { type Column, formatOf, shownRows, shownTime } from './table.ts';
@@ -40,7 +45,7 @@ async function create(args: readonly string[], voice: Voice): Promise<void> {
     limits: { type: 'string' },
   });
   const [id] = named('accounts create', positionals, ['NAME']);
-  if (!/^[\p{L}\p{N}][\p{L}\p{N}_.@:+-]{0,127}$/u.test(id!))
+  if (!isAccountName(id!))
     throw new CommandMistake(
       `'${id}' cannot be an account's name: letters, digits and _ . @ : + -, at most 128`,
     );

@@ -7,6 +7,7 @@ import { bodyLimits } from '../inbound/limits.ts';
 import { streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts.ts';
 import { plansSchema } from '../stores/limits.ts';
+import { isPasswordHash } from '../stores/password.ts';
 import { recordsSchema } from '../stores/records/records-target.ts';
 import { stateOptions } from '../stores/state/options.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough-rule.ts';
@@ -36,9 +37,37 @@ export const serverSchema = z.strictObject({
   drain_ms: ms(30_000).describe('How long running exchanges may take to finish after SIGTERM.'),
 });
 
+const credentialSchema = z.union(
+  [
+    z.strictObject({ password: z.string().min(12, 'must have at least 12 characters') }),
+    z.strictObject({
+      password_hash: z
+        .string()
+        .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY'),
+    }),
+  ],
+  'must be an object with one name: password_hash or password',
+);
+
 export const adminSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on; never a public one.'),
   port: port(8081),
+  users: z
+    .record(z.string().min(1).max(128), credentialSchema)
+    .default({})
+    .describe(
+      'Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{ password: "${NAME}" }` from the environment. Without any there is no dashboard.',
+    ),
+  session_idle_ms: ms(1_800_000).describe(
+    'A session at the dashboard ends when it was not used for so long,',
+  ),
+  session_max_ms: ms(43_200_000).describe('and after this in any case.'),
+  trust_proxy: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
+    ),
 });
 
 export const logSchema = z.strictObject({
@@ -81,7 +110,7 @@ export const usageSchema = z.strictObject({
 export const storesSchema = z.strictObject({
   ...stateOptions,
   records: recordsSchema.describe(
-    'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory there are only configured keys, and a short ledger that ends with the process.',
+    'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory, keys that are issued and a short ledger end with the process.',
   ),
   known_keys_ms: ms(600_000).describe(
     'How long keys that have been used at this instance go on working while the records store is out.',

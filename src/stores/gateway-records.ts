@@ -32,6 +32,8 @@ export interface GatewayRecords {
   /** Keys of the configuration, and those of the store. */
   readonly accounts: AccountDirectory;
   readonly ledger: Ledger;
+  /** Takes over what has just been changed here, so that it holds at once at this instance. */
+  refresh(): Promise<void>;
   /** Writes what has not been written, and ends everything. */
   close(): Promise<void>;
 }
@@ -44,19 +46,20 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<G
   const disk = inMemory ? undefined : new DiskQueue(settings.queue_path, settings.queue_rows);
   const options = inMemory ? inMemoryOptions : {};
   const ledger = new Ledger({ records: store.ledger, disk, metrics, log, options });
-  const keys = inMemory ? undefined : storedKeys(setup, store);
+  const keys = storedKeys(setup, store);
   if (inMemory)
     log.info(
-      `records are kept in memory: keys are those of the configuration, the ledger ends with the process and has the last ${kept_in_memory} exchanges; set stores.records to keep more`,
+      `records are kept in memory: keys that are issued and the ledger end with the process, of which the ledger has the last ${kept_in_memory} exchanges; set stores.records to keep more`,
     );
   ledger.start();
-  keys?.start();
+  keys.start();
   return {
     store,
-    accounts: keys ? eitherDirectory(configured, keys) : configured,
+    accounts: eitherDirectory(configured, keys),
     ledger,
+    refresh: () => keys.refresh(),
     close: async () => {
-      await Promise.all([ledger.close(), keys?.close()]);
+      await Promise.all([ledger.close(), keys.close()]);
       await close();
     },
   };

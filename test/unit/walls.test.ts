@@ -30,7 +30,7 @@ const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith
 const floors: readonly (readonly string[])[] = [
   ['src/sidecar.ts'],
   ['src/serve.ts', 'src/index.ts', 'src/commands/'],
-  ['src/gateway.ts', 'src/admin.ts'],
+  ['src/gateway.ts', 'src/admin.ts', 'src/dashboard/'],
   ['src/assemble.ts', 'src/demo.ts'],
   ['src/config/'],
   ['plugins/'],

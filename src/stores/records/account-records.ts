@@ -22,6 +22,9 @@ export interface AccountQuery {
   readonly limit: number;
 }
 
+/** Whether an account of the store may be called `id`: letters, digits and `_ . @ : + -`, at most 128 characters. */
+export const isAccountName = (id: string): boolean => /^[\p{L}\p{N}][\p{L}\p{N}_.@:+-]{0,127}$/u.test(id);
+
 /** Somebody has been here first. */
 export class AlreadyThere extends Error {
   override readonly name = 'AlreadyThere';

@@ -1,0 +1,79 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { Clock } from '../../clock.ts';
+
+/** Somebody who is signed in. */
+export interface Session {
+  /** Who, as the audit log names them. */
+  readonly actor: string;
+  readonly started_ms: number;
+  /** What the next page says once, after a form. */
+  notice?: string | undefined;
+  /** A key that has just been made, until it has been shown. */
+  issued?: { readonly id: string; readonly key: string } | undefined;
+}
+
+export interface SessionLimits {
+  /** How long a session lasts that is not used. */
+  readonly idle_ms: number;
+  /** How long any session lasts. */
+  readonly max_ms: number;
+}
+
+/** The one that was used longest ago ends for one more. */
+const max_sessions = 1000;
+
+interface Kept {
+  readonly session: Session;
+  seen_ms: number;
+}
+
+/** Who is signed in, by the digest of what their browser holds; of this process alone. */
+export class Sessions {
+  readonly #clock: Clock;
+  readonly #limits: SessionLimits;
+  /** Used longest ago first. */
+  readonly #byDigest = new Map<string, Kept>();
+
+  constructor(clock: Clock, limits: SessionLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** `token` is for the browser and kept nowhere else. */
+  start(actor: string): { readonly token: string; readonly session: Session } {
+    this.#forgetExpired();
+    const token = randomBytes(32).toString('base64url');
+    const now_ms = this.#clock.epoch_ms();
+    const session: Session = { actor, started_ms: now_ms };
+    this.#byDigest.set(digestOf(token), { session, seen_ms: now_ms });
+    return { token, session };
+  }
+
+  /** The session of a browser, which has been used by this. `undefined` for one that has expired. */
+  find(token: string): Session | undefined {
+    const digest = digestOf(token);
+    const kept = this.#byDigest.get(digest);
+    if (!kept) return undefined;
+    this.#byDigest.delete(digest);
+    if (this.#isExpired(kept)) return undefined;
+    kept.seen_ms = this.#clock.epoch_ms();
+    this.#byDigest.set(digest, kept);
+    return kept.session;
+  }
+
+  end(token: string): void {
+    this.#byDigest.delete(digestOf(token));
+  }
+
+  #forgetExpired(): void {
+    for (const [digest, kept] of this.#byDigest) if (this.#isExpired(kept)) this.#byDigest.delete(digest);
+    while (this.#byDigest.size >= max_sessions) this.#byDigest.delete(this.#byDigest.keys().next().value!);
+  }
+
+  #isExpired({ session, seen_ms }: Kept): boolean {
+    const now_ms = this.#clock.epoch_ms();
+    return now_ms - seen_ms >= this.#limits.idle_ms || now_ms - session.started_ms >= this.#limits.max_ms;
+  }
+}
+
+const digestOf = (token: string): string => hash('sha256', token, 'hex');

@@ -1,0 +1,72 @@
+import { AccountLimits, type LimitOverrides, limitOverridesSchema, type Plan } from '../stores/limits.ts';
+import type { Limit, Standing } from '../stores/state/state-store.ts';
+import type { Desk } from './desk.ts';
+
+/** An account as the dashboard shows it, wherever it stands. */
+export interface AccountView {
+  readonly id: string;
+  readonly plan: string | undefined;
+  readonly limits: Readonly<Record<string, unknown>>;
+  /** Those of the configuration are changed there. */
+  readonly isConfigured: boolean;
+  readonly created_ms: number | undefined;
+}
+
+/** The account of this name. One of the configuration wins over one of the store, as it does for requests. */
+export async function findAccount(desk: Desk, id: string): Promise<AccountView | undefined> {
+  const configured = configuredAccount(desk, id);
+  if (configured) return configured;
+  const stored = await desk.records.store.accounts.find(id);
+  return stored && { ...stored, plan: stored.plan ?? undefined, isConfigured: false };
+}
+
+/** The account of the configuration of this name. */
+export function configuredAccount({ settings }: Desk, id: string): AccountView | undefined {
+  if (!Object.hasOwn(settings.accounts, id)) return undefined;
+  const { plan, limits = {} } = settings.accounts[id]!;
+  return { id, plan, limits, isConfigured: true, created_ms: undefined };
+}
+
+/** Where an account stands under one of its limits. */
+export type Use = Standing & { readonly used: number };
+
+/** What is known of an account's use: of each limit; or why there is nothing to tell. */
+export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
+
+/** Where an account stands under each of its limits now, as all instances together have counted. */
+export async function usesOf(desk: Desk, { id, plan, limits }: AccountView): Promise<Uses> {
+  const stage = desk.settings.stages.find(({ name }) => name === 'rate-limit');
+  if (!stage) return 'no stage';
+  const { plans = desk.settings.plans, limits: others } = stage.options as RateLimits;
+  if (plan !== undefined && !Object.hasOwn(plans, plan)) return 'no plan';
+  const own = limitOverridesSchema.safeParse(limits);
+  if (!own.success) return 'unknown';
+  const hasOwn = plan !== undefined || Object.keys(limits).length > 0;
+  const all = hasOwn
+    ? allLimits(plan === undefined ? undefined : plans[plan], own.data)
+    : allLimits(others, {});
+  if (all.length === 0) return 'no limits';
+  try {
+    const standings = await desk.state.standings(id, all);
+    return standings.map(standing => ({ ...standing, used: standing.limit.max - standing.remaining }));
+  } catch (fault) {
+    desk.log.warn({ err: fault }, 'where an account stands is not known');
+    return 'unknown';
+  }
+}
+
+/** The options of the stage `rate-limit` that say what is held. */
+interface RateLimits {
+  readonly plans?: Readonly<Record<string, Plan>>;
+  readonly limits?: Plan;
+}
+
+/** Those of all models, and those of single ones. */
+function allLimits(plan: Plan | undefined, own: LimitOverrides): readonly Limit[] {
+  const limits = new AccountLimits(plan, own);
+  const models = new Set([...Object.keys(plan?.models ?? {}), ...Object.keys(own.models ?? {})]);
+  const ofModels = [...models].flatMap(model =>
+    limits.of(model).limits.filter(limit => limit.model !== undefined),
+  );
+  return [...limits.of(undefined).limits, ...ofModels];
+}

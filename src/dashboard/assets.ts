@@ -1,0 +1,21 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { type Answer, assetAnswer } from './answer.ts';
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Styles and scripts, by their paths below the dashboard: `assets/style.css`. Read once; nothing else of the disk can be asked for. */
+export function loadAssets(): ReadonlyMap<string, Answer> {
+  const folder = new URL('./assets/', import.meta.url);
+  const files = readdirSync(folder).filter(name => extname(name) in types);
+  return new Map(
+    files.map(name => [
+      `assets/${name}`,
+      assetAnswer(types[extname(name)]!, readFileSync(new URL(name, folder))),
+    ]),
+  );
+}

@@ -1,0 +1,76 @@
+import type { AuditEntry } from '../../stores/records/audit-log.ts';
+import type { Answer } from '../answer.ts';
+import { type Html, html } from '../view/html.ts';
+import { page_rows, pageOf, pager } from '../view/pager.ts';
+import { pageAnswer } from '../view/shell.ts';
+import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { linkOf, timeOf } from '../view/words.ts';
+import type { Page, Visit } from '../visit.ts';
+import { inMemoryNotice } from './in-memory-notice.ts';
+
+/** Who has changed what, newest first. */
+export const auditPage: Page = { name: 'audit', get: listed };
+
+async function listed(visit: Visit): Promise<Answer> {
+  const { desk, query } = visit;
+  const after = query.get('after') ?? undefined;
+  const rows = await desk.records.store.audit.list({
+    limit: page_rows + 1,
+    ...(after !== undefined && { after }),
+  });
+  const { shown, next } = pageOf(rows);
+  return pageAnswer(visit, {
+    title: 'Audit log',
+    section: 'audit',
+    body: html`${inMemoryNotice(desk)}
+<section class="panel" aria-label="Changes">
+${
+  shown.length === 0
+    ? emptyState(
+        'Nothing has been changed yet.',
+        html`Accounts and keys are made under <a href="accounts">Accounts</a>; each change is written down here.`,
+      )
+    : tableOf('Changes, newest first', columns, shown)
+}
+${pager({ page: 'audit', query: {}, after, next })}
+</section>`,
+  });
+}
+
+const actions: Readonly<Record<AuditEntry['action'], string>> = {
+  'account.create': 'created the account',
+  'account.change': 'changed the account',
+  'key.create': 'issued the key',
+  'key.revoke': 'revoked the key',
+};
+
+const columns: readonly Column<AuditEntry>[] = [
+  { title: 'When (UTC)', cell: ({ at_ms }) => timeOf(at_ms) },
+  { title: 'Who', cell: ({ actor }) => actor, isName: true },
+  { title: 'Change', cell: ({ action }) => actions[action] ?? action },
+  { title: 'What', cell: targetOf, isName: true },
+  { title: 'Detail', cell: ({ detail }) => detailOf(detail), isName: true },
+];
+
+function targetOf({ action, target }: AuditEntry): Html {
+  const link = action.startsWith('account.')
+    ? linkOf('account', { id: target })
+    : linkOf('keys', { search: target, all: 'yes' });
+  return html`<a href="${link}">${target}</a>`;
+}
+
+/** What was set, in words as far as it is one. */
+function detailOf(detail: string): string {
+  const fields = Object.entries(JSON.parse(detail) as Record<string, unknown>);
+  return fields
+    .filter(([, value]) => value !== '' && JSON.stringify(value) !== '{}')
+    .map(([name, value]) => `${name.replace(/_ms$/, '')}: ${shown(name, value)}`)
+    .join(', ');
+}
+
+function shown(name: string, value: unknown): string {
+  if (value === null) return name === 'expires_ms' ? 'never' : 'none';
+  if (name.endsWith('_ms') && typeof value === 'number')
+    return new Date(value).toISOString().slice(0, 16).replace('T', ' ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,20 @@
+import { redirect } from '../answer.ts';
+import type { Page } from '../visit.ts';
+import { accountPage } from './account.ts';
+import { accountsPage } from './accounts.ts';
+import { auditPage } from './audit.ts';
+import { issuedPage, issuePage } from './issue.ts';
+import { keysPage } from './keys.ts';
+import { revokePage } from './revoke.ts';
+
+/** All pages; the one without a name is where the dashboard begins. */
+export const pages: readonly Page[] = [
+  { name: '', get: () => redirect('accounts') },
+  accountsPage,
+  accountPage,
+  keysPage,
+  issuePage,
+  issuedPage,
+  revokePage,
+  auditPage,
+];

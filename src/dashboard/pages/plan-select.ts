@@ -1,0 +1,13 @@
+import type { Desk } from '../desk.ts';
+import { type Html, html } from '../view/html.ts';
+
+/** The plans of the configuration to choose from. A plan that is no longer there stays to be seen. */
+export function planSelect({ settings }: Desk, chosen: string): Html {
+  const plans = Object.keys(settings.plans);
+  const isGone = chosen !== '' && !plans.includes(chosen);
+  return html`<label>Plan <select name="plan">
+<option value="">none</option>
+${plans.map(plan => html`<option value="${plan}" ${plan === chosen && html`selected`}>${plan}</option>\n`)}
+${isGone && html`<option value="${chosen}" selected disabled>${chosen} (not configured)</option>`}
+</select></label>`;
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from './refusal.ts';
+
+const max_bytes = 32 * 1024;
+const patience_ms = 10_000;
+
+/** The fields of a form. One that the parent application has read already is taken as it is. Throws a Refusal. */
+export async function readForm(request: IncomingMessage & { body?: unknown }): Promise<URLSearchParams> {
+  const { body } = request;
+  if (typeof body === 'object' && body !== null && !Buffer.isBuffer(body)) return fieldsOf(body);
+  const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
+  if (type.trim() !== 'application/x-www-form-urlencoded')
+    throw new Refusal(400, 'This is not a form of the dashboard.');
+  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : await textOf(request);
+  return new URLSearchParams(text.toString('utf8'));
+}
+
+function fieldsOf(body: object): URLSearchParams {
+  const fields = Object.entries(body).filter(
+    (field): field is [string, string] => typeof field[1] === 'string',
+  );
+  return new URLSearchParams(fields);
+}
+
+async function textOf(request: IncomingMessage): Promise<Buffer> {
+  const timer = setTimeout(() => request.destroy(), patience_ms);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // What is refused is still answered.
+    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > max_bytes) throw tooLarge();
+      parts.push(part);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(parts);
+}
+
+const tooLarge = () =>
+  new Refusal(413, `The form is larger than the ${max_bytes} bytes accepted.`, '', { connection: 'close' });

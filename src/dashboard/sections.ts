@@ -1,0 +1,8 @@
+/** What the navigation leads to: names of pages, in the order in which they are listed. */
+export const sections = [
+  { page: 'accounts', label: 'Accounts' },
+  { page: 'keys', label: 'Keys' },
+  { page: 'audit', label: 'Audit log' },
+] as const;
+
+export type Section = (typeof sections)[number]['page'];

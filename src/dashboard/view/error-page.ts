@@ -1,0 +1,17 @@
+import { documentOf } from './document.ts';
+import { type Html, html } from './html.ts';
+
+/** A page that says what went wrong and what can be done. */
+export function errorPage(status: number, message: string, advice: string): Html {
+  return documentOf(
+    message.replace(/\.$/, ''),
+    html`<body class="alone">
+<main>
+<p class="muted">Error ${status}</p>
+<h1>${message}</h1>
+${advice && html`<p>${advice}</p>`}
+<p><a href=".">To the dashboard</a></p>
+</main>
+</body>`,
+  );
+}

@@ -1,0 +1,29 @@
+import { type Html, html, type Part } from './html.ts';
+
+/** One column of a table: its title, what its cells show, and whether that is a number. */
+export interface Column<R> {
+  readonly title: string;
+  readonly cell: (row: R) => Part;
+  readonly isNumber?: boolean;
+  /** Long names may be broken anywhere. */
+  readonly isName?: boolean;
+}
+
+/** A table called `label`, which scrolls by itself where the window is narrow. */
+export function tableOf<R>(label: string, columns: readonly Column<R>[], rows: readonly R[]): Html {
+  const style = ({ isNumber, isName }: Column<R>): string => (isNumber ? 'number' : isName ? 'name' : '');
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
+<table>
+<thead><tr>${columns.map(column => html`<th scope="col" class="${style(column)}">${column.title}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    row =>
+      html`<tr>${columns.map(column => html`<td class="${style(column)}">${column.cell(row)}</td>`)}</tr>\n`,
+  )}</tbody>
+</table>
+</div>`;
+}
+
+/** What stands in place of a list that has nothing in it: why, and what to do next. */
+export function emptyState(why: string, next: Part): Html {
+  return html`<div class="empty"><p><strong>${why}</strong></p><p class="muted">${next}</p></div>`;
+}
