@@ -18,7 +18,7 @@ describe('a configuration without mistakes', () => {
       keepalive_ms: 15_000,
       max_background_ms: 900_000,
     });
-    expect(admin).toEqual({ host: '127.0.0.1', port: 8081 });
+    expect(admin).toMatchObject({ host: '127.0.0.1', port: 8081, users: {} });
     expect(stages.map(({ name }) => name)).toEqual([
       'error-envelope',
       'auth',

@@ -21,7 +21,9 @@ describe('a mistake is told with its path and what is accepted', () => {
     [
       '… below',
       sampleConfig({ admin: { prot: 1 } }),
-      ['admin.prot: unknown name; accepted here: host, port'],
+      [
+        'admin.prot: unknown name; accepted here: host, port, users, session_idle_ms, session_max_ms, trust_proxy',
+      ],
     ],
     [
       '… of a provider',

@@ -71,7 +71,7 @@ const written = async (): Promise<number> => (await store.usage.sum({ by: [] }))
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await isSo()); tries++) {
-    if (tries > 500) throw new Error('it did not come to be');
+    if (tries > 2000) throw new Error('it did not come to be');
     await sleep(10);
   }
 }
