@@ -3,7 +3,12 @@ import { direct } from './contestants/direct.ts';
 import { httpProxyMiddleware } from './contestants/http-proxy-middleware.ts';
 import { nginx } from './contestants/nginx.ts';
 import { portkey } from './contestants/portkey.ts';
-import { sluiceInExpress, sluiceSidecar, sluiceWithoutLimits } from './contestants/sluice.ts';
+import {
+  sluiceInExpress,
+  sluiceSidecar,
+  sluiceWithoutLimits,
+  sluiceWithRedis,
+} from './contestants/sluice.ts';
 
 /** All contestants in the order of the table. */
 export const contestants: readonly Contestant[] = [
@@ -13,6 +18,7 @@ export const contestants: readonly Contestant[] = [
   portkey,
   sluiceSidecar,
   sluiceWithoutLimits,
+  sluiceWithRedis,
   sluiceInExpress,
 ];
 

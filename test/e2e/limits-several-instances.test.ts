@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { until } from '../support/raw-client.ts';
+import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type Fleet, type Sent, startFleet } from '../support/sidecar-fleet.ts';
 
 const never = 1_000_000_000;
 let fleet: Fleet;
+let postgres: PostgresServer;
+let place: RecordsPlace;
 
 beforeAll(async () => {
+  postgres = await startPostgres();
+  place = await recordsPlace(postgres.url);
   fleet = await startFleet({
     instances: 4,
     limits: {
@@ -15,19 +21,22 @@ beforeAll(async () => {
       told: { requests_per_minute: 1 },
     },
     // A machine that is busy with other tests is no outage.
-    stores: { state_timeout_ms: 10_000 },
+    stores: { state_timeout_ms: 10_000, ...place.stores },
   });
 }, 60_000);
-afterAll(() => fleet?.stop());
+afterAll(async () => {
+  await fleet?.stop();
+  await place?.remove();
+  await postgres?.stop();
+});
 
 const admitted = (sent: readonly Sent[]) => sent.filter(({ status }) => status === 200).length;
 const refused = (sent: readonly Sent[]) => sent.filter(({ status }) => status === 429).length;
 const tokensIn = ({ text }: Sent): number =>
   (JSON.parse(text) as { usage?: { total_tokens: number } }).usage?.total_tokens ?? 0;
 const tokensOf = (sent: readonly Sent[]) => sent.reduce((sum, one) => sum + tokensIn(one), 0);
-
 describe('four instances with one Redis', () => {
-  it('admit of 500 parallel requests as many as the limit says, and count what the upstream reported', async () => {
+  it('admit of 500 parallel requests as many as the limit says; Redis, the ledger and the upstream agree', async () => {
     const { requests, tokens: reported } = fleet.upstream;
     const sent = await fleet.sendMany('burst', 500);
     expect([admitted(sent), refused(sent)]).toEqual([137, 363]);
@@ -35,6 +44,12 @@ describe('four instances with one Redis', () => {
     const tokens = tokensOf(sent);
     expect(fleet.upstream.tokens - reported).toBe(tokens);
     await until(async () => (await fleet.tokensOfDay('burst')) === tokens);
+    await place.look(({ usage }) =>
+      until(async () => {
+        const [sum] = await usage.sum({ account: 'burst', by: [] });
+        return sum !== undefined && sum.prompt_tokens + sum.completion_tokens === tokens;
+      }),
+    );
     expect(await fleet.metric('sluice_state_alone_total')).toBe(0);
   });
 

@@ -7,6 +7,7 @@ import { gateway_core } from '../children.ts';
 import { api_key } from '../conversation.ts';
 import type { Contestant, StreamVariant, Surroundings } from './contestant.ts';
 import { versionIn, versionOf } from './package-version.ts';
+import { redisFor } from './redis.ts';
 
 const root = new URL('../../../', import.meta.url);
 const final: StreamVariant = { suffix: '', stream_options: undefined, frame_events: 2 };
@@ -16,15 +17,18 @@ const continuous: StreamVariant = {
   frame_events: 2,
 };
 
+type Changes = object | ((surroundings: Surroundings) => object | Promise<object>);
+
 /** sluice on its own with the whole default chain; `changes` are put over its configuration. */
 const sidecarWith = (
   contestant: Pick<Contestant, 'name' | 'title' | 'streamed'>,
-  changes: object = {},
+  changes: Changes = {},
 ): Contestant => ({
   ...contestant,
   async start(surroundings) {
+    const changed = typeof changes === 'function' ? await changes(surroundings) : changes;
     const sidecar = fileURLToPath(new URL('src/sidecar.ts', root));
-    const file = configFile(surroundings, contestant.name, changes);
+    const file = configFile(surroundings, contestant.name, changed);
     const args = ['--conditions=sluice-source', sidecar, '--config', file];
     const child = surroundings.children.start(gateway_core, process.execPath, args);
     const [, port] = await child.printed(/listening on http:\/\/127\.0\.0\.1:(\d+)/);
@@ -42,6 +46,12 @@ export const sluiceSidecar = sidecarWith({
 export const sluiceWithoutLimits = sidecarWith(
   { name: 'sluice-no-limits', title: 'sluice sidecar, no limits', streamed: [] },
   { plans: { bench: {} } },
+);
+
+/** The same with limits that several instances share. */
+export const sluiceWithRedis = sidecarWith(
+  { name: 'sluice-redis', title: 'sluice sidecar, limits in Redis', streamed: [] },
+  async surroundings => ({ stores: { state: await redisFor(surroundings) } }),
 );
 
 /** The same chain as a handler of an Express application. */
