@@ -16,6 +16,13 @@ export interface Settlement {
   readonly settled_ms: number;
   /** The store is certain to have had the hold when this was first sent; decided then, and never again. */
   certain?: boolean;
+  /** When it was first sent. */
+  sent_ms?: number;
+}
+
+/** A settlement that may have been done so long ago that the store no longer remembers whether it was. */
+export class TooLate extends Error {
+  override readonly name = 'TooLate';
 }
 
 /** What a remote store says to a take: what a StateStore says, but for the ticket. */
@@ -31,6 +38,7 @@ export interface RemoteState {
   /** How many times the connection has come up. */
   readonly life: number;
   take(request: TakeRequest): Promise<RemoteTaken>;
+  /** Rejects with TooLate where doing it might count it twice. */
   settle(settlement: Settlement): Promise<void>;
   /** Keeps the leases and tickets of `holds` alive. */
   renew(holds: readonly Hold[]): Promise<void>;

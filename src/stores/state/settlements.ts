@@ -1,6 +1,6 @@
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import type { Circuit } from './circuit.ts';
-import type { RemoteState, Settlement } from './remote-state.ts';
+import { type RemoteState, type Settlement, TooLate } from './remote-state.ts';
 
 /** About 20 MB of them. */
 const max_waiting = 65_536;
@@ -74,9 +74,10 @@ export class Settlements {
   #sent(waiting: Waiting, ask: (send: () => Promise<void>) => Promise<void>): Promise<boolean> {
     const sent = ask(() => this.#remote.settle(waiting.settlement)).then(
       () => true,
-      () => {
+      error => {
         waiting.attempts++;
-        this.#wait(waiting);
+        if (waiting.attempts < max_attempts && !(error instanceof TooLate)) this.#wait(waiting);
+        else this.#metrics.settlementsDropped(1);
         return false;
       },
     );
@@ -86,7 +87,6 @@ export class Settlements {
   }
 
   #wait(waiting: Waiting): void {
-    if (waiting.attempts >= max_attempts) return this.#metrics.settlementsDropped(1);
     this.#waiting.push(waiting);
     if (this.#waiting.length > max_waiting) {
       // Many at once, since each time the rest moves up.

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../clock.ts';
-import type { Hold, RemoteState, RemoteTaken, Settlement } from '../remote-state.ts';
+import { type Hold, type RemoteState, type RemoteTaken, type Settlement, TooLate } from '../remote-state.ts';
 import type { Limit, Standing, TakeRequest } from '../state-store.ts';
 import { type ConnectionOptions, RedisConnection } from './connection.ts';
 import { amountOf, counted, Keys } from './keys.ts';
@@ -64,9 +64,13 @@ export class RedisState implements RemoteState {
   async settle(settlement: Settlement): Promise<void> {
     const { hold, used, settled_ms } = settlement;
     const { id, account, limits, reserve } = hold.request;
-    // Decided when it is really sent, and then for good: a second time the ticket may be gone because the first has counted.
-    if (this.#connection.ready) settlement.certain ??= hold.life === this.life;
     const now_ms = this.#options.clock.elapsed_ms();
+    if (this.#connection.ready) {
+      // Decided when it is really sent, and then for good: a second time the ticket may be gone because the first has counted.
+      settlement.certain ??= hold.life === this.life;
+      settlement.sent_ms ??= now_ms;
+      if (now_ms - settlement.sent_ms > ticket_ms / 2) throw new TooLate('first sent too long ago');
+    }
     const age = (moment_ms: number) => String(Math.max(0, Math.round(now_ms - moment_ms)));
     const args = [this.#now(), id, settlement.certain ? '1' : '0', String(ticket_ms)];
     args.push(age(hold.taken_ms), age(settled_ms));

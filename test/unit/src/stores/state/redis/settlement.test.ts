@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Hold } from '../../../../../../src/stores/state/remote-state.ts';
+import { type Hold, TooLate } from '../../../../../../src/stores/state/remote-state.ts';
 import type { Charge, TakeRequest } from '../../../../../../src/stores/state/state-store.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
@@ -100,6 +100,18 @@ describe('a settlement in Redis', () => {
     const one = settlement(hold, charge(500));
     for (let time = 0; time < 2; time++) await opened.remote.settle(one);
     expect(await remaining()).toEqual([9, 500, 500, 5]);
+  });
+
+  it('that may have been done longer ago than Redis remembers is not done again', async () => {
+    const one = settlement(unheard(), charge(500));
+    await opened.remote.settle(one);
+    clock.advance(3_600_000);
+    await expect(opened.remote.settle(one)).rejects.toThrow(TooLate);
+    // Unlike one that has only waited so long.
+    clock.advance(7_200_000);
+    const other = { request: { ...request, id: 'two' }, taken_ms: 0, life: undefined };
+    await opened.remote.settle({ hold: other, used: charge(100), settled_ms: 0 });
+    expect((await remaining())[2]).toBe(400);
   });
 
   it('that may have been done before the connection ended is not done again', async () => {
