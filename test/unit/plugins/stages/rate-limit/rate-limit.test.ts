@@ -70,6 +70,16 @@ describe('an exchange', () => {
     for (let at = 0; at < 40; at++) await learner.admitted();
   });
 
+  it('that passes two such stages is held and settled by both', async () => {
+    const first = new LimitedStage({ concurrent_requests: 1 });
+    const second = new LimitedStage({ concurrent_requests: 1 });
+    const exchange = await first.admitted();
+    await second.stage.onRequest!(exchange);
+    for (const limited of [first, second]) await limited.refused();
+    for (const limited of [first, second]) limited.settle(exchange);
+    for (const limited of [first, second]) await limited.admitted();
+  });
+
   it('that is passed on unread takes a request and nothing more', async () => {
     const limited = new LimitedStage({ ...plan, concurrent_requests: 1 });
     const start = { endpoint: { name: 'passthrough' as const, public: false }, clock: limited.clock };
