@@ -19,10 +19,15 @@ const deviation_weight = 1 / 4;
 
 /** What completions of one kind have used lately: mean and mean deviation, the newer the heavier. */
 export class Habit {
-  #mean = 0;
+  #mean: number;
   #deviation = 0;
   #samples = 0;
   #prompt_ratio = 1;
+
+  /** `expected` is what completions are taken for until the first. */
+  constructor(expected: number) {
+    this.#mean = expected;
+  }
 
   learn({ estimated_prompt, prompt, completion, choices, isCut }: Sample): void {
     if (prompt > 0 && estimated_prompt > 0) {
@@ -30,7 +35,7 @@ export class Habit {
       this.#prompt_ratio += (ratio - this.#prompt_ratio) * mean_weight;
     }
     const tokens = completion / choices;
-    // What was cut short says nothing about how long others will be, unless it is longer already.
+    // What was cut short says nothing about how long others will be, unless it is longer than they were already.
     if (completion <= 0 || (isCut && tokens < this.#mean)) return;
     if (this.#samples++ === 0) {
       this.#mean = tokens;
@@ -41,9 +46,9 @@ export class Habit {
     this.#mean += (tokens - this.#mean) * mean_weight;
   }
 
-  /** What most completions stay below, of one choice; `undefined` before there was any. */
-  get completion(): number | undefined {
-    return this.#samples === 0 ? undefined : Math.ceil(this.#mean + this.#deviation);
+  /** What most completions stay below, of one choice. */
+  get completion(): number {
+    return Math.ceil(this.#mean + this.#deviation);
   }
 
   /** The upstream's count of prompts divided by the estimate. */
@@ -55,24 +60,33 @@ export class Habit {
 /** The habits of accounts with models, bounded in number (protocol i5). */
 export class Forecast {
   readonly #models = new Map<string, { readonly all: Habit; readonly accounts: Map<string, Habit> }>();
+  readonly #unknown: Habit;
+
+  /** `initial_completion_tokens` is what completions are taken for until the first of their model. */
+  constructor(initial_completion_tokens: number) {
+    this.#unknown = new Habit(initial_completion_tokens);
+  }
 
   /** The habit of the account with the model, else that of all accounts with it. */
-  of(account: string, model: string): Habit | undefined {
+  of(account: string, model: string): Habit {
     const habits = this.#models.get(model);
-    return habits?.accounts.get(account) ?? habits?.all;
+    return habits?.accounts.get(account) ?? habits?.all ?? this.#unknown;
   }
 
   learn(account: string, model: string, sample: Sample): void {
     let habits = this.#models.get(model);
-    if (!habits) this.#models.set(model, (habits = { all: new Habit(), accounts: new Map() }));
-    habits.all.learn(sample);
-    const { accounts } = habits;
+    if (!habits) {
+      habits = { all: new Habit(this.#unknown.completion), accounts: new Map() };
+      this.#models.set(model, habits);
+    }
+    const { all, accounts } = habits;
     let own = accounts.get(account);
     if (!own) {
       // The one that was there first is forgotten first; it will be learnt again.
       if (accounts.size >= max_habits) accounts.delete(accounts.keys().next().value!);
-      accounts.set(account, (own = new Habit()));
+      accounts.set(account, (own = new Habit(all.completion)));
     }
+    all.learn(sample);
     own.learn(sample);
   }
 }

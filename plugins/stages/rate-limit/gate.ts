@@ -37,7 +37,7 @@ function headroom(standings: readonly Standing[], of: Limit): number {
 /** What a dry run would have refused. */
 function reportOver(exchange: Exchange, { over }: Ticket): void {
   const names = over.map(({ name, model }) => (model === undefined ? name : `${name} of ${model}`));
-  exchange.replyHeaders['x-ratelimit-dry-run'] = over.map(({ name }) => name).join(', ');
+  exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(({ name }) => name))].join(', ');
   if (exchange.isLogged('info'))
     exchange.log.info({ account: exchange.account?.id, limits: names }, 'over a limit, let in by a dry run');
 }
@@ -53,7 +53,7 @@ export class Gate {
   readonly #state: StateStore;
   readonly #metrics: LimitMetrics;
   readonly #plans: AccountPlans;
-  readonly #forecast = new Forecast();
+  readonly #forecast: Forecast;
   /** Names leases, together with the number of the exchange: a client chooses the id of its exchange. */
   readonly #name: string;
   #exchanges = 0;
@@ -65,6 +65,7 @@ export class Gate {
     this.#state = setup.state;
     this.#metrics = setup.metrics;
     this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
+    this.#forecast = new Forecast(options.initial_completion_tokens);
     this.#name = name;
   }
 
@@ -76,10 +77,10 @@ export class Gate {
     if (limits.limits.length === 0) return;
     const { countsTokens, countsMoney } = limits;
     const rough_prompt = request && (countsTokens || countsMoney) ? roughPrompt(request) : 0;
-    const { initial_completion_tokens, dry_run } = this.#options;
-    const habit = request && this.#forecast.of(account, model?.id ?? unlisted);
+    const { dry_run } = this.#options;
+    const habit = this.#forecast.of(account, model?.id ?? unlisted);
     const reserve = request
-      ? expectedUse(limits, rough_prompt, { request, model, habit, initial_completion_tokens })
+      ? expectedUse(limits, rough_prompt, { request, model, habit })
       : { requests: 1, tokens: 0, nano_usd: 0 };
     const id = `${this.#name}-${++this.#exchanges}`;
     const taken = this.#state.take({ id, account, limits: limits.limits, reserve, force: dry_run });

@@ -28,9 +28,7 @@ function roughTokens(text: string): number {
 interface Expected {
   readonly request: ChatRequest;
   readonly model: Model | undefined;
-  readonly habit: Habit | undefined;
-  /** Tokens of a completion before any is known. */
-  readonly initial_completion_tokens: number;
+  readonly habit: Habit;
 }
 
 /**
@@ -40,16 +38,15 @@ interface Expected {
 export function expectedUse(
   { countsTokens, countsMoney }: LimitSet,
   rough_prompt: number,
-  { request, model, habit, initial_completion_tokens }: Expected,
+  { request, model, habit }: Expected,
 ): Charge {
   if (!countsTokens && !countsMoney) return { requests: 1, tokens: 0, nano_usd: 0 };
-  const prompt = Math.ceil(rough_prompt * (habit?.prompt_ratio ?? 1));
-  const usual = habit?.completion ?? initial_completion_tokens;
+  const prompt = Math.ceil(rough_prompt * habit.prompt_ratio);
   const cap = Math.min(
     request.max_tokens ?? Number.POSITIVE_INFINITY,
     model?.max_completion_tokens ?? Number.POSITIVE_INFINITY,
   );
-  const completion = Math.min(usual, cap) * (request.n ?? 1);
+  const completion = Math.min(habit.completion, cap) * (request.n ?? 1);
   const nano_usd = countsMoney && model ? priceOf(model, prompt, completion) : 0;
   return { requests: 1, tokens: prompt + completion, nano_usd };
 }

@@ -12,15 +12,15 @@ const sample = (completion: number, more: Partial<Sample> = {}): Sample => ({
 });
 
 const learnt = (...completions: readonly number[]): Habit => {
-  const habit = new Habit();
+  const habit = new Habit(500);
   for (const completion of completions) habit.learn(sample(completion));
   return habit;
 };
 
 describe('a habit', () => {
-  it('is unknown before the first completion', () => {
-    expect(new Habit().completion).toBeUndefined();
-    expect(learnt(0).completion).toBeUndefined();
+  it('is as expected before the first completion', () => {
+    expect(new Habit(500).completion).toBe(500);
+    expect(learnt(0).completion).toBe(500);
   });
 
   it('is a bit more than the mean of completions that are alike', () => {
@@ -32,7 +32,7 @@ describe('a habit', () => {
   it('is above most completions that differ', () => {
     const lengths = Array.from({ length: 400 }, (_, at) => 50 + ((at * 7919) % 900));
     const { completion } = learnt(...lengths);
-    const share = lengths.filter(length => length <= completion!).length / lengths.length;
+    const share = lengths.filter(length => length <= completion).length / lengths.length;
     expect(share).toBeGreaterThan(0.6);
     expect(share).toBeLessThan(0.98);
   });
@@ -56,7 +56,7 @@ describe('a habit', () => {
   });
 
   it('is of one choice', () => {
-    const habit = new Habit();
+    const habit = new Habit(500);
     for (let at = 0; at < 50; at++) habit.learn(sample(800, { choices: 4 }));
     expect(habit.completion).toBeLessThan(210);
   });
@@ -69,8 +69,16 @@ describe('a habit', () => {
     expect(habit.completion).toBeGreaterThan(850);
   });
 
+  it('learns nothing of a first one that was cut short, unless it is longer than was expected', () => {
+    const habit = new Habit(500);
+    habit.learn(sample(1, { isCut: true }));
+    expect(habit.completion).toBe(500);
+    habit.learn(sample(8000, { isCut: true }));
+    expect(habit.completion).toBe(12_000);
+  });
+
   it('corrects the estimate of prompts, within bounds', () => {
-    const habit = new Habit();
+    const habit = new Habit(500);
     expect(habit.prompt_ratio).toBe(1);
     for (let at = 0; at < 60; at++) habit.learn(sample(1, { estimated_prompt: 100, prompt: 150 }));
     expect(habit.prompt_ratio).toBeCloseTo(1.5, 2);
@@ -83,19 +91,21 @@ describe('a habit', () => {
 });
 
 describe('the forecast', () => {
-  it("is of the account with the model, else of the model, else nothing's", () => {
-    const forecast = new Forecast();
-    expect(forecast.of('a', 'm')).toBeUndefined();
+  it('is of the account with the model, else of the model, else as configured', () => {
+    const forecast = new Forecast(500);
+    expect(forecast.of('a', 'm').completion).toBe(500);
     forecast.learn('a', 'm', sample(1000));
-    expect(forecast.of('b', 'm')!.completion).toBe(1500);
+    expect(forecast.of('b', 'm').completion).toBe(1500);
+    forecast.learn('b', 'm', sample(1, { isCut: true }));
+    expect(forecast.of('b', 'm').completion).toBe(1500);
     for (let at = 0; at < 50; at++) forecast.learn('b', 'm', sample(10));
-    expect(forecast.of('b', 'm')!.completion).toBeLessThan(20);
-    expect(forecast.of('a', 'm')!.completion).toBe(1500);
-    expect(forecast.of('a', 'other')).toBeUndefined();
+    expect(forecast.of('b', 'm').completion).toBeLessThan(20);
+    expect(forecast.of('a', 'm').completion).toBe(1500);
+    expect(forecast.of('a', 'other').completion).toBe(500);
   });
 
   it('remembers no more than ten thousand accounts of a model, the newest', () => {
-    const forecast = new Forecast();
+    const forecast = new Forecast(500);
     forecast.learn('first', 'm', sample(100_000));
     for (let at = 0; at < 10_000; at++) forecast.learn(`account-${at}`, 'm', sample(10));
     expect(forecast.of('first', 'm')).toBe(forecast.of('nobody', 'm'));

@@ -43,15 +43,10 @@ describe('a rough prompt', () => {
 describe('what an exchange is expected to use', () => {
   const all = { limits: [], countsTokens: true, countsMoney: true };
   const model = sampleModel({ max_completion_tokens: 4000 });
-  const use = (request: Partial<ChatRequest>, habit?: Habit, rough_prompt = 100) =>
-    expectedUse(all, rough_prompt, {
-      request: sampleRequest(request),
-      model,
-      habit,
-      initial_completion_tokens: 500,
-    });
+  const use = (request: Partial<ChatRequest>, habit = new Habit(500), rough_prompt = 100) =>
+    expectedUse(all, rough_prompt, { request: sampleRequest(request), model, habit });
   const habitOf = (completion: number) => {
-    const habit = new Habit();
+    const habit = new Habit(500);
     for (let at = 0; at < 200; at++)
       habit.learn({ estimated_prompt: 100, prompt: 120, completion, choices: 1, isCut: false });
     return habit;
@@ -79,7 +74,7 @@ describe('what an exchange is expected to use', () => {
 
   it('is not estimated where nobody asks', () => {
     const limits = { limits: [], countsTokens: false, countsMoney: false };
-    const expected = { request: sampleRequest(), model, habit: undefined, initial_completion_tokens: 500 };
+    const expected = { request: sampleRequest(), model, habit: new Habit(500) };
     expect(expectedUse(limits, 100, expected)).toEqual({ requests: 1, tokens: 0, nano_usd: 0 });
   });
 });
