@@ -97,6 +97,7 @@ export class GuardedState implements StateStore {
     this.#leases.stop();
     this.#pulse.stop();
     await this.#settlements.settled();
+    this.#settlements.stop();
     const { waiting } = this.#settlements;
     if (waiting > 0)
       this.#options.log.warn({ settlements: waiting }, 'the state store will not hear of these settlements');
@@ -170,7 +171,6 @@ export class GuardedState implements StateStore {
   #heard(instances: number): void {
     this.#share.instances = Math.max(1, instances);
     this.#options.metrics.instances(this.#share.instances);
-    void this.#settlements.resend();
   }
 
   #wentOut(cause: unknown): void {

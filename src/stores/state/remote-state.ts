@@ -20,6 +20,11 @@ export interface Settlement {
   sent_ms?: number;
 }
 
+/** The store was not reached, or did not answer; it may be again at any time. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
 /** A settlement that may have been done so long ago that the store no longer remembers whether it was. */
 export class TooLate extends Error {
   override readonly name = 'TooLate';

@@ -1,12 +1,14 @@
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import type { Circuit } from './circuit.ts';
-import { type RemoteState, type Settlement, TooLate } from './remote-state.ts';
+import { type RemoteState, type Settlement, TooLate, Unreachable } from './remote-state.ts';
 
 /** About 20 MB of them. */
 const max_waiting = 65_536;
 /** How many of those that have waited are under way together. */
 const max_resent = 64;
-/** What the store has failed to take so often it will never take. */
+/** How long those wait that have failed though the store is not out. */
+const again_ms = 500;
+/** What the store has refused so often it will never take. */
 const max_attempts = 10;
 
 interface Waiting {
@@ -25,6 +27,7 @@ export class Settlements {
   #waiting: Waiting[] = [];
   readonly #underWay = new Set<Promise<boolean>>();
   #resending: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(remote: RemoteState, circuit: Circuit, metrics: StoreMetrics) {
     this.#remote = remote;
@@ -43,6 +46,11 @@ export class Settlements {
     const { closed } = this.#circuit;
     if (closed) void this.#sent(waiting, send => this.#circuit.ask('settle', send));
     else this.#wait(waiting);
+  }
+
+  /** Sends nothing again by itself from now on. */
+  stop(): void {
+    clearTimeout(this.#timer);
   }
 
   /** Sends what waits until one of it fails. */
@@ -75,7 +83,7 @@ export class Settlements {
     const sent = ask(() => this.#remote.settle(waiting.settlement)).then(
       () => true,
       error => {
-        waiting.attempts++;
+        if (!(error instanceof Unreachable)) waiting.attempts++;
         if (waiting.attempts < max_attempts && !(error instanceof TooLate)) this.#wait(waiting);
         else this.#metrics.settlementsDropped(1);
         return false;
@@ -88,6 +96,10 @@ export class Settlements {
 
   #wait(waiting: Waiting): void {
     this.#waiting.push(waiting);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.resend();
+    }, again_ms).unref();
     if (this.#waiting.length > max_waiting) {
       // Many at once, since each time the rest moves up.
       const { length } = this.#waiting.splice(0, max_waiting / 64);

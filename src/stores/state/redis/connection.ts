@@ -1,6 +1,7 @@
 import { createClient } from '@redis/client';
 import { systemClock } from '../../../clock.ts';
 import type { Log } from '../../../telemetry/log.ts';
+import { Unreachable } from '../remote-state.ts';
 import type { Script } from './script.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
@@ -32,11 +33,6 @@ const newClient = ({ url, connect_timeout_ms }: ConnectionOptions) =>
     commandOptions: { timeout: 0 },
   });
 type Client = ReturnType<typeof newClient>;
-
-/** A server that cannot be asked now. */
-export class NotConnected extends Error {
-  override readonly name = 'NotConnected';
-}
 
 /**
  * One connection to a Redis server, made again whenever it ends. What cannot be sent is refused at once and never kept; where a command
@@ -92,20 +88,20 @@ export class RedisConnection {
   /** Ends it for good; whatever waits for an answer fails. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#end(new NotConnected('the connection has been closed'));
+    this.#end(new Unreachable('the connection has been closed'));
     this.#wake?.();
     await this.#running;
   }
 
   async #send(command: string[]): Promise<unknown> {
     const client = this.#client;
-    if (!client || !this.#ready) throw new NotConnected(this.#why?.message ?? 'not connected yet');
+    if (!client || !this.#ready) throw new Unreachable(this.#why?.message ?? 'not connected yet');
     const asked = this.#watch.asked();
     try {
       return await client.sendCommand(command);
     } catch (error) {
-      // The client knows only that it was disconnected.
-      throw this.#client === client ? error : (this.#why ?? error);
+      // Of the end of the connection the client knows only that it was disconnected.
+      throw this.#client === client ? error : new Unreachable(this.#why?.message, { cause: error });
     } finally {
       this.#watch.answered(asked);
     }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { Circuit } from '../../../../../src/stores/state/circuit.ts';
+import { Unreachable } from '../../../../../src/stores/state/remote-state.ts';
 import { Settlements } from '../../../../../src/stores/state/settlements.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
@@ -77,6 +78,18 @@ describe('settlements', () => {
     expect(arrived()).toEqual([10, 11, 12, 14, 15, 16, 17, 18, 19]);
     expect(settlements.waiting).toBe(0);
     expect(await metric('sluice_state_settlements_dropped_total')).toBe(1);
+  });
+
+  it('wait for a store that is not reached, however often they are sent', async () => {
+    add(1);
+    await settlements.settled();
+    remote.fault = new Unreachable('no answer');
+    add(2);
+    for (let time = 0; time < 50; time++) await settlements.settled();
+    expect([circuit.closed, settlements.waiting]).toEqual([true, 1]);
+    remote.fault = undefined;
+    await settlements.settled();
+    expect(arrived()).toEqual([1, 2]);
   });
 
   it('are bounded while they wait: the oldest are dropped, and counted', async () => {
