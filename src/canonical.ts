@@ -132,13 +132,14 @@ export function usageOf(
   cached_tokens = 0,
   completion_tokens_details?: Usage['completion_tokens_details'],
 ): Usage {
-  return {
+  const usage: Usage = {
     prompt_tokens,
     completion_tokens,
     total_tokens: prompt_tokens + completion_tokens,
     prompt_tokens_details: { cached_tokens },
-    ...(completion_tokens_details && { completion_tokens_details }),
   };
+  if (completion_tokens_details) usage.completion_tokens_details = completion_tokens_details;
+  return usage;
 }
 
 /** The text of a message, its parts joined. */

@@ -112,18 +112,41 @@ class ChatStream implements StreamRenderer {
   }
 }
 
-const usageField = (usage: Usage | undefined): string => (usage ? `,"usage":${JSON.stringify(usage)}` : '');
+const usageField = (usage: Usage | undefined): string => (usage ? `,"usage":${encodedUsage(usage)}` : '');
+
+/** Of a running stream it is on every chunk, so it is not left to JSON.stringify where nothing but numbers is in it. */
+function encodedUsage(usage: Usage): string {
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage;
+  const { cached_tokens } = prompt_tokens_details;
+  const isPlain =
+    usage.completion_tokens_details === undefined &&
+    Number.isFinite(prompt_tokens + completion_tokens + total_tokens + cached_tokens);
+  if (!isPlain) return JSON.stringify(usage);
+  return (
+    `{"prompt_tokens":${prompt_tokens},"completion_tokens":${completion_tokens},"total_tokens":${total_tokens},` +
+    `"prompt_tokens_details":{"cached_tokens":${cached_tokens}}}`
+  );
+}
 
 /** Nearly every chunk is one more text of one choice, for which only the text has to be encoded. */
 function plainText(choices: readonly ChunkChoice[], names: ReasoningNames): string | undefined {
   if (choices.length !== 1) return undefined;
   const { index, delta, finish_reason, logprobs } = choices[0]!;
   if (finish_reason !== null || logprobs !== undefined) return undefined;
-  const [kind, ...others] = Object.keys(delta) as (keyof Delta)[];
-  if (others.length > 0 || (kind !== 'content' && kind !== 'reasoning')) return undefined;
+  const kind = onlyKeyOf(delta);
+  if (kind !== 'content' && kind !== 'reasoning') return undefined;
   const text = JSON.stringify(delta[kind]);
   const members = kind === 'content' ? `"content":${text}` : membersOf(text, names);
   return `[{"index":${index},"delta":{${members}},"finish_reason":null}]`;
+}
+
+function onlyKeyOf(delta: Delta): string | undefined {
+  let only: string | undefined;
+  for (const key in delta) {
+    if (only !== undefined) return undefined;
+    only = key;
+  }
+  return only;
 }
 
 const membersOf = (text: string, [first, second]: ReasoningNames): string =>

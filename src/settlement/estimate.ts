@@ -126,7 +126,7 @@ export class UsageMeter {
     usage.completion_details = told.completion_tokens_details;
     usage.estimated = false;
     this.#told = told.completion_tokens;
-    this.#base = this.#counted;
+    if (this.#counters.size > 0) this.#base = this.#counted;
     this.#uncounted = false;
   }
 }

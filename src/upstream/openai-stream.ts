@@ -14,6 +14,7 @@ import {
   textsOf,
 } from './openai-format.ts';
 import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from './read-error.ts';
+import { SteadyEvent } from './steady-event.ts';
 
 /** What servers of this format do in different ways. */
 export interface OpenAiStreamHabits {
@@ -40,6 +41,10 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   #begun = false;
   /** The choice of the newest event that had one. */
   #last = 0;
+  #steady: SteadyEvent | undefined;
+  /** How many events had to be parsed, and after how many of them another one is learned from: ever fewer, as long as that helps. */
+  #parsed = 0;
+  #learn_at = 2;
 
   constructor(habits: OpenAiStreamHabits = {}) {
     this.#habits = habits;
@@ -47,6 +52,8 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   decode(event: SseEvent): Chunk[] {
     if (event.event === 'error') throw this.#error(event.data);
+    const steady = this.#steady?.read(event.data);
+    if (steady && this.#isExpected(steady)) return [steady];
     const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
     if (data === '[DONE]' || data === '') return [];
     let body: unknown;
@@ -58,7 +65,29 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (!isObject(body))
       throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
     if (body.error != null || body.type === 'error' || body.object === 'error') throw this.#error(data);
-    return this.#chunk(body);
+    const chunks = this.#chunk(body);
+    if (++this.#parsed === this.#learn_at) this.#learn(data);
+    return chunks;
+  }
+
+  /** Habits may look at anything in an event, so that nothing is steady for them. */
+  #learn(data: string): void {
+    this.#learn_at *= 2;
+    if (this.#habits.choice || this.#habits.usageIn) return;
+    const decode = (probe: string) => new OpenAiStreamDecoder().decode({ data: probe });
+    this.#steady = SteadyEvent.of(data, decode) ?? this.#steady;
+  }
+
+  /** A choice that has begun and goes on, the only one that has told its usage: nothing but that figure is to be remembered. */
+  #isExpected({ choices, usage }: Chunk): boolean {
+    const { index } = choices[0]!;
+    if (!this.#open.has(index)) return false;
+    if (usage && this.#habits.usagePerChoice) {
+      if (this.#tokensByChoice.size !== 1 || !this.#tokensByChoice.has(index)) return false;
+      this.#tokensByChoice.set(index, usage.completion_tokens);
+    }
+    this.#last = index;
+    return true;
   }
 
   get complete(): boolean {
