@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hashPassword } from '../../src/stores/password.ts';
+import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+
+const unused = 'http://127.0.0.1:9/v1';
+const running: GatewayUnderTest[] = [];
+let clock: FakeClock;
+
+beforeEach(() => {
+  clock = new FakeClock();
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(gateway => gateway.close()));
+});
+
+/** A gateway with a dashboard, and somebody who has not signed in to it. */
+async function dashboard(admin: object = dashboardAdmin()): Promise<DashboardVisitor> {
+  const gateway = await startGateway({ upstream: unused, config: { admin }, options: { clock } });
+  running.push(gateway);
+  return new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+}
+
+const pages = ['', 'accounts', 'account?id=tester', 'keys', 'issue', 'issued', 'revoke?id=key_1', 'audit'];
+
+describe('the dashboard', () => {
+  it('is not there when nobody can sign in', async () => {
+    const visitor = await dashboard({ port: 0 });
+    for (const page of [...pages, 'sign-in', 'assets/style.css'])
+      expect((await visitor.get(page)).status).toBe(404);
+    expect((await fetch(visitor.base.slice(0, -1))).status).toBe(404);
+  });
+
+  it('shows nobody anything before they have signed in', async () => {
+    const visitor = await dashboard();
+    for (const page of pages) {
+      const { status, location, text } = await visitor.get(page);
+      expect([page, status, location?.startsWith('sign-in'), text]).toEqual([page, 303, true, '']);
+      expect((await visitor.post(page, {})).location).toMatch(/^sign-in/);
+    }
+  });
+
+  it('lets in by name and password, goes on to where one was going, and lets out', async () => {
+    const visitor = await dashboard();
+    const { location } = await visitor.get('keys?search=a%26b');
+    expect(location).toBe('sign-in?next=keys%3Fsearch%3Da%2526b');
+    await visitor.get(location!);
+    const next = 'keys?search=a%26b';
+    const entered = await visitor.post('sign-in', { ...operator, next });
+    expect([entered.status, entered.location]).toEqual([303, next]);
+    expect((await visitor.get('keys')).text).toContain(operator.name);
+
+    const session = visitor.cookies.get('sluice_session')!;
+    expect((await visitor.post('sign-out', {})).location).toBe('sign-in');
+    visitor.cookies.set('sluice_session', session);
+    expect((await visitor.get('keys')).status).toBe(303);
+  });
+
+  it('goes nowhere else after signing in', async () => {
+    const visitor = await dashboard();
+    for (const next of [
+      'https://example.org',
+      '//example.org',
+      '/',
+      'javascript:alert(1)',
+      '..\\x',
+      'keys\n',
+    ]) {
+      await visitor.get('sign-in');
+      expect((await visitor.post('sign-in', { ...operator, next })).location).toBe('.');
+    }
+  });
+
+  it('takes a hash in place of a password', async () => {
+    const password_hash = await hashPassword('a very long secret');
+    const visitor = await dashboard(dashboardAdmin({ users: { hana: { password_hash } } }));
+    expect((await visitor.signIn('a very long secret', 'hana')).status).toBe(303);
+    expect((await new DashboardVisitor(visitor.base).signIn('a very long secreT', 'hana')).status).toBe(401);
+  });
+
+  it('has a session cookie for this dashboard alone, Secure behind TLS', async () => {
+    const visitor = await dashboard(dashboardAdmin({ trust_proxy: true }));
+    await visitor.get('sign-in');
+    const plain = await visitor.post('sign-in', operator);
+    expect(plain.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^sluice_session=[\w-]{43}; HttpOnly; SameSite=Strict$/),
+    ]);
+    await visitor.get('sign-in');
+    const tls = await visitor.post('sign-in', operator, { 'x-forwarded-proto': 'http, https' });
+    expect(tls.headers.getSetCookie()[0]).toMatch(/; Secure$/);
+  });
+
+  it('believes no proxy that was not named', async () => {
+    const visitor = await dashboard();
+    await visitor.get('sign-in');
+    const { headers } = await visitor.post('sign-in', operator, { 'x-forwarded-proto': 'https' });
+    expect(headers.getSetCookie()[0]).not.toMatch(/Secure/);
+  });
+});
+
+describe('a session', () => {
+  it('ends when it was not used, and in any case after its longest time', async () => {
+    const visitor = await dashboard(dashboardAdmin({ session_idle_ms: 60_000, session_max_ms: 150_000 }));
+    await visitor.signIn();
+    clock.advance(59_000);
+    expect((await visitor.get('keys')).status).toBe(200);
+    clock.advance(59_000);
+    expect((await visitor.get('keys')).status).toBe(200);
+    clock.advance(59_000);
+    expect((await visitor.get('keys')).location).toBe('sign-in?next=keys');
+    await visitor.signIn();
+    clock.advance(60_000);
+    expect((await visitor.post('accounts', { id: 'late' })).location).toBe('sign-in');
+  });
+
+  it('is of one browser: another has none, and none can be made up', async () => {
+    const visitor = await dashboard();
+    await visitor.signIn();
+    const other = new DashboardVisitor(visitor.base);
+    expect((await other.get('accounts')).status).toBe(303);
+    other.cookies.set('sluice_session', 'A'.repeat(43));
+    expect((await other.get('accounts')).status).toBe(303);
+    // Neither is the cookie of the form that signs in one.
+    await other.get('sign-in');
+    other.cookies.set('sluice_session', other.cookies.get('sluice_sign_in')!);
+    expect((await other.get('accounts')).status).toBe(303);
+  });
+
+  it('is another after every signing in', async () => {
+    const visitor = await dashboard();
+    await visitor.signIn();
+    const first = visitor.cookies.get('sluice_session');
+    await visitor.signIn();
+    expect(visitor.cookies.get('sluice_session')).not.toBe(first);
+  });
+});
+
+describe('a wrong password', () => {
+  it('is refused in the same words as a wrong name', async () => {
+    const visitor = await dashboard();
+    const wrong = await visitor.signIn('wrong');
+    const unknown = await visitor.signIn('wrong', 'nobody');
+    expect([wrong.status, unknown.status]).toEqual([401, 401]);
+    expect(wrong.text).toContain('That name and password do not belong together.');
+    expect(unknown.text.replaceAll('nobody', operator.name)).toBe(wrong.text);
+    expect(visitor.cookies.has('sluice_session')).toBe(false);
+  });
+
+  it('makes further tries wait, longer each time, also for the right one', async () => {
+    const visitor = await dashboard();
+    for (let tries = 0; tries < 5; tries++) expect((await visitor.signIn('wrong')).status).toBe(401);
+    const held = await visitor.signIn();
+    expect([held.status, held.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(held.text).toContain('Try again in 1 second.');
+    clock.advance(1000);
+    expect((await visitor.signIn('wrong')).status).toBe(401);
+    expect((await visitor.signIn()).headers.get('retry-after')).toBe('2');
+    clock.advance(2000);
+    expect((await visitor.signIn()).status).toBe(303);
+    expect((await visitor.signIn('wrong')).status).toBe(401);
+  });
+
+  it('makes an address wait that tries many names, and no other address', async () => {
+    const visitor = await dashboard(dashboardAdmin({ trust_proxy: true }));
+    const from = (address: string) => ({ 'x-forwarded-for': `203.0.113.9, ${address}` });
+    await visitor.get('sign-in');
+    for (let tries = 0; tries < 10; tries++)
+      await visitor.post('sign-in', { name: `n${tries}`, password: 'wrong' }, from('198.51.100.1'));
+    expect((await visitor.post('sign-in', operator, from('198.51.100.1'))).status).toBe(429);
+    expect((await visitor.post('sign-in', operator, from('198.51.100.2'))).status).toBe(303);
+  });
+
+  it('cannot be tried many times at once', async () => {
+    const visitor = await dashboard();
+    await visitor.get('sign-in');
+    const tries = Array.from({ length: 30 }, () =>
+      visitor.post('sign-in', { ...operator, password: 'wrong' }),
+    );
+    const statuses = (await Promise.all(tries)).map(({ status }) => status);
+    expect(statuses.filter(status => status === 401).length).toBeLessThanOrEqual(5);
+    expect(statuses.filter(status => status === 429).length).toBeGreaterThanOrEqual(25);
+  });
+});

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+/** Where distributions put it. */
+const executablePath = '/usr/bin/chromium';
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // Whatever is asked for beyond this machine is not found.
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+];
+
+/** The distribution's Chromium, without a window and with a profile of its own. */
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath, args: flags });
+}
+
+/** A window and what has gone wrong in it. */
+export interface WatchedPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of scripts and of the console, and requests to other hosts. */
+  readonly faults: readonly string[];
+}
+
+/** A fresh profile with one window. Errors that say an answer's status are expected where a test provokes them: they name the status. */
+export async function watchedPage(
+  browser: Browser,
+  options: { readonly width?: number; readonly dark?: boolean } = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1200, height: 800 },
+    colorScheme: options.dark ? 'dark' : 'light',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const faults: string[] = [];
+  const page = await context.newPage();
+  page.on('console', message => {
+    if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', error => faults.push(`script: ${error.message}`));
+  context.on('request', request => {
+    const { hostname, protocol } = new URL(request.url());
+    if (protocol !== 'data:' && hostname !== '127.0.0.1') faults.push(`request: ${request.url()}`);
+  });
+  return { page, context, faults };
+}
+
+const pageFaults = readFileSync(new URL('page-faults.js', import.meta.url), 'utf8');
+
+/** What keeps people from using the page that is shown: names, structure, contrast, width. */
+export function accessibilityFaults(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(pageFaults);
+}

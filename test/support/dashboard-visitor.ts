@@ -1,0 +1,74 @@
+/** What a page answered. */
+export interface Visited {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Where it leads, below the dashboard. */
+  readonly location: string | undefined;
+}
+
+export const operator = { name: 'olga', password: 'correct horse battery' } as const;
+
+/** The configuration's `admin` on a free port, with one operator. */
+export const dashboardAdmin = (more: object = {}) => ({
+  port: 0,
+  users: { [operator.name]: { password: operator.password } },
+  ...more,
+});
+
+/** Somebody who uses the dashboard without a browser: cookies are kept, forms are filled in, redirects are only followed when told so. */
+export class DashboardVisitor {
+  readonly base: string;
+  readonly cookies = new Map<string, string>();
+  /** Of the last page that had a form. */
+  token = '';
+  #origin: string;
+
+  /** `base` ends with a slash. */
+  constructor(base: string) {
+    this.base = base;
+    this.#origin = new URL(base).origin;
+  }
+
+  get(page: string, headers: Readonly<Record<string, string>> = {}): Promise<Visited> {
+    return this.#send(page, { headers });
+  }
+
+  /** Sends a form with the token that was seen last, unless `fields` has another. */
+  post(
+    page: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Visited> {
+    return this.#send(page, {
+      method: 'POST',
+      body: new URLSearchParams({ form_token: this.token, ...fields }),
+      headers: { origin: this.#origin, ...headers },
+    });
+  }
+
+  async signIn(password: string = operator.password, name: string = operator.name): Promise<Visited> {
+    await this.get('sign-in');
+    return this.post('sign-in', { name, password });
+  }
+
+  async #send(page: string, init: RequestInit): Promise<Visited> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const headers = { ...(init.headers as object), ...(cookie && { cookie }) };
+    const response = await fetch(this.base + page, { redirect: 'manual', ...init, headers });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      if (value === '') this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    const text = await response.text();
+    this.token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? this.token;
+    const { status } = response;
+    return {
+      status,
+      headers: response.headers,
+      text,
+      location: response.headers.get('location') ?? undefined,
+    };
+  }
+}
