@@ -60,6 +60,15 @@ export class SlowDown {
 
 /** What a client chooses is cut before it is remembered. */
 const nameKey = (name: string): string => `name ${name.slice(0, 128)}`;
+const addressKey = (address: string): string => `address ${networkOf(address)}`;
+
 /** Whoever has one IPv6 address has the 64 bits below its network as well. */
-const addressKey = (address: string): string =>
-  `address ${address.includes(':') && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address}`;
+function networkOf(address: string): string {
+  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':').filter(Boolean);
+  const left_out = tail === undefined ? 0 : 8 - groups.length - tail.split(':').filter(Boolean).length;
+  return [...groups, ...Array(Math.max(0, left_out)).fill('0'), ...(tail ?? '').split(':')]
+    .slice(0, 4)
+    .join(':');
+}
