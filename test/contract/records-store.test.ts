@@ -154,14 +154,20 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
       store.keys.list({ account, limit: 2, ...(after && { after }) });
     for (let at = 0; at < 5; at++)
       await store.keys.create(
-        { account: 'pages', name: `n${at}`, expires_ms: null },
+        { account: 'pages', name: `name-${at}`, expires_ms: null },
         { ...alice, at_ms: now_ms + at },
       );
     const first = await of('pages');
     const second = await of('pages', first[1]!.id);
     const third = await of('pages', second[1]!.id);
-    expect([...first, ...second, ...third].map(({ name }) => name)).toEqual(['n4', 'n3', 'n2', 'n1', 'n0']);
-    expect(await store.keys.list({ search: 'N3', limit: 9 })).toMatchObject([{ name: 'n3' }]);
+    expect([...first, ...second, ...third].map(({ name }) => name)).toEqual([
+      'name-4',
+      'name-3',
+      'name-2',
+      'name-1',
+      'name-0',
+    ]);
+    expect(await store.keys.list({ search: 'NAME-3', limit: 9 })).toMatchObject([{ name: 'name-3' }]);
     expect(await store.keys.count({ account: 'pages' })).toBe(5);
     expect(await store.keys.count({ account: 'acme' })).toBe(2);
     expect(await store.keys.count({ account: 'acme', usable_at_ms: now_ms })).toBe(1);

@@ -82,7 +82,6 @@ export class Ledger {
     // Whoever sends what is refused must not push out what was paid for.
     if (waiting >= max_waiting / 2 && isUnbilled(row)) return this.#drops.add(1, 'unbilled');
     this.#waiting.push(row);
-    this.#metrics.ledgerQueue('memory', waiting + 1);
     if (this.#flushing) return;
     if (waiting + 1 >= batch_rows) this.#flush();
     else this.#flushTimer ??= setTimeout(() => this.#flush(), flush_ms).unref();
@@ -113,6 +112,7 @@ export class Ledger {
 
   async #writeWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
+      this.#metrics.ledgerQueue('memory', this.#waiting.length);
       const batch = this.#waiting.slice(0, this.#options.batch_rows);
       const isWritten = !this.#isOut && (await this.#writeSoon(batch));
       if (!isWritten && !(await this.#putAside(batch))) return;

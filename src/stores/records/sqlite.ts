@@ -19,11 +19,12 @@ export class SqliteDatabase implements Database {
 
   /** Opens `path`, which is made if its folder is there. Rejects with StoreUnavailable. */
   static async open(path: string): Promise<SqliteDatabase> {
-    const thread = new SqliteThread(path);
-    await thread.open().catch(thrown => {
-      throw translated(thrown);
+    const engine = await patiently(async () => {
+      const thread = new SqliteThread(path);
+      await thread.open();
+      return thread;
     });
-    return new SqliteDatabase(thread);
+    return new SqliteDatabase(engine);
   }
 
   /** A database that ends with the process. */
@@ -68,26 +69,26 @@ export class SqliteDatabase implements Database {
     return turn;
   }
 
-  /** Waits for other processes without blocking the thread, so that reading goes on meanwhile. */
+  /** The lock is taken at the beginning, so that no later statement can find another writer. */
   async #begin(): Promise<void> {
-    const until_ms = performance.now() + busy_patience_ms;
-    for (;;) {
-      try {
-        // The lock is taken here, so that no later statement can find another writer.
-        await this.#engine.run('writer', 'BEGIN IMMEDIATE', []);
-        return;
-      } catch (thrown) {
-        if (!isBusy(thrown) || performance.now() > until_ms) throw translated(thrown);
-        await sleep(busy_pause_ms);
-      }
-    }
+    await patiently(() => this.#engine.run('writer', 'BEGIN IMMEDIATE', []));
   }
 
   async #run<R>(on: 'reader' | 'writer', sql: string, values: readonly Value[]): Promise<R[]> {
+    const ask = () => this.#engine.run(on, sql, values);
+    return (await (on === 'reader' ? patiently(ask) : ask().catch(rethrow))) as R[];
+  }
+}
+
+/** Waits for other processes without blocking the thread, so that what can be read meanwhile is read. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  const until_ms = performance.now() + busy_patience_ms;
+  for (;;) {
     try {
-      return (await this.#engine.run(on, sql, values)) as R[];
+      return await ask();
     } catch (thrown) {
-      throw translated(thrown);
+      if (!isBusy(thrown) || performance.now() > until_ms) throw translated(thrown);
+      await sleep(busy_pause_ms);
     }
   }
 }
@@ -100,4 +101,8 @@ const isBusy = (thrown: unknown): boolean =>
 function translated(thrown: unknown): unknown {
   if (thrown instanceof StoreUnavailable) return thrown;
   return errorOf(thrown instanceof SqliteFailure ? thrown.fault : faultOf(thrown));
+}
+
+function rethrow(thrown: unknown): never {
+  throw translated(thrown);
 }

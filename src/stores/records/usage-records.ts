@@ -1,7 +1,7 @@
 import { type Connection, type Database, rowMarks } from './database.ts';
 import type { LedgerRow } from './ledger-records.ts';
 import { picoUsd, usdOf } from './pico-usd.ts';
-import { type SliceKey, sliceFor, slicesOf } from './usage-slices.ts';
+import { type FinestKey, finestOf, type SliceKey, sliceFor, slicesOf } from './usage-slices.ts';
 
 /** What usage can be told by. Days are those on which exchanges began, in UTC. */
 export const usageGroups = ['account', 'model', 'day'] as const;
@@ -100,32 +100,51 @@ type Kept = Record<keyof Counts, number> & { cost_pico_usd: bigint };
 
 /** Adds rows of the ledger to the sums that are kept. */
 export async function rollUp(connection: Connection, rows: readonly LedgerRow[]): Promise<void> {
-  const slices = new Map<string, { key: SliceKey; kept: Kept }>();
-  for (const row of rows) {
-    for (const key of slicesOf(row)) {
-      const name = key.join('\n');
-      let found = slices.get(name);
-      if (!found) slices.set(name, (found = { key, kept: { ...nothing } }));
-      add(found.kept, row);
-    }
+  const finest = new Sums<FinestKey>();
+  for (const row of rows) addRow(finest.of(finestOf(row)), row);
+  const kept = new Sums<SliceKey>();
+  for (const { key, sum } of finest.all()) {
+    for (const slice of slicesOf(key)) addSum(kept.of(slice), sum);
   }
   // In one order everywhere, so that instances do not wait for each other in a circle.
-  const ordered = [...slices].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
+  const ordered = kept.all().sort((a, b) => (a.name < b.name ? -1 : 1));
   for (let at = 0; at < ordered.length; at += rows_per_statement) {
     await addUp(connection, ordered.slice(at, at + rows_per_statement));
+  }
+}
+
+interface NamedSum<K> {
+  readonly name: string;
+  readonly key: K;
+  readonly sum: Kept;
+}
+
+/** Sums by key, made when they are first asked for. */
+class Sums<K extends readonly (string | number)[]> {
+  readonly #byName = new Map<string, NamedSum<K>>();
+
+  of(key: K): Kept {
+    const name = key.join('\n');
+    let found = this.#byName.get(name);
+    if (!found) this.#byName.set(name, (found = { name, key, sum: { ...nothing } }));
+    return found.sum;
+  }
+
+  all(): NamedSum<K>[] {
+    return [...this.#byName.values()];
   }
 }
 
 const columns = [...counted, 'cost_pico_usd'] as const;
 const rows_per_statement = 1000;
 
-function addUp(connection: Connection, slices: readonly { key: SliceKey; kept: Kept }[]): Promise<unknown> {
+function addUp(connection: Connection, slices: readonly NamedSum<SliceKey>[]): Promise<unknown> {
   return connection.run(
     `INSERT INTO usage_sums (period, account, model, ${columns.join(', ')})
     VALUES ${rowMarks(slices.length, 3 + columns.length)}
     ON CONFLICT (period, account, model) DO UPDATE SET
     ${columns.map(name => `${name} = usage_sums.${name} + excluded.${name}`).join(', ')}`,
-    slices.flatMap(({ key, kept }) => [...key, ...columns.map(name => kept[name])]),
+    slices.flatMap(({ key, sum }) => [...key, ...columns.map(name => sum[name])]),
   );
 }
 
@@ -140,13 +159,18 @@ const nothing: Kept = {
   cost_pico_usd: 0n,
 };
 
-function add(kept: Kept, row: LedgerRow): void {
-  kept.requests++;
-  if (row.error_type !== null || row.status >= 400) kept.failed_requests++;
-  if (row.estimated) kept.estimated_requests++;
-  kept.prompt_tokens += row.prompt_tokens;
-  kept.completion_tokens += row.completion_tokens;
-  kept.cached_tokens += row.cached_tokens;
-  kept.reasoning_tokens += row.reasoning_tokens;
-  kept.cost_pico_usd += picoUsd(row.cost_usd);
+function addRow(sum: Kept, row: LedgerRow): void {
+  sum.requests++;
+  if (row.error_type !== null || row.status >= 400) sum.failed_requests++;
+  if (row.estimated) sum.estimated_requests++;
+  sum.prompt_tokens += row.prompt_tokens;
+  sum.completion_tokens += row.completion_tokens;
+  sum.cached_tokens += row.cached_tokens;
+  sum.reasoning_tokens += row.reasoning_tokens;
+  sum.cost_pico_usd += picoUsd(row.cost_usd);
+}
+
+function addSum(sum: Kept, other: Kept): void {
+  for (const name of counted) sum[name] += other[name];
+  sum.cost_pico_usd += other.cost_pico_usd;
 }

@@ -19,12 +19,23 @@ const all_models = '*';
 /** Which sum: its period, account and model. */
 export type SliceKey = readonly [period: string, account: string, model: string];
 
-/** The sums that a row of the ledger is a part of. */
-export function slicesOf({ started_ms, account, model }: LedgerRow): readonly SliceKey[] {
-  const day = new Date(started_ms).toISOString().slice(0, 10);
+/** What everything is added up from, with the day as a number since 1970. */
+export type FinestKey = readonly [day: number, account: string, model: string];
+
+const day_ms = 86_400_000;
+
+export const finestOf = ({ started_ms, account, model }: LedgerRow): FinestKey => [
+  Math.floor(started_ms / day_ms),
+  account,
+  model ?? '',
+];
+
+/** The sums that are kept of it. Throws a RangeError for a day that is none. */
+export function slicesOf([number, account, model]: FinestKey): readonly SliceKey[] {
+  const day = new Date(number * day_ms).toISOString().slice(0, 10);
   return [
-    [day, account, model ?? ''],
-    [day, all_accounts, model ?? ''],
+    [day, account, model],
+    [day, all_accounts, model],
     [day.slice(0, 7), account, all_models],
   ];
 }
@@ -54,6 +65,6 @@ function isOfMonths({ model, from_day, to_day, by }: UsageQuery): boolean {
 }
 
 function endsMonth(day: string): boolean {
-  const next = new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000);
+  const next = new Date(Date.parse(`${day}T00:00:00Z`) + day_ms);
   return next.getUTCDate() === 1;
 }

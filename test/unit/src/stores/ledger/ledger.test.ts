@@ -225,8 +225,9 @@ describe('the ledger', () => {
     trouble = out;
     const ledger = openLedger();
     for (const row of sampleRows(25)) ledger.record(row);
-    await sleep(200);
-    expect(await metric('sluice_ledger_queue_rows', 'memory')).toBe(25);
+    await until(async () => (await metric('sluice_ledger_queue_rows', 'memory')) === 25);
+    await sleep(100);
+    expect(await metric('sluice_ledger_dropped_total')).toBe(0);
     trouble = undefined;
     await until(async () => (await written()) === 25);
   });
