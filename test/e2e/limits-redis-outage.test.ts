@@ -32,8 +32,8 @@ beforeAll(async () => {
 afterEach(() => fleet?.redis.resume());
 afterAll(() => fleet?.stop());
 
-const isOut = async () => (await fleet.metric('sluice_state_store_up')) === 0;
-const isBack = async () => (await fleet.metric('sluice_state_store_up')) === 4;
+const isOut = async () => (await fleet.metric('sluice_store_up', 'store="state"')) === 0;
+const isBack = async () => (await fleet.metric('sluice_store_up', 'store="state"')) === 4;
 const statuses = (sent: readonly Sent[]) => [...new Set(sent.map(({ status }) => status))];
 const tokensOf = (sent: readonly Sent[]) =>
   sent

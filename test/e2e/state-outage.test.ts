@@ -185,11 +185,11 @@ describe('while Redis is out', () => {
 
   it('is said by a metric and by the store', async () => {
     await out();
-    expect(await opened.metric('sluice_state_store_up')).toBe(0);
+    expect(await opened.metric('sluice_store_up')).toBe(0);
     expect(opened.store.outage).toMatchObject({ since_epoch_ms: expect.any(Number) });
     await redis.restart();
     await until(isBack);
-    expect(await opened.metric('sluice_state_store_up')).toBe(1);
+    expect(await opened.metric('sluice_store_up')).toBe(1);
   });
 });
 

@@ -6,7 +6,7 @@ import { type OutagePolicies, outagePolicySchema } from '../../src/stores/state/
 import { instance_ms } from '../../src/stores/state/pulse.ts';
 import { RedisState } from '../../src/stores/state/redis/redis-state.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { StateMetrics } from '../../src/telemetry/state-metrics.ts';
+import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 
 export interface RedisStoreOptions {
   readonly url: string;
@@ -50,7 +50,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     lease_ms,
     clock,
     log,
-    metrics: StateMetrics.on(registry),
+    metrics: StoreMetrics.on(registry),
   });
   await store.started();
   const metric = async (name: string, label = '') => {

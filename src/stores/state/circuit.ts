@@ -1,6 +1,6 @@
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import { systemClock } from '../../clock.ts';
-import type { StateMetrics } from '../../telemetry/state-metrics.ts';
+import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 
 /** How many operations in a row fail before none is tried any more. */
 const failures = 3;
@@ -10,17 +10,19 @@ const failures = 3;
  * still asks, so that no exchange ever waits to find out whether the store is back.
  */
 export class Circuit {
-  readonly #metrics: StateMetrics;
+  readonly #store: string;
+  readonly #metrics: StoreMetrics;
   readonly #breaker = circuitBreaker(handleAll, {
     halfOpenAfter: 0,
     breaker: new ConsecutiveBreaker(failures),
   });
 
-  constructor(metrics: StateMetrics) {
+  constructor(store: string, metrics: StoreMetrics) {
+    this.#store = store;
     this.#metrics = metrics;
-    metrics.up(true);
-    this.#breaker.onBreak(() => metrics.up(false));
-    this.#breaker.onReset(() => metrics.up(true));
+    metrics.up(store, true);
+    this.#breaker.onBreak(() => metrics.up(store, false));
+    this.#breaker.onReset(() => metrics.up(store, true));
   }
 
   /** False while the store is out. */
@@ -38,7 +40,7 @@ export class Circuit {
 
   /** Asks the store if it is not known to be out. */
   async ask<T>(operation: string, call: () => Promise<T>): Promise<T> {
-    if (!this.closed) throw new Error('the state store is out');
+    if (!this.closed) throw new Error(`the ${this.#store} store is out`);
     return this.probe(operation, call);
   }
 
@@ -53,10 +55,10 @@ export class Circuit {
     try {
       return await call();
     } catch (error) {
-      this.#metrics.failed(operation);
+      this.#metrics.failed(this.#store, operation);
       throw error;
     } finally {
-      this.#metrics.asked(operation, systemClock.elapsed_ms() - began_ms);
+      this.#metrics.asked(this.#store, operation, systemClock.elapsed_ms() - began_ms);
     }
   }
 }

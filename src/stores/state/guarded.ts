@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { StateMetrics } from '../../telemetry/state-metrics.ts';
+import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { Circuit } from './circuit.ts';
 import { Leases } from './leases.ts';
 import { LocalShare } from './local-share.ts';
@@ -25,7 +25,7 @@ export interface GuardOptions {
   readonly lease_ms: number;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: StateMetrics;
+  readonly metrics: StoreMetrics;
 }
 
 const nothing: Charge = { requests: 0, tokens: 0, nano_usd: 0 };
@@ -51,7 +51,7 @@ export class GuardedState implements StateStore {
     const { policies, lease_ms, clock, metrics } = options;
     this.#remote = remote;
     this.#options = options;
-    this.#circuit = new Circuit(metrics);
+    this.#circuit = new Circuit('state', metrics);
     this.#circuit.onOpen(cause => this.#wentOut(cause));
     this.#circuit.onClose(() => this.#cameBack());
     this.#share = new LocalShare(policies, clock);

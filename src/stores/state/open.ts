@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../clock.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
-import { StateMetrics } from '../../telemetry/state-metrics.ts';
+import { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { GuardedState } from './guarded.ts';
 import { MemoryStateStore } from './memory.ts';
 import { type StateOptions, stateSchema } from './options.ts';
@@ -37,5 +37,5 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     clock,
     log,
   });
-  return new GuardedState(redis, { policies, lease_ms, clock, log, metrics: StateMetrics.on(registry) });
+  return new GuardedState(redis, { policies, lease_ms, clock, log, metrics: StoreMetrics.on(registry) });
 }

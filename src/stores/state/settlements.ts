@@ -1,4 +1,4 @@
-import type { StateMetrics } from '../../telemetry/state-metrics.ts';
+import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import type { Circuit } from './circuit.ts';
 import { type RemoteState, type Settlement, TooLate, Unreachable } from './remote-state.ts';
 
@@ -23,13 +23,13 @@ interface Waiting {
 export class Settlements {
   readonly #remote: RemoteState;
   readonly #circuit: Circuit;
-  readonly #metrics: StateMetrics;
+  readonly #metrics: StoreMetrics;
   #waiting: Waiting[] = [];
   readonly #underWay = new Set<Promise<boolean>>();
   #resending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(remote: RemoteState, circuit: Circuit, metrics: StateMetrics) {
+  constructor(remote: RemoteState, circuit: Circuit, metrics: StoreMetrics) {
     this.#remote = remote;
     this.#circuit = circuit;
     this.#metrics = metrics;

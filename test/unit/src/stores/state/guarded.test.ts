@@ -4,7 +4,7 @@ import { systemClock } from '../../../../../src/clock.ts';
 import { GuardedState } from '../../../../../src/stores/state/guarded.ts';
 import { outagePolicySchema } from '../../../../../src/stores/state/outage-policy.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
-import { StateMetrics } from '../../../../../src/telemetry/state-metrics.ts';
+import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { until } from '../../../../support/raw-client.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
 import { charge, limit } from '../../../../support/state-store-contract.ts';
@@ -23,7 +23,7 @@ const open = (policies = {}, lease_ms = 15_000) => {
     lease_ms,
     clock: systemClock,
     log: createLog('silent'),
-    metrics: new StateMetrics(new Registry()),
+    metrics: new StoreMetrics(new Registry()),
   });
   opened.push(store);
   let asked = 0;

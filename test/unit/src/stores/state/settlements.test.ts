@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { Circuit } from '../../../../../src/stores/state/circuit.ts';
 import { Unreachable } from '../../../../../src/stores/state/remote-state.ts';
 import { Settlements } from '../../../../../src/stores/state/settlements.ts';
-import { StateMetrics } from '../../../../../src/telemetry/state-metrics.ts';
+import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
 import { charge } from '../../../../support/state-store-contract.ts';
 
@@ -14,9 +14,9 @@ let registry: Registry;
 
 beforeEach(() => {
   registry = new Registry();
-  const metrics = new StateMetrics(registry);
+  const metrics = new StoreMetrics(registry);
   remote = new RemoteStandIn();
-  circuit = new Circuit(metrics);
+  circuit = new Circuit('state', metrics);
   settlements = new Settlements(remote, circuit, metrics);
 });
 

@@ -24,7 +24,7 @@ describeStateStore('Redis', async clock => {
     // What answers while Redis is out would keep the contract as well.
     async close() {
       expect(await metric('sluice_state_alone_total')).toBe(0);
-      expect(await metric('sluice_state_store_errors_total')).toBe(0);
+      expect(await metric('sluice_store_errors_total')).toBe(0);
     },
   };
 });

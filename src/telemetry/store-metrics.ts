@@ -5,14 +5,14 @@ const operationBuckets_s = [
   1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
-/** What is counted of a state store that is shared with other instances; on a registry that the caller owns. */
-export class StateMetrics {
-  static readonly #onRegistry = new WeakMap<Registry, StateMetrics>();
+/** What is counted of the stores that are shared with other instances; on a registry that the caller owns. */
+export class StoreMetrics {
+  static readonly #onRegistry = new WeakMap<Registry, StoreMetrics>();
 
   /** The metrics on `registry`, which several gateways of one process may share. */
-  static on(registry: Registry): StateMetrics {
-    let metrics = StateMetrics.#onRegistry.get(registry);
-    if (!metrics) StateMetrics.#onRegistry.set(registry, (metrics = new StateMetrics(registry)));
+  static on(registry: Registry): StoreMetrics {
+    let metrics = StoreMetrics.#onRegistry.get(registry);
+    if (!metrics) StoreMetrics.#onRegistry.set(registry, (metrics = new StoreMetrics(registry)));
     return metrics;
   }
 
@@ -28,22 +28,23 @@ export class StateMetrics {
     const registers = [registry];
     this.#duration = new SeriesHistogram(
       {
-        name: 'sluice_state_store_duration_seconds',
-        help: 'From asking the state store to its answer.',
-        labelNames: ['operation'],
+        name: 'sluice_store_operation_duration_seconds',
+        help: 'From asking a store to its answer.',
+        labelNames: ['store', 'operation'],
         registers,
       },
       operationBuckets_s,
     );
     this.#errors = new SeriesCounter({
-      name: 'sluice_state_store_errors_total',
-      help: 'Operations that the state store did not do, or not in time.',
-      labelNames: ['operation'],
+      name: 'sluice_store_errors_total',
+      help: 'Operations that a store did not do, or not in time.',
+      labelNames: ['store', 'operation'],
       registers,
     });
     this.#up = new Gauge({
-      name: 'sluice_state_store_up',
-      help: '1 while the state store answers, 0 while it is out and not asked.',
+      name: 'sluice_store_up',
+      help: '1 while a store answers, 0 while it is out and not asked.',
+      labelNames: ['store'],
       registers,
     });
     this.#alone = new SeriesCounter({
@@ -70,16 +71,16 @@ export class StateMetrics {
     });
   }
 
-  asked(operation: string, duration_ms: number): void {
-    this.#duration.series(operation).observe(duration_ms / 1000);
+  asked(store: string, operation: string, duration_ms: number): void {
+    this.#duration.series(store, operation).observe(duration_ms / 1000);
   }
 
-  failed(operation: string): void {
-    this.#errors.add(1, operation);
+  failed(store: string, operation: string): void {
+    this.#errors.add(1, store, operation);
   }
 
-  up(up: boolean): void {
-    this.#up.set(up ? 1 : 0);
+  up(store: string, up: boolean): void {
+    this.#up.set({ store }, up ? 1 : 0);
   }
 
   decidedAlone(policy: string): void {
