@@ -15,6 +15,7 @@ import type { StateStore } from './stores/state/state-store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { RecordsMetrics } from './telemetry/records-metrics.ts';
+import { failureKinds } from './upstream/failure.ts';
 import { Passthrough } from './upstream/passthrough.ts';
 import { Provider } from './upstream/provider.ts';
 import { Router } from './upstream/route.ts';
@@ -105,7 +106,10 @@ function partsOf(
     ({ name, definition, config, options: own }) =>
       new Provider(name, definition, config, own, { clock, log, content: settings.tracing }),
   );
-  for (const provider of providers) provider.watch(metrics.routing);
+  for (const provider of providers) {
+    provider.watch(metrics.routing);
+    metrics.client.prepare(provider.name, failureKinds);
+  }
   return {
     settings,
     terminal: options.terminal ?? false,

@@ -171,7 +171,10 @@ export const providers: Board = {
           unit: 'reqps',
           queries: [
             { expr: `sum by (reason) (${perSecond('sluice_retries_denied_total')})`, legend: '{{reason}}' },
-            { expr: `sum(${perSecond('sluice_overload_refusals_total')})`, legend: 'all upstreams full' },
+            {
+              expr: `sum(${perSecond('sluice_overload_refusals_total')}) or vector(0)`,
+              legend: 'all upstreams full',
+            },
           ],
           mayBeEmpty: true,
         },

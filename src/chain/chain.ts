@@ -2,7 +2,7 @@ import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, Outcome } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { type Metrics, timedHooks } from '../telemetry/metrics.ts';
 import type { HistogramSeries } from '../telemetry/series.ts';
 import { inClientWords } from './client-words.ts';
 import { StageTimes } from './instrument.ts';
@@ -22,6 +22,11 @@ export class Chain {
     this.metrics = metrics;
     const first = stages.findIndex(stage => stage.onHeaders);
     this.enteredAtStart = first === -1 ? stages.length : first;
+    for (const stage of stages)
+      metrics?.prepareStage(
+        stage.name,
+        timedHooks.filter(hook => stage[hook]),
+      );
   }
 
   /** Begins the way of `exchange` through these stages. */

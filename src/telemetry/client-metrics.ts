@@ -63,6 +63,11 @@ export class ClientMetrics {
     });
   }
 
+  /** Makes the series of a provider's failures, so that the first one is seen as an increase. */
+  prepare(provider: string, kinds: readonly string[]): void {
+    for (const kind of kinds) this.#errors.series(provider, kind);
+  }
+
   /** An attempt has ended; `kind` says what went wrong, if anything did. */
   attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
     const series = this.#duration.series(provider, modelLabel(exchange), kind ?? '');

@@ -194,6 +194,11 @@ export class Metrics {
     this.#stageRefusals.add(1, stage, hook, error_type);
   }
 
+  /** Makes the series of a stage that breaks, so that the first time is seen as an increase. */
+  prepareStage(stage: string, hooks: readonly string[]): void {
+    for (const hook of hooks) this.#stageRefusals.series(stage, hook, 'server_error');
+  }
+
   estimateChecked(exchange: Measured, ratio: number): void {
     this.#estimateError.series(modelLabel(exchange)).observe(ratio);
   }

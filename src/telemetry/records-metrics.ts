@@ -1,14 +1,16 @@
 import { Gauge, type Registry } from 'prom-client';
-import { SeriesCounter, SeriesHistogram } from './series.ts';
+import { SeriesCounter } from './series.ts';
+import { StoreMetrics } from './store-metrics.ts';
 
-const buckets_s = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const dropReasons = [
+  'queue_full',
+  'unbilled', // an exchange that cost nothing, dropped to leave room for those that did
+  'refused', // by the store, and it always would be
+  'lost', // at the end of the process, with store and disk both out
+] as const;
 
 /** Why a row never reached the ledger. */
-export type DropReason =
-  | 'queue_full'
-  | 'unbilled' // an exchange that cost nothing, dropped to leave room for those that did
-  | 'refused' // by the store, and it always would be
-  | 'lost'; // at the end of the process, with store and disk both out
+export type DropReason = (typeof dropReasons)[number];
 
 /** What is asked of the records store while requests run. */
 export type RecordsOperation = 'key_lookup' | 'changes' | 'ledger_insert';
@@ -24,29 +26,15 @@ export class RecordsMetrics {
     return metrics;
   }
 
-  readonly #up;
-  readonly #duration;
+  readonly #store;
   readonly #queue;
   readonly #written;
   readonly #dropped;
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#up = new Gauge({
-      name: 'sluice_records_store_up',
-      help: 'Whether the records store answered what it was asked last.',
-      registers,
-    });
-    this.#up.set(1);
-    this.#duration = new SeriesHistogram(
-      {
-        name: 'sluice_records_store_duration_seconds',
-        help: 'How long the records store took to answer.',
-        labelNames: ['operation', 'result'],
-        registers,
-      },
-      buckets_s,
-    );
+    this.#store = StoreMetrics.on(registry);
+    this.#store.up('records', true);
     this.#queue = new Gauge({
       name: 'sluice_ledger_queue_rows',
       help: 'Settled exchanges that are not in the ledger yet.',
@@ -65,21 +53,24 @@ export class RecordsMetrics {
       labelNames: ['reason'],
       registers,
     });
+    // There from the beginning, so that the first row that is lost is seen as an increase.
+    for (const reason of dropReasons) this.#dropped.series(reason);
   }
 
   /** Times what `ask` asks of the store. */
   async timed<T>(operation: RecordsOperation, ask: () => Promise<T>): Promise<T> {
     const started_ms = performance.now();
-    const answered = (result: 'ok' | 'error') => {
-      this.#up.set(result === 'ok' ? 1 : 0);
-      this.#duration.series(operation, result).observe((performance.now() - started_ms) / 1000);
+    const answered = (up: boolean) => {
+      this.#store.up('records', up);
+      this.#store.asked('records', operation, performance.now() - started_ms);
     };
     try {
       const answer = await ask();
-      answered('ok');
+      answered(true);
       return answer;
     } catch (thrown) {
-      answered('error');
+      answered(false);
+      this.#store.failed('records', operation);
       throw thrown;
     }
   }

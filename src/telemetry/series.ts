@@ -58,6 +58,8 @@ export class SeriesCounter<L extends string> extends Counter<L> {
     super(definition);
     this.#definition = definition;
     this.#series = new SeriesMap(definition.labelNames, () => ({ value: 0 }));
+    // There from the beginning, so that its first increase is seen as one.
+    if (definition.labelNames.length === 0) this.#series.of([]);
   }
 
   add(amount: number, ...values: readonly (string | number)[]): void {

@@ -5,7 +5,7 @@ const operationBuckets_s = [
   1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
-/** What is counted of the stores that are shared with other instances; on a registry that the caller owns. */
+/** What is counted of the stores: `state`, where it is shared with other instances, and `records`. On a registry that the caller owns. */
 export class StoreMetrics {
   static readonly #onRegistry = new WeakMap<Registry, StoreMetrics>();
 

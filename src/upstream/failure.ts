@@ -12,16 +12,19 @@ export interface Failure {
   readonly another_key?: boolean;
 }
 
-export type FailureKind =
-  | 'refused'
-  | 'misconfigured'
-  | 'rate_limited'
-  | 'status'
-  | 'unreachable'
-  | 'timeout'
-  | 'broken'
-  | 'invalid'
-  | 'aborted';
+export const failureKinds = [
+  'refused',
+  'misconfigured',
+  'rate_limited',
+  'status',
+  'unreachable',
+  'timeout',
+  'broken',
+  'invalid',
+  'aborted',
+] as const;
+
+export type FailureKind = (typeof failureKinds)[number];
 
 const kindsOfErrors: Readonly<Record<string, FailureKind>> = {
   provider_invalid: 'invalid',

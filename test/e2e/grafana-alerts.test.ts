@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { startGateway } from '../support/gateway-under-test.ts';
+import { promtool } from '../support/prometheus.ts';
+
+describe('promtool', () => {
+  it('finds the alert rules sound', async () => {
+    const { code, output } = await promtool(['check', 'rules', 'grafana/alerts/sluice.rules.yaml']);
+    expect([code, output]).toEqual([0, expect.stringContaining('SUCCESS: 15 rules found')]);
+  });
+
+  it('sees each alert fire and not fire as it should', async () => {
+    const { code, output } = await promtool(['test', 'rules', 'grafana/alerts/sluice.rules.test.yaml']);
+    expect([code, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
+  });
+
+  it('finds the metrics named as they should be', async () => {
+    const gateway = await startGateway({
+      upstream: 'http://127.0.0.1:9/v1',
+      config: { metrics: { account_label: true } },
+    });
+    const text = await gateway.metrics();
+    await gateway.close();
+    // Of prom-client's own metrics it has things to say.
+    const own = text.split('\n\n').filter(family => /^# HELP (?:sluice|gen_ai)_/.test(family));
+    expect(own.length).toBeGreaterThan(30);
+    expect(await promtool(['check', 'metrics'], `${own.join('\n')}\n`)).toEqual({ code: 0, output: '' });
+  });
+});

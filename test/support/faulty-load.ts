@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { ask, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
+
+/** A gateway with everything that is measured in use: two providers of which one fails, places to wait for, limits that refuse. */
+export interface FaultyService {
+  readonly gateway: GatewayUnderTest;
+  /** Sends what clients send, well and badly, for `seconds`. */
+  load(seconds: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startFaultyService(sections: Partial<GatewayConfig> = {}): Promise<FaultyService> {
+  const simulators = await Promise.all([
+    startSimulator({ api_key: null, fail_rate: 0.3, tokens_per_second: 400 }),
+    startSimulator({ api_key: null, tokens_per_second: 400 }),
+  ]);
+  const gateway = await startGateway({ upstream: simulators[1].url, config: configOf(simulators, sections) });
+  return {
+    gateway,
+    load: seconds => load(gateway, seconds),
+    async close() {
+      await gateway.close();
+      await Promise.all(simulators.map(simulator => simulator.close()));
+    },
+  };
+}
+
+function configOf(
+  [flaky, sound]: readonly Simulator[],
+  sections: Partial<GatewayConfig>,
+): Partial<GatewayConfig> {
+  const upstreams = ['flaky', 'sound'].map((provider, at) => ({ provider, model: 'm', priority: at + 1 }));
+  return {
+    server: { port: 0, non_stream_timeout_ms: 1500 },
+    metrics: { account_label: true },
+    // Nobody listens there: limits are held alone.
+    stores: { state: 'redis://127.0.0.1:9', when_state_is_out: { default: 'local' } },
+    providers: {
+      flaky: { adapter: 'vllm', base_url: flaky!.url, max_concurrent: 2, max_queue: 4 },
+      sound: { adapter: 'openai', base_url: sound!.url },
+    },
+    models: defaultModels('flaky').map(model => ({ ...model, upstreams })),
+    plans: { small: { requests_per_minute: 60, tokens_per_day: 1_000_000 } },
+    accounts: {
+      tester: { keys: [{ value: 'sk-client-key-0123456789' }] },
+      limited: { plan: 'small', keys: [{ value: 'sk-limited-key-0123456789' }] },
+    },
+    ...sections,
+  } as Partial<GatewayConfig>;
+}
+
+async function load({ post }: GatewayUnderTest, seconds: number): Promise<void> {
+  const end_ms = Date.now() + seconds * 1000;
+  const limited = { headers: { authorization: 'Bearer sk-limited-key-0123456789' } };
+  const requests: (() => Promise<Response>)[] = [
+    () => post(ask('Tell me something.', { stream: true })),
+    () =>
+      post(
+        ask('Tell me something else.', { stream: true, stream_options: { continuous_usage_stats: true } }),
+      ),
+    () => post(ask('Tell me all at once.')),
+    () => post(ask('Fail everywhere [[sim:status=503]]')),
+    () => post(ask('Break off [[sim:reset_after=3]]', { stream: true })),
+    () => post(ask('Take too long [[sim:ttft_ms=2500]]')),
+    () => post(ask('Not so', { temperature: 9 })),
+    () => post(ask('Not with this model', { model: 'no/such' })),
+    () => post(ask('As one of few', { max_tokens: 5 }), limited),
+    () => post(ask('As one of few, again', { max_tokens: 5 }), limited),
+  ];
+  for (let at = 0; Date.now() < end_ms; at++) {
+    const request = requests[at % requests.length]!;
+    void request()
+      .then(response => response.text())
+      .catch(() => {});
+    if (at % 20 === 0) leave(post);
+    await sleep(30);
+  }
+}
+
+/** A client that leaves in the middle of its stream. */
+function leave(post: GatewayUnderTest['post']): void {
+  const { signal, abort } = leaving();
+  post(ask('Never mind', { stream: true }), { signal })
+    .then(async response => {
+      await response.body?.getReader().read();
+      abort();
+    })
+    .catch(() => {});
+}
+
+function leaving() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}

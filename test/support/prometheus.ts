@@ -1,0 +1,117 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const rules = fileURLToPath(new URL('../../grafana/alerts/sluice.rules.yaml', import.meta.url));
+
+/** A series of an answer: its labels, and its points as seconds and values. */
+export interface PrometheusSeries {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value?: readonly [number, string];
+  readonly values?: readonly (readonly [number, string])[];
+}
+
+/** A real Prometheus in a folder of its own. */
+export class PrometheusServer {
+  readonly url: string;
+  readonly #process: ChildProcess;
+  readonly #folder: string;
+  #output = '';
+
+  /** Scrapes the admin listeners `targets` every second, as job `sluice`, with the alert rules loaded. */
+  static async start(targets: readonly string[]): Promise<PrometheusServer> {
+    const server = new PrometheusServer(targets, await freePort());
+    await server.#ready();
+    return server;
+  }
+
+  private constructor(targets: readonly string[], port: number) {
+    this.#folder = mkdtempSync(join(tmpdir(), 'sluice-prometheus-'));
+    this.url = `http://127.0.0.1:${port}`;
+    const config = join(this.#folder, 'prometheus.yml');
+    const hosts = targets.map(target => `"${new URL(target).host}"`).join(', ');
+    const interval = '{ scrape_interval: 1s, evaluation_interval: 1s }';
+    const job = `  - { job_name: sluice, static_configs: [{ targets: [${hosts}] }] }`;
+    writeFileSync(config, `global: ${interval}\nrule_files: ["${rules}"]\nscrape_configs:\n${job}\n`);
+    this.#process = spawn(
+      'prometheus',
+      [
+        `--config.file=${config}`,
+        `--storage.tsdb.path=${join(this.#folder, 'data')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+        '--enable-feature=exemplar-storage',
+        '--log.level=warn',
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    this.#process.stderr?.setEncoding('utf8').on('data', text => (this.#output += text));
+  }
+
+  /** What the query gives now. Throws with Prometheus's own message when it is wrong. */
+  query(expr: string): Promise<readonly PrometheusSeries[]> {
+    return this.#ask('query', { query: expr });
+  }
+
+  /** The same over the last `seconds`, a point for every `step_s`. */
+  range(expr: string, seconds: number, step_s: number): Promise<readonly PrometheusSeries[]> {
+    const end = Date.now() / 1000;
+    return this.#ask('query_range', {
+      query: expr,
+      start: `${end - seconds}`,
+      end: `${end}`,
+      step: `${step_s}`,
+    });
+  }
+
+  /** The exemplars of a query's series over the last `seconds`. */
+  async exemplars(expr: string, seconds: number): Promise<readonly { exemplars: readonly object[] }[]> {
+    const end = Date.now() / 1000;
+    return this.#ask('query_exemplars', { query: expr, start: `${end - seconds}`, end: `${end}` });
+  }
+
+  async close(): Promise<void> {
+    const exited = new Promise(resolve => this.#process.once('exit', resolve));
+    this.#process.kill('SIGTERM');
+    await exited;
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #ask<T>(what: string, parameters: Record<string, string>): Promise<T> {
+    const response = await fetch(`${this.url}/api/v1/${what}?${new URLSearchParams(parameters)}`);
+    const body = (await response.json()) as { status: string; error?: string; data: T & { result?: T } };
+    if (body.status !== 'success') throw new Error(`${parameters.query}: ${body.error}`);
+    return body.data.result ?? body.data;
+  }
+
+  async #ready(): Promise<void> {
+    for (let tries = 0; tries < 200; tries++) {
+      if (this.#process.exitCode !== null) break;
+      const response = await fetch(`${this.url}/-/ready`).catch(() => undefined);
+      if (response?.ok) return;
+      await sleep(100);
+    }
+    throw new Error(`prometheus did not start: ${this.#output}`);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise(resolve => server.close(resolve));
+  return port;
+}
+
+/** Runs promtool, with `input` on its standard input. */
+export function promtool(args: readonly string[], input = ''): Promise<{ code: number; output: string }> {
+  return new Promise(resolve => {
+    const child = execFile('promtool', args, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr }),
+    );
+    child.stdin?.end(input);
+  });
+}
