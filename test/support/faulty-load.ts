@@ -64,7 +64,7 @@ async function load({ post }: GatewayUnderTest, seconds: number): Promise<void> 
     () => post(ask('Tell me all at once.')),
     () => post(ask('Fail everywhere [[sim:status=503]]')),
     () => post(ask('Break off [[sim:reset_after=3]]', { stream: true })),
-    () => post(ask('Take too long [[sim:ttft_ms=2500]]')),
+    () => post(ask('Take too long [[sim:ttft=2500]]')),
     () => post(ask('Not so', { temperature: 9 })),
     () => post(ask('Not with this model', { model: 'no/such' })),
     () => post(ask('As one of few', { max_tokens: 5 }), limited),
