@@ -5,6 +5,8 @@ const by = 'gen_ai_provider_name';
 const provider = `${by}=~"$provider"`;
 const both = `${provider},gen_ai_request_model=~"$model"`;
 const duration = 'gen_ai_client_operation_duration_seconds';
+/** Not those that were ended from here, nor requests that no provider would take. */
+const failedType = 'error_type!~"|aborted|refused"';
 
 /** What the gateway sees of its providers: latency, faults, and how they cover each other. */
 export const providers: Board = {
@@ -27,12 +29,13 @@ export const providers: Board = {
         {
           kind: 'series',
           title: 'Failed attempts',
-          description: 'Share of the attempts at a provider that failed, whoever covered them.',
+          description:
+            'Share of the attempts at a provider that failed, whoever covered them; not those that clients left, or that were wrong.',
           unit: 'percentunit',
           queries: [
             {
               expr:
-                `(sum by (${by}) (${perSecond(`${duration}_count{${both},error_type!=""}`)}) or ` +
+                `(sum by (${by}) (${perSecond(`${duration}_count{${both},${failedType}}`)}) or ` +
                 `sum by (${by}) (${perSecond(`${duration}_count{${both}}`)}) * 0) / ` +
                 `sum by (${by}) (${perSecond(`${duration}_count{${both}}`)})`,
               legend: `{{${by}}}`,

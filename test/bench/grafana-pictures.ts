@@ -1,0 +1,46 @@
+import { writeFileSync } from 'node:fs';
+import { boards } from '../../grafana/src/boards.ts';
+import type { Panel } from '../../grafana/src/panel.ts';
+import { type Answer, type Line, picture } from '../../grafana/src/picture.ts';
+import { startFaultyService } from '../support/faulty-load.ts';
+import { type PrometheusSeries, PrometheusServer } from '../support/prometheus.ts';
+
+async function answerTo(panel: Panel): Promise<Answer> {
+  const lines: Line[] = [];
+  for (const { expr, legend } of panel.queries) {
+    const filled = expr
+      .replaceAll('$__rate_interval', '15s')
+      .replaceAll('"$model"', '".*"')
+      .replaceAll('"$provider"', '".*"');
+    const series = await prometheus.range(filled, seconds, 3);
+    lines.push(...series.map(found => ({ name: named(legend, found), points: pointsOf(found) })));
+  }
+  return { panel, lines: lines.filter(({ points }) => points.length > 0) };
+}
+
+const named = (legend: string, { metric }: PrometheusSeries): string =>
+  legend.replace(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? '');
+
+const pointsOf = ({ values = [] }: PrometheusSeries): (readonly [number, number])[] =>
+  values.map(([at, value]) => [at, Number(value)] as const).filter(([, value]) => Number.isFinite(value));
+
+/** Draws the dashboards from a minute and a half of load with faults, as Prometheus saw it: `npm run grafana-pictures`. */
+const seconds = 90;
+const service = await startFaultyService();
+const prometheus = await PrometheusServer.start([service.gateway.adminUrl]);
+try {
+  await service.load(seconds + 10);
+  for (const board of boards) {
+    const answers = new Map<Panel, Answer>();
+    for (const { panels } of board.rows)
+      for (const panel of panels) answers.set(panel, await answerTo(panel));
+    writeFileSync(
+      new URL(`../../grafana/pictures/${board.uid}.svg`, import.meta.url),
+      picture(board, answers),
+    );
+  }
+} finally {
+  await prometheus.close();
+  await service.close();
+}
+process.exit(0);
