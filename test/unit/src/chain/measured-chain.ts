@@ -35,6 +35,10 @@ export function measured(stages: readonly Stage[]) {
     settle: () => passage.onSettled(outcomeOf(exchange)),
     counts: () => valuesOf('sluice_stage_duration_seconds', '_count'),
     seconds: () => valuesOf('sluice_stage_duration_seconds', '_sum'),
-    refusals: () => valuesOf('sluice_stage_refusals_total'),
+    /** Those that have happened: series of what may happen are there from the beginning. */
+    refusals: async () =>
+      Object.fromEntries(
+        Object.entries(await valuesOf('sluice_stage_refusals_total')).filter(([, count]) => count > 0),
+      ),
   };
 }

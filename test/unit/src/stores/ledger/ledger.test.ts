@@ -114,13 +114,13 @@ describe('the ledger', () => {
     for (const row of sampleRows(25)) ledger.record(row);
     await until(async () => (await metric('sluice_ledger_queue_rows', 'disk')) === 25);
     expect(await metric('sluice_ledger_queue_rows', 'memory')).toBe(0);
-    expect(await metric('sluice_records_store_up')).toBe(0);
+    expect(await metric('sluice_store_up', 'records')).toBe(0);
     trouble = undefined;
     await until(async () => (await written()) === 25);
     for (const row of sampleRows(5)) ledger.record(row);
     await until(async () => (await written()) === 30);
     expect(await metric('sluice_ledger_queue_rows')).toBe(0);
-    expect(await metric('sluice_records_store_up')).toBe(1);
+    expect(await metric('sluice_store_up', 'records')).toBe(1);
   });
 
   it('forgets nothing that goes to disk just when the disk has been found empty', async () => {
