@@ -14,10 +14,15 @@ export class Framing {
     this.#response = response;
   }
 
-  /** `undefined` where the body is not chunked, or somebody between us and Node may want to change it, as `compression` does. */
+  /**
+   * `undefined` where the body is not chunked, or the response is not ours alone: an application above may write to it as well, and expects
+   * Node to frame what it writes; `compression` changes what is written.
+   */
   static of(response: ReplySink): Framing | undefined {
     if (!(response instanceof ServerResponse) || !response.headersSent || !response.chunkedEncoding)
       return undefined;
+    // Frameworks put a prototype of their own before Node's.
+    if (Object.getPrototypeOf(response) !== ServerResponse.prototype) return undefined;
     const { write, end } = response;
     if (write !== OutgoingMessage.prototype.write || end !== OutgoingMessage.prototype.end) return undefined;
     // The head promises the encoding already; from here on Node is given the body as it goes out.

@@ -67,7 +67,7 @@ describe('the ledger in Postgres', () => {
     await sleep(2000);
     await postgres.kill();
     await sleep(2500);
-    expect(await metric(sidecars[0]!, /sluice_records_store_up (\d)/)).toBe(0);
+    expect(await metric(sidecars[0]!, /sluice_store_up\{store="records"\} (\d)/)).toBe(0);
     expect(await metric(sidecars[0]!, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/)).toBeGreaterThan(0);
     await postgres.start();
     await sleep(3000);
