@@ -32,7 +32,7 @@ export class Admission {
     this.#answered = true;
     this.upstream.answered(this.#stream, now_ms - this.#begun_ms, now_ms);
     const { breaker } = this.upstream.provider;
-    if (!breaker.isProbing) return;
+    if (!breaker.isProbing || breaker.term !== this.#term) return;
     // A stream may last for minutes; that it has begun is enough to let others try.
     breaker.succeeded(this.#term);
     this.#told = true;
@@ -46,7 +46,8 @@ export class Admission {
     const { breaker } = provider;
     provider.bulkhead.leave();
     const failure = end === 'given up' ? undefined : end;
-    if (failure && !this.#answered)
+    // A refusal is an answer, and says nothing of how long answers take.
+    if (failure && failure.kind !== 'refused' && !this.#answered)
       this.upstream.failed(this.#stream, failure, now_ms - this.#begun_ms, now_ms);
     if (failure && isProvidersFault(failure)) breaker.failed(this.#told ? breaker.term : this.#term);
     else if (this.#told) return;

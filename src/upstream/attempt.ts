@@ -236,7 +236,7 @@ export class Attempt {
   async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
     const { request, aborted } = this.#exchange;
     // While a stage was at work the client has left, or the gateway was closed: nobody is asked in vain.
-    if (aborted) throw refusal('server_error');
+    if (aborted || this.#ended) throw refusal('server_error');
     const { path, headers, body, ignored } = this.#provider.encode(request, this.upstream.target);
     ignoredByUpstream(this.#exchange, ignored);
     const text = JSON.stringify(body);

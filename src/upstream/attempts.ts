@@ -108,6 +108,8 @@ export class Attempts {
     }
     this.#made.push(attempt);
     this.#current = attempt;
+    // Its place was given in the same moment in which nobody wanted it any longer.
+    if (this.#ended) attempt.cancel();
     return attempt;
   }
 
