@@ -19,14 +19,11 @@ export async function writeBytes(
 ): Promise<void> {
   exchange.status = status;
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
-  response.writeHead(status, { ...headers, 'x-request-id': exchange.id, ...exchange.replyHeaders });
+  headers['x-request-id'] = exchange.id;
+  response.writeHead(status, Object.assign(headers, exchange.replyHeaders));
   try {
-    for await (const part of body) {
-      const keepsUp = response.write(part);
-      response.flush?.();
-      if (!keepsUp) await untilDrained(exchange, response, slow_client_ms);
-      if (exchange.client_gone) return;
-    }
+    await pumped(exchange, response, body, slow_client_ms);
+    if (exchange.client_gone) return;
   } catch (thrown) {
     if (!exchange.client_gone) cutOff(response);
     throw thrown;
@@ -36,3 +33,38 @@ export async function writeBytes(
   response.end();
   await finished;
 }
+
+/**
+ * Resolves when `body` has been written to its end, or nobody reads it any longer; then it is destroyed. Listens where `for await` would
+ * do: most replies are one part, and an iterator costs more than that.
+ */
+function pumped(
+  exchange: Exchange,
+  response: ReplySink,
+  body: Readable,
+  slow_client_ms: number,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // What has happened before anybody listened is not told again.
+    if (body.destroyed) return reject(body.errored ?? cut());
+    const left = (): boolean => {
+      if (!exchange.client_gone) return false;
+      body.destroy();
+      resolve();
+      return true;
+    };
+    body.on('data', (part: Buffer) => {
+      const keepsUp = response.write(part);
+      response.flush?.();
+      if (left() || keepsUp) return;
+      body.pause();
+      void untilDrained(exchange, response, slow_client_ms).then(() => left() || body.resume());
+    });
+    body.on('error', reject);
+    body.on('end', resolve);
+    // Without an end or an error before, it was cut; after one of them this says nothing more.
+    body.on('close', () => reject(cut()));
+  });
+}
+
+const cut = (): Error => new Error('the body was closed before its end');

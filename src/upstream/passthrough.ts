@@ -168,7 +168,9 @@ class Leg {
       timeout: 4000,
     });
     this.#proxy = createProxyMiddleware({
-      target: base_url.replace(/\/+$/, ''),
+      // As a URL, which is parsed once; as text it would be parsed twice for every request, and the filter parses it once more.
+      target: new URL(base_url.replace(/\/+$/, '')),
+      pathFilter: () => true,
       agent: this.#agent,
       changeOrigin: true,
       xfwd: false,

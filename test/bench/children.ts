@@ -22,6 +22,9 @@ export interface Child {
   send(message: object): void;
 }
 
+/** Of the environment. */
+export type Variables = Readonly<Record<string, string>>;
+
 /** Every process that the benchmark starts; none outlives it. */
 export class Children {
   readonly #running = new Set<ChildProcess>();
@@ -33,20 +36,26 @@ export class Children {
     });
   }
 
-  /** Starts `command` on one core, in an environment that has nothing of ours but paths. */
-  start(core: number, command: string, args: readonly string[]): Child {
-    return this.#start(core, command, args, ['ignore', 'pipe', 'pipe']);
+  /** Starts `command` on one core, in an environment that has nothing of ours but paths, and `variables`. */
+  start(core: number, command: string, args: readonly string[], variables: Variables = {}): Child {
+    return this.#start(core, command, args, ['ignore', 'pipe', 'pipe'], variables);
   }
 
   /** Starts a file of the benchmark on one core, with messages to and from it. It ends when this process does. */
   startOwn(core: number, file: string, args: readonly string[] = []): Child {
     const path = fileURLToPath(new URL(file, import.meta.url));
-    return this.#start(core, process.execPath, [path, ...args], ['ignore', 'pipe', 'pipe', 'ipc']);
+    return this.#start(core, process.execPath, [path, ...args], ['ignore', 'pipe', 'pipe', 'ipc'], {});
   }
 
-  #start(core: number, command: string, args: readonly string[], stdio: StdioOptions): Child {
+  #start(
+    core: number,
+    command: string,
+    args: readonly string[],
+    stdio: StdioOptions,
+    variables: Variables,
+  ): Child {
     const { PATH, HOME } = process.env;
-    const env = { PATH, HOME, NODE_ENV: 'production' };
+    const env = { PATH, HOME, NODE_ENV: 'production', ...variables };
     const child = spawn('taskset', ['-c', String(core), command, ...args], { stdio, env });
     this.#running.add(child);
     child.once('exit', () => this.#running.delete(child));

@@ -38,16 +38,16 @@ export interface StreamWish {
 export function requestBytes(
   port: number,
   extra: Readonly<Record<string, string>>,
-  stream?: StreamWish,
+  path: string,
+  body: string,
 ): Buffer {
-  const body = bodyText(stream);
   const headers = {
     host: `127.0.0.1:${port}`,
     ...requestHeaders(extra),
     'content-length': String(Buffer.byteLength(body)),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
 export const requestHeaders = (extra: Readonly<Record<string, string>>): Record<string, string> => ({

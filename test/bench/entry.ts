@@ -15,6 +15,10 @@ export interface Entry {
   readonly streamed: readonly Streamed[];
   /** Why it does not take part, or what was wrong with its replies, after which it was left out. */
   fault: string | undefined;
+  /** All of its replies in closed loops, also those that were not measured. */
+  replies: number;
+  /** Spans of it that have come where it sends them. */
+  spans: number | undefined;
 }
 
 export function entryOf(
@@ -23,5 +27,5 @@ export function entryOf(
   fault: string | undefined,
 ): Entry {
   const streamed = contestant.streamed.map(variant => ({ variant, results: [] }));
-  return { contestant, gateway, requests: [], streamed, fault };
+  return { contestant, gateway, requests: [], streamed, fault, replies: 0, spans: undefined };
 }

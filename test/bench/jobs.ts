@@ -1,4 +1,5 @@
 import type { StreamWish } from './conversation.ts';
+import type { TaskName } from './tasks.ts';
 
 /** What the load generator is told to do, as messages between processes. */
 interface JobBase {
@@ -14,6 +15,7 @@ interface JobBase {
 
 export interface RequestJob extends JobBase {
   readonly kind: 'requests';
+  readonly task: TaskName;
   readonly connections: number;
 }
 
@@ -40,6 +42,8 @@ export interface Window {
 export interface RequestResult extends Window {
   readonly kind: 'requests';
   readonly requests: number;
+  /** With those before and after the measurement. */
+  readonly replies: number;
   readonly p50_ms: number;
   readonly p99_ms: number;
 }

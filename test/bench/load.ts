@@ -2,18 +2,19 @@ import { setTimeout as after } from 'node:timers/promises';
 import { Connection } from './connection.ts';
 import { requestBytes } from './conversation.ts';
 import type { RequestJob, RequestResult } from './jobs.ts';
-import { answer } from './replies.ts';
 import { quantile } from './statistics.ts';
 import { startStopwatch } from './stopwatch.ts';
+import { type Task, tasks } from './tasks.ts';
 
 /** How long the last replies may take after the measurement. */
 const patience_ms = 5000;
 
 /** A closed loop: every connection sends its next request when it has the reply to the last one. Throws at the first bad reply. */
 export async function measureRequests(job: RequestJob): Promise<RequestResult> {
-  const request = requestBytes(job.port, job.headers);
-  const record: Record = { measuring: false, stopped: false, latencies_ms: [], fault: undefined };
-  const clients = Array.from({ length: job.connections }, () => new Client(job.port, request, record));
+  const task = tasks[job.task];
+  const request = requestBytes(job.port, job.headers, task.path, task.body);
+  const record: Record = { measuring: false, stopped: false, latencies_ms: [], replies: 0, fault: undefined };
+  const clients = Array.from({ length: job.connections }, () => new Client(job.port, task, request, record));
   try {
     for (const client of clients) client.begin();
     await untilOver(job.warmup_ms, record);
@@ -29,6 +30,7 @@ export async function measureRequests(job: RequestJob): Promise<RequestResult> {
       kind: 'requests',
       ...window,
       requests: sorted.length,
+      replies: record.replies,
       p50_ms: quantile(sorted, 0.5),
       p99_ms: quantile(sorted, 0.99),
     };
@@ -41,6 +43,7 @@ interface Record {
   measuring: boolean;
   stopped: boolean;
   latencies_ms: number[];
+  replies: number;
   fault: Error | undefined;
 }
 
@@ -60,6 +63,7 @@ async function untilAllIdle(clients: readonly Client[], record: Record): Promise
 /** One connection of the loop. The first reply is read in full; all others must be of its length. */
 class Client {
   waiting = false;
+  readonly #task: Task;
   readonly #request: Buffer;
   readonly #record: Record;
   readonly #connection: Connection;
@@ -68,7 +72,8 @@ class Client {
   #expected_bytes = 0;
   #bytes = 0;
 
-  constructor(port: number, request: Buffer, record: Record) {
+  constructor(port: number, task: Task, request: Buffer, record: Record) {
+    this.#task = task;
     this.#request = request;
     this.#record = record;
     this.#connection = new Connection(port, {
@@ -104,6 +109,7 @@ class Client {
     if (this.#first) this.#checkFirst(Buffer.concat(this.#first).toString());
     else if (this.#bytes !== this.#expected_bytes)
       this.#fail(`a reply of ${this.#bytes} bytes after one of ${this.#expected_bytes}`);
+    this.#record.replies++;
     const { measuring, stopped, latencies_ms, fault } = this.#record;
     if (measuring) latencies_ms.push(performance.now() - this.#sent_ms);
     if (!stopped && !fault) this.begin();
@@ -112,12 +118,7 @@ class Client {
   #checkFirst(text: string): void {
     this.#first = undefined;
     this.#expected_bytes = this.#bytes;
-    const { choices, usage } = JSON.parse(text) as {
-      choices?: { message?: { content?: string } }[];
-      usage?: { completion_tokens?: number };
-    };
-    if (choices?.[0]?.message?.content !== answer || !usage?.completion_tokens)
-      this.#fail(`a reply that is not the upstream's: ${text.slice(0, 200)}`);
+    if (!this.#task.isAnswered(text)) this.#fail(`a reply that is not the upstream's: ${text.slice(0, 200)}`);
   }
 
   #fail(message: string): void {

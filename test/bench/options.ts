@@ -5,11 +5,12 @@ export const usage = `npm run bench -- [options]
   --seconds N     length of one measurement (default 4)
   --rounds N      measurements per contestant, interleaved; the table has their medians (default 3)
   --connections N closed loop of this many connections (default 32)
-  --streams N     streams at the same time, 20 events per second each (default 200)
-  --only A,B      these contestants only; http-proxy-middleware is the baseline of all ratios
+  --streams N     streams at the same time, 20 events per second each; 0 measures none (default 200)
+  --tables A,B    only these of the tables gateways, passthrough and parts
+  --only A,B      only these contestants, by the names that progress is told with
   --json FILE     write every single measurement to FILE as well
 
-Linux with taskset and two cores; about five minutes. One Markdown table on stdout, progress on stderr. Portkey is fetched from npm
+Linux with taskset and two cores; about seven minutes. Markdown tables on stdout, progress on stderr. Portkey is fetched from npm
 into the user's cache; without network its row stays empty.
 `;
 
@@ -18,6 +19,8 @@ export interface Options {
   readonly rounds: number;
   readonly connections: number;
   readonly streams: number;
+  /** Names of tables; all without it. */
+  readonly tables: readonly string[] | undefined;
   /** Names of contestants; all without it. */
   readonly only: readonly string[] | undefined;
   readonly json: string | undefined;
@@ -32,6 +35,7 @@ export function optionsOf(argv: string[]): Options | undefined {
       rounds: { type: 'string', default: '3' },
       connections: { type: 'string', default: '32' },
       streams: { type: 'string', default: '200' },
+      tables: { type: 'string' },
       only: { type: 'string' },
       json: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
@@ -42,11 +46,14 @@ export function optionsOf(argv: string[]): Options | undefined {
     seconds: numberOf('seconds', values.seconds, 1, 60),
     rounds: numberOf('rounds', values.rounds, 1, 50),
     connections: numberOf('connections', values.connections, 1, 1000),
-    streams: numberOf('streams', values.streams, 1, 5000),
-    only: values.only?.split(',').map(name => name.trim()),
+    streams: numberOf('streams', values.streams, 0, 5000),
+    tables: namesIn(values.tables),
+    only: namesIn(values.only),
     json: values.json,
   };
 }
+
+const namesIn = (text: string | undefined): string[] | undefined => text?.split(',').map(name => name.trim());
 
 function numberOf(name: string, text: string, low: number, high: number): number {
   const value = Number(text);

@@ -1,3 +1,5 @@
+import { embeddingsText } from './embeddings.ts';
+
 /** What the upstream answers, in vLLM's shape and encoded beforehand: about 1.5 kB whole, 300 bytes an event. */
 
 const identity = (object: string) =>
@@ -23,11 +25,15 @@ export const completionText =
   `"usage":{"prompt_tokens":${prompt_tokens},"total_tokens":${prompt_tokens + 231},"completion_tokens":231,` +
   '"prompt_tokens_details":null},"prompt_logprobs":null,"prompt_token_ids":null,"kv_transfer_params":null}';
 
-/** The whole reply with its head. */
-export const completion = Buffer.from(
-  'HTTP/1.1 200 OK\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\nserver: uvicorn\r\ncontent-type: application/json\r\n' +
-    `content-length: ${Buffer.byteLength(completionText)}\r\n\r\n${completionText}`,
-);
+/** A whole reply with its head. */
+const whole = (text: string): Buffer =>
+  Buffer.from(
+    'HTTP/1.1 200 OK\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\nserver: uvicorn\r\ncontent-type: application/json\r\n' +
+      `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+
+export const completion = whole(completionText);
+export const embeddings = whole(embeddingsText);
 
 const streamHead =
   'HTTP/1.1 200 OK\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\nserver: uvicorn\r\n' +

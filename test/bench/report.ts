@@ -1,66 +1,41 @@
-import type { Entry, Streamed } from './entry.ts';
+import { gateways, parts, passthrough } from './contestants.ts';
+import type { Entry } from './entry.ts';
+import { gatewayCpu } from './figures.ts';
 import type { Window } from './jobs.ts';
 import { disturbance, type Machine } from './machine.ts';
 import { foot } from './method.ts';
 import type { Options } from './options.ts';
+import { partsTable } from './parts-table.ts';
+import { raceTable } from './race-table.ts';
 import { median } from './statistics.ts';
-import { markdownTable } from './table.ts';
 
-const head = [
-  'Gateway',
-  'Requests/s',
-  '× baseline',
-  'p50 ms',
-  'p99 ms',
-  'CPU µs per request',
-  'CPU µs per event',
-  '× baseline',
-];
-const nothing = '–';
 /** A core that was used more than this may have been the bottleneck. */
 const busy_share = 0.9;
 /** Fewer events than this share of the pace: the contestant did not keep up. */
 const kept_pace_share = 0.97;
 
-/** Medians over rounds. NaN: not measured. */
-interface Figures {
-  readonly per_second: number;
-  readonly p50_ms: number;
-  readonly p99_ms: number;
-  readonly request_us: number;
-  readonly event_us: number;
+/** What was measured. */
+export interface Measurements {
+  readonly entries: readonly Entry[];
+  /** CPU time of the metrics of one exchange, if that was measured. */
+  readonly metrics_us: number | undefined;
 }
 
-const gatewayCpu = (result: Window): number => result.gateway_cpu_s ?? Number.NaN;
-
-function figuresOf({ requests }: Entry, streamed: Streamed | undefined): Figures {
-  const of = <T>(results: readonly T[], read: (result: T) => number) => median(results.map(read));
-  return {
-    per_second: of(requests, result => result.requests / result.seconds),
-    p50_ms: of(requests, result => result.p50_ms),
-    p99_ms: of(requests, result => result.p99_ms),
-    request_us: of(requests, result => (gatewayCpu(result) / result.requests) * 1e6),
-    event_us: of(streamed?.results ?? [], result => (gatewayCpu(result) / result.events) * 1e6),
-  };
-}
-
-/** The whole result as Markdown: where it was made, the table, how to read it, what to doubt. */
+/** The whole result as Markdown: where it was made, the tables, how to read them, what to doubt. */
 export function reportOf(
-  entries: readonly Entry[],
-  baseline_name: string,
+  { entries, metrics_us }: Measurements,
   machine: Machine,
   options: Options,
   command: string,
 ): string {
-  const reference = entries.find(({ contestant }) => contestant.name === baseline_name);
-  const base = reference && figuresOf(reference, reference.streamed[0]);
-  const rows = entries.flatMap(entry => rowsOf(entry, base));
   const doubts = [...disturbance(machine), ...entries.flatMap(doubtsOf)];
   const place = `${machine.cpu}, ${machine.cores} cores, ${machine.kernel}, Node ${machine.node}, ${machine.date}`;
   return [
     `${place}\n\`${command}\``,
-    markdownTable(head, rows),
-    list([...versionsOf(entries), ...foot(options, baseline_name)]),
+    ...raceTable(gateways, entries),
+    ...raceTable(passthrough, entries),
+    ...partsTable(parts, entries, metrics_us),
+    list([...versionsOf(entries), ...spansOf(entries), ...foot(options)]),
     ...(doubts.length > 0 ? [`Doubtful:\n\n${list(doubts)}`] : []),
     '',
   ].join('\n\n');
@@ -68,45 +43,25 @@ export function reportOf(
 
 const list = (lines: readonly string[]): string => lines.map(line => `- ${line}`).join('\n');
 
+/** Each version once: contestants that are the same program are told together. */
 function versionsOf(entries: readonly Entry[]): string[] {
-  const told = entries.filter(({ gateway }) => gateway?.version);
-  return told.length === 0
-    ? []
-    : [told.map(({ contestant, gateway }) => `${contestant.name} ${gateway?.version}`).join('; ')];
+  const versions = new Map<string, string>();
+  for (const { contestant, gateway } of entries) {
+    const program = contestant.title.split(/[ ,]/)[0] ?? contestant.name;
+    if (gateway?.version && !versions.has(program)) versions.set(program, gateway.version);
+  }
+  return versions.size === 0 ? [] : [[...versions].map(told => told.join(' ')).join('; ')];
 }
 
-function rowsOf(entry: Entry, base: Figures | undefined): string[][] {
-  const { contestant, requests, streamed, fault } = entry;
-  if (fault && requests.length === 0)
-    return [[`${contestant.title}: not measured`, ...head.slice(1).map(() => nothing)]];
-  const first = figuresOf(entry, streamed[0]);
-  const row = [
-    contestant.title,
-    shown(first.per_second, 0),
-    ratio(first.per_second, base?.per_second),
-    shown(first.p50_ms, 2),
-    shown(first.p99_ms, 2),
-    shown(first.request_us, 1),
-    ...eventCells(first, base),
-  ];
-  const further = streamed.slice(1).map(variant => {
-    const cells = eventCells(figuresOf(entry, variant), base);
-    const empty = head.slice(1, head.length - cells.length).map(() => nothing);
-    return [contestant.title + variant.variant.suffix, ...empty, ...cells];
-  });
-  return [row, ...further];
-}
-
-const eventCells = ({ event_us }: Figures, base: Figures | undefined): string[] => [
-  shown(event_us, 1),
-  ratio(event_us, base?.event_us),
-];
+/** How much of what was traced has arrived. */
+const spansOf = (entries: readonly Entry[]): string[] =>
+  entries.flatMap(({ contestant, spans, replies }) =>
+    spans === undefined
+      ? []
+      : [`${contestant.title}: ${(spans / replies).toFixed(1)} spans per exchange have arrived.`],
+  );
 
 const oneLine = (text: string): string => text.replaceAll(/[\s|]+/g, ' ').slice(0, 300);
-const shown = (value: number, digits: number): string =>
-  Number.isNaN(value) ? nothing : value.toFixed(digits);
-const ratio = (value: number, base: number | undefined): string =>
-  base === undefined || Number.isNaN(value / base) ? nothing : `${(value / base).toFixed(2)}×`;
 
 /** Where a contestant was not what limited its own figure. */
 function doubtsOf({ contestant, requests, streamed, fault }: Entry): string[] {

@@ -25,10 +25,11 @@ export interface Laboratory {
  * of warm-up is not enough for code to be compiled that has never run.
  */
 export async function measureAll(entries: readonly Entry[], laboratory: Laboratory): Promise<void> {
-  const { rounds } = laboratory.options;
+  const { rounds, streams } = laboratory.options;
   for (let round = 0; round <= rounds; round++) {
     for (const entry of entries) await measureRequests(entry, laboratory, round);
   }
+  if (streams === 0) return;
   for (let round = 0; round <= rounds; round++) {
     for (const entry of entries) await measureStreams(entry, laboratory, round);
   }
@@ -37,9 +38,15 @@ export async function measureAll(entries: readonly Entry[], laboratory: Laborato
 async function measureRequests(entry: Entry, laboratory: Laboratory, round: number): Promise<void> {
   if (!entry.gateway || entry.fault) return;
   const { seconds, connections } = laboratory.options;
-  const job = { ...baseOf(entry.gateway, laboratory), kind: 'requests', connections } as const;
+  const job = {
+    ...baseOf(entry.gateway, laboratory),
+    kind: 'requests',
+    task: entry.contestant.task,
+    connections,
+  } as const;
   const result = await run<RequestResult>(entry, laboratory, job, seconds * 1000);
   if (!result) return;
+  entry.replies += result.replies;
   if (round > 0) entry.requests.push(result);
   const per_second = Math.round(result.requests / result.seconds);
   laboratory.say(`${shown(round, laboratory)} ${entry.contestant.name}: ${per_second} requests/s`);

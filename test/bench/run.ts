@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Children, load_core, pinSelf } from './children.ts';
+import { Children, gateway_core, load_core, pinSelf } from './children.ts';
 import type { Contestant, Surroundings } from './contestants/contestant.ts';
-import { baseline, chosen } from './contestants.ts';
+import { chosen } from './contestants.ts';
 import { type Entry, entryOf } from './entry.ts';
 import { thisMachine } from './machine.ts';
 import { type Options, optionsOf, usage } from './options.ts';
 import { untilAnswering } from './probe.ts';
-import { reportOf } from './report.ts';
+import { type Measurements, reportOf } from './report.ts';
 import { measureAll } from './rounds.ts';
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -17,17 +17,17 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 async function main(argv: string[]): Promise<void> {
   const options = optionsOf(argv);
   if (!options) return void process.stdout.write(usage);
-  const taking_part = chosen(options.only);
+  const taking_part = chosen(options.tables, options.only);
   const machine = thisMachine();
   const command = ['npm run bench', ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ');
-  const entries = await measured(taking_part, options);
-  process.stdout.write(reportOf(entries, baseline.name, machine, options, command));
+  const result = await measured(taking_part, options);
+  process.stdout.write(reportOf(result, machine, options, command));
   if (options.json)
-    writeFileSync(options.json, JSON.stringify({ machine, command, options, entries }, null, 2));
+    writeFileSync(options.json, JSON.stringify({ machine, command, options, ...result }, null, 2));
 }
 
 /** Starts everything, measures, and ends everything, whatever happens. */
-async function measured(taking_part: readonly Contestant[], options: Options): Promise<Entry[]> {
+async function measured(taking_part: readonly Contestant[], options: Options): Promise<Measurements> {
   pinSelf(load_core);
   const children = new Children();
   const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
@@ -46,17 +46,29 @@ async function measured(taking_part: readonly Contestant[], options: Options): P
     for (const contestant of taking_part)
       entries.push(await entered(contestant, { children, directory, upstream_port }));
     await measureAll(entries, { generator, upstream, options, say });
-    return entries;
+    for (const entry of entries) entry.spans = await entry.gateway?.spans?.();
+    const metrics_us = isAsked('parts', options) ? await metricsCost(children) : undefined;
+    return { entries, metrics_us };
   } finally {
     await stop();
   }
+}
+
+/** Only tables that are shown whole have what is not a contestant. */
+const isAsked = (table: string, { tables, only }: Options): boolean =>
+  !only && (tables?.includes(table) ?? true);
+
+async function metricsCost(children: Children): Promise<number> {
+  say('counting what metrics cost');
+  const child = children.startOwn(gateway_core, 'metrics-cost.ts');
+  return ((await child.message()) as { metrics_us: number }).metrics_us;
 }
 
 async function entered(contestant: Contestant, surroundings: Surroundings): Promise<Entry> {
   say(`starting ${contestant.name}`);
   try {
     const gateway = await contestant.start(surroundings);
-    await untilAnswering(gateway);
+    await untilAnswering(gateway, contestant.task);
     return entryOf(contestant, gateway, undefined);
   } catch (thrown) {
     const fault = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,8 +1,9 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Connection } from './connection.ts';
-import { requestBytes } from './conversation.ts';
+import { bodyText, requestBytes } from './conversation.ts';
 import { events_per_second, type StreamJob, type StreamResult } from './jobs.ts';
 import { startStopwatch } from './stopwatch.ts';
+import { tasks } from './tasks.ts';
 
 /** How much later than planned the last stream may end. */
 const patience_ms = 10_000;
@@ -13,7 +14,7 @@ const line_feed = 10;
  * every stream must have ended well. Throws otherwise.
  */
 export async function measureStreams(job: StreamJob): Promise<StreamResult> {
-  const request = requestBytes(job.port, job.headers, job.wish);
+  const request = requestBytes(job.port, job.headers, tasks.chat.path, bodyText(job.wish));
   const tally: Tally = { events: 0, fault: undefined };
   const streams: Stream[] = [];
   try {

@@ -3,7 +3,7 @@
  * bytes made beforehand: node:http would be the bottleneck in front of the fastest contestants.
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { completion, Script } from './replies.ts';
+import { completion, embeddings, Script } from './replies.ts';
 
 /** Every stream sends one event in this time. */
 const period_ms = 50;
@@ -58,7 +58,11 @@ function scriptFor(body: string): Script {
   return script;
 }
 
-function answerRequest(socket: Socket, body: string): void {
+function answerRequest(socket: Socket, head: string, body: string): void {
+  if (head.startsWith('POST /v1/embeddings ')) {
+    socket.write(embeddings);
+    return;
+  }
   if (!body.includes('"stream":true')) {
     socket.write(completion);
     return;
@@ -76,14 +80,15 @@ function visit(socket: Socket): void {
     held = undefined;
     while (rest.length > 0) {
       const body_at = rest.indexOf('\r\n\r\n') + 4;
-      const length = body_at < 4 ? Number.NaN : lengthOf(rest.toString('latin1', 0, body_at));
+      const head = rest.toString('latin1', 0, body_at);
+      const length = body_at < 4 ? Number.NaN : lengthOf(head);
       if (length === -1) return void socket.end('HTTP/1.1 411 Length Required\r\ncontent-length: 0\r\n\r\n');
       const end = body_at + length;
       if (!(end <= rest.length)) {
         held = rest;
         return;
       }
-      answerRequest(socket, rest.toString('latin1', body_at, end));
+      answerRequest(socket, head, rest.toString('latin1', body_at, end));
       rest = rest.subarray(end);
     }
   });

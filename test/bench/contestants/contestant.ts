@@ -1,4 +1,5 @@
 import type { Children } from '../children.ts';
+import type { TaskName } from '../tasks.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -8,6 +9,8 @@ export interface Gateway {
   readonly version: string;
   /** Request headers that it needs. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** How many spans have come where it sends them. */
+  spans?(): Promise<number>;
 }
 
 /** What a contestant is started with. */
@@ -32,6 +35,8 @@ export interface Contestant {
   /** For `--only`. */
   readonly name: string;
   readonly title: string;
+  /** What it is asked in a closed loop. */
+  readonly task: TaskName;
   readonly streamed: readonly StreamVariant[];
   start(surroundings: Surroundings): Promise<Gateway>;
 }

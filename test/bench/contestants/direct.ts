@@ -4,6 +4,7 @@ import type { Contestant } from './contestant.ts';
 export const direct: Contestant = {
   name: 'direct',
   title: 'no gateway (reference)',
+  task: 'chat',
   streamed: [],
   start: async ({ upstream_port }) => ({ port: upstream_port, pid: undefined, version: '' }),
 };

@@ -11,6 +11,7 @@ const places = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx', '/
 export const nginx: Contestant = {
   name: 'nginx',
   title: 'nginx `proxy_pass`',
+  task: 'chat',
   streamed: [proxied],
   async start({ children, directory, upstream_port }) {
     const binary = places.find(existsSync);

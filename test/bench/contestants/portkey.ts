@@ -17,6 +17,7 @@ const install_patience_ms = 180_000;
 export const portkey: Contestant = {
   name: 'portkey',
   title: 'Portkey gateway',
+  task: 'chat',
   streamed: [proxied],
   async start({ children, upstream_port }) {
     const server = join(await installed(), 'build', 'start-server.js');

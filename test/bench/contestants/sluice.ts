@@ -3,11 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defaultModels } from '../../../src/catalog/default-models.ts';
-import { gateway_core } from '../children.ts';
+import { gateway_core, type Variables } from '../children.ts';
 import { api_key } from '../conversation.ts';
 import type { Contestant, StreamVariant, Surroundings } from './contestant.ts';
 import { versionIn, versionOf } from './package-version.ts';
 import { redisFor } from './redis.ts';
+import { traceSink } from './tracing.ts';
 
 const root = new URL('../../../', import.meta.url);
 const final: StreamVariant = { suffix: '', stream_options: undefined, frame_events: 2 };
@@ -17,22 +18,30 @@ const continuous: StreamVariant = {
   frame_events: 2,
 };
 
-type Changes = object | ((surroundings: Surroundings) => object | Promise<object>);
+/** How a sidecar differs from the usual one. */
+interface Difference {
+  /** Put over its configuration. */
+  readonly config?: object;
+  readonly variables?: Variables;
+  spans?(): Promise<number>;
+}
 
-/** sluice on its own with the whole default chain; `changes` are put over its configuration. */
+/** sluice on its own with the whole default chain. */
 const sidecarWith = (
-  contestant: Pick<Contestant, 'name' | 'title' | 'streamed'>,
-  changes: Changes = {},
+  contestant: Pick<Contestant, 'name' | 'title'> & Partial<Contestant>,
+  differing: (surroundings: Surroundings) => Difference | Promise<Difference> = () => ({}),
 ): Contestant => ({
+  task: 'chat',
+  streamed: [],
   ...contestant,
   async start(surroundings) {
-    const changed = typeof changes === 'function' ? await changes(surroundings) : changes;
+    const { config, variables, spans } = await differing(surroundings);
     const sidecar = fileURLToPath(new URL('src/sidecar.ts', root));
-    const file = configFile(surroundings, contestant.name, changed);
+    const file = configFile(surroundings, contestant.name, config);
     const args = ['--conditions=sluice-source', sidecar, '--config', file];
-    const child = surroundings.children.start(gateway_core, process.execPath, args);
+    const child = surroundings.children.start(gateway_core, process.execPath, args, variables);
     const [, port] = await child.printed(/listening on http:\/\/127\.0\.0\.1:(\d+)/);
-    return { port: Number(port), pid: child.pid, version: sluiceVersion() };
+    return { port: Number(port), pid: child.pid, version: sluiceVersion(), ...(spans && { spans }) };
   },
 });
 
@@ -42,22 +51,43 @@ export const sluiceSidecar = sidecarWith({
   streamed: [final, continuous],
 });
 
-/** What the limits cost is the difference between this and the one above. */
 export const sluiceWithoutLimits = sidecarWith(
-  { name: 'sluice-no-limits', title: 'sluice sidecar, no limits', streamed: [] },
-  { plans: { bench: {} } },
+  { name: 'sluice-no-limits', title: 'sluice sidecar, no limits' },
+  () => ({ config: { plans: { bench: {} } } }),
 );
 
-/** The same with limits that several instances share. */
+/** With limits that several instances share. */
 export const sluiceWithRedis = sidecarWith(
-  { name: 'sluice-redis', title: 'sluice sidecar, limits in Redis', streamed: [] },
-  async surroundings => ({ stores: { state: await redisFor(surroundings) } }),
+  { name: 'sluice-redis', title: 'sluice sidecar, limits in Redis' },
+  async surroundings => ({ config: { stores: { state: await redisFor(surroundings) } } }),
+);
+
+/** Every exchange is traced, and every span sent. */
+export const sluiceTraced = sidecarWith(
+  { name: 'sluice-traced', title: 'sluice sidecar, every exchange traced' },
+  traceSink,
+);
+
+/** OpenTelemetry's SDK is there, and samples nothing. */
+export const sluiceUnsampled = sidecarWith(
+  { name: 'sluice-unsampled', title: 'sluice sidecar, no exchange sampled' },
+  async surroundings => {
+    const { variables } = await traceSink(surroundings);
+    return { variables: { ...variables, OTEL_TRACES_SAMPLER: 'always_off' } };
+  },
+);
+
+/** A path that is let through, behind the same key, limits, metrics and error envelope. */
+export const sluicePassthrough = sidecarWith(
+  { name: 'sluice-passthrough', title: 'sluice sidecar, `passthrough`', task: 'embeddings' },
+  () => ({ config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] } }),
 );
 
 /** The same chain as a handler of an Express application. */
 export const sluiceInExpress: Contestant = {
   name: 'sluice-express',
   title: 'sluice in Express',
+  task: 'chat',
   streamed: [final],
   async start(surroundings) {
     const args = [configFile(surroundings, 'sluice-express')];

@@ -1,0 +1,42 @@
+import type { Part } from './contestants.ts';
+import type { Entry } from './entry.ts';
+import { figuresOf, nothing, ratio, shown } from './figures.ts';
+import { markdownTable } from './table.ts';
+
+const head = [
+  'Part of sluice',
+  'Requests/s with it',
+  'without',
+  'with ÷ without',
+  'added CPU µs per request',
+];
+
+/** What parts cost, as Markdown: those of which both sides were measured, and the metrics; nothing if there is none. */
+export function partsTable(
+  parts: readonly Part[],
+  entries: readonly Entry[],
+  metrics_us: number | undefined,
+): string[] {
+  const rows = parts.flatMap(part => rowOf(part, entries));
+  if (metrics_us !== undefined) rows.push(['metrics', nothing, nothing, nothing, shown(metrics_us, 1)]);
+  return rows.length === 0
+    ? []
+    : ['**Parts of sluice**, each as the difference of two sidecars', markdownTable(head, rows)];
+}
+
+function rowOf(part: Part, entries: readonly Entry[]): string[][] {
+  const [on, off] = [part.with, part.without].map(sought =>
+    entries.find(({ contestant, requests }) => contestant === sought && requests.length > 0),
+  );
+  if (!on || !off) return [];
+  const [more, less] = [figuresOf(on), figuresOf(off)];
+  return [
+    [
+      part.title,
+      shown(more.per_second, 0),
+      shown(less.per_second, 0),
+      ratio(more.per_second, less.per_second),
+      shown(more.request_us - less.request_us, 1),
+    ],
+  ];
+}
