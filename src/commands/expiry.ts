@@ -1,3 +1,4 @@
+import { isDay } from '../stores/records/calendar-day.ts';
 import { CommandMistake } from './command.ts';
 
 const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
@@ -20,11 +21,4 @@ function dateOf(text: string): number | undefined {
   const at_ms = Date.parse(text);
   // 2027-02-31 would silently be in March.
   return Number.isNaN(at_ms) || (text.length === 10 && !isDay(text)) ? undefined : at_ms;
-}
-
-/** Whether `text` is a day of the calendar, as in `2026-11-20`. */
-export function isDay(text: string): boolean {
-  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
-  const at = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
 }

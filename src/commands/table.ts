@@ -1,3 +1,4 @@
+import { csvOf } from '../stores/records/csv.ts';
 import { CommandMistake } from './command.ts';
 
 export const formats = ['table', 'csv', 'json'] as const;
@@ -30,7 +31,7 @@ export function shownRows<R>(rows: readonly R[], columns: readonly Column<R>[], 
     columns.map(({ title }) => title),
     ...rows.map(row => columns.map(({ value }) => String(value(row)))),
   ];
-  if (format === 'csv') return cells.map(line => line.map(csvCell).join(',')).join('\r\n');
+  if (format === 'csv') return csvOf(cells);
   const widths = columns.map((_, at) => Math.max(...cells.map(line => line[at]!.length)));
   const pad = (cell: string, at: number) =>
     columns[at]!.isNumber ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!);
@@ -39,12 +40,6 @@ export function shownRows<R>(rows: readonly R[], columns: readonly Column<R>[], 
 
 function objectOf<R>(row: R, columns: readonly Column<R>[]): Record<string, unknown> {
   return Object.fromEntries(columns.map(({ title, value }) => [title, value(row)]));
-}
-
-/** Quoted where needed. A spreadsheet must not take a name for a formula. */
-function csvCell(text: string): string {
-  const plain = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
-  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 
 /** `2026-11-20 12:00`, in UTC; empty for what never was. */

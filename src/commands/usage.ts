@@ -1,7 +1,8 @@
-import { type UsageGroup, type UsageSum, usageGroups } from '../stores/records/usage-records.ts';
+import { isDay } from '../stores/records/calendar-day.ts';
+import { usageColumns } from '../stores/records/usage-columns.ts';
+import { type UsageGroup, usageGroups } from '../stores/records/usage-records.ts';
 import { asksForHelp, atDesk, CommandMistake, parsed, type Voice } from './command.ts';
-import { isDay } from './expiry.ts';
-import { type Column, formatOf, shownRows } from './table.ts';
+import { formatOf, shownRows } from './table.ts';
 
 const help = `sluice usage: what the ledger adds up to (stores.records in the configuration)
 
@@ -39,7 +40,7 @@ export async function usageCommand(args: readonly string[], voice: Voice): Promi
     const rows = await store.usage.sum({ ...query, by });
     const [total] = await store.usage.sum({ ...query, by: [] });
     if (format === 'table' && total) rows.push({ ...total, [by[0]!]: 'all' });
-    voice.print(shownRows(rows, columnsOf(by), format));
+    voice.print(shownRows(rows, usageColumns(by), format));
     if (!total)
       voice.remark(
         `nothing${account === undefined ? '' : ` of account ${account}`} from ${from_day} to ${to_day}`,
@@ -48,29 +49,6 @@ export async function usageCommand(args: readonly string[], voice: Voice): Promi
       voice.remark(`estimated: requests whose upstream did not tell its usage, or not to the end`);
   });
 }
-
-function columnsOf(by: readonly UsageGroup[]): Column<UsageSum>[] {
-  const number = (title: string, value: (sum: UsageSum) => number | string): Column<UsageSum> => ({
-    title,
-    value,
-    isNumber: true,
-  });
-  return [
-    ...by.map(group => ({ title: group, value: (sum: UsageSum) => shownGroup(sum[group]) })),
-    number('requests', ({ requests }) => requests),
-    number('failed', ({ failed_requests }) => failed_requests),
-    number('estimated', ({ estimated_requests }) => estimated_requests),
-    number('prompt_tokens', ({ prompt_tokens }) => prompt_tokens),
-    number('cached_tokens', ({ cached_tokens }) => cached_tokens),
-    number('completion_tokens', ({ completion_tokens }) => completion_tokens),
-    number('reasoning_tokens', ({ reasoning_tokens }) => reasoning_tokens),
-    number('total_tokens', ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens),
-    number('cost_usd', ({ cost_usd }) => cost_usd),
-  ];
-}
-
-/** The line of the sum has only one group; a request that named no model has none. */
-const shownGroup = (name: string | undefined): string => (name === '' ? '(none)' : (name ?? ''));
 
 function groupOf(text: string): UsageGroup {
   const group = usageGroups.find(name => name === text);

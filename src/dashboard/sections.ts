@@ -2,6 +2,7 @@
 export const sections = [
   { page: 'accounts', label: 'Accounts' },
   { page: 'keys', label: 'Keys' },
+  { page: 'usage', label: 'Usage' },
   { page: 'audit', label: 'Audit log' },
 ] as const;
 

@@ -6,6 +6,8 @@ import { auditPage } from './audit.ts';
 import { issuedPage, issuePage } from './issue.ts';
 import { keysPage } from './keys.ts';
 import { revokePage } from './revoke.ts';
+import { usagePage } from './usage.ts';
+import { usageExportPage } from './usage-export.ts';
 
 /** All pages; the one without a name is where the dashboard begins. */
 export const pages: readonly Page[] = [
@@ -16,5 +18,7 @@ export const pages: readonly Page[] = [
   issuePage,
   issuedPage,
   revokePage,
+  usagePage,
+  usageExportPage,
   auditPage,
 ];

@@ -1,0 +1,151 @@
+import type { UsageSum } from '../../stores/records/usage-records.ts';
+import type { Answer } from '../answer.ts';
+import type { Desk } from '../desk.ts';
+import { toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
+import { totalOf, totalsBy } from '../usage-totals.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { pageAnswer } from '../view/shell.ts';
+import { emptyState } from '../view/table.ts';
+import { dollars, type UsageLine, usageTable } from '../view/usage-table.ts';
+import { linkOf, numberOf } from '../view/words.ts';
+import type { Page, Visit } from '../visit.ts';
+import { isMeasure, measures, usageChart } from './usage-chart.ts';
+
+/** How many accounts are listed; the export has all. */
+const max_accounts = 50;
+/** More days than these are told by the month. */
+const max_days = 92;
+const day_ms = 86_400_000;
+
+/** What the ledger adds up to, by day, model and account. */
+export const usagePage: Page = { name: 'usage', get: shown };
+
+async function shown(visit: Visit): Promise<Answer> {
+  const { desk, query } = visit;
+  const now_ms = desk.clock.epoch_ms();
+  const { question, fault } = usageQuestion(query, now_ms);
+  const chosen = query.get('show') ?? '';
+  const measure = isMeasure(chosen) ? chosen : 'tokens';
+  const { usage } = desk.records.store;
+  const [sums, accounts] = await Promise.all([
+    usage.sum({ ...question, by: ['day', 'model'] }),
+    question.account === undefined
+      ? usage.sum({
+          ...toMonthEnd(question, now_ms),
+          by: ['account'],
+          order: 'cost',
+          limit: max_accounts + 1,
+        })
+      : [],
+  ]);
+  const body =
+    sums.length === 0
+      ? html`<section class="panel" aria-label="Usage">${nothing(question)}</section>`
+      : html`${totals(sums)}
+<section class="panel" aria-labelledby="chart"><h2 id="chart">${measures[measure].title} by ${isLong(question) ? 'month' : 'day'}</h2>
+${usageChart(sums, { ...question, isLong: isLong(question) }, measure)}</section>
+${byModel(sums, question)}
+${accounts.length > 0 && byAccount(accounts, question)}
+${byPeriod(sums, question)}`;
+  return pageAnswer(visit, {
+    title: 'Usage',
+    section: 'usage',
+    fault,
+    beside: sums.length > 0 && exportLink(question, ['day', 'account', 'model'], 'Export all as CSV'),
+    body: html`${keptNotice(desk)}${filters(question, measure)}${body}`,
+  });
+}
+
+const isLong = ({ from_day, to_day }: UsageQuestion): boolean =>
+  (Date.parse(to_day) - Date.parse(from_day)) / day_ms >= max_days;
+
+const keptNotice = ({ settings }: Desk): Part =>
+  settings.records.target.kind === 'memory' &&
+  html`<p class="notice warn">The ledger is kept in memory and ends with this process. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep it.</p>`;
+
+function filters({ from_day, to_day, account = '' }: UsageQuestion, measure: string): Html {
+  return html`<form method="get" action="usage" class="row panel" role="search">
+<label>From <input type="date" name="from" value="${from_day}"></label>
+<label>To <input type="date" name="to" value="${to_day}"></label>
+<label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>
+<label>Chart <select name="show">${Object.entries(measures).map(
+    ([name, { title }]) =>
+      html`<option value="${name}" ${name === measure && html`selected`}>${title}</option>`,
+  )}</select></label>
+<button class="primary">Show</button>
+</form>`;
+}
+
+function totals(sums: readonly UsageSum[]): Html {
+  const total = totalOf(sums);
+  const figure = (title: string, value: Part, more: Part = '') =>
+    html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
+  return html`<dl class="figures panel">
+${figure('Requests', numberOf(total.requests), `${numberOf(total.failed_requests)} failed`)}
+${figure('Prompt tokens', numberOf(total.prompt_tokens), `${numberOf(total.cached_tokens)} cached`)}
+${figure('Completion tokens', numberOf(total.completion_tokens), `${numberOf(total.reasoning_tokens)} reasoning`)}
+${figure('Cost', dollars(total.cost_usd), total.estimated_requests > 0 && `${numberOf(total.estimated_requests)} estimated`)}
+</dl>`;
+}
+
+function byModel(sums: readonly UsageSum[], question: UsageQuestion): Html {
+  const lines = totalsBy(sums, ({ model }) => model || '(none)').map(({ group, total }) => ({
+    name: group,
+    total,
+  }));
+  lines.sort((a, b) => Number(b.total.cost_usd) - Number(a.total.cost_usd));
+  return panel('model', 'By model', usageTable('Usage by model', 'Model', lines), [
+    exportLink(question, ['model'], 'CSV by model'),
+  ]);
+}
+
+function byAccount(accounts: readonly UsageSum[], question: UsageQuestion): Html {
+  const lines = accounts.slice(0, max_accounts).map(sum => lineOf(sum, question));
+  return panel('account', 'By account', usageTable('Usage by account', 'Account', lines), [
+    accounts.length > max_accounts &&
+      html`<span class="muted">The ${max_accounts} most expensive; the export has all.</span>`,
+    exportLink(question, ['account'], 'CSV by account'),
+  ]);
+}
+
+const lineOf = (sum: UsageSum, { from_day, to_day }: UsageQuestion): UsageLine => ({
+  name: sum.account!,
+  link: linkOf('usage', { from: from_day, to: to_day, account: sum.account }),
+  total: sum,
+});
+
+function byPeriod(sums: readonly UsageSum[], question: UsageQuestion): Html {
+  const isByMonth = isLong(question);
+  const lines = totalsBy(sums, ({ day }) => (isByMonth ? day!.slice(0, 7) : day!)).map(
+    ({ group, total }) => ({ name: group, total }),
+  );
+  const title = isByMonth ? 'Month' : 'Day';
+  return panel(
+    'period',
+    `By ${title.toLowerCase()}`,
+    usageTable(`Usage by ${title.toLowerCase()}`, title, lines.reverse()),
+    [exportLink(question, ['day'], 'CSV by day')],
+  );
+}
+
+const panel = (id: string, title: string, table: Html, below: Part): Html =>
+  html`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${table}<div class="pager">${below}</div></section>`;
+
+function exportLink(
+  { from_day, to_day, account }: UsageQuestion,
+  by: readonly string[],
+  words: string,
+): Html {
+  const link = linkOf('usage-csv', { from: from_day, to: to_day, account });
+  return html`<a class="button" href="${link}${by.map(group => `&by=${group}`).join('')}" download>${words}</a>`;
+}
+
+function nothing({ from_day, to_day, account }: UsageQuestion): Html {
+  const whose = account === undefined ? '' : ` of the account “${account}”`;
+  return emptyState(
+    `The ledger has nothing${whose} from ${from_day} to ${to_day}.`,
+    account === undefined
+      ? html`Choose other days above. Exchanges appear here seconds after they end; <a href="keys">issue a key</a> to make the first.`
+      : html`<a href="${linkOf('usage', { from: from_day, to: to_day })}">Show all accounts</a>`,
+  );
+}

@@ -1,0 +1,43 @@
+import { isDay } from '../stores/records/calendar-day.ts';
+
+/** What is asked of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
+export interface UsageQuestion {
+  readonly from_day: string;
+  readonly to_day: string;
+  readonly account?: string;
+}
+
+/** The day of a time, in UTC. */
+export const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
+
+/** What the query of a page asks: the current month without days. With `fault` where it asks nonsense, and then for the current month. */
+export function usageQuestion(
+  query: URLSearchParams,
+  now_ms: number,
+): { readonly question: UsageQuestion; readonly fault?: string } {
+  const today = dayOf(now_ms);
+  const account = (query.get('account') ?? '').trim();
+  const whose = account === '' ? {} : { account };
+  const from_day = query.get('from') || `${today.slice(0, 8)}01`;
+  const to_day = query.get('to') || [today, from_day].sort()[1]!;
+  const fault = faultOf(from_day, to_day);
+  if (fault === undefined) return { question: { from_day, to_day, ...whose } };
+  return { question: { from_day: `${today.slice(0, 8)}01`, to_day: today, ...whose }, fault };
+}
+
+function faultOf(from_day: string, to_day: string): string | undefined {
+  const wrong = [from_day, to_day].find(text => !isDay(text));
+  if (wrong !== undefined) return `“${wrong.slice(0, 40)}” is no day such as 2026-11-20.`;
+  return from_day > to_day ? `The first day, ${from_day}, is after the last, ${to_day}.` : undefined;
+}
+
+/**
+ * The same question where the last day is the present one or a later one: to the end of that month, in which nothing lies yet. Sums of
+ * whole months are answered from what is kept of them.
+ */
+export function toMonthEnd(question: UsageQuestion, now_ms: number): UsageQuestion {
+  const { to_day } = question;
+  if (to_day < dayOf(now_ms)) return question;
+  const [year, month] = to_day.split('-').map(Number) as [number, number];
+  return { ...question, to_day: dayOf(Date.UTC(year, month, 0)) };
+}

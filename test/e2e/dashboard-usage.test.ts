@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import { accessibilityFaults, startBrowser, watchedPage } from '../support/browser.ts';
+import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
+
+let simulator: Simulator;
+let place: RecordsPlace;
+let gateway: GatewayUnderTest;
+let browser: Browser;
+let visitor: DashboardVisitor;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  place = await recordsPlace();
+  await place.look(async store => {
+    await store.ledger.insert(earlier());
+  });
+  gateway = await startGateway({
+    upstream: simulator,
+    config: { admin: dashboardAdmin(), stores: place.stores },
+  });
+  visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+  await visitor.signIn();
+  browser = await startBrowser();
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await gateway?.close();
+  await place?.remove();
+  await simulator?.close();
+});
+
+const accounts = ['acme', 'o’neil & sons', '=cmd|calc'];
+const models = ['aion-labs/aion-3.5', 'aion-labs/other', null, 'a/b', 'c/d', 'e/f'];
+
+/** Exchanges of half a year until February 2026, in sums of which floating point would lose some. */
+function earlier(): LedgerRow[] {
+  return Array.from({ length: 400 }, (_, at) => ({
+    id: `row-${at}`,
+    request_id: `request-${at}`,
+    account: accounts[at % accounts.length]!,
+    key_id: null,
+    model: models[at % models.length]!,
+    provider: 'upstream',
+    endpoint: 'chat_completions',
+    started_ms: Date.UTC(2025, 8, 1) + at * 11 * 3_600_000,
+    duration_ms: 10,
+    first_token_ms: null,
+    status: at % 9 === 0 ? 502 : 200,
+    error_type: at % 9 === 0 ? 'provider_error' : null,
+    end_reason: 'finished',
+    attempts: 1,
+    prompt_tokens: 1000 + at * 7,
+    completion_tokens: 500 + at * 3,
+    cached_tokens: at,
+    reasoning_tokens: at * 2,
+    estimated: at % 5 === 0,
+    cost_usd: `0.${String(at * 1_000_003 + 1).padStart(12, '0')}`,
+  }));
+}
+
+const command = async (...args: string[]): Promise<string> =>
+  (await runCommand({ providers: {}, models: [], stores: place.stores } as never, 'usage', '--csv', ...args))
+    .stdout;
+
+const exported = async (query: string): Promise<string> => (await visitor.get(`usage-csv?${query}`)).text;
+const lines = (csv: string): string[] => csv.trim().split(/\r?\n/);
+
+describe('usage in the dashboard', () => {
+  it.each([
+    ['by model', 'from=2025-09-01&to=2026-02-28&by=model', ['--by', 'model']],
+    ['by account', 'from=2025-09-01&to=2026-02-28&by=account', ['--by', 'account']],
+    [
+      'by all of them',
+      'from=2025-09-01&to=2026-02-28&by=day&by=account&by=model',
+      ['--by', 'day', '--by', 'account', '--by', 'model'],
+    ],
+    [
+      'of one account',
+      'from=2025-09-01&to=2026-02-28&account=acme&by=day',
+      ['--account', 'acme', '--by', 'day'],
+    ],
+  ])('is exported %s as the command prints it', async (_, query, args) => {
+    const csv = await exported(query);
+    expect(lines(csv).length).toBeGreaterThan(2);
+    expect(lines(csv)).toEqual(lines(await command('--from', '2025-09-01', '--to', '2026-02-28', ...args)));
+  });
+
+  it('is shown with the sums of the command', async () => {
+    const [titles, ...rows] = lines(
+      await command('--from', '2025-09-10', '--to', '2025-10-20', '--by', 'model'),
+    ).map(line => line.split(','));
+    const column = (name: string) => titles!.indexOf(name);
+    const page = (await visitor.get('usage?from=2025-09-10&to=2025-10-20')).text.replaceAll('\u202f', '');
+    for (const row of rows) {
+      expect(page).toContain(`<td class="number">${row[column('prompt_tokens')]}</td>`);
+      expect(page).toContain(`<td class="number">${row[column('total_tokens')]}</td>`);
+      expect(page).toContain(`exactly ${row[column('cost_usd')]} USD`);
+    }
+    const prompt = rows.reduce((sum, row) => sum + Number(row[column('prompt_tokens')]), 0);
+    expect(page).toContain(`<dt>Prompt tokens</dt><dd><strong>${prompt}</strong>`);
+  });
+
+  it('has an exchange seconds after it has ended', async () => {
+    expect((await visitor.get('usage')).text).toContain('The ledger has nothing');
+    const reply = await gateway.post(ask('Hello?'));
+    const { usage } = (await reply.json()) as { usage: { total_tokens: number } };
+    for (let tries = 0; !(await visitor.get('usage')).text.includes('By account'); tries++) {
+      expect(tries).toBeLessThan(100);
+      await sleep(100);
+    }
+    const [titles, row] = lines(await exported('by=account')).map(line => line.split(','));
+    expect(row?.[0]).toBe('tester');
+    expect(row?.[titles!.indexOf('total_tokens')]).toBe(String(usage.total_tokens));
+    expect(lines(await exported('by=account'))).toEqual(lines(await command('--by', 'account')));
+  });
+
+  it.each([
+    ['from=yesterday', 'is no day'],
+    ['from=2026-02-31', 'is no day'],
+    ['from=2026-02-02&to=2026-02-01', 'is after the last'],
+    ['from=%3Cscript%3E', '&lt;script&gt;'],
+  ])('says what is wrong with %s', async (query, words) => {
+    const page = await visitor.get(`usage?${query}`);
+    expect([page.status, page.text]).toEqual([422, expect.stringContaining(words)]);
+    expect((await visitor.get(`usage-csv?${query}`)).status).toBe(422);
+  });
+
+  it('refuses to export by what it does not know, and to export for nobody', async () => {
+    expect((await visitor.get('usage-csv?by=key')).status).toBe(422);
+    const stranger = new DashboardVisitor(visitor.base);
+    expect((await stranger.get('usage-csv?by=model')).status).toBe(303);
+  });
+});
+
+describe.each([
+  ['light', {}],
+  ['dark', { dark: true }],
+  ['narrow', { width: 400 }],
+])('the page of usage, %s', (_, options) => {
+  it('is filtered, charted and saved in a browser', async () => {
+    const { page, context, faults } = await watchedPage(browser, options);
+    await page.goto(`${visitor.base}usage?from=2025-09-01&to=2025-09-30`);
+    await page.getByLabel('Name').fill(operator.name);
+    await page.getByLabel('Password').fill(operator.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'By model' }).waitFor();
+    expect(await page.locator('.bars g').count()).toBe(30);
+    expect(await page.locator('figcaption .key').count()).toBe(4);
+    expect(await accessibilityFaults(page)).toEqual([]);
+
+    await page.getByRole('link', { name: 'acme' }).click();
+    await page.getByLabel('Chart').selectOption('cost');
+    await page.locator('input[name=to]').fill('2026-02-28');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('heading', { name: 'Cost by month' }).waitFor();
+    expect(await page.locator('.bars g').count()).toBe(6);
+    expect(await page.getByRole('heading', { name: 'By account' }).count()).toBe(0);
+    expect(await accessibilityFaults(page)).toEqual([]);
+
+    const saving = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'CSV by day' }).click();
+    const file = await saving;
+    expect(file.suggestedFilename()).toBe('usage-by-day-2025-09-01-to-2026-02-28.csv');
+    await page.goto(`${visitor.base}usage?account=nobody`);
+    await page.getByText('nothing of the account “nobody”').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
