@@ -3,6 +3,7 @@ export const sections = [
   { page: 'accounts', label: 'Accounts' },
   { page: 'keys', label: 'Keys' },
   { page: 'usage', label: 'Usage' },
+  { page: 'models', label: 'Models' },
   { page: 'audit', label: 'Audit log' },
 ] as const;
 

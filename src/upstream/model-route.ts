@@ -56,6 +56,11 @@ export class ModelRoute {
         : undefined;
   }
 
+  /** All upstreams, first priority first. */
+  get upstreams(): readonly Upstream[] {
+    return this.#all;
+  }
+
   /** The next to be asked. An upstream that was asked already is asked again only when there is no other. */
   next(question: Question): Pick {
     if (this.#only?.upstream.provider.bulkhead.hasPlace && question.asked.size === 0) return this.#only;

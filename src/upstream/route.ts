@@ -47,6 +47,11 @@ export class Router {
     }
   }
 
+  /** Who serves the model of this id, first priority first; nobody for one that is not there. */
+  upstreamsOf(id: string): readonly Upstream[] {
+    return this.#routes.get(id)?.upstreams ?? [];
+  }
+
   /** The attempts of `exchange`, at the providers of its model. */
   attempts(exchange: Exchange): Attempts {
     const route = this.#routes.get(exchange.model?.id ?? '');

@@ -5,6 +5,7 @@ import { accountsPage } from './accounts.ts';
 import { auditPage } from './audit.ts';
 import { issuedPage, issuePage } from './issue.ts';
 import { keysPage } from './keys.ts';
+import { modelsPage } from './models.ts';
 import { revokePage } from './revoke.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
@@ -20,5 +21,6 @@ export const pages: readonly Page[] = [
   revokePage,
   usagePage,
   usageExportPage,
+  modelsPage,
   auditPage,
 ];

@@ -1,0 +1,98 @@
+import type { Model } from '../../catalog/catalog.ts';
+import type { Upstream } from '../../upstream/upstream.ts';
+import type { Desk } from '../desk.ts';
+import { providerState, type State } from '../provider-state.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { providerTable, stateMark } from '../view/provider-table.ts';
+import { pageAnswer } from '../view/shell.ts';
+import { emptyState, tableOf } from '../view/table.ts';
+import { durationOf, numberOf } from '../view/words.ts';
+import type { Page } from '../visit.ts';
+
+/** The catalog as clients see it, who serves each model, and how they are. */
+export const modelsPage: Page = {
+  name: 'models',
+  get: visit => {
+    const { desk } = visit;
+    const entries = publicEntries(desk);
+    return pageAnswer(visit, {
+      title: 'Models and providers',
+      section: 'models',
+      beside: html`<span class="muted">States are those of this instance.</span>`,
+      body: html`<section class="panel" aria-labelledby="providers"><h2 id="providers">Providers</h2>
+${
+  desk.providers.length === 0
+    ? emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`)
+    : providerTable(desk)
+}</section>
+${
+  desk.catalog.models.length === 0
+    ? html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`
+    : desk.catalog.models.map((model, at) => modelPanel(desk, model, entries.get(model.id), at))
+}`,
+    });
+  },
+};
+
+/** What `GET /v1/models` says of each model, from the very bytes that clients are sent. */
+function publicEntries({ encodedCatalog }: Desk): ReadonlyMap<string, unknown> {
+  const { data } = JSON.parse(encodedCatalog.body) as { data: readonly { id: string }[] };
+  return new Map(data.map(entry => [entry.id, entry]));
+}
+
+function modelPanel(desk: Desk, model: Model, entry: unknown, at: number): Html {
+  const { id, name, description, context_length, max_completion_tokens, pricing } = model;
+  const fact = (title: string, value: Part) =>
+    html`<div class="figure"><dt>${title}</dt><dd>${value}</dd></div>`;
+  return html`<section class="panel" aria-labelledby="model-${at}"><h2 id="model-${at}"><code>${id}</code></h2>
+<p>${name}${description && html` <span class="muted">${description}</span>`}</p>
+<dl class="figures">
+${fact('Context', `${numberOf(context_length)} tokens`)}
+${fact('Longest completion', `${numberOf(max_completion_tokens)} tokens`)}
+${fact('Prompt', perMillion(pricing.prompt))}
+${pricing.input_cache_read !== undefined && fact('Cached prompt', perMillion(pricing.input_cache_read))}
+${fact('Completion', perMillion(pricing.completion))}
+${fact('Reasoning', reasoningOf(model))}
+${fact('Tools', model.tool_calls ? 'yes' : 'no')}
+</dl>
+${upstreamTable(id, desk.router.upstreamsOf(id), desk.clock.elapsed_ms())}
+<details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(entry, undefined, 2)}</pre></details>
+</section>`;
+}
+
+function reasoningOf({ reasoning, reasoning_effort: { levels, default: usual } }: Model): string {
+  if (!reasoning) return 'no';
+  return levels.length === 0
+    ? 'yes'
+    : levels.map(level => (level === usual ? `${level} (default)` : level)).join(', ');
+}
+
+/** The price of a million tokens, exactly, by moving the point of the price of one. */
+function perMillion(price: string): string {
+  const [whole = '', fraction = ''] = price.split('.');
+  const digits = fraction.padEnd(6, '0');
+  const dollars = `${whole}${digits.slice(0, 6)}`.replace(/^0+(?=\d)/, '');
+  const rest = digits.slice(6).replace(/0+$/, '');
+  return `$${dollars}${rest && `.${rest}`} / million`;
+}
+
+const upstreamTable = (id: string, upstreams: readonly Upstream[], now_ms: number): Html =>
+  tableOf(
+    `Upstreams of ${id}`,
+    [
+      { title: 'Upstream', cell: ({ provider }) => provider.name, isName: true },
+      { title: 'Model there', cell: ({ target }) => target.model, isName: true },
+      { title: 'Priority', cell: ({ standing }) => standing.priority, isNumber: true },
+      { title: 'Weight', cell: ({ standing }) => standing.weight, isNumber: true },
+      { title: 'State', cell: upstream => stateMark(upstreamState(upstream, now_ms)) },
+    ],
+    upstreams,
+  );
+
+/** That of its provider, or its own where only this model is at its limit there, or misconfigured. */
+function upstreamState(upstream: Upstream, now_ms: number): State {
+  const state = providerState(upstream.provider);
+  const usable_in_ms = upstream.usable_in_ms(now_ms);
+  if (state.tone === 'bad' || usable_in_ms <= upstream.provider.breaker.admits_in_ms) return state;
+  return { words: `resting for ${durationOf(usable_in_ms)}`, tone: 'warn' };
+}

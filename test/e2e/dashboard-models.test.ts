@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { accessibilityFaults, startBrowser, watchedPage } from '../support/browser.ts';
+import { dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import { ask, type GatewayUnderTest, startGateway, upstreamKey } from '../support/gateway-under-test.ts';
+
+let simulator: Simulator;
+let gateway: GatewayUnderTest;
+let browser: Browser;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  gateway = await startGateway({
+    upstream: 'http://127.0.0.1:9/v1',
+    others: [simulator],
+    providers: [
+      { breaker: { consecutive_failures: 2, open_ms: 600_000, max_open_ms: 600_000 } },
+      { max_concurrent: 7 },
+    ],
+    config: { admin: dashboardAdmin() },
+  });
+  browser = await startBrowser();
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await gateway?.close();
+  await simulator?.close();
+});
+
+describe.each([
+  ['light', {}],
+  ['dark', { dark: true }],
+  ['narrow', { width: 400 }],
+])('the page of models and providers, %s', (_, options) => {
+  it('shows the catalog as clients see it, who serves it and how they are', async () => {
+    const { page, context, faults } = await watchedPage(browser, options);
+    await page.goto(`${gateway.adminUrl}/dashboard/models`);
+    await page.getByLabel('Name').fill(operator.name);
+    await page.getByLabel('Password').fill(operator.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const providers = page.getByRole('region', { name: 'Providers' }).getByRole('row');
+    await providers.nth(2).waitFor();
+    expect((await providers.allInnerTexts())[2]).toMatch(/second\s+ready\s+closed\s+none\s+0 of 7/);
+
+    // The first fails at once; what it should have answered, the second does.
+    for (let count = 0; count < 3; count++) expect((await gateway.post(ask('Hello?'))).status).toBe(200);
+    await page.reload();
+    expect((await providers.allInnerTexts())[1]).toMatch(/upstream\s+left alone for \d+ \w+\s+open/);
+    const upstreams = page
+      .getByRole('region', { name: 'Upstreams of aion-labs/aion-3.5', exact: true })
+      .getByRole('row');
+    expect((await upstreams.allInnerTexts())[1]).toMatch(/upstream.*\s1\s+1\s+left alone/);
+    expect((await upstreams.allInnerTexts())[2]).toMatch(/second.*\s2\s+1\s+ready/);
+
+    const seen = (await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] };
+    const shown = await page.locator('details pre').allTextContents();
+    expect(shown.map(text => JSON.parse(text))).toEqual(seen.data);
+    await page.getByText('As clients see it').first().press('Enter');
+    await page.getByText('"context_length"').first().waitFor({ state: 'visible' });
+    expect(await page.content()).not.toContain(upstreamKey);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
