@@ -26,6 +26,9 @@ const session_cookie = 'sluice_session';
 /** Of whoever is not signed in, for the form that signs in; apart from the other, so that showing that form ends no session. */
 const sign_in_cookie = 'sluice_sign_in';
 
+/** Asked for by scripts as long as their page is open: a window that nobody uses must not keep its session. */
+const polled = /^\/overview-figures(\?|$)/;
+
 /** Lets in who is signed in, takes only the dashboard's own forms, and signs in and out. */
 export class Doorkeeper {
   readonly #desk: Desk;
@@ -81,7 +84,7 @@ export class Doorkeeper {
 
   #sessionOf(request: IncomingMessage, response: ServerResponse) {
     const token = cookieOf(request, session_cookie);
-    const session = token === undefined ? undefined : this.#sessions.find(token);
+    const session = token === undefined ? undefined : this.#kept(request, token);
     if (!this.#operatorOf) return session && { token: token!, session };
     const actor = this.#operatorOf(request);
     if (actor === undefined || actor === '')
@@ -90,6 +93,10 @@ export class Doorkeeper {
     const started = this.#sessions.start(actor);
     setCookie(response, session_cookie, started.token, this.#isSecure(request));
     return started;
+  }
+
+  #kept({ url = '' }: IncomingMessage, token: string): Session | undefined {
+    return polled.test(url) ? this.#sessions.look(token) : this.#sessions.find(token);
   }
 
   async #formOf(request: IncomingMessage, token: string | undefined): Promise<URLSearchParams> {

@@ -1,5 +1,6 @@
 /** What the navigation leads to: names of pages, in the order in which they are listed. */
 export const sections = [
+  { page: '', label: 'Overview' },
   { page: 'accounts', label: 'Accounts' },
   { page: 'keys', label: 'Keys' },
   { page: 'usage', label: 'Usage' },

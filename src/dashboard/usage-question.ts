@@ -16,7 +16,8 @@ export function usageQuestion(
   now_ms: number,
 ): { readonly question: UsageQuestion; readonly fault?: string } {
   const today = dayOf(now_ms);
-  const account = (query.get('account') ?? '').trim();
+  // Postgres takes no text with a NUL, and no account has one.
+  const account = (query.get('account') ?? '').trim().replaceAll('\0', '\ufffd');
   const whose = account === '' ? {} : { account };
   const from_day = query.get('from') || `${today.slice(0, 8)}01`;
   const to_day = query.get('to') || [today, from_day].sort()[1]!;

@@ -69,6 +69,7 @@ async function answerOf(gateway: GatewayUnderTest, key: string): Promise<string 
 describe('an operator with a browser', () => {
   it('issues a key that works at once and everywhere, and ends it within the bound', async () => {
     const { page, context, faults } = await signedIn();
+    await page.getByRole('link', { name: 'Accounts', exact: true }).first().click();
     await page.getByLabel('Name', { exact: true }).fill('acme');
     await page.getByLabel('Plan').selectOption('small');
     await page.getByRole('button', { name: 'Create account' }).click();

@@ -61,6 +61,12 @@ export class Sessions {
     return kept.session;
   }
 
+  /** The same for what a page asks by itself, which is no use of it. */
+  look(token: string): Session | undefined {
+    const kept = this.#byDigest.get(digestOf(token));
+    return kept && !this.#isExpired(kept) ? kept.session : undefined;
+  }
+
   end(token: string): void {
     this.#byDigest.delete(digestOf(token));
   }

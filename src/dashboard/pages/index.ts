@@ -1,4 +1,3 @@
-import { redirect } from '../answer.ts';
 import type { Page } from '../visit.ts';
 import { accountPage } from './account.ts';
 import { accountsPage } from './accounts.ts';
@@ -6,13 +5,15 @@ import { auditPage } from './audit.ts';
 import { issuedPage, issuePage } from './issue.ts';
 import { keysPage } from './keys.ts';
 import { modelsPage } from './models.ts';
+import { overviewFiguresPage, overviewPage } from './overview.ts';
 import { revokePage } from './revoke.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
 
 /** All pages; the one without a name is where the dashboard begins. */
 export const pages: readonly Page[] = [
-  { name: '', get: () => redirect('accounts') },
+  overviewPage,
+  overviewFiguresPage,
   accountsPage,
   accountPage,
   keysPage,

@@ -33,7 +33,7 @@ export function pageAnswer(visit: Visit, parts: PageParts): Answer {
 <a class="brand" href="."><img src="assets/icon.svg" alt="" width="24" height="24"> sluice</a>
 <nav aria-label="Sections">${sections.map(
       ({ page, label }) =>
-        html`<a href="${page}" ${page === section && html`aria-current="page"`}>${label}</a>`,
+        html`<a href="${page || '.'}" ${page === section && html`aria-current="page"`}>${label}</a>`,
     )}</nav>
 ${postForm(visit, 'sign-out', html`<span class="muted who">${session.actor}</span> <button class="quiet">Sign out</button>`, 'sign-out')}
 </header>

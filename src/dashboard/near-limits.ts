@@ -1,0 +1,34 @@
+import { findAccount, type Use, usesOf } from './account-view.ts';
+import type { Desk } from './desk.ts';
+
+/** How many of the newest exchanges tell who is active, how many accounts are looked at, and how many limits are shown. */
+const newest_rows = 200;
+const max_accounts = 20;
+const max_shown = 8;
+
+/** A limit of an account, and the share of it that is used. */
+export interface NearLimit {
+  readonly account: string;
+  readonly use: Use;
+  readonly share: number;
+}
+
+/** Of the accounts that were active last, the limits that are nearest to their end, nearest first; why not, where the store that counts is out. */
+export async function nearLimits(desk: Desk): Promise<readonly NearLimit[] | 'out'> {
+  if (desk.state.outage) return 'out';
+  const rows = await desk.records.store.ledger.list({ limit: newest_rows });
+  const active = [...new Set(rows.map(({ account }) => account))].slice(0, max_accounts);
+  const all = await Promise.all(active.map(account => limitsOf(desk, account)));
+  return all
+    .flat()
+    .filter(({ use }) => use.used > 0)
+    .sort((a, b) => b.share - a.share)
+    .slice(0, max_shown);
+}
+
+async function limitsOf(desk: Desk, id: string): Promise<NearLimit[]> {
+  const account = await findAccount(desk, id);
+  const uses = account === undefined ? 'unknown' : await usesOf(desk, account);
+  if (typeof uses === 'string') return [];
+  return uses.map(use => ({ account: id, use, share: use.used / use.limit.max }));
+}

@@ -1,0 +1,41 @@
+import type { LiveFigures } from '../../telemetry/live-figures.ts';
+import type { NearLimit } from '../near-limits.ts';
+import { type Html, html } from './html.ts';
+import { limitBar } from './limit-bars.ts';
+import { emptyState, tableOf } from './table.ts';
+import { linkOf, numberOf } from './words.ts';
+
+/** The errors since the process began, by type. */
+export function errorTable({ errors, requests }: LiveFigures): Html {
+  const rows = Object.entries(errors);
+  if (rows.length === 0)
+    return html`<p class="muted">${requests === 0 ? 'No request has ended yet.' : 'No request has failed since this process began.'}</p>`;
+  return tableOf(
+    'Errors by type',
+    [
+      { title: 'Type', cell: ([type]) => html`<code>${type}</code>`, isName: true },
+      { title: 'Since start', cell: ([, count]) => numberOf(count), isNumber: true },
+      {
+        title: 'Of all requests',
+        cell: ([, count]) => `${((count / requests) * 100).toFixed(1)} %`,
+        isNumber: true,
+      },
+    ],
+    rows,
+  );
+}
+
+/** Limits, nearest to their end first. */
+export function nearLimitList(near: readonly NearLimit[] | 'out'): Html {
+  if (near === 'out')
+    return html`<p class="notice warn">Not known at the moment: the store that counts does not answer.</p>`;
+  if (near.length === 0)
+    return emptyState(
+      'Nobody has used up any part of a limit.',
+      html`The accounts that were active last are looked at. Give them plans under <a href="accounts">Accounts</a>.`,
+    );
+  return html`<ul class="limits">${near.map(
+    ({ account, use }) =>
+      html`<li><a href="${linkOf('account', { id: account })}">${account}</a><ul class="limits">${limitBar(use)}</ul></li>\n`,
+  )}</ul>`;
+}
