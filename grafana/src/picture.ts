@@ -47,8 +47,9 @@ export function picture(board: Board, answers: ReadonlyMap<Panel, Answer>): stri
     y += tallest;
   }
   const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y + 8}" font-family="Inter, Helvetica, Arial, sans-serif">`;
+  const name = `<title>The dashboard ${board.title}, drawn from what Prometheus answered</title>`;
   const back = `<rect width="${width}" height="${y + 8}" fill="${ground}"/>`;
-  return `${head}${back}${text(12, 26, `sluice: ${board.title}`, ink, 18, 'bold')}\n${parts.join('\n')}\n</svg>\n`;
+  return `${head}${name}${back}${text(12, 26, `sluice: ${board.title}`, ink, 18, 'bold')}\n${parts.join('\n')}\n</svg>\n`;
 }
 
 /** What is stacked and always zero would only hide what is not. */
