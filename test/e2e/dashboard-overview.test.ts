@@ -56,7 +56,7 @@ describe.each([
     expect((await gateway.post(ask('Hello?', { model: 'no/such' }))).status).toBe(400);
     // Nobody loads the page again.
     await page.getByRole('cell', { name: 'invalid_request_error' }).waitFor();
-    await page.locator('[data-figure=first-token]', { hasText: /\d m?s · \d/ }).waitFor();
+    await page.locator('[data-figure=first-token]', { hasText: /\d\sm?s · \d/ }).waitFor();
     await page.locator('[data-figure=requests]', { hasText: /\d\.\d/ }).waitFor();
     await page.locator('[data-part=limits]', { hasText: 'Requests per minute' }).waitFor();
     expect(await page.locator('[data-part=limits] a').first().textContent()).toBe('tester');
