@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { completion } from '../support/hostile-setting.ts';
+import { RawConnection, until } from '../support/raw-client.ts';
+import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+import {
+  chunk,
+  events,
+  pieces,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  streamHead,
+  whole,
+} from '../support/scripted-upstream.ts';
+
+let upstream: ScriptedUpstream;
+let place: RecordsPlace;
+let gateway: GatewayUnderTest;
+let rows: readonly LedgerRow[];
+let storedKey: { key: string; id: string };
+
+const model = 'aion-labs/aion-3.5';
+const rowOf = (request_id: string): LedgerRow => rows.find(row => row.request_id === request_id)!;
+const post = async (request_id: string, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
+  const response = await gateway.post(body, { headers: { 'x-request-id': request_id, ...headers } });
+  await response.arrayBuffer();
+  return response.status;
+};
+
+/** Everything is asked first; the ledger is read when the gateway has been closed. */
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(whole(200, completion('Hello.')));
+  place = await recordsPlace();
+  const { key, record } = await place.look(store =>
+    store.keys.create(
+      { account: 'tester', name: '', expires_ms: null },
+      { actor: 'test', at_ms: Date.now() },
+    ),
+  );
+  storedKey = { key, id: record.id };
+  gateway = await startGateway({
+    upstream,
+    config: { stores: place.stores, passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] },
+  });
+
+  expect(await post('plain', ask('Hello'))).toBe(200);
+  expect(await post('stored', ask('Hello'), { authorization: `Bearer ${storedKey.key}` })).toBe(200);
+  expect(await post('twice', ask('Hello'))).toBe(200);
+  expect(await post('twice', ask('Hello'))).toBe(200);
+  expect(await post('refused', ask('Hello', { temperature: 9 }))).toBe(400);
+  expect(await post('unknown', { ...ask('Hello'), model: 'no/such' })).toBe(400);
+  expect(await post('no-key', ask('Hello'), { authorization: 'Bearer sk-nobody' })).toBe(401);
+  upstream.replyOnce(whole(500, { error: { message: 'no' } }));
+  expect(await post('failed', ask('Hello'))).toBe(502);
+  const passed = { path: '/v1/embeddings', headers: { 'x-request-id': 'passed' } };
+  await (await gateway.post({ input: 'Hello' }, passed)).arrayBuffer();
+  expect((await fetch(`${gateway.url}/v1/models`, { headers: { 'x-request-id': 'models' } })).status).toBe(
+    200,
+  );
+  await leave('left');
+  await gateway.close();
+  rows = await place.look(store => store.ledger.list({ limit: 100 }));
+});
+afterAll(async () => {
+  await upstream.close();
+  await place.remove();
+});
+
+/** A stream whose client leaves after its first words. */
+async function leave(request_id: string): Promise<void> {
+  const words = {
+    choices: [{ index: 0, delta: { content: 'Some words that were said ' }, finish_reason: null }],
+  };
+  upstream.replyOnce(pieces([streamHead(), ...Array(2000).fill(chunk(events(words)))], 10));
+  const body = JSON.stringify(ask('Hello', { stream: true }));
+  const connection = new RawConnection(gateway.url);
+  connection.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${clientKey}\r\nx-request-id: ${request_id}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  await until(() => connection.text.includes('Some words'));
+  connection.destroy();
+  await until(() => gateway.gateway.inFlight === 0);
+}
+
+describe('the ledger', () => {
+  it('has what was used, what it cost, who served it and how long it took', () => {
+    const { usage } = completion('Hello.') as { usage: { prompt_tokens: number; completion_tokens: number } };
+    const { prompt_tokens, completion_tokens } = usage;
+    const row = rowOf('plain');
+    expect(row).toMatchObject({
+      account: 'tester',
+      key_id: null,
+      model,
+      provider: 'upstream',
+      endpoint: 'chat.completions',
+      status: 200,
+      error_type: null,
+      end_reason: 'completed',
+      attempts: 1,
+      prompt_tokens,
+      completion_tokens,
+      estimated: false,
+    });
+    expect(Number(row.cost_usd)).toBeCloseTo((3 * prompt_tokens + 6 * completion_tokens) / 1e6, 12);
+    expect(Math.abs(row.started_ms - Date.now())).toBeLessThan(60_000);
+    expect(row.duration_ms).toBeGreaterThanOrEqual(0);
+  });
+
+  it('tells which stored key was used, and nothing that would let anyone use it', () => {
+    expect(rowOf('stored')).toMatchObject({ account: 'tester', key_id: storedKey.id });
+    expect(JSON.stringify(rows)).not.toContain(storedKey.key.slice(10, 40));
+  });
+
+  it('takes two exchanges with the same request id for two', () => {
+    const twice = rows.filter(({ request_id }) => request_id === 'twice');
+    expect(twice).toHaveLength(2);
+    expect(twice[0]!.id).not.toBe(twice[1]!.id);
+  });
+
+  it('has what was refused or failed, for nothing', () => {
+    const nothing = { prompt_tokens: 0, completion_tokens: 0, cost_usd: '0', estimated: false };
+    expect(rowOf('refused')).toMatchObject({
+      ...nothing,
+      status: 400,
+      end_reason: 'refused',
+      attempts: 0,
+      provider: null,
+    });
+    expect(rowOf('unknown')).toMatchObject({ ...nothing, status: 400, model: null });
+    expect(rowOf('failed')).toMatchObject({
+      ...nothing,
+      status: 502,
+      error_type: 'provider_error',
+      end_reason: 'upstream_failed',
+    });
+  });
+
+  it('has what was passed through, whose tokens nobody counted', () => {
+    expect(rowOf('passed')).toMatchObject({ account: 'tester', status: 200, model: null, cost_usd: '0' });
+  });
+
+  it('has what was said before the client left, as an estimate', () => {
+    const row = rowOf('left');
+    expect(row).toMatchObject({ end_reason: 'client_gone', estimated: true, model });
+    expect(row.completion_tokens).toBeGreaterThan(0);
+    expect(row.first_token_ms).not.toBeNull();
+  });
+
+  it('has nothing of those who are nobody', () => {
+    expect(rowOf('no-key')).toBeUndefined();
+    expect(rowOf('models')).toBeUndefined();
+    expect(rows).toHaveLength(9);
+  });
+});
