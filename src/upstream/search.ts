@@ -139,10 +139,15 @@ export class Search {
     const waited: Waited = await waiting.outcome;
     this.#wake = undefined;
     this.#setup.metrics.routing.queued(name, waited, clock.elapsed_ms() - begun_ms);
-    if (waited === 'entered' && this.isWanted)
-      return new Admission(upstream, request.stream, clock.elapsed_ms());
-    if (waited === 'entered') bulkhead.leave();
+    if (waited === 'entered') {
+      const now_ms = clock.elapsed_ms();
+      if (this.isWanted && upstream.usable_in_ms(now_ms) === 0)
+        return new Admission(upstream, request.stream, now_ms);
+      bulkhead.leave();
+    }
     if (!this.isWanted) throw new NobodyToAsk('left', never);
+    // While it was waited for its breaker has opened, or its rest begun: whoever is there now is asked.
+    if (waited === 'entered') return undefined;
     this.#overflown = true;
     this.#asked.set(upstream, never);
     return undefined;

@@ -5,6 +5,7 @@ import {
   answering,
   askedOf,
   expectAnswerOf,
+  expectNothing,
   type FleetOverrides,
   nobodyThere,
   openProviders,
@@ -84,7 +85,7 @@ describe('a third provider covers', () => {
 
 describe('the attempt that failed', () => {
   it('is closed before the next begins', async () => {
-    const books = await openProviders(2, { providers: [{ first_token_timeout_ms: 300 }] });
+    const books = await openProviders(2, { providers: [{ first_token_timeout_ms: 1000 }] });
     books.upstream.reply(() => {});
     const closedBefore: boolean[] = [];
     books.upstreams[1]!.reply(async (socket, request) => {
@@ -92,9 +93,13 @@ describe('the attempt that failed', () => {
       closedBefore.push(books.upstream.last.isClosed);
       await (answering(2) as (...args: unknown[]) => unknown)(socket, request);
     });
-    expectAnswerOf(2, await books.send(true), ['upstream: timeout']);
+    const sent = await books.send(true);
+    expectAnswerOf(2, sent, ['upstream: timeout']);
     expect(closedBefore).toEqual([true]);
     expect(await books.upstream.last.closed).toBe('gateway');
+    // Both waits, and they are not the gateway's own time.
+    expect(sent.outcome.timings.upstream_wait_ms).toBeGreaterThan(1045);
+    expect(await books.gateway.metric('sluice_overhead_seconds_sum')).toBeLessThan(0.9);
   });
 
   it('is written anew for the next provider: its model name, its key, its format', async () => {
@@ -116,5 +121,34 @@ describe('the attempt that failed', () => {
     expect(second?.headers.authorization).toBe('Bearer sk-of-the-second-0123456789');
     expect(second?.text).not.toContain('name-here');
     expect(second?.body.messages).toEqual(first?.body.messages);
+  });
+});
+
+describe('a provider that has no words for a request', () => {
+  const providers = [{ adapter: 'anthropic' }];
+
+  it('is passed over, which is no failure of it', async () => {
+    const books = await openProviders(2, { providers });
+    allWell(books);
+    for (const stream of [true, false]) {
+      const { outcome } = await books.send(stream, { n: 2 });
+      expect(outcome).toMatchObject({
+        end_reason: 'completed',
+        provider: 'second',
+        attempts: 1,
+        failed_attempts: [],
+      });
+    }
+    expect(askedOf(books)).toEqual([0, 2]);
+    expect(await books.gateway.metric('sluice_failovers_total')).toBe(0);
+  });
+
+  it('says so where there is nobody else', async () => {
+    const books = await openProviders(2, { providers: [...providers, ...providers] });
+    const sent = await books.send(false, { n: 2 });
+    expectNothing(sent, 400, 'invalid_request_error');
+    expect(sent.reply.text).toContain('n: must be 1');
+    expect(sent.outcome).toMatchObject({ end_reason: 'refused', attempts: 0 });
+    expect(askedOf(books)).toEqual([0, 0]);
   });
 });

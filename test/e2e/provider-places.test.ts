@@ -134,6 +134,22 @@ describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream })
   });
 });
 
+it('a place that comes free at a provider whose breaker has opened meanwhile is not taken', async () => {
+  const breaker = { consecutive_failures: 1, open_ms: 60_000, max_open_ms: 60_000 };
+  const books = await openProviders(2, capped({ max_queue: 5, queue_timeout_ms: 10_000, breaker }));
+  allWell(books);
+  let fail = () => {};
+  books.upstream.reply(socket => void (fail = () => socket.resetAndDestroy()));
+  const first = books.send(false);
+  await until(() => books.upstream.requests.length === 1);
+  const waiting = [books.send(true), books.send(false)];
+  await until(async () => (await queued(books)) === 2);
+  fail();
+  expectAnswerOf(2, await first, ['upstream: unreachable']);
+  for (const sent of await Promise.all(waiting)) expectAnswerOf(2, sent, []);
+  expect(askedOf(books)).toEqual([1, 3]);
+});
+
 it('a stream that is left gives its place back', async () => {
   const books = await openProviders(1, capped({}));
   const { script } = held(1);
