@@ -150,6 +150,12 @@ export class TimedStream {
     const below = this.#seam;
     below.above = clock;
     const output = this.#opened(clock, below, open);
+    if (output === below) {
+      // The stage wants nothing of this stream.
+      below.above = undefined;
+      clock.finish();
+      return;
+    }
     if (!(output instanceof TransformedStream) || output.below !== below) {
       this.#seam = new Seam(output, clock, below);
       return;

@@ -72,7 +72,7 @@ const never = 1000;
 const seldom = fc.oneof({ weight: 4, arbitrary: fc.constant(never) }, fc.nat(12));
 const scripts: fc.Arbitrary<Script> = fc.record({
   stages: fc.array(
-    fc.record({ kind: fc.constantFrom(...Object.keys(transforms), 'generator'), at: fc.nat(8) }),
+    fc.record({ kind: fc.constantFrom(...Object.keys(transforms), 'generator', 'nothing'), at: fc.nat(8) }),
     { maxLength: 4 },
   ),
   batches: fc.array(fc.array(fc.string({ minLength: 1, maxLength: 3 }), { maxLength: 4 }), { maxLength: 8 }),
@@ -86,7 +86,9 @@ const scripts: fc.Arbitrary<Script> = fc.record({
 const stageOf = ({ kind, at }: Script['stages'][number]): Stage =>
   kind === 'generator'
     ? generator
-    : { name: kind, onStream: (_, chunks) => transformed(chunks, transforms[kind]!(at)) };
+    : kind === 'nothing'
+      ? { name: kind, onStream: (_, chunks) => chunks }
+      : { name: kind, onStream: (_, chunks) => transformed(chunks, transforms[kind]!(at)) };
 
 /** Takes what comes, as the script says. */
 function outletOf({ outletThrowsAt, closesAt, fullAt }: Script) {
@@ -158,7 +160,7 @@ describe('a stream that flows', () => {
       return flowInto(stream, sink) !== undefined;
     };
     expect(flowsThrough()).toBe(true);
-    expect(flowsThrough('mark', 'hold', 'double')).toBe(true);
+    expect(flowsThrough('mark', 'hold', 'nothing', 'double')).toBe(true);
     expect(flowsThrough('mark', 'generator', 'double')).toBe(false);
   });
 
