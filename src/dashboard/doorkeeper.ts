@@ -10,6 +10,7 @@ import { type Answer, htmlAnswer, redirect } from './answer.ts';
 import type { Desk } from './desk.ts';
 import { readForm } from './read-form.ts';
 import { Refusal } from './refusal.ts';
+import { onceMorePage } from './view/once-more-page.ts';
 import { signInPage } from './view/sign-in-page.ts';
 
 /** Who a request comes from, as the parent application has found out; `undefined` for nobody whom it lets in. */
@@ -72,7 +73,10 @@ export class Doorkeeper {
   ): Promise<Entered | Answer> {
     const found = this.#sessionOf(request, response);
     if (!found) {
-      if (request.headers['sec-fetch-dest'] === 'empty') throw new Refusal(401, 'You are signed out.');
+      const { 'sec-fetch-dest': wanted_for, 'sec-fetch-site': from } = request.headers;
+      if (wanted_for === 'empty') throw new Refusal(401, 'You are signed out.');
+      // Whoever follows a link of another site may be signed in: only what this site asks for itself has its cookie.
+      if (from === 'cross-site' && request.method === 'GET') return htmlAnswer(200, onceMorePage());
       const next =
         path === '' || request.method !== 'GET' ? '' : `${path}${query.size > 0 ? `?${query}` : ''}`;
       return redirect(next === '' ? 'sign-in' : `sign-in?${new URLSearchParams({ next })}`);

@@ -143,6 +143,18 @@ describe('an operator with a browser', () => {
     await other.context.close();
   });
 
+  it('is still signed in who follows a link of another site', async () => {
+    const { page, context, faults } = await signedIn();
+    await page.goto(home().replace('127.0.0.1', 'localhost').replace('/dashboard/', '/healthz'));
+    await page.setContent(`<a href="${home()}keys?all=yes">keys</a>`);
+    await page.getByRole('link').click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    expect(page.url()).toBe(`${home()}keys?all=yes`);
+    // The other page, and that it has no icon.
+    expect(faults.filter(fault => !fault.includes('404'))).toEqual([expect.stringContaining('localhost')]);
+    await context.close();
+  });
+
   it('cannot be made to send a form by a page of another site', async () => {
     const { page, context } = await signedIn();
     await page.goto(home().replace('127.0.0.1', 'localhost').replace('/dashboard/', '/healthz'));

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { DashboardVisitor } from '../support/dashboard-visitor.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { type SidecarProcess, startDemo } from '../support/sidecar-process.ts';
 
@@ -40,6 +41,17 @@ describe('sluice without a configuration', () => {
 
     const models = (await (await fetch(`${url}/v1/models`)).json()) as { data: unknown[] };
     expect(models.data).toHaveLength(6);
+  });
+
+  it('prints where its dashboard is, and a sign-in that works there', async () => {
+    const { adminUrl, output } = await demo();
+    const [, address, name, password] =
+      /Dashboard: (\S+) \(for this run: name (\S+), password ([\w-]+)\)/.exec(output()) ?? [];
+    expect(address).toBe(`${adminUrl}/dashboard/`);
+    const visitor = new DashboardVisitor(address!);
+    expect((await visitor.signIn(password, name)).location).toBe('.');
+    const { text } = await visitor.get('account?id=demo');
+    expect(text).toContain('Issue a key');
   });
 
   it('has a key of its own each time, and accepts no other', async () => {

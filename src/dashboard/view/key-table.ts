@@ -31,7 +31,7 @@ export function keyTable(
 const nameColumn: Column<KeyRecord> = {
   title: 'Key',
   cell: ({ id, name, hint }) =>
-    html`${name || html`<span class="muted">no name</span>`}<br><code class="muted">${id} …${hint}</code>`,
+    html`${name || html`<span class="muted">no name</span>`} <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`,
   isName: true,
 };
 

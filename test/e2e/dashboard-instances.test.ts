@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
+import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { completion } from '../support/hostile-setting.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+
+/** Said in the README: a change reaches every instance within this. */
+const bound_ms = 5000;
+
+let postgres: PostgresServer;
+let upstream: ScriptedUpstream;
+let place: RecordsPlace;
+let gateways: GatewayUnderTest[];
+let visitors: DashboardVisitor[];
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  upstream = await startScriptedUpstream(whole(200, completion('Hello.')));
+  place = await recordsPlace(postgres.url);
+  const config = {
+    admin: dashboardAdmin(),
+    stores: place.stores,
+    plans: { small: { requests_per_minute: 2 }, large: { requests_per_minute: 1000 } },
+  };
+  gateways = await Promise.all(['one', 'two'].map(() => startGateway({ upstream, config })));
+  visitors = gateways.map(({ adminUrl }) => new DashboardVisitor(`${adminUrl}/dashboard/`));
+  for (const visitor of visitors) await visitor.signIn();
+}, 60_000);
+afterAll(async () => {
+  await Promise.all((gateways ?? []).map(gateway => gateway.close()));
+  await place?.remove();
+  await upstream?.close();
+  await postgres?.stop();
+});
+
+const statusAt = async (gateway: GatewayUnderTest, key: string): Promise<number> => {
+  const reply = await gateway.post(ask('Hello'), { headers: { authorization: `Bearer ${key}` } });
+  await reply.arrayBuffer();
+  return reply.status;
+};
+
+async function untilStatus(gateway: GatewayUnderTest, key: string, status: number): Promise<void> {
+  const since_ms = performance.now();
+  while ((await statusAt(gateway, key)) !== status) {
+    expect(performance.now() - since_ms).toBeLessThan(bound_ms);
+    await sleep(50);
+  }
+}
+
+describe('two instances with one Postgres', () => {
+  it('are one: what is made at the dashboard of one holds at the other', async () => {
+    const [here, there] = visitors as [DashboardVisitor, DashboardVisitor];
+    await here.get('accounts');
+    expect((await here.post('accounts', { id: 'acme', plan: 'small' })).location).toBe('account?id=acme');
+    const issued = await here.post('issue?account=acme', { name: 'shared', expires: 'month' });
+    const [, key = ''] = /id="secret">([^<]+)</.exec((await here.get(issued.location!)).text) ?? [];
+    expect([await statusAt(gateways[0]!, key), await statusAt(gateways[1]!, key)]).toEqual([200, 200]);
+    expect((await there.get('keys?search=shared')).text).toContain('1 usable key');
+
+    await there.get('account?id=acme');
+    expect((await there.post('account?id=acme', { plan: 'large' })).status).toBe(303);
+    expect([await statusAt(gateways[1]!, key), await statusAt(gateways[1]!, key)]).toEqual([200, 200]);
+    await statusAt(gateways[0]!, key);
+    await untilStatus(gateways[0]!, key, 200);
+
+    const id = issued.location!.split('=')[1]!;
+    await there.get(`revoke?id=${id}`);
+    expect((await there.post(`revoke?id=${id}`, {})).location).toBe('account?id=acme');
+    expect(await statusAt(gateways[1]!, key)).toBe(401);
+    await untilStatus(gateways[0]!, key, 401);
+    expect((await here.get('account?id=acme')).text).toContain('No key of this account can be used.');
+    expect((await here.get('keys?all=yes')).text).toContain('<span class="state bad">revoked</span>');
+  });
+
+  it('refuse what cannot be, in words', async () => {
+    const [here] = visitors as [DashboardVisitor];
+    await here.get('accounts');
+    const refused = async (page: string, fields: Record<string, string>) => {
+      const { status, text } = await here.post(page, fields);
+      return [status, /role="alert">([^<]+)</.exec(text)?.[1] ?? /<h1>([^<]+)</.exec(text)?.[1]];
+    };
+    expect(await refused('accounts', { id: 'acme' })).toEqual([422, 'There is an account “acme” already.']);
+    expect(await refused('accounts', { id: 'tester' })).toEqual([
+      422,
+      'The configuration has an account “tester” already.',
+    ]);
+    expect(await refused('accounts', { id: 'new', plan: 'huge' })).toEqual([
+      422,
+      'There is no plan “huge” in the configuration.',
+    ]);
+    expect(await refused('accounts', { id: ' ' })).toEqual([
+      422,
+      expect.stringContaining('A name begins with a letter or digit'),
+    ]);
+    expect(await refused('account?id=tester', { plan: 'small' })).toEqual([
+      422,
+      'This account is changed in the configuration file.',
+    ]);
+    expect(await refused('account?id=acme', { plan: 'huge' })).toEqual([
+      422,
+      'There is no plan “huge” in the configuration.',
+    ]);
+    expect(await refused('issue?account=nobody', { name: 'x' })).toEqual([
+      404,
+      'There is no account “nobody”.',
+    ]);
+    expect(await refused('issue?account=acme', { expires: 'later' })).toEqual([
+      422,
+      '“later” is no time to expire at.',
+    ]);
+    expect(await refused('issue?account=acme', { name: 'x'.repeat(201) })).toEqual([
+      422,
+      'A name has 200 characters at most.',
+    ]);
+    expect(await refused('revoke?id=key_none', {})).toEqual([404, 'There is no such key.']);
+  });
+
+  it('say so while the store is out, and change nothing', async () => {
+    await postgres.stop();
+    const [here] = visitors as [DashboardVisitor];
+    for (const page of ['accounts', 'account?id=acme', 'keys', 'audit']) {
+      const { status, text } = await here.get(page);
+      expect([page, status, text]).toEqual([
+        page,
+        503,
+        expect.stringContaining('The records store does not answer.'),
+      ]);
+    }
+    // Of an account of the configuration only the keys are in the store.
+    expect((await here.post('accounts', { id: 'late' })).status).toBe(503);
+  });
+});

@@ -1,0 +1,104 @@
+import { mkdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { startSimulator } from '../../src/simulator/server.ts';
+import { startBrowser, watchedPage } from './browser.ts';
+import { dashboardAdmin, operator } from './dashboard-visitor.ts';
+import { type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
+import { recordsPlace } from './records-place.ts';
+
+/** Takes the pictures of `docs/dashboard/` (npm run pictures): every page, light and dark, of a gateway that has been used a little. */
+
+const folder = fileURLToPath(new URL('../../docs/dashboard/', import.meta.url));
+const plans = {
+  free: { requests_per_minute: 15, tokens_per_minute: 20_000, tokens_per_day: 20_000 },
+  standard: {
+    requests_per_minute: 100,
+    tokens_per_minute: 1_000_000,
+    concurrent_requests: 20,
+    usd_per_month: 50,
+  },
+};
+
+/** The accounts of the pictures, their plans, and the names of their keys. */
+const accounts = [
+  ['acme', 'free', ['billing service', 'nightly report']],
+  ['globex', 'standard', ['support bot']],
+  ['initech', 'standard', ['editor plug-in', 'translation']],
+] as const;
+
+async function use({ url }: GatewayUnderTest, key: string, times: number): Promise<void> {
+  const body = JSON.stringify({
+    model: 'aion-labs/aion-3.5',
+    messages: [{ role: 'user', content: 'Why do rivers bend?' }],
+  });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  for (let asked = 0; asked < times; asked++)
+    await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })).text();
+}
+
+async function prepare(page: Page, gateway: GatewayUnderTest, home: string): Promise<void> {
+  for (const [account, plan, keys] of accounts) {
+    await page.goto(`${home}accounts`);
+    await page.getByLabel('Name', { exact: true }).fill(account);
+    await page.getByLabel('Plan').selectOption(plan);
+    await page.getByRole('button', { name: 'Create account' }).click();
+    for (const name of keys) {
+      await page.goto(`${home}account?id=${account}`);
+      await page.getByLabel('Name').fill(name);
+      await page.getByLabel('Expires').selectOption(name === 'nightly report' ? 'quarter' : 'never');
+      await page.getByRole('button', { name: 'Issue key' }).click();
+      await use(gateway, (await page.locator('#secret').textContent())!, name === 'billing service' ? 11 : 2);
+    }
+  }
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: `${folder}${name}-${colorScheme}.png`, fullPage: true });
+  }
+}
+
+async function takeAll(page: Page, home: string): Promise<void> {
+  for (const name of ['accounts', 'account?id=acme', 'keys', 'audit']) {
+    await page.goto(home + name);
+    await take(page, name.split('?')[0]!);
+  }
+  await page.goto(`${home}keys`);
+  await page.getByRole('link', { name: 'Revoke support bot' }).click();
+  await take(page, 'revoke');
+  await page.goto(`${home}account?id=globex`);
+  await page.getByRole('button', { name: 'Issue key' }).click();
+  // Nothing that has the form of a key is to be found in the project.
+  await page.evaluate(`document.getElementById('secret').textContent = 'sk-sluice-' + '•'.repeat(49)`);
+  await take(page, 'issued');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await take(page, 'sign-in');
+}
+
+await mkdir(folder, { recursive: true });
+const simulator = await startSimulator();
+const place = await recordsPlace();
+const gateway = await startGateway({
+  upstream: simulator,
+  config: { admin: dashboardAdmin(), stores: place.stores, plans },
+});
+const browser = await startBrowser();
+try {
+  const home = `${gateway.adminUrl}/dashboard/`;
+  const { page } = await watchedPage(browser, { width: 1120 });
+  await page.goto(home);
+  await page.getByLabel('Name').fill(operator.name);
+  await page.getByLabel('Password').fill(operator.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await prepare(page, gateway, home);
+  // Last uses are written down every fifteen seconds.
+  await new Promise(resolve => setTimeout(resolve, 16_000));
+  await takeAll(page, home);
+} finally {
+  await browser.close();
+  await gateway.close();
+  await place.remove();
+  await simulator.close();
+}
