@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from '../chain/stage-plan.ts';
-import { StoreUnavailable } from '../stores/records/database.ts';
+import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
 import { type Answer, htmlAnswer, redirect, writeAnswer } from './answer.ts';
 import { loadAssets } from './assets.ts';
 import type { Desk } from './desk.ts';
@@ -26,6 +26,8 @@ export function createDashboard(desk: Desk, operatorOf: OperatorOf | undefined):
     dashboard.answer(path, query, request, response).then(
       answer => answer && writeAnswer(response, answer),
       fault => {
+        // Whoever has left needs no answer.
+        if (response.destroyed) return;
         desk.log.error({ err: fault, path }, 'a page of the dashboard could not be answered');
         if (response.headersSent) response.destroy();
         else writeAnswer(response, htmlAnswer(500, errorPage(500, 'This page failed.', 'The log says why.')));
@@ -81,6 +83,12 @@ class Dashboard {
 
   #refused(thrown: unknown): Answer {
     if (thrown instanceof Refusal) return thrown.answer();
+    if (thrown instanceof RecordRefused)
+      return new Refusal(
+        422,
+        'The records store does not take this.',
+        'Leave out unusual characters.',
+      ).answer();
     if (!(thrown instanceof StoreUnavailable)) throw thrown;
     this.#desk.log.warn({ err: thrown }, 'the dashboard cannot reach the records store');
     const advice = 'Nothing has been changed. It is tried again when you load the page again.';

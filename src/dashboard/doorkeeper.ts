@@ -133,6 +133,8 @@ export class Doorkeeper {
     const wait_ms = this.#slowDown.wait_ms(name, address);
     const outcome = wait_ms > 0 ? 'busy' : await this.#tried(name, password, address);
     if (outcome === 'accepted') {
+      const before = cookieOf(request, session_cookie);
+      if (before !== undefined) this.#sessions.end(before);
       const { token } = this.#sessions.start(name);
       setCookie(response, session_cookie, token, this.#isSecure(request));
       this.#desk.log.info({ operator: name, address }, 'an operator has signed in');
@@ -190,4 +192,4 @@ function lastOf({ headers }: IncomingMessage, name: string): string | undefined 
 
 /** Where to go after signing in: a page of the dashboard, never anywhere else. */
 const localPage = (next: string | null): string =>
-  next && /^[a-z][a-z-]*(\?[^#\\]*)?$/.test(next) ? next : '.';
+  next && /^[a-z][a-z-]*(\?[!"$-[\]-~]*)?$/.test(next) ? next : '.';

@@ -115,6 +115,11 @@ describe('two instances with one Postgres', () => {
       422,
       'A name has 200 characters at most.',
     ]);
+    expect(await refused('issue?account=acme', { name: 'a\0b' })).toEqual([
+      422,
+      'The records store does not take this.',
+    ]);
+    expect((await here.get('keys?search=%00')).status).toBe(422);
     expect(await refused('revoke?id=key_none', {})).toEqual([404, 'There is no such key.']);
   });
 

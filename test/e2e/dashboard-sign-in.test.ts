@@ -66,6 +66,10 @@ describe('the dashboard', () => {
       'javascript:alert(1)',
       '..\\x',
       'keys\n',
+      'keys?a\nb',
+      'keys?“',
+      'keys?a#b',
+      'keys?\\',
     ]) {
       await visitor.get('sign-in');
       expect((await visitor.post('sign-in', { ...operator, next })).location).toBe('.');
@@ -127,12 +131,14 @@ describe('a session', () => {
     expect((await other.get('accounts')).status).toBe(303);
   });
 
-  it('is another after every signing in', async () => {
+  it('is another after every signing in, which ends the one before', async () => {
     const visitor = await dashboard();
     await visitor.signIn();
-    const first = visitor.cookies.get('sluice_session');
+    const first = visitor.cookies.get('sluice_session')!;
     await visitor.signIn();
     expect(visitor.cookies.get('sluice_session')).not.toBe(first);
+    visitor.cookies.set('sluice_session', first);
+    expect((await visitor.get('keys')).status).toBe(303);
   });
 });
 
