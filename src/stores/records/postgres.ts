@@ -74,6 +74,8 @@ export class PostgresDatabase implements Database {
   async #connected<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch(unavailable);
     let broken: boolean | Error = false;
+    // The pool listens only to connections that nobody uses; one that is lost between two statements would end the process.
+    client.on('error', lost);
     try {
       return await work(client);
     } catch (thrown) {
@@ -81,10 +83,14 @@ export class PostgresDatabase implements Database {
       broken = thrown instanceof StoreUnavailable && !isCollision(thrown);
       throw thrown;
     } finally {
+      client.off('error', lost);
       client.release(broken);
     }
   }
 }
+
+/** The next statement on a lost connection fails, and that is told; the event says nothing more. */
+const lost = (): void => {};
 
 async function transactionOn<T>(
   client: pg.PoolClient,
