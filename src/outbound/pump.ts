@@ -69,7 +69,8 @@ function flown(chunks: AsyncIterable<Chunk>, outlet: Outlet): Promise<boolean> {
       },
       flush: () => !full && send(),
       end: () => finish(() => resolve(true)),
-      fail: fault => finish(() => reject(fault)),
+      // A fault behind the last chunk that was taken is nobody's any longer, as it would be to whoever reads.
+      fail: fault => finish(() => (outlet.closed ? resolve(true) : reject(fault))),
     });
     if (flow) flow.resume();
     else resolve(false);
