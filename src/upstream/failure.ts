@@ -44,6 +44,10 @@ export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' &&
 export const endReasonOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
   kind === 'refused' ? 'refused' : 'upstream_failed';
 
+/** Whether what was thrown is a failure already, and not something that has to be read as one. */
+export const isFailure = (thrown: unknown): thrown is Failure =>
+  typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'error' in thrown;
+
 /** The upstream answered with an error status (protocol b6 to b8). */
 export function failureOfStatus(
   status: number,

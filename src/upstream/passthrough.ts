@@ -11,7 +11,7 @@ import type { StreamLimits } from '../outbound/limits.ts';
 import { writeBytes } from '../outbound/write-bytes.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
-import { type Failure, failureOf, failureOfStatus, retryAfter_s } from './failure.ts';
+import { endReasonOf, type Failure, failureOf, failureOfStatus, isFailure, retryAfter_s } from './failure.ts';
 import { PassthroughCall } from './passthrough-call.ts';
 import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
@@ -96,7 +96,7 @@ export class Passthrough {
       if (exchange.client_gone) return;
       const failure = isFailure(thrown) ? thrown : failureOfCall(thrown, response.headersSent);
       kind = failure.kind;
-      exchange.end_reason ??= kind === 'refused' ? 'refused' : 'upstream_failed';
+      exchange.end_reason ??= endReasonOf(failure);
       if (!response.headersSent) throw failure.error;
       // Too late for a status: the connection has been cut, and the log knows why.
       exchange.error_type = failure.error.type;
@@ -213,6 +213,3 @@ class Leg {
 }
 
 const callOf = (given: unknown): PassthroughCall => given as PassthroughCall;
-
-const isFailure = (thrown: unknown): thrown is Failure =>
-  typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'error' in thrown;

@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange.ts';
 import { ignoredByUpstream } from '../ignored-parameters.ts';
 import { AttemptSpan } from './attempt-span.ts';
 import type { ResponseHead, UpstreamCall } from './call.ts';
-import { type Failure, failureOf, failureOfStatus, retryAfter_s } from './failure.ts';
+import { type Failure, failureOf, failureOfStatus, isFailure, retryAfter_s } from './failure.ts';
 import type { ProviderKey } from './key-pool.ts';
 import type { Provider } from './provider.ts';
 import { beginningOf, bytesOf } from './read-body.ts';
@@ -82,6 +82,3 @@ export class SentRequest {
     }
   }
 }
-
-const isFailure = (thrown: unknown): thrown is Failure =>
-  typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'error' in thrown;
