@@ -59,8 +59,10 @@ export class Load {
   async #pace(): Promise<void> {
     let due = 0;
     let at_ms = performance.now();
-    while (!this.#ended) {
+    for (;;) {
       await after(turn_ms);
+      // The end may have come meanwhile, and waits only for what had begun before it.
+      if (this.#ended) return;
       const passed_ms = performance.now() - at_ms;
       at_ms += passed_ms;
       // What a busy machine has not let happen is not made up for all at once.
