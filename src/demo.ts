@@ -69,6 +69,7 @@ curl -N ${url}/v1/chat/completions \\
   -d '{"model":"aion-labs/aion-3.5","stream":true,"stream_options":{"continuous_usage_stats":true},"messages":[{"role":"user","content":"Why do rivers bend?"}]}'
 
 Dashboard: ${adminUrl}/dashboard/ (for this run: name ${operator}, password ${password})
+Or in the browser: ${adminUrl}/dashboard/playground with the key ${key}
 
 Then: curl ${url}/v1/models, curl ${adminUrl}/metrics, and your own configuration with --config FILE (sluice.example.yaml).
 Ctrl-C stops it.

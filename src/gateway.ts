@@ -4,6 +4,8 @@ import { assemble, type GatewayOptions, type Parts } from './assemble.ts';
 import type { RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
+import type { Desk } from './dashboard/desk.ts';
+import { GatewayCalls } from './dashboard/gateway-calls.ts';
 import { refusal } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { discardBody } from './inbound/discard-body.ts';
@@ -80,6 +82,12 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     ]);
   };
 
+  const desk: Desk = {
+    ...parts,
+    inFlight: () => running.size,
+    calls: new GatewayCalls(handler),
+    publicUrl: options.publicUrl ?? (() => undefined),
+  };
   return Object.defineProperties(handler, {
     settings: { value: settings },
     registry: { value: parts.metrics.registry },
@@ -87,7 +95,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     ready: { get: () => !closing && !parts.state.outage?.refuses },
     conditions: { get: () => conditionsOf(closing, parts) },
     inFlight: { get: () => running.size },
-    dashboard: { value: createDashboard({ ...parts, inFlight: () => running.size }, options.operatorOf) },
+    dashboard: { value: createDashboard(desk, options.operatorOf) },
     close: { value: close },
   }) as Gateway;
 }

@@ -25,7 +25,8 @@ export async function serve(
 ): Promise<Sidecar> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const gateway = await createGateway(source, { ...options, terminal: true, registry });
+  let url: string | undefined;
+  const gateway = await createGateway(source, { ...options, terminal: true, registry, publicUrl: () => url });
   const { server, admin } = gateway.settings;
   const listeners: Server[] = [];
   try {
@@ -35,6 +36,7 @@ export async function serve(
       server.port,
     );
     listeners.push(main);
+    url = urlOf(main);
     main.on('clientError', answerMalformed);
     // A streamed reply may last for hours; only the request's own arrival is timed, and that in readBody.
     main.requestTimeout = 0;
@@ -44,7 +46,7 @@ export async function serve(
     listeners.push(operators);
     return {
       gateway,
-      url: urlOf(main),
+      url,
       adminUrl: urlOf(operators),
       close: () => close(gateway, main, operators),
     };

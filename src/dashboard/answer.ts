@@ -74,6 +74,16 @@ export function assetAnswer(type: string, body: Buffer): Answer {
   return { status: 200, headers: { 'content-type': type, 'cache-control': 'no-cache', etag }, body };
 }
 
+/** Begins an answer of events, which the page writes as they come. Nothing on the way may hold them back. */
+export function beginEvents(response: ServerResponse): void {
+  response.writeHead(200, {
+    ...security,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store, no-transform',
+    'x-accel-buffering': 'no',
+  });
+}
+
 /** Writes `answer`, with the security headers that every answer has. */
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
   const { method, headers } = response.req;

@@ -64,7 +64,7 @@ class Dashboard {
       const page = this.#pages.get(path);
       if (!page)
         throw new Refusal(404, 'There is no such page.', 'It may have moved; begin at the overview.');
-      const entered = await this.#door.enter(path, query, request, response);
+      const entered = await this.#door.enter(path, query, request, response, page.max_form_bytes);
       if ('status' in entered) return entered;
       const visit: Visit = { ...entered, desk: this.#desk, page: path, query, request, response };
       return await this.#visited(page, visit);

@@ -70,6 +70,7 @@ export class Doorkeeper {
     query: URLSearchParams,
     request: IncomingMessage,
     response: ServerResponse,
+    max_form_bytes?: number,
   ): Promise<Entered | Answer> {
     const found = this.#sessionOf(request, response);
     if (!found) {
@@ -82,7 +83,8 @@ export class Doorkeeper {
       return redirect(next === '' ? 'sign-in' : `sign-in?${new URLSearchParams({ next })}`);
     }
     const { token, session } = found;
-    const form = request.method === 'POST' ? await this.#formOf(request, token) : new URLSearchParams();
+    const form =
+      request.method === 'POST' ? await this.#formOf(request, token, max_form_bytes) : new URLSearchParams();
     return { session, form, form_token: this.#tokens.of(token) };
   }
 
@@ -103,10 +105,14 @@ export class Doorkeeper {
     return polled.test(url) ? this.#sessions.look(token) : this.#sessions.find(token);
   }
 
-  async #formOf(request: IncomingMessage, token: string | undefined): Promise<URLSearchParams> {
+  async #formOf(
+    request: IncomingMessage,
+    token: string | undefined,
+    max_bytes?: number,
+  ): Promise<URLSearchParams> {
     const again = 'Go back, load the page again, and send it once more.';
     if (!isSameOrigin(request)) throw new Refusal(403, 'This form was not sent by the dashboard.', again);
-    const form = await readForm(request);
+    const form = await readForm(request, max_bytes);
     if (token === undefined || !this.#tokens.accepts(token, form.get(token_field)))
       throw new Refusal(403, 'This form has expired, or was not made for you.', again);
     return form;

@@ -1,17 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from './refusal.ts';
 
-const max_bytes = 32 * 1024;
+const usual_max_bytes = 32 * 1024;
 const patience_ms = 10_000;
 
 /** The fields of a form. One that the parent application has read already is taken as it is. Throws a Refusal. */
-export async function readForm(request: IncomingMessage & { body?: unknown }): Promise<URLSearchParams> {
+export async function readForm(
+  request: IncomingMessage & { body?: unknown },
+  max_bytes = usual_max_bytes,
+): Promise<URLSearchParams> {
   const { body } = request;
   if (typeof body === 'object' && body !== null && !Buffer.isBuffer(body)) return fieldsOf(body);
   const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== 'application/x-www-form-urlencoded')
     throw new Refusal(400, 'This is not a form of the dashboard.');
-  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : await textOf(request);
+  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : await textOf(request, max_bytes);
   return new URLSearchParams(text.toString('utf8'));
 }
 
@@ -22,7 +25,7 @@ function fieldsOf(body: object): URLSearchParams {
   return new URLSearchParams(fields);
 }
 
-async function textOf(request: IncomingMessage): Promise<Buffer> {
+async function textOf(request: IncomingMessage, max_bytes: number): Promise<Buffer> {
   const timer = setTimeout(() => request.destroy(), patience_ms);
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -30,7 +33,7 @@ async function textOf(request: IncomingMessage): Promise<Buffer> {
     // What is refused is still answered.
     for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += part.length;
-      if (bytes > max_bytes) throw tooLarge();
+      if (bytes > max_bytes) throw tooLarge(max_bytes);
       parts.push(part);
     }
   } finally {
@@ -39,5 +42,5 @@ async function textOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-const tooLarge = () =>
+const tooLarge = (max_bytes: number) =>
   new Refusal(413, `The form is larger than the ${max_bytes} bytes accepted.`, '', { connection: 'close' });

@@ -5,6 +5,7 @@ export const sections = [
   { page: 'keys', label: 'Keys' },
   { page: 'usage', label: 'Usage' },
   { page: 'models', label: 'Models' },
+  { page: 'playground', label: 'Playground' },
   { page: 'audit', label: 'Audit log' },
 ] as const;
 

@@ -27,4 +27,6 @@ export interface Page {
   readonly get?: Answering;
   /** Only ever called for forms of this dashboard. */
   readonly post?: Answering;
+  /** How large a form it takes; without it as much as the fields of ordinary forms need. */
+  readonly max_form_bytes?: number;
 }

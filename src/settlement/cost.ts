@@ -2,6 +2,7 @@ import type { Model } from '../catalog/catalog.ts';
 import type { RunningUsage } from '../exchange.ts';
 
 type Pricing = Model['pricing'];
+type BilledTokens = Pick<RunningUsage, 'prompt_tokens' | 'completion_tokens' | 'cached_tokens'>;
 
 /** Prices of a model as integers of 10^-scale. */
 interface ScaledPricing {
@@ -39,7 +40,7 @@ function scaledPricing(pricing: Pricing): ScaledPricing {
  * What `usage` costs at `pricing`, as an exact decimal string: prices are decimal strings and tokens integers, so nothing is ever
  * rounded (spec 2.1). Cached tokens are a part of the prompt's, at their own price where the model has one.
  */
-export function costOf(usage: Readonly<RunningUsage>, pricing: Pricing): string {
+export function costOf(usage: Readonly<BilledTokens>, pricing: Pricing): string {
   const { scale, prompt, completion, cached } = scaledPricing(pricing);
   const cached_tokens = Math.min(usage.cached_tokens, usage.prompt_tokens);
   const total =

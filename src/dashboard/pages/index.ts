@@ -6,6 +6,7 @@ import { issuedPage, issuePage } from './issue.ts';
 import { keysPage } from './keys.ts';
 import { modelsPage } from './models.ts';
 import { overviewFiguresPage, overviewPage } from './overview.ts';
+import { playgroundPage, playgroundRunPage } from './playground.ts';
 import { revokePage } from './revoke.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
@@ -23,5 +24,7 @@ export const pages: readonly Page[] = [
   usagePage,
   usageExportPage,
   modelsPage,
+  playgroundPage,
+  playgroundRunPage,
   auditPage,
 ];

@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http';
+import { beginEvents } from '../answer.ts';
+import type { Desk } from '../desk.ts';
+import { TooManyCalls } from '../gateway-calls.ts';
+import { Refusal } from '../refusal.ts';
+import { relayReply } from '../relay-reply.ts';
+import { html } from '../view/html.ts';
+import { answerPanel, askPanel, codePanel } from '../view/playground-parts.ts';
+import { pageAnswer } from '../view/shell.ts';
+import { emptyState } from '../view/table.ts';
+import type { Page, Visit } from '../visit.ts';
+
+/** A prompt that fills most of a context window still fits. */
+const max_form_bytes = 4 * 1024 * 1024;
+const max_key_characters = 512;
+
+/** A prompt to any model, as a client would send it. The script asks, shows the answer, and keeps the code in step. */
+export const playgroundPage: Page = {
+  name: 'playground',
+  get: async visit => {
+    const { desk } = visit;
+    const isEmpty = desk.catalog.models.length === 0;
+    return pageAnswer(visit, {
+      title: 'Playground',
+      section: 'playground',
+      scripts: isEmpty ? [] : ['copy.js', 'playground.js'],
+      beside: html`<span class="muted">Counted, limited and billed as any client's request.</span>`,
+      body: isEmpty
+        ? html`<section class="panel" aria-label="Playground">${emptyState('There is no model to ask.', html`List some under <code>models</code> in the configuration.`)}</section>`
+        : html`<noscript><p class="notice warn">This page needs its script: allow scripts of this address.</p></noscript>
+<div class="columns">${askPanel(visit, await hasKeys(desk))}${answerPanel()}</div>
+${codePanel(publicUrlOf(desk, visit.request))}`,
+    });
+  },
+};
+
+/** What the page's script sends: `request`, a JSON body as clients send it, and `key`, which is kept nowhere. Answered in events. */
+export const playgroundRunPage: Page = { name: 'playground-run', post: run, max_form_bytes };
+
+async function run(visit: Visit): Promise<undefined> {
+  const { desk, form, response, session } = visit;
+  const [body, key] = [form.get('request') ?? '', (form.get('key') ?? '').trim()];
+  if (key.length > max_key_characters || /[^\x21-\x7e]/.test(key))
+    throw new Refusal(422, 'This is not an API key.', 'Copy it once more, without anything around it.');
+  const left = new AbortController();
+  response.once('close', () => left.abort());
+  try {
+    const reply = await desk.calls.chat({ body, key, signal: left.signal });
+    reply.once('close', () => reply.complete || left.abort());
+    const request_id = reply.headers['x-request-id'];
+    desk.log.info({ operator: session.actor, request_id }, 'an operator asks in the playground');
+    beginEvents(response);
+    await relayReply(reply, response, desk.catalog, left.signal);
+  } catch (thrown) {
+    if (thrown instanceof TooManyCalls)
+      throw new Refusal(429, `${thrown.max_running} answers are being streamed already.`, 'Wait for one.');
+    if (!left.signal.aborted) throw thrown;
+    // Either the page has left, or the gateway broke off; a page that is still there must not take it for the end.
+    response.destroy();
+  }
+}
+
+/** Whether there is a key that somebody could have at hand. */
+async function hasKeys({ settings, records }: Desk): Promise<boolean> {
+  const configured = Object.values(settings.accounts).some(({ keys }) => keys.length > 0);
+  return configured || (await records.store.keys.list({ limit: 1 })).length > 0;
+}
+
+/** Where clients reach the gateway. One that listens on all addresses is reached at that of the dashboard; an unknown one is left to the script. */
+function publicUrlOf(desk: Desk, { headers }: IncomingMessage): string {
+  const known = desk.publicUrl();
+  if (known === undefined || !URL.canParse(known)) return '';
+  const url = new URL(known);
+  const here = `http://${headers.host}`;
+  if (['0.0.0.0', '[::]'].includes(url.hostname) && URL.canParse(here)) url.hostname = new URL(here).hostname;
+  return url.href.replace(/\/+$/, '');
+}
