@@ -53,6 +53,7 @@ function pumped(
       resolve();
       return true;
     };
+    let ended = false;
     body.on('data', (part: Buffer) => {
       const keepsUp = response.write(part);
       response.flush?.();
@@ -61,9 +62,12 @@ function pumped(
       void untilDrained(exchange, response, slow_client_ms).then(() => left() || body.resume());
     });
     body.on('error', reject);
-    body.on('end', resolve);
-    // Without an end or an error before, it was cut; after one of them this says nothing more.
-    body.on('close', () => reject(cut()));
+    body.on('end', () => {
+      ended = true;
+      resolve();
+    });
+    // Without an end before, it was cut. An error costs more than a reply, so none is made for nothing.
+    body.on('close', () => ended || reject(cut()));
   });
 }
 

@@ -66,7 +66,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<G
 }
 
 /** Nothing there can be out, and only the newest rows are kept: rare large batches are cheapest. */
-const inMemoryOptions = { flush_ms: 1000, batch_rows: 5000 };
+const inMemoryOptions = { flush_ms: 2000, batch_rows: 10_000 };
 
 function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecordsSetup, store: RecordsStore) {
   const { keys, changes } = store;

@@ -41,7 +41,8 @@ export class Metrics {
   readonly #duration;
   readonly #firstToken;
   readonly #perToken;
-  readonly #inFlight;
+  /** By endpoint; the gauge looks here when it is scraped. */
+  readonly #inFlight = new Map<string, number>();
   readonly #overhead;
   readonly #tokens;
   readonly #cost;
@@ -90,11 +91,15 @@ export class Metrics {
       ['gen_ai_request_model'],
       perTokenBuckets_s,
     );
-    this.#inFlight = new Gauge({
+    const inFlight = this.#inFlight;
+    new Gauge({
       name: 'sluice_in_flight',
       help: 'Exchanges that have begun and are not settled.',
       labelNames: ['endpoint'],
       registers,
+      collect() {
+        for (const [endpoint, exchanges] of inFlight) this.set({ endpoint }, exchanges);
+      },
     });
     this.#overhead = histogram(
       'sluice_overhead_seconds',
@@ -140,15 +145,18 @@ export class Metrics {
   }
 
   begun(exchange: Measured): void {
-    this.#inFlight.inc({ endpoint: exchange.endpoint.name });
+    this.#addInFlight(exchange, 1);
+  }
+
+  #addInFlight({ endpoint: { name } }: Measured, change: number): void {
+    this.#inFlight.set(name, (this.#inFlight.get(name) ?? 0) + change);
   }
 
   settled(exchange: Measured, end: MeasuredEnd): void {
     const { status, end_reason, error_type = '', timings, usage, cost_usd } = end;
-    const endpoint = exchange.endpoint.name;
     const model = modelLabel(exchange);
-    this.#inFlight.dec({ endpoint });
-    this.#requests.add(1, endpoint, model, status, end_reason, error_type);
+    this.#addInFlight(exchange, -1);
+    this.#requests.add(1, exchange.endpoint.name, model, status, end_reason, error_type);
     if (exchange.endpoint.public) return;
     this.#duration.series(model, error_type).observe(timings.duration_ms / 1000, exchange.trace_id);
     const { first_token_ms } = timings;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isPlainPath } from './passthrough-path.ts';
 
 /** Headers that say who the client is or how its connection is kept: they end here, whatever is configured. */
 const never =
@@ -12,6 +13,7 @@ export const passthroughRuleSchema = z.strictObject({
       /^\/v1(?:\/[A-Za-z0-9._~-]+)+(?:\/\*)?$/,
       'must be a path below /v1, such as /v1/embeddings, or all paths below one, such as /v1/files/*',
     )
+    .refine(isPlainPath, 'must not have . or .. between slashes')
     .describe(
       'A path below `/v1`, or all below it with `/*` at the end; `/v1` itself stands for the `base_url`.',
     ),

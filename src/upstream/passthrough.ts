@@ -62,8 +62,9 @@ export class Passthrough {
 
   /** The route of a request's path, if it is let through. A path that could lead elsewhere is let through by no rule. */
   routeOf(path: string): PassthroughRoute | undefined {
-    if (this.#routes.length === 0 || !isPlainPath(path)) return undefined;
-    return this.#routes.find(({ matches }) => matches(path))?.route;
+    const route = this.#routes.find(({ matches }) => matches(path))?.route;
+    // A path that the configuration names has been looked at there.
+    return route && (path === route.pattern || isPlainPath(path)) ? route : undefined;
   }
 
   /** Asks the provider and passes its reply on. Throws a GatewayError while the reply has not begun, and destroys it after. */
@@ -168,8 +169,7 @@ class Leg {
       timeout: 4000,
     });
     this.#proxy = createProxyMiddleware({
-      // As a URL, which is parsed once; as text it would be parsed twice for every request, and the filter parses it once more.
-      target: new URL(base_url.replace(/\/+$/, '')),
+      target: targetOf(base_url),
       pathFilter: () => true,
       agent: this.#agent,
       changeOrigin: true,
@@ -210,6 +210,12 @@ class Leg {
   close(): void {
     this.#agent.destroy();
   }
+}
+
+/** As plain values: text would be parsed for every request, and a URL's parts be cut out of it. */
+function targetOf(base_url: string): Partial<URL> {
+  const { protocol, host, hostname, port, pathname } = new URL(base_url.replace(/\/+$/, ''));
+  return { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port, pathname };
 }
 
 const callOf = (given: unknown): PassthroughCall => given as PassthroughCall;
