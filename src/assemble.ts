@@ -35,7 +35,7 @@ export interface GatewayOptions {
    * `undefined` for nobody, who is refused. Without it the dashboard has its own sign-in, for `admin.users`.
    */
   readonly operatorOf?: (request: IncomingMessage) => string | undefined;
-  /** Where clients reach the gateway, `https://llm.example.com` without `/v1`: for the examples that the dashboard shows. */
+  /** Where clients reach the gateway, once that is known, if `server.public_url` does not say it: for the examples that the dashboard shows. */
   readonly publicUrl?: () => string | undefined;
 }
 

@@ -86,7 +86,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     ...parts,
     inFlight: () => running.size,
     calls: new GatewayCalls(handler),
-    publicUrl: options.publicUrl ?? (() => undefined),
+    publicUrl: () => settings.server.public_url ?? options.publicUrl?.(),
   };
   return Object.defineProperties(handler, {
     settings: { value: settings },

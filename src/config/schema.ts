@@ -25,6 +25,10 @@ const ms = (value: number) => z.int().positive().default(value);
 export const serverSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on.'),
   port: port(8080),
+  public_url: z
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://llm.example.com' })
+    .optional()
+    .describe('Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows.'),
   ...bodyLimits,
   ...streamLimits,
   non_stream_timeout_ms: ms(120_000).describe(

@@ -39,12 +39,9 @@ export class GatewayCalls {
     this.#server.requestTimeout = 0;
   }
 
-  /** The reply when its headers are there; the call holds a place until that has been closed. Rejects with TooManyCalls, or when `signal` aborts. */
-  async chat({ body, key, signal }: GatewayCall): Promise<IncomingMessage> {
-    if (this.#running >= max_running) throw new TooManyCalls('too many calls are running');
-    this.#running++;
-    const connection = this.#connected();
-    connection.once('close', () => this.#running--);
+  /** The reply when its headers are there; the call holds its place until that has ended. Rejects with TooManyCalls, or when `signal` aborts. */
+  chat({ body, key, signal }: GatewayCall): Promise<IncomingMessage> {
+    if (this.#running >= max_running) return Promise.reject(new TooManyCalls('too many calls are running'));
     return new Promise((resolve, reject) => {
       const call = newRequest({
         method: 'POST',
@@ -56,9 +53,11 @@ export class GatewayCalls {
           connection: 'close',
           ...(key !== '' && { authorization: `Bearer ${key}` }),
         },
-        createConnection: () => connection,
+        createConnection: () => this.#connected(),
         signal,
       });
+      this.#running++;
+      call.once('close', () => this.#running--);
       call.on('response', resolve).on('error', reject);
       call.end(body);
     });

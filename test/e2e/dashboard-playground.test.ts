@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -67,14 +69,19 @@ async function recordOf({ page }: WatchedPage): Promise<LedgerRow> {
   return found!;
 }
 
+/** What a program prints that has the key in its environment. Throws where it fails. */
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const env = { PATH: process.env.PATH, SLUICE_API_KEY: clientKey };
+  return (await promisify(execFile)(program, args, { env, timeout: 20_000 })).stdout;
+}
+
 describe('the playground', () => {
   it('streams an answer with its reasoning apart, counted and billed as the ledger says', async () => {
     const watched = await playground();
     const { page, faults } = watched;
-    await ask(watched, 'Why do rivers bend? [[sim:tps=60 reasoning_tokens=30 tokens=40]]');
-    await said(watched, 'Reasoning…');
+    await ask(watched, 'Why do rivers bend? [[sim:tps=40 reasoning_tokens=90 tokens=60]]');
+    await page.locator('#reasoning-text').filter({ hasText: /\w/ }).waitFor();
     const running = Number(await used(watched, 'completion'));
-    await said(watched, 'Answering…');
     await said(watched, 'Complete.');
     const [reasoning, text] = await Promise.all(
       ['#reasoning-text', '#text'].map(id => page.locator(id).textContent()),
@@ -90,7 +97,7 @@ describe('the playground', () => {
       account: 'tester',
       end_reason: 'completed',
       status: 200,
-      reasoning_tokens: 30,
+      reasoning_tokens: 90,
     });
     for (const [name, value] of [
       ['prompt', row.prompt_tokens],
@@ -114,8 +121,190 @@ describe('the playground', () => {
     if (how === 'button') await page.getByRole('button', { name: 'Cancel' }).click();
     else await page.keyboard.press('Escape');
     await said(watched, 'Cancelled.');
-    expect(await recordOf(watched)).toMatchObject({ end_reason: 'client_gone', status: 200 });
+    const row = await recordOf(watched);
+    expect(row).toMatchObject({ end_reason: 'client_gone', status: 200 });
     expect(gateway.gateway.inFlight).toBe(0);
+    await page.getByText('In the ledger: account tester, answered by upstream, client gone.').waitFor();
+    expect(await used(watched, 'completion')).toBe(String(row.completion_tokens));
+    expect(await used(watched, 'cost')).toBe(`$${row.cost_usd}`);
     expect(watched.faults).toEqual([]);
+    // Not the one before, but the next.
+    await ask(watched, 'Hello?');
+    await said(watched, 'Complete.');
+    await page.getByText('upstream, completed.').waitFor();
+    expect((await recordOf(watched)).request_id).not.toBe(row.request_id);
+  });
+
+  it('shows what the gateway answers to a wrong key, and goes on with the right one', async () => {
+    const watched = await playground();
+    const { page, faults } = watched;
+    await page.getByLabel('API key').fill('sk-of-nobody');
+    await ask(watched, 'Hello?');
+    await page.getByRole('alert').getByText('Invalid API key. (401 · authentication_error)').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await said(watched, 'Not answered.');
+    expect(await page.locator('#request-id').textContent()).toMatch(/^Request req_/);
+    await page.getByLabel('API key').fill(` ${clientKey} `);
+    await page.getByRole('textbox', { name: 'Prompt' }).press('Control+Enter');
+    await said(watched, 'Complete.');
+    expect(await page.getByRole('alert').textContent()).toBe('');
+    expect(faults).toEqual([]);
+  });
+
+  it('shows an error within the stream beside what came before it', async () => {
+    const watched = await playground();
+    await ask(watched, 'Hello? [[sim:reset=12 reasoning=none tps=200]]');
+    const message = 'The upstream provider closed the stream unexpectedly. (provider_error)';
+    await watched.page.getByRole('alert').getByText(message).waitFor();
+    await said(watched, 'Broken off.');
+    expect((await watched.page.locator('#text').textContent())!.length).toBeGreaterThan(5);
+    expect(await recordOf(watched)).toMatchObject({ end_reason: 'upstream_failed' });
+    expect(watched.faults).toEqual([]);
+  });
+
+  it('takes what a model writes for text', async () => {
+    const watched = await playground();
+    const { page } = watched;
+    const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script><b>bold</b> &amp; π`;
+    await ask(watched, `[[sim:reasoning=tags say=<think>${hostile}</think>${hostile}]]`);
+    await said(watched, 'Complete.');
+    for (const id of ['#reasoning-text', '#text']) {
+      expect(await page.locator(id).textContent()).toContain(hostile);
+      expect(await page.locator(`${id} *`).count()).toBe(0);
+    }
+    expect(await page.title()).toBe('Playground · sluice');
+    expect(watched.faults).toEqual([]);
+  });
+
+  it('keeps the key out of the page, its address and what the browser stores', async () => {
+    const watched = await playground();
+    const { page, context } = watched;
+    await ask(watched, 'Hello?');
+    await said(watched, 'Complete.');
+    const stored = JSON.stringify([
+      await context.storageState(),
+      await page.content(),
+      page.url(),
+      await page.evaluate<string[]>(`performance.getEntries().map(({ name }) => name)`),
+    ]);
+    expect(stored).not.toContain(clientKey);
+    await page.reload();
+    expect(await page.getByLabel('API key').inputValue()).toBe('');
+  });
+
+  it('offers what the model takes, and nothing else', async () => {
+    const { page } = await playground();
+    const effort = page.getByLabel('Reasoning effort');
+    expect(await effort.locator('option').allTextContents()).toEqual([
+      'default (high)',
+      'low',
+      'high',
+      'max',
+    ]);
+    await effort.selectOption('low');
+    await page.getByLabel('Model').selectOption('aion-labs/aion-2.0');
+    expect(await effort.inputValue()).toBe('low');
+    await effort.selectOption('none');
+    await page.getByLabel('Model').selectOption('aion-labs/aion-rp-llama-3.1-8b');
+    expect([await effort.inputValue(), await effort.isDisabled()]).toEqual(['', true]);
+    await page.goto(`${gateway.adminUrl}/dashboard/playground?model=aion-labs/aion-3.0`);
+    expect(await page.getByLabel('Model').inputValue()).toBe('aion-labs/aion-3.0');
+  });
+
+  it('writes code that asks the same, in step with the form', async () => {
+    const watched = await playground();
+    const { page } = watched;
+    const prompt = `It's "quoted",\nwith $HOME and \`id\` and \\ 日本語.`;
+    await page.getByRole('textbox', { name: 'Prompt' }).fill(prompt);
+    await page.getByLabel('Temperature').fill('0.5');
+    await page.getByLabel('Reasoning effort').selectOption('low');
+    await page.getByLabel('Max tokens').fill('300');
+    await page.getByText('System message').click();
+    await page.getByLabel('System message').fill(`Don't.`);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await said(watched, 'Complete.');
+    const { prompt_tokens, completion_tokens } = await recordOf(watched);
+    const codes: Record<string, string> = {};
+    for (const name of ['curl', 'openai for JavaScript', 'openai for Python']) {
+      await page.getByRole('button', { name, exact: true }).click();
+      await page.getByRole('button', { name: 'Copy' }).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      codes[name] = await page.evaluate<string>('navigator.clipboard.readText()');
+      expect(codes[name]).toContain(gateway.url);
+      expect(codes[name]).not.toContain(clientKey);
+      await page.getByRole('button', { name: 'Copy' }).waitFor();
+    }
+    const text = (await page.locator('#text').textContent())!;
+    const byCurl = await run('sh', ['-c', codes.curl!.replace('curl', 'curl -sS')]);
+    expect(byCurl).toContain(`"prompt_tokens":${prompt_tokens},"completion_tokens":${completion_tokens}`);
+    const bySdk = await run(process.execPath, ['--input-type=module', '-e', codes['openai for JavaScript']!]);
+    expect(bySdk.endsWith(text)).toBe(true);
+    expect(watched.faults).toEqual([]);
+  });
+
+  it('streams to two pages at once, each its own', async () => {
+    const both = [await playground(), await playground()];
+    await Promise.all(
+      both.map((watched, at) => ask(watched, `Number ${at} [[sim:tps=20 say=answer-${at}-end]]`)),
+    );
+    await Promise.all(both.map(watched => said(watched, 'Complete.')));
+    for (const [at, { page }] of both.entries())
+      expect(await page.locator('#text').textContent()).toBe(`answer-${at}-end`);
+  });
+
+  it('settles a request whose page is closed in its midst', async () => {
+    const watched = await playground();
+    await ask(watched, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
+    await said(watched, 'Answering…');
+    const request_id = (await watched.page.locator('#request-id').textContent())!.replace('Request ', '');
+    await watched.page.close();
+    await until(() => gateway.gateway.inFlight === 0);
+    await until(async () => {
+      const rows = await place.look(store => store.ledger.list({ limit: 20 }));
+      return rows.find(row => row.request_id === request_id)?.end_reason === 'client_gone';
+    });
+  });
+
+  it('is used with the keyboard alone', async () => {
+    const watched = await playground();
+    const { page } = watched;
+    await page.getByLabel('API key').press('Tab');
+    const focused = () =>
+      page.evaluate<string>('document.activeElement.name || document.activeElement.textContent');
+    const seen: string[] = [];
+    while (!seen.includes('Send')) {
+      seen.push(await focused());
+      expect(seen.length).toBeLessThan(12);
+      await page.keyboard.press(seen.at(-1) === 'Send' ? 'Enter' : 'Tab');
+    }
+    expect(seen).toEqual(
+      expect.arrayContaining(['prompt', 'reasoning_effort', 'temperature', 'max_tokens', 'Send']),
+    );
+    await said(watched, 'Complete.');
+    expect(await focused()).toBe('Send');
+  });
+});
+
+describe.each([
+  ['light', {}],
+  ['dark', { dark: true }],
+  ['narrow', { width: 400 }],
+])('the playground, %s', (_, options) => {
+  it('can be read, named and reached by everybody, empty and with an answer', async () => {
+    const watched = await playground(options);
+    const { page, faults } = watched;
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByText('System message').click();
+    await ask(watched, `${'unbroken'.repeat(40)} [[sim:tokens=endless tps=50]]`);
+    await said(watched, 'Answering…');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await said(watched, 'Cancelled.');
+    await page.getByText('In the ledger').waitFor();
+    for (const name of ['curl', 'openai for JavaScript', 'openai for Python']) {
+      await page.getByRole('button', { name, exact: true }).click();
+      expect(await accessibilityFaults(page)).toEqual([]);
+    }
+    expect(faults).toEqual([]);
   });
 });

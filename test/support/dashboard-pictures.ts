@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { startBrowser, watchedPage } from './browser.ts';
 import { dashboardAdmin, operator } from './dashboard-visitor.ts';
-import { type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
+import { clientKey, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 import { recordsPlace } from './records-place.ts';
 
 /** Takes the pictures of `docs/dashboard/` (npm run pictures): every page, light and dark, of a gateway that has been used a little. */
@@ -60,11 +60,21 @@ async function take(page: Page, name: string): Promise<void> {
   }
 }
 
+/** An answer whose reasoning and figures can be seen. */
+async function takePlayground(page: Page, home: string): Promise<void> {
+  await page.goto(`${home}playground`);
+  await page.getByLabel('API key').fill(clientKey);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('In the ledger').waitFor();
+  await take(page, 'playground');
+}
+
 async function takeAll(page: Page, home: string): Promise<void> {
   for (const name of ['accounts', 'account?id=acme', 'keys', 'audit']) {
     await page.goto(home + name);
     await take(page, name.split('?')[0]!);
   }
+  await takePlayground(page, home);
   await page.goto(`${home}keys`);
   await page.getByRole('link', { name: 'Revoke support bot' }).click();
   await take(page, 'revoke');
@@ -78,10 +88,11 @@ async function takeAll(page: Page, home: string): Promise<void> {
 }
 
 await mkdir(folder, { recursive: true });
-const simulator = await startSimulator();
+const simulator = await startSimulator({ ttft_ms: 150, tokens_per_second: 120 });
 const place = await recordsPlace();
 const gateway = await startGateway({
   upstream: simulator,
+  server: { public_url: 'https://llm.example.com' },
   config: { admin: dashboardAdmin(), stores: place.stores, plans },
 });
 const browser = await startBrowser();

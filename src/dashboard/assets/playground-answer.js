@@ -6,6 +6,10 @@ const ends = {
   content_filter: 'Ended by a content filter.',
 };
 
+/** How often, and how long apart, the ledger is asked for what has just ended. */
+const most_askings = 10;
+const pause_ms = 400;
+
 const element = id => document.getElementById(id);
 
 /** One answer as it comes. All of it is text: nothing that a model writes is ever taken for markup. */
@@ -15,12 +19,16 @@ export class Answer {
   #end;
   #isDone = false;
   #isFaulty = false;
+  #request_id;
 
   constructor() {
-    for (const id of ['fault', 'reasoning-text', 'text', 'request-id']) element(id).replaceChildren();
+    for (const id of ['fault', 'reasoning-text', 'text', 'request-id', 'record'])
+      element(id).replaceChildren();
     for (const figure of document.querySelectorAll('[data-used]')) figure.textContent = '–';
     element('reasoning').hidden = true;
     this.#say('Waiting for the first token…');
+    // In a narrow window it stands below the form.
+    element('state').scrollIntoView({ block: 'nearest' });
   }
 
   /** What the gateway sends, by the name of its event. */
@@ -39,7 +47,7 @@ export class Answer {
   }
 
   cancelled() {
-    this.#say('Cancelled. What was generated until then is billed.');
+    this.#say('Cancelled.');
   }
 
   /** The dashboard itself did not pass the request on. Its pages say why. */
@@ -54,7 +62,30 @@ export class Answer {
     this.#fault({ message: 'The connection broke off before the answer was complete.' });
   }
 
+  /** Shows what is billed in place of what was seen last, once the ledger has it. Nobody's request has no record. */
+  async settled(signal) {
+    if (this.#request_id === undefined) return;
+    const id = encodeURIComponent(this.#request_id);
+    for (let askings = 0; askings < most_askings; askings++) {
+      await new Promise(resolve => setTimeout(resolve, pause_ms));
+      const response = await fetch(`playground-record?id=${id}`, { signal });
+      const row = response.ok ? await response.json() : null;
+      if (row && !signal.aborted) return this.#billed(row);
+    }
+  }
+
+  #billed({ account, provider, end_reason, cost_usd, ...tokens }) {
+    // Of reasoning it has none also where the provider has told of none.
+    const told = ['prompt', 'cached', 'completion', ...(tokens.reasoning_tokens > 0 ? ['reasoning'] : [])];
+    for (const name of told) show(name, tokens[`${name}_tokens`]);
+    show('cost', `$${cost_usd}`);
+    const by = provider === null ? '' : `, answered by ${provider}`;
+    element('record').textContent =
+      `In the ledger: account ${account}${by}, ${end_reason.replaceAll('_', ' ')}.`;
+  }
+
   #reply({ status, request_id, retry_after_s, ignored_parameters, body }) {
+    this.#request_id = request_id;
     const notes = [
       request_id && `Request ${request_id}`,
       ignored_parameters && `ignored: ${ignored_parameters}`,

@@ -7,8 +7,9 @@ const { elements: fields } = form;
 const [send, cancel, publicUrl] = ['send', 'cancel', 'public-url'].map(id => document.getElementById(id));
 const languages = [...document.querySelectorAll('button[data-language]')];
 
-/** Of the request that runs, if one does. */
+/** Of the request that runs, if one does; and of what is still asked about the one before. */
 let running;
+let settling = new AbortController();
 
 const factsOf = () => JSON.parse(fields.model.selectedOptions[0].dataset.model);
 
@@ -28,7 +29,7 @@ function offer() {
   const effort = fields.reasoning_effort;
   const before = effort.value;
   effort.replaceChildren(
-    new Option(usual === null ? 'not offered' : `usual (${usual})`, ''),
+    new Option(usual === null ? 'not offered' : `default (${usual})`, ''),
     ...levels.map(level => new Option(level, level)),
   );
   effort.value = levels.includes(before) ? before : '';
@@ -42,6 +43,8 @@ function writeCode() {
 }
 
 async function run() {
+  settling.abort();
+  settling = new AbortController();
   const answer = new Answer();
   running = new AbortController();
   setRunning(true);
@@ -56,13 +59,15 @@ async function run() {
       answer.refusedHere(response.status, await response.text());
     else for await (const { event, data } of eventsOf(response)) answer.take(event, data);
     answer.end();
-  } catch (fault) {
+  } catch {
     if (running.signal.aborted) answer.cancelled();
-    else answer.brokeOff(fault);
+    else answer.brokeOff();
   } finally {
     running = undefined;
     setRunning(false);
   }
+  // The figures that were seen last stay where the ledger cannot be asked.
+  answer.settled(settling.signal).catch(() => {});
 }
 
 /** The button that has nothing to do any longer does not keep the keyboard. */

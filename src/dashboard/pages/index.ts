@@ -6,7 +6,7 @@ import { issuedPage, issuePage } from './issue.ts';
 import { keysPage } from './keys.ts';
 import { modelsPage } from './models.ts';
 import { overviewFiguresPage, overviewPage } from './overview.ts';
-import { playgroundPage, playgroundRunPage } from './playground.ts';
+import { playgroundPage, playgroundRecordPage, playgroundRunPage } from './playground.ts';
 import { revokePage } from './revoke.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
@@ -26,5 +26,6 @@ export const pages: readonly Page[] = [
   modelsPage,
   playgroundPage,
   playgroundRunPage,
+  playgroundRecordPage,
   auditPage,
 ];

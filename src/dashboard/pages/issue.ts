@@ -104,6 +104,7 @@ export const issuedPage: Page = {
 <p><button class="primary" data-copy="secret" hidden>Copy key</button></p>
 <dl><dt>Account</dt><dd>${account}</dd><dt>Id</dt><dd><code>${id}</code></dd>
 <dt>Expires</dt><dd>${expires_ms === null ? 'never' : timeOf(expires_ms)}</dd></dl>
+<p>Copied? Try it in the <a href="playground">playground</a>.</p>
 ${back}
 </section>`,
     });

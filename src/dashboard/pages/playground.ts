@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { beginEvents } from '../answer.ts';
+import { beginEvents, jsonAnswer } from '../answer.ts';
 import type { Desk } from '../desk.ts';
 import { TooManyCalls } from '../gateway-calls.ts';
 import { Refusal } from '../refusal.ts';
@@ -13,6 +13,8 @@ import type { Page, Visit } from '../visit.ts';
 /** A prompt that fills most of a context window still fits. */
 const max_form_bytes = 4 * 1024 * 1024;
 const max_key_characters = 512;
+/** Where the record of an answer that has just ended is looked for. */
+const newest_rows = 200;
 
 /** A prompt to any model, as a client would send it. The script asks, shows the answer, and keeps the code in step. */
 export const playgroundPage: Page = {
@@ -42,10 +44,13 @@ async function run(visit: Visit): Promise<undefined> {
   const [body, key] = [form.get('request') ?? '', (form.get('key') ?? '').trim()];
   if (key.length > max_key_characters || /[^\x21-\x7e]/.test(key))
     throw new Refusal(422, 'This is not an API key.', 'Copy it once more, without anything around it.');
+  // Whoever has left already is told of no more.
+  if (response.closed) return;
   const left = new AbortController();
   response.once('close', () => left.abort());
   try {
     const reply = await desk.calls.chat({ body, key, signal: left.signal });
+    // While the page does not read, nobody else would notice.
     reply.once('close', () => reply.complete || left.abort());
     const request_id = reply.headers['x-request-id'];
     desk.log.info({ operator: session.actor, request_id }, 'an operator asks in the playground');
@@ -54,11 +59,23 @@ async function run(visit: Visit): Promise<undefined> {
   } catch (thrown) {
     if (thrown instanceof TooManyCalls)
       throw new Refusal(429, `${thrown.max_running} answers are being streamed already.`, 'Wait for one.');
-    if (!left.signal.aborted) throw thrown;
-    // Either the page has left, or the gateway broke off; a page that is still there must not take it for the end.
+    if (!response.headersSent) throw thrown;
+    if (!left.signal.aborted) desk.log.warn({ err: thrown }, 'an answer in the playground broke off');
+    // A page that is still there must not take this for the end.
     response.destroy();
+  } finally {
+    left.abort();
   }
 }
+
+/** Asked by the script when an answer has ended: what the ledger says of request `id`, which is `null` until that is written. */
+export const playgroundRecordPage: Page = {
+  name: 'playground-record',
+  get: async ({ desk, query }) => {
+    const rows = await desk.records.store.ledger.list({ limit: newest_rows });
+    return jsonAnswer(rows.find(({ request_id }) => request_id === query.get('id')) ?? null);
+  },
+};
 
 /** Whether there is a key that somebody could have at hand. */
 async function hasKeys({ settings, records }: Desk): Promise<boolean> {

@@ -23,11 +23,11 @@ ${needsKey && keyField()}
 <label>Prompt <textarea name="prompt" class="wide" rows="5" required>${first_prompt}</textarea></label>
 <div class="row">
 <label>Reasoning effort <select name="reasoning_effort"></select></label>
-<label>Temperature <input name="temperature" type="number" min="0" max="2" step="any" placeholder="usual"></label>
-<label>Most tokens <input name="max_tokens" type="number" min="1" step="1" placeholder="no cap"></label>
+<label>Temperature <input name="temperature" type="number" min="0" max="2" step="any" placeholder="default"></label>
+<label>Max tokens <input name="max_tokens" type="number" min="1" step="1" placeholder="no cap"></label>
 </div>
-<details><summary>System message</summary><label><span class="hint">What the model is told first</span> <textarea name="system" class="wide" rows="3"></textarea></label></details>
-<div class="row"><button class="primary" id="send" disabled>Send</button> <button type="button" id="cancel" disabled>Cancel</button>
+<details><summary>System message</summary><textarea name="system" class="wide" rows="3" aria-label="System message" placeholder="What the model is told before the prompt"></textarea></details>
+<div class="row buttons"><button class="primary" id="send" disabled>Send</button> <button type="button" id="cancel" disabled>Cancel</button>
 <span class="hint">Ctrl+Enter sends, Escape cancels</span></div>`,
   'stack ask',
 )}
@@ -61,11 +61,11 @@ export function answerPanel(): Html {
 <dl class="figures used">
 ${figure('Prompt', 'prompt', html`tokens, <span data-used="cached">–</span> cached`)}
 ${figure('Completion', 'completion', html`tokens, <span data-used="reasoning">–</span> reasoning`)}
-${figure('Cost', 'cost', 'at the prices of the catalog')}
+${figure('Cost', 'cost', 'exactly, in USD')}
 ${figure('First token', 'first-token', 'after sending')}
 ${figure('Speed', 'speed', 'tokens per second')}
 </dl>
-<p class="hint" id="request-id"></p>
+<p class="hint"><span id="request-id"></span><br><span id="record"></span></p>
 </section>`;
 }
 
