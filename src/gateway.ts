@@ -100,12 +100,18 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   }) as Gateway;
 }
 
-function conditionsOf(closing: boolean, { state: { outage }, clock }: Parts): string[] {
-  const conditions = closing ? ['shutting down'] : [];
-  if (!outage) return conditions;
-  const out_s = Math.round((clock.epoch_ms() - outage.since_epoch_ms) / 1000);
-  const why = outage.cause instanceof Error ? outage.cause.message : String(outage.cause);
-  return [...conditions, `the state store has been out for ${out_s} s, when_state_is_out holds: ${why}`];
+function conditionsOf(closing: boolean, { state, records, clock }: Parts): string[] {
+  const told = (what: string, outage: { since_epoch_ms: number; cause: unknown } | undefined) => {
+    if (!outage) return [];
+    const out_s = Math.round((clock.epoch_ms() - outage.since_epoch_ms) / 1000);
+    const why = outage.cause instanceof Error ? outage.cause.message : String(outage.cause);
+    return [`${what.replace('#', `has been out for ${out_s} s`)}: ${why}`];
+  };
+  return [
+    ...(closing ? ['shutting down'] : []),
+    ...told('the state store #, when_state_is_out holds', state.outage),
+    ...told('the records store #, keys that are known go on working for a time', records.outage),
+  ];
 }
 
 /**

@@ -7,6 +7,7 @@ import { Ledger } from './ledger/ledger.ts';
 import { kept_in_memory, type RecordsStore } from './records/records-store.ts';
 import type { RecordsTarget } from './records/records-target.ts';
 import { startRecords } from './records/start-records.ts';
+import type { RecordsOutage } from './store-sync.ts';
 import { StoredKeys } from './stored-keys.ts';
 
 /** Where a gateway keeps its records. */
@@ -32,6 +33,8 @@ export interface GatewayRecords {
   /** Keys of the configuration, and those of the store. */
   readonly accounts: AccountDirectory;
   readonly ledger: Ledger;
+  /** There while the store does not answer. */
+  readonly outage: RecordsOutage | undefined;
   /** Takes over what has just been changed here, so that it holds at once at this instance. */
   refresh(): Promise<void>;
   /** Writes what has not been written, and ends everything. */
@@ -57,6 +60,9 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<G
     store,
     accounts: eitherDirectory(configured, keys),
     ledger,
+    get outage() {
+      return keys.outage;
+    },
     refresh: () => keys.refresh(),
     close: async () => {
       await Promise.all([ledger.close(), keys.close()]);

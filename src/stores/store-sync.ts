@@ -15,10 +15,18 @@ export interface ChangeListener {
   all(): void;
 }
 
+/** Since when the store has not answered, and why. */
+export interface RecordsOutage {
+  readonly since_epoch_ms: number;
+  readonly cause: unknown;
+}
+
 /** Asks the store for changes of keys and accounts, again and again. */
 export class StoreSync {
   /** How often changes have been applied. */
   applied = 0;
+  /** There while the store does not answer. */
+  outage: RecordsOutage | undefined;
   readonly #feed: Pick<ChangeFeed, 'since'>;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -26,7 +34,6 @@ export class StoreSync {
   #change: number | undefined;
   /** When the last answer was asked for. */
   #synced_ms = Number.NEGATIVE_INFINITY;
-  #isOut = false;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -64,15 +71,15 @@ export class StoreSync {
       this.#apply(this.#change === undefined ? 'all' : of);
       this.#change = change;
       this.#synced_ms = asked_ms;
-      if (this.#isOut) this.#log.info('the records store answers again');
-      this.#isOut = false;
+      if (this.outage) this.#log.info('the records store answers again');
+      this.outage = undefined;
     } catch (fault) {
-      if (!this.#isOut)
+      if (!this.outage)
         this.#log.error(
           { err: fault },
           'the records store is out: keys that are known go on working for a time',
         );
-      this.#isOut = true;
+      this.outage = { since_epoch_ms: this.outage?.since_epoch_ms ?? this.#clock.epoch_ms(), cause: fault };
     }
   }
 

@@ -9,7 +9,7 @@ import { RecentCache } from './recent-cache.ts';
 import type { ChangeFeed } from './records/change-feed.ts';
 import type { FoundKey, KeyRecords } from './records/key-records.ts';
 import { digestOf, isStoredKeyForm } from './records/key-secret.ts';
-import { StoreSync } from './store-sync.ts';
+import { type RecordsOutage, StoreSync } from './store-sync.ts';
 
 /** What is remembered of keys: about 300 bytes each. */
 const max_known = 50_000;
@@ -88,6 +88,11 @@ export class StoredKeys {
     if (asked_ms !== undefined && this.#sync.isCurrent && this.#now_ms() - asked_ms < unknown_ms)
       return undefined;
     return this.#lookUp(digest);
+  }
+
+  /** There while the store does not answer. */
+  get outage(): RecordsOutage | undefined {
+    return this.#sync.outage;
   }
 
   /** Begins to ask for changes and to write down uses. */

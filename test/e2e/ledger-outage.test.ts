@@ -53,6 +53,11 @@ const metric = async ({ adminUrl }: SidecarProcess, pattern: RegExp): Promise<nu
   return Number(pattern.exec(text)?.[1] ?? Number.NaN);
 };
 
+const readiness = async ({ adminUrl }: SidecarProcess): Promise<string> => {
+  const reply = await fetch(`${adminUrl}/readyz`);
+  return `${reply.status} ${await reply.text()}`;
+};
+
 describe('the ledger in Postgres', () => {
   it('loses nothing and doubles nothing while the server is killed, paused and started again under load', async () => {
     const { key } = await place.look(store =>
@@ -69,6 +74,10 @@ describe('the ledger in Postgres', () => {
     await sleep(2500);
     expect(await metric(sidecars[0]!, /sluice_store_up\{store="records"\} (\d)/)).toBe(0);
     expect(await metric(sidecars[0]!, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/)).toBeGreaterThan(0);
+    // It goes on serving, so it stays in rotation.
+    expect(await readiness(sidecars[0]!)).toMatch(
+      /^200 ready\nthe records store has been out for \d+ s, .+: .+\n$/,
+    );
     await postgres.start();
     await sleep(3000);
     postgres.pause();
@@ -82,6 +91,7 @@ describe('the ledger in Postgres', () => {
     expect(load.count(200)).toBe(telling.told.requests);
     expect(load.slowest_ms).toBeLessThan(3000);
     await allWritten();
+    expect(await readiness(sidecars[0]!)).toBe('200 ready\n');
     expect(await Promise.all(sidecars.map(sidecar => sidecar.stop()))).toEqual([0, 0]);
     await allWritten();
   }, 120_000);
