@@ -192,6 +192,18 @@ describe('the playground', () => {
     expect(await page.getByLabel('API key').inputValue()).toBe('');
   });
 
+  it('says so where the session has ended, and keeps what was written', async () => {
+    const watched = await playground();
+    const { page, context, faults } = watched;
+    await context.clearCookies();
+    await ask(watched, 'A prompt that took long to write');
+    await page.getByRole('alert').getByText('You are signed out. Load the page again to sign in.').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Prompt' }).inputValue()).toBe(
+      'A prompt that took long to write',
+    );
+    expect(faults).toEqual([expect.stringContaining('401')]);
+  });
+
   it('offers what the model takes, and nothing else', async () => {
     const { page } = await playground();
     const effort = page.getByLabel('Reasoning effort');

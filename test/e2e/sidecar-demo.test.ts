@@ -52,6 +52,10 @@ describe('sluice without a configuration', () => {
     expect((await visitor.signIn(password, name)).location).toBe('.');
     const { text } = await visitor.get('account?id=demo');
     expect(text).toContain('Issue a key');
+    const [, playground, key] = /(\S+\/playground) with the key (\S+)/.exec(output()) ?? [];
+    expect(playground).toBe(`${adminUrl}/dashboard/playground`);
+    expect(`Bearer ${key}`).toBe(invitation(output()).headers.Authorization);
+    expect((await visitor.get('playground')).text).toContain('Why do rivers bend?');
   });
 
   it('has a key of its own each time, and accepts no other', async () => {

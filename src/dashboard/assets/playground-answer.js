@@ -53,7 +53,9 @@ export class Answer {
   /** The dashboard itself did not pass the request on. Its pages say why. */
   refusedHere(status, text) {
     const page = new DOMParser().parseFromString(text, 'text/html');
-    const words = [...page.querySelectorAll('main h1, main h1 + p')].map(({ textContent }) => textContent);
+    const words = [...page.querySelectorAll('main h1, main h1 + p:not(:has(a))')].map(
+      ({ textContent }) => textContent,
+    );
     const advice = status === 401 ? 'Load the page again to sign in.' : '';
     this.#fault({ message: [words.join(' ') || `The dashboard answered ${status}.`, advice].join(' ') });
   }
@@ -113,10 +115,11 @@ export class Answer {
     }
     if (id === 'reasoning-text') element('reasoning').hidden = false;
     this.#say(id === 'text' ? 'Answering…' : 'Reasoning…');
-    // Whoever has scrolled up is left there.
-    const isAtEnd = place.scrollHeight - place.scrollTop - place.clientHeight < 24;
-    place.append(text);
-    if (isAtEnd) place.scrollTop = place.scrollHeight;
+    // Only the reasoning scrolls by itself, and whoever has scrolled up there is left there.
+    const follows = id === 'reasoning-text' && place.scrollHeight - place.scrollTop - place.clientHeight < 24;
+    if (place.firstChild) place.firstChild.appendData(text);
+    else place.append(text);
+    if (follows) place.scrollTop = place.scrollHeight;
   }
 
   #used({ prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details }, cost_usd) {
