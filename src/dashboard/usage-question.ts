@@ -1,10 +1,13 @@
 import { isDay } from '../stores/records/calendar-day.ts';
+import { no_model } from '../stores/records/usage-columns.ts';
 
 /** What is asked of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
 export interface UsageQuestion {
   readonly from_day: string;
   readonly to_day: string;
   readonly account?: string;
+  /** Empty for exchanges that named none. */
+  readonly model?: string;
 }
 
 /** The day of a time, in UTC. */
@@ -16,15 +19,30 @@ export function usageQuestion(
   now_ms: number,
 ): { readonly question: UsageQuestion; readonly fault?: string } {
   const today = dayOf(now_ms);
-  // Postgres takes no text with a NUL, and no account has one.
-  const account = (query.get('account') ?? '').trim().replaceAll('\0', '\ufffd');
-  const whose = account === '' ? {} : { account };
+  const account = textOf(query, 'account');
+  const model = textOf(query, 'model');
+  const whose = {
+    ...(account !== '' && { account }),
+    ...(model !== '' && { model: model === no_model ? '' : model }),
+  };
   const from_day = query.get('from') || `${today.slice(0, 8)}01`;
   const to_day = query.get('to') || [today, from_day].sort()[1]!;
   const fault = faultOf(from_day, to_day);
   if (fault === undefined) return { question: { from_day, to_day, ...whose } };
   return { question: { from_day: `${today.slice(0, 8)}01`, to_day: today, ...whose }, fault };
 }
+
+/** Postgres takes no text with a NUL, and no account or model has one. */
+const textOf = (query: URLSearchParams, name: string): string =>
+  (query.get(name) ?? '').trim().replaceAll('\0', '\ufffd');
+
+/** The same question in the query of a link. */
+export const queryOf = ({ from_day, to_day, account, model }: UsageQuestion) => ({
+  from: from_day,
+  to: to_day,
+  account,
+  model: model === '' ? no_model : model,
+});
 
 function faultOf(from_day: string, to_day: string): string | undefined {
   const wrong = [from_day, to_day].find(text => !isDay(text));

@@ -1,7 +1,7 @@
 import { picoUsd, usdOf } from '../stores/records/pico-usd.ts';
 import type { UsageSum } from '../stores/records/usage-records.ts';
 
-type Totals = Omit<UsageSum, 'account' | 'model' | 'day'>;
+type Totals = Omit<UsageSum, 'account' | 'model' | 'day' | 'month'>;
 
 /** What `sums` add up to, exactly. */
 export function totalOf(sums: readonly UsageSum[]): Totals {

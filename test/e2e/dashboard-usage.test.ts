@@ -85,10 +85,41 @@ describe('usage in the dashboard', () => {
       'from=2025-09-01&to=2026-02-28&account=acme&by=day',
       ['--account', 'acme', '--by', 'day'],
     ],
+    [
+      'of one model',
+      'from=2025-09-01&to=2026-02-28&model=a%2Fb&by=account&by=month',
+      ['--model', 'a/b', '--by', 'account', '--by', 'month'],
+    ],
+    [
+      'of no model',
+      'from=2025-09-01&to=2026-02-28&model=(none)&by=month',
+      ['--model', '(none)', '--by', 'month'],
+    ],
   ])('is exported %s as the command prints it', async (_, query, args) => {
     const csv = await exported(query);
     expect(lines(csv).length).toBeGreaterThan(2);
     expect(lines(csv)).toEqual(lines(await command('--from', '2025-09-01', '--to', '2026-02-28', ...args)));
+  });
+
+  it.each([
+    ['2025-09-17', '2025-10-04'],
+    ['2025-09-30', '2026-01-01'],
+    ['2025-10-02', '2025-10-31'],
+    ['2026-02-11', '2026-02-11'],
+  ])('has the sums of the command from %s to %s, and of the single exchanges', async (from, to) => {
+    const csv = lines(await exported(`from=${from}&to=${to}&by=account`));
+    expect(csv).toEqual(lines(await command('--from', from, '--to', to, '--by', 'account')));
+    const column = (name: string) => csv[0]!.split(',').indexOf(name);
+    const total = (name: string) =>
+      csv.slice(1).reduce((sum, line) => sum + Number(line.split(',')[column(name)]), 0);
+    const rows = earlier().filter(({ started_ms }) => {
+      const day = new Date(started_ms).toISOString().slice(0, 10);
+      return from <= day && day <= to;
+    });
+    expect(total('requests')).toBe(rows.length);
+    expect(total('total_tokens')).toBe(
+      rows.reduce((sum, { prompt_tokens, completion_tokens }) => sum + prompt_tokens + completion_tokens, 0),
+    );
   });
 
   it('is shown with the sums of the command', async () => {
@@ -164,9 +195,9 @@ describe.each([
     expect(await accessibilityFaults(page)).toEqual([]);
 
     const saving = page.waitForEvent('download');
-    await page.getByRole('link', { name: 'CSV by day' }).click();
+    await page.getByRole('link', { name: 'CSV by month' }).click();
     const file = await saving;
-    expect(file.suggestedFilename()).toBe('usage-by-day-2025-09-01-to-2026-02-28.csv');
+    expect(file.suggestedFilename()).toBe('usage-by-month-2025-09-01-to-2026-02-28.csv');
     await page.goto(`${visitor.base}usage?account=nobody`);
     await page.getByText('nothing of the account “nobody”').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);

@@ -1,3 +1,4 @@
+import { no_model } from '../../stores/records/usage-columns.ts';
 import type { UsageSum } from '../../stores/records/usage-records.ts';
 import { dayOf } from '../usage-question.ts';
 import { type Bar, barChart, max_series } from '../view/bar-chart.ts';
@@ -40,14 +41,13 @@ interface Span {
 export function usageChart(sums: readonly UsageSum[], span: Span, name: MeasureName): Html {
   const measure: Measure = measures[name];
   const { series, seriesOf } = seriesOfModels(sums, measure);
-  const width = span.isLong ? 7 : 10;
+  const unit = span.isLong ? 'month' : 'day';
   const parts = new Map(labelsOf(sums, span).map(label => [label, series.map(() => 0)]));
   for (const sum of sums) {
-    const bar = parts.get(sum.day!.slice(0, width));
+    const bar = parts.get(sum[unit]!);
     if (bar) bar[seriesOf(sum.model!)]! += measure.of(sum);
   }
   const bars: Bar[] = [...parts].map(([label, values]) => ({ label, parts: values }));
-  const unit = span.isLong ? 'month' : 'day';
   return barChart({
     label: `${measure.title} by ${unit}; the table by ${unit} has the figures`,
     series,
@@ -62,7 +62,7 @@ function seriesOfModels(sums: readonly UsageSum[], { of }: Measure) {
   for (const sum of sums) sizes.set(sum.model!, (sizes.get(sum.model!) ?? 0) + of(sum));
   const models = [...sizes].sort(([, a], [, b]) => b - a).map(([model]) => model);
   const apart = models.length > max_series ? models.slice(0, max_series - 1) : models;
-  const series = apart.map(model => model || '(none)');
+  const series = apart.map(model => model || no_model);
   if (models.length > apart.length) series.push(`${models.length - apart.length} other models`);
   return {
     series,
@@ -75,9 +75,9 @@ function seriesOfModels(sums: readonly UsageSum[], { of }: Measure) {
 
 /** Every day of the span or, of a long one, every month between the first and the last that have anything. */
 function labelsOf(sums: readonly UsageSum[], { from_day, to_day, isLong }: Span): string[] {
-  const first = isLong ? sums[0]!.day! : from_day;
-  const last = isLong ? sums.at(-1)!.day! : to_day;
-  const [year, month, day] = first.split('-').map(Number) as [number, number, number];
+  const first = isLong ? sums[0]!.month! : from_day;
+  const last = isLong ? sums.at(-1)!.month! : to_day;
+  const [year, month, day = 1] = first.split('-').map(Number) as [number, number, number?];
   const labels: string[] = [];
   for (let step = 0; ; step++) {
     const at = isLong ? Date.UTC(year, month - 1 + step, 1) : Date.UTC(year, month - 1, day + step);

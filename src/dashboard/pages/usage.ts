@@ -1,7 +1,8 @@
+import { no_model } from '../../stores/records/usage-columns.ts';
 import type { UsageSum } from '../../stores/records/usage-records.ts';
 import type { Answer } from '../answer.ts';
 import type { Desk } from '../desk.ts';
-import { toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
+import { queryOf, toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
 import { totalOf, totalsBy } from '../usage-totals.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { pageAnswer } from '../view/shell.ts';
@@ -28,7 +29,7 @@ async function shown(visit: Visit): Promise<Answer> {
   const measure = isMeasure(chosen) ? chosen : 'tokens';
   const { usage } = desk.records.store;
   const [sums, accounts] = await Promise.all([
-    usage.sum({ ...question, by: ['day', 'model'] }),
+    usage.sum({ ...question, by: [isLong(question) ? 'month' : 'day', 'model'] }),
     question.account === undefined
       ? usage.sum({
           ...toMonthEnd(question, now_ms),
@@ -44,7 +45,7 @@ async function shown(visit: Visit): Promise<Answer> {
       : html`${totals(sums)}
 <section class="panel" aria-labelledby="chart"><h2 id="chart">${measures[measure].title} by ${isLong(question) ? 'month' : 'day'}</h2>
 ${usageChart(sums, { ...question, isLong: isLong(question) }, measure)}</section>
-${byModel(sums, question)}
+${question.model === undefined && byModel(sums, question)}
 ${accounts.length > 0 && byAccount(accounts, question)}
 ${byPeriod(sums, question)}`;
   return pageAnswer(visit, {
@@ -52,7 +53,7 @@ ${byPeriod(sums, question)}`;
     section: 'usage',
     fault,
     beside: sums.length > 0 && exportLink(question, ['day', 'account', 'model'], 'Export all as CSV'),
-    body: html`${keptNotice(desk)}${filters(question, measure)}${body}`,
+    body: html`${keptNotice(desk)}${filters(desk, question, measure)}${body}`,
   });
 }
 
@@ -63,11 +64,14 @@ const keptNotice = ({ settings }: Desk): Part =>
   settings.records.target.kind === 'memory' &&
   html`<p class="notice warn">The ledger is kept in memory and ends with this process. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep it.</p>`;
 
-function filters({ from_day, to_day, account = '' }: UsageQuestion, measure: string): Html {
+function filters({ catalog }: Desk, question: UsageQuestion, measure: string): Html {
+  const { from, to, account, model } = queryOf(question);
   return html`<form method="get" action="usage" class="row panel" role="search">
-<label>From <input type="date" name="from" value="${from_day}"></label>
-<label>To <input type="date" name="to" value="${to_day}"></label>
+<label>From <input type="date" name="from" value="${from}"></label>
+<label>To <input type="date" name="to" value="${to}"></label>
 <label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>
+<label>Model <input name="model" value="${model}" placeholder="all" list="models" autocomplete="off" spellcheck="false"></label>
+<datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
 <label>Chart <select name="show">${Object.entries(measures).map(
     ([name, { title }]) =>
       html`<option value="${name}" ${name === measure && html`selected`}>${title}</option>`,
@@ -89,8 +93,9 @@ ${figure('Cost', dollars(total.cost_usd), total.estimated_requests > 0 && `${num
 }
 
 function byModel(sums: readonly UsageSum[], question: UsageQuestion): Html {
-  const lines = totalsBy(sums, ({ model }) => model || '(none)').map(({ group, total }) => ({
-    name: group,
+  const lines = totalsBy(sums, ({ model }) => model!).map(({ group, total }) => ({
+    name: group || no_model,
+    link: linkOf('usage', queryOf({ ...question, model: group })),
     total,
   }));
   lines.sort((a, b) => Number(b.total.cost_usd) - Number(a.total.cost_usd));
@@ -108,44 +113,38 @@ function byAccount(accounts: readonly UsageSum[], question: UsageQuestion): Html
   ]);
 }
 
-const lineOf = (sum: UsageSum, { from_day, to_day }: UsageQuestion): UsageLine => ({
+const lineOf = (sum: UsageSum, question: UsageQuestion): UsageLine => ({
   name: sum.account!,
-  link: linkOf('usage', { from: from_day, to: to_day, account: sum.account }),
+  link: linkOf('usage', queryOf({ ...question, account: sum.account! })),
   total: sum,
 });
 
 function byPeriod(sums: readonly UsageSum[], question: UsageQuestion): Html {
-  const isByMonth = isLong(question);
-  const lines = totalsBy(sums, ({ day }) => (isByMonth ? day!.slice(0, 7) : day!)).map(
-    ({ group, total }) => ({ name: group, total }),
-  );
-  const title = isByMonth ? 'Month' : 'Day';
-  return panel(
-    'period',
-    `By ${title.toLowerCase()}`,
-    usageTable(`Usage by ${title.toLowerCase()}`, title, lines.reverse()),
-    [exportLink(question, ['day'], 'CSV by day')],
-  );
+  const period = isLong(question) ? 'month' : 'day';
+  const lines = totalsBy(sums, sum => sum[period]!).map(({ group, total }) => ({ name: group, total }));
+  const title = isLong(question) ? 'Month' : 'Day';
+  return panel('period', `By ${period}`, usageTable(`Usage by ${period}`, title, lines.reverse()), [
+    exportLink(question, [period], `CSV by ${period}`),
+  ]);
 }
 
 const panel = (id: string, title: string, table: Html, below: Part): Html =>
   html`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${table}<div class="pager">${below}</div></section>`;
 
-function exportLink(
-  { from_day, to_day, account }: UsageQuestion,
-  by: readonly string[],
-  words: string,
-): Html {
-  const link = linkOf('usage-csv', { from: from_day, to: to_day, account });
+function exportLink(question: UsageQuestion, by: readonly string[], words: string): Html {
+  const link = linkOf('usage-csv', queryOf(question));
   return html`<a class="button" href="${link}${by.map(group => `&by=${group}`).join('')}" download>${words}</a>`;
 }
 
-function nothing({ from_day, to_day, account }: UsageQuestion): Html {
+function nothing(question: UsageQuestion): Html {
+  const { from_day, to_day } = question;
+  const { account, model } = queryOf(question);
   const whose = account === undefined ? '' : ` of the account “${account}”`;
+  const which = model === undefined ? '' : ` with the model “${model}”`;
   return emptyState(
-    `The ledger has nothing${whose} from ${from_day} to ${to_day}.`,
-    account === undefined
+    `The ledger has nothing${whose}${which} from ${from_day} to ${to_day}.`,
+    account === undefined && model === undefined
       ? html`Choose other days above. Exchanges appear here seconds after they end; <a href="keys">issue a key</a> to make the first.`
-      : html`<a href="${linkOf('usage', { from: from_day, to: to_day })}">Show all accounts</a>`,
+      : html`<a href="${linkOf('usage', { from: from_day, to: to_day })}">Show all accounts and models</a>`,
   );
 }

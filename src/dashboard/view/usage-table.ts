@@ -7,7 +7,7 @@ import { numberOf } from './words.ts';
 export interface UsageLine {
   readonly name: string;
   readonly link?: string;
-  readonly total: Omit<UsageSum, 'account' | 'model' | 'day'>;
+  readonly total: Omit<UsageSum, 'account' | 'model' | 'day' | 'month'>;
 }
 
 /** Dollars to a hundredth of a cent, with the exact sum for whoever points at it. */

@@ -29,7 +29,8 @@ export async function migrate(
     }
     for (const { version, name, statements } of steps) {
       if (version <= current) continue;
-      for (const statement of statements) await connection.run(statement);
+      for (const statement of statements)
+        await (typeof statement === 'string' ? connection.run(statement) : statement(connection, isPostgres));
       await connection.run('INSERT INTO schema_migrations (version, name, applied_ms) VALUES (?, ?, ?)', [
         version,
         name,

@@ -1,9 +1,31 @@
+import type { Connection } from './database.ts';
+import { refillSums } from './refill-sums.ts';
+
 /** One step of the schema, in the SQL that SQLite and Postgres have in common. Never changed once released; a change is a further step. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  readonly statements: readonly string[];
+  /** SQL, or what takes several statements. */
+  readonly statements: readonly (
+    | string
+    | ((connection: Connection, isPostgres: boolean) => Promise<unknown>)
+  )[];
 }
+
+/** SQLite keeps the rows of such a table in the order of its key, so that what is read together lies together; Postgres as any. */
+const clustered =
+  (sql: string): Migration['statements'][number] =>
+  (connection, isPostgres) =>
+    connection.run(isPostgres ? sql : `${sql} WITHOUT ROWID`);
+
+const counters = `requests BIGINT NOT NULL,
+        failed_requests BIGINT NOT NULL,
+        estimated_requests BIGINT NOT NULL,
+        prompt_tokens BIGINT NOT NULL,
+        completion_tokens BIGINT NOT NULL,
+        cached_tokens BIGINT NOT NULL,
+        reasoning_tokens BIGINT NOT NULL,
+        cost_pico_usd BIGINT NOT NULL`;
 
 /**
  * The schema. Times are milliseconds since 1970, days are `2026-11-20` in UTC, costs are millionths of a millionth of a US dollar, since
@@ -66,7 +88,7 @@ export const migrations: readonly Migration[] = [
       )`,
       'CREATE INDEX ledger_by_time ON ledger (started_ms, id)',
       'CREATE INDEX ledger_by_account ON ledger (account, started_ms, id)',
-      // What the ledger's rows add up to, kept in the transactions that insert them: see usage-slices.ts.
+      // What the ledger's rows add up to, kept in the transactions that insert them; until version 2.
       `CREATE TABLE usage_sums (
         period TEXT NOT NULL,
         account TEXT NOT NULL,
@@ -90,6 +112,30 @@ export const migrations: readonly Migration[] = [
         target TEXT NOT NULL,
         detail TEXT NOT NULL
       )`,
+    ],
+  },
+  {
+    version: 2,
+    name: 'sums by the day for every account',
+    statements: [
+      // What the ledger's rows add up to, kept in the transactions that insert them: see usage-slices.ts.
+      clustered(`CREATE TABLE daily_sums (
+        model TEXT NOT NULL,
+        day TEXT NOT NULL,
+        account TEXT NOT NULL,
+        ${counters},
+        PRIMARY KEY (model, day, account)
+      )`),
+      'CREATE INDEX daily_sums_by_account ON daily_sums (account, day, model)',
+      clustered(`CREATE TABLE monthly_sums (
+        month TEXT NOT NULL,
+        account TEXT NOT NULL,
+        ${counters},
+        PRIMARY KEY (month, account)
+      )`),
+      refillSums,
+      // An instance of an earlier version must not add to the ledger alone: it finds no table, and its rows wait until it is replaced.
+      'DROP TABLE usage_sums',
     ],
   },
 ];

@@ -27,9 +27,10 @@ export class SqliteConnection {
   constructor(path: string, readOnly = false) {
     this.#database = new DatabaseSync(path, { readOnly, timeout: busy_ms });
     // With 16 MB of log before it is worked into the file, and 32 MB of pages, a large ledger is written three times as fast.
+    this.#database.exec('PRAGMA cache_size = -32768');
     if (!readOnly)
       this.#database.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32768',
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000',
       );
   }
 

@@ -1,5 +1,8 @@
 import type { UsageGroup, UsageSum } from './usage-records.ts';
 
+/** How exchanges that named no model are told of, and asked for. */
+export const no_model = '(none)';
+
 /** One column of usage, as the command and the dashboard export it. */
 export interface UsageColumn {
   readonly title: string;
@@ -29,4 +32,4 @@ export function usageColumns(by: readonly UsageGroup[]): UsageColumn[] {
 }
 
 /** A sum of all has no groups; a request that named no model has none. */
-const shownGroup = (name: string | undefined): string => (name === '' ? '(none)' : (name ?? ''));
+const shownGroup = (name: string | undefined): string => (name === '' ? no_model : (name ?? ''));

@@ -1,10 +1,19 @@
 import { type Connection, type Database, rowMarks } from './database.ts';
 import type { LedgerRow } from './ledger-records.ts';
 import { picoUsd, usdOf } from './pico-usd.ts';
-import { type FinestKey, finestOf, type SliceKey, sliceFor, slicesOf } from './usage-slices.ts';
+import {
+  columnsOf,
+  type DailyKey,
+  type FinestKey,
+  finestOf,
+  type MonthlyKey,
+  type Slice,
+  slicesFor,
+  slicesOf,
+} from './usage-slices.ts';
 
-/** What usage can be told by. Days are those on which exchanges began, in UTC. */
-export const usageGroups = ['account', 'model', 'day'] as const;
+/** What usage can be told by. Days and months are those in which exchanges began, in UTC. */
+export const usageGroups = ['account', 'model', 'day', 'month'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 export interface UsageQuery {
@@ -25,6 +34,8 @@ export interface UsageSum {
   readonly account?: string;
   readonly model?: string;
   readonly day?: string;
+  /** `2026-11`. */
+  readonly month?: string;
   readonly requests: number;
   /** Answered with an error, whoever's fault. */
   readonly failed_requests: number;
@@ -53,16 +64,15 @@ const counted = [
 
 /** Added in two parts: SQLite's sums end at nine million dollars otherwise. */
 const micro = 1_000_000n;
+const cost_micro_usd = `SUM(cost_pico_usd / ${micro})`;
+const cost_rest = `SUM(cost_pico_usd % ${micro})`;
 const sums = [
   ...counted.map(name => `SUM(${name}) AS ${name}`),
-  `SUM(cost_pico_usd / ${micro}) AS cost_micro_usd`,
-  `SUM(cost_pico_usd % ${micro}) AS cost_rest`,
+  `${cost_micro_usd} AS cost_micro_usd`,
+  `${cost_rest} AS cost_rest`,
 ];
-
-const columnOf = { account: 'account', model: 'model', day: 'period' } as const satisfies Record<
-  UsageGroup,
-  string
->;
+/** Exact in both databases, one of which divides integers and the other any number. */
+const by_cost = `${cost_micro_usd} + ${cost_rest} / ${micro} DESC, ${cost_rest} % ${micro} DESC`;
 
 /** Sums of the ledger. */
 export class UsageRecords {
@@ -74,16 +84,18 @@ export class UsageRecords {
 
   async sum(query: UsageQuery): Promise<UsageSum[]> {
     const { by, order, limit } = query;
-    const where = sliceFor(query);
-    const selected = by.map(group => `${columnOf[group]} AS ${JSON.stringify(group)}`);
-    const groups = by.map(group => columnOf[group]).join(', ');
-    const ordered = order === 'cost' ? 'cost_micro_usd DESC' : groups;
+    const slices = slicesFor(query);
+    const groups = by.map(group => `${group}_group`).join(', ');
+    const named = by.map(group => `${group}_group AS ${JSON.stringify(group)}`);
+    // Whoever costs the same stands in the order of names, at every instance.
+    const ordered = order === 'cost' ? `${by_cost}, ${groups}` : groups;
+    const values = slices.flatMap(({ where }) => where.values);
     const rows = await this.#database.run<
       Omit<UsageSum, 'cost_usd'> & { cost_micro_usd: number; cost_rest: number }
     >(
-      `SELECT ${[...selected, ...sums].join(', ')} FROM usage_sums ${where.sql}
+      `SELECT ${[...named, ...sums].join(', ')} FROM (${slices.map(slice => selected(slice, by)).join(' UNION ALL ')}) AS kept
       ${groups && `GROUP BY ${groups} ORDER BY ${ordered}`} ${limit === undefined ? '' : 'LIMIT ?'}`,
-      limit === undefined ? where.values : [...where.values, limit],
+      limit === undefined ? values : [...values, limit],
     );
     // Without groups there is one row even where there is nothing to add.
     return rows
@@ -95,6 +107,12 @@ export class UsageRecords {
   }
 }
 
+/** What sums are kept of, and the groups, named apart from the columns. */
+function selected({ table, where }: Slice, by: readonly UsageGroup[]): string {
+  const groups = by.map(group => `${columnsOf[table][group]} AS ${group}_group`);
+  return `SELECT ${[...groups, ...columns].join(', ')} FROM ${table} ${where.sql}`;
+}
+
 /** One of the sums that are kept, while it is added up. */
 type Kept = Record<keyof Counts, number> & { cost_pico_usd: bigint };
 
@@ -102,15 +120,15 @@ type Kept = Record<keyof Counts, number> & { cost_pico_usd: bigint };
 export async function rollUp(connection: Connection, rows: readonly LedgerRow[]): Promise<void> {
   const finest = new Sums<FinestKey>();
   for (const row of rows) addRow(finest.of(finestOf(row)), row);
-  const kept = new Sums<SliceKey>();
+  const daily = new Sums<DailyKey>();
+  const monthly = new Sums<MonthlyKey>();
   for (const { key, sum } of finest.all()) {
-    for (const slice of slicesOf(key)) addSum(kept.of(slice), sum);
+    const slices = slicesOf(key);
+    for (const slice of slices.daily) addSum(daily.of(slice), sum);
+    addSum(monthly.of(slices.monthly), sum);
   }
-  // In one order everywhere, so that instances do not wait for each other in a circle.
-  const ordered = kept.all().sort((a, b) => (a.name < b.name ? -1 : 1));
-  for (let at = 0; at < ordered.length; at += rows_per_statement) {
-    await addUp(connection, ordered.slice(at, at + rows_per_statement));
-  }
+  await addUp(connection, 'daily_sums', ['model', 'day', 'account'], daily);
+  await addUp(connection, 'monthly_sums', ['month', 'account'], monthly);
 }
 
 interface NamedSum<K> {
@@ -138,14 +156,24 @@ class Sums<K extends readonly (string | number)[]> {
 const columns = [...counted, 'cost_pico_usd'] as const;
 const rows_per_statement = 1000;
 
-function addUp(connection: Connection, slices: readonly NamedSum<SliceKey>[]): Promise<unknown> {
-  return connection.run(
-    `INSERT INTO usage_sums (period, account, model, ${columns.join(', ')})
-    VALUES ${rowMarks(slices.length, 3 + columns.length)}
-    ON CONFLICT (period, account, model) DO UPDATE SET
-    ${columns.map(name => `${name} = usage_sums.${name} + excluded.${name}`).join(', ')}`,
-    slices.flatMap(({ key, sum }) => [...key, ...columns.map(name => sum[name])]),
-  );
+/** In one order everywhere, so that instances do not wait for each other in a circle. */
+async function addUp<K extends readonly string[]>(
+  connection: Connection,
+  table: Slice['table'],
+  keys: readonly string[],
+  sums: Sums<K>,
+): Promise<void> {
+  const ordered = sums.all().sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (let at = 0; at < ordered.length; at += rows_per_statement) {
+    const slices = ordered.slice(at, at + rows_per_statement);
+    await connection.run(
+      `INSERT INTO ${table} (${[...keys, ...columns].join(', ')})
+      VALUES ${rowMarks(slices.length, keys.length + columns.length)}
+      ON CONFLICT (${keys.join(', ')}) DO UPDATE SET
+      ${columns.map(name => `${name} = ${table}.${name} + excluded.${name}`).join(', ')}`,
+      slices.flatMap(({ key, sum }) => [...key, ...columns.map(name => sum[name])]),
+    );
+  }
 }
 
 const nothing: Kept = {

@@ -1,0 +1,231 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Database } from '../../src/stores/records/database.ts';
+import { rowMarks } from '../../src/stores/records/database.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
+import { migrate } from '../../src/stores/records/migrate.ts';
+import { migrations } from '../../src/stores/records/migrations.ts';
+import { picoUsd, usdOf } from '../../src/stores/records/pico-usd.ts';
+import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
+import { SqliteDatabase } from '../../src/stores/records/sqlite.ts';
+import {
+  type UsageGroup,
+  type UsageQuery,
+  UsageRecords,
+  type UsageSum,
+  usageGroups,
+} from '../../src/stores/records/usage-records.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+
+const day_ms = 86_400_000;
+const first_ms = Date.parse('2025-11-17T00:00:00Z');
+const days = 130;
+const accounts = ['acme', 'Zeta', 'o’neil & sons', 'a b', '+x'];
+const models = ['v/one', 'v/two', 'x/three', null];
+
+/** The same rows in every run, from November to March, with costs that floating point would lose. */
+const rows: readonly LedgerRow[] = fc
+  .sample(
+    fc.record({
+      account: fc.constantFrom(...accounts),
+      model: fc.constantFrom(...models),
+      at_ms: fc.nat({ max: days * day_ms - 1 }),
+      failed: fc.nat({ max: 3 }),
+      tokens: fc.nat({ max: 9000 }),
+      estimated: fc.boolean(),
+      cost: fc.nat({ max: 2_000_000_000 }),
+    }),
+    { numRuns: 700, seed: 8 },
+  )
+  .map(({ account, model, at_ms, failed, tokens, estimated, cost }, at) => ({
+    id: `row-${at}`,
+    request_id: `request-${at}`,
+    account,
+    key_id: null,
+    model,
+    provider: 'local',
+    endpoint: 'chat.completions',
+    started_ms: first_ms + at_ms,
+    duration_ms: 10,
+    first_token_ms: null,
+    status: failed === 1 ? 502 : 200,
+    error_type: failed === 2 ? 'provider_error' : null,
+    end_reason: 'finished',
+    attempts: 1,
+    prompt_tokens: tokens * 3,
+    completion_tokens: tokens,
+    cached_tokens: tokens % 7,
+    reasoning_tokens: tokens % 11,
+    estimated,
+    cost_usd: usdOf(BigInt(cost) * 1_000_003n),
+  }));
+
+const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
+const groupOf: Record<UsageGroup, (row: LedgerRow) => string> = {
+  account: ({ account }) => account,
+  model: ({ model }) => model ?? '',
+  day: ({ started_ms }) => dayOf(started_ms),
+  month: ({ started_ms }) => dayOf(started_ms).slice(0, 7),
+};
+
+/** What is true, added up from the rows themselves. */
+function summed(query: UsageQuery): UsageSum[] {
+  const { account, model, from_day = '', to_day = '9', by } = query;
+  const asked = rows.filter(row => {
+    const day = groupOf.day(row);
+    return (
+      (account === undefined || row.account === account) &&
+      (model === undefined || (row.model ?? '') === model) &&
+      from_day <= day &&
+      day <= to_day
+    );
+  });
+  const groups = Map.groupBy(asked, row => JSON.stringify(by.map(group => groupOf[group](row))));
+  return [...groups.values()].map(members => {
+    const count = (of: (row: LedgerRow) => number) => members.reduce((sum, row) => sum + of(row), 0);
+    return {
+      ...Object.fromEntries(by.map(group => [group, groupOf[group](members[0]!)])),
+      requests: members.length,
+      failed_requests: count(row => (row.status >= 400 || row.error_type !== null ? 1 : 0)),
+      estimated_requests: count(row => Number(row.estimated)),
+      prompt_tokens: count(row => row.prompt_tokens),
+      completion_tokens: count(row => row.completion_tokens),
+      cached_tokens: count(row => row.cached_tokens),
+      reasoning_tokens: count(row => row.reasoning_tokens),
+      cost_usd: usdOf(members.reduce((sum, row) => sum + picoUsd(row.cost_usd), 0n)),
+    };
+  });
+}
+
+const nameOf = (sum: UsageSum): string => [sum.account, sum.model, sum.day, sum.month].join('\n');
+const sorted = (sums: readonly UsageSum[]): UsageSum[] =>
+  sums.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+
+const someDay = fc.option(
+  fc.integer({ min: -40, max: days + 40 }).map(at => dayOf(first_ms + at * day_ms)),
+  {
+    nil: undefined,
+  },
+);
+const queries: fc.Arbitrary<UsageQuery> = fc
+  .record({
+    account: fc.option(fc.constantFrom(...accounts, 'nobody'), { nil: undefined, freq: 2 }),
+    model: fc.option(fc.constantFrom(...models.map(model => model ?? ''), 'v/none'), {
+      nil: undefined,
+      freq: 2,
+    }),
+    from_day: someDay,
+    to_day: someDay,
+    by: fc.shuffledSubarray([...usageGroups]),
+  })
+  .map(
+    ({ by, ...rest }) =>
+      ({
+        by,
+        ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
+      }) as UsageQuery,
+  );
+
+let postgres: PostgresServer;
+let directory: string;
+let opened = 0;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'sluice-sums-'));
+  postgres = await startPostgres();
+});
+afterAll(async () => {
+  await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const kinds: readonly [string, boolean, number, () => Promise<Database>][] = [
+  ['SQLite', false, 400, () => SqliteDatabase.open(join(directory, `sums-${++opened}.db`))],
+  [
+    'Postgres',
+    true,
+    150,
+    async () => PostgresDatabase.open(await postgres.createDatabase(`sums_${++opened}`), () => {}),
+  ],
+];
+
+describe.each(kinds)('sums in %s', (_, isPostgres, numRuns, open) => {
+  let database: Database;
+  afterAll(() => database?.close());
+
+  /** Whatever is asked is what the rows add up to, to the last token. */
+  async function areTrue(): Promise<void> {
+    const usage = new UsageRecords(database);
+    await fc.assert(
+      fc.asyncProperty(queries, async query => {
+        expect(sorted(await usage.sum(query))).toEqual(sorted(summed(query)));
+      }),
+      { numRuns },
+    );
+  }
+
+  it('are those of the rows, whatever is asked of whatever days', async () => {
+    database = await open();
+    await migrate(database, isPostgres, first_ms);
+    const ledger = new LedgerRecords(database);
+    // Out of order and twice, as after an outage.
+    for (const part of [rows.slice(300), rows.slice(0, 400), rows.slice(200)]) await ledger.insert(part);
+    await areTrue();
+  });
+
+  it('lists the most expensive accounts of whatever days first', async () => {
+    const usage = new UsageRecords(database);
+    await fc.assert(
+      fc.asyncProperty(queries, fc.integer({ min: 1, max: 6 }), async (query, limit) => {
+        const asked: UsageQuery = { ...query, by: ['account'], order: 'cost', limit };
+        const expected = summed(asked).toSorted((a, b) =>
+          picoUsd(b.cost_usd) > picoUsd(a.cost_usd) ? 1 : -1,
+        );
+        expect(await usage.sum(asked)).toEqual(expected.slice(0, limit));
+      }),
+      { numRuns: Math.ceil(numRuns / 4) },
+    );
+  });
+
+  it('are filled for a ledger of the schema before', async () => {
+    await database.close();
+    database = await open();
+    await migrate(database, isPostgres, first_ms, migrations.slice(0, 1));
+    await fillAsBefore(database);
+    await migrate(database, isPostgres, first_ms);
+    await migrate(database, isPostgres, first_ms);
+    await areTrue();
+  });
+});
+
+const counted = [
+  'requests',
+  'failed_requests',
+  'estimated_requests',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'reasoning_tokens',
+] as const;
+
+/** The sums of version 1: by day, account and model; by day and model; by month and account. */
+async function fillAsBefore(database: Database): Promise<void> {
+  const of = (by: readonly UsageGroup[], keyOf: (sum: UsageSum) => readonly string[]) =>
+    summed({ by }).map(sum => [...keyOf(sum), ...counted.map(name => sum[name]), picoUsd(sum.cost_usd)]);
+  const values = [
+    ...of(['day', 'account', 'model'], ({ day, account, model }) => [day!, account!, model!]),
+    ...of(['day', 'model'], ({ day, model }) => [day!, '', model!]),
+    ...of(['month', 'account'], ({ month, account }) => [month!, account!, '*']),
+  ];
+  const columns = ['period', 'account', 'model', ...counted, 'cost_pico_usd'];
+  await database.transaction(connection =>
+    connection.run(
+      `INSERT INTO usage_sums (${columns.join(', ')}) VALUES ${rowMarks(values.length, columns.length)}`,
+      values.flat(),
+    ),
+  );
+}
