@@ -183,11 +183,15 @@ describe.each([
     });
     const key = await place.look(async store => (await store.keys.list({ limit: 1 }))[0]!.id);
     const pages = [
+      '',
+      'usage',
+      'models',
       'accounts',
       'accounts?search=nobody',
       'account?id=tester',
       `account?id=n${key}`,
       'keys',
+      'keys?search=nobody',
       `revoke?id=${key}`,
     ];
     for (const name of [...pages, `issued?id=${key}`, 'audit', 'nothing-here', 'sign-in']) {

@@ -1,9 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 
-const read = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'));
-const { allowScripts } = read('package.json') as { allowScripts: Record<string, boolean> };
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (name: string): unknown => JSON.parse(readFileSync(join(root, name), 'utf8'));
+const { allowScripts, dependencies, devDependencies, peerDependencies, files } = read('package.json') as {
+  readonly [section in 'dependencies' | 'devDependencies' | 'peerDependencies']: Readonly<
+    Record<string, string>
+  >;
+} & { readonly allowScripts: Record<string, boolean>; readonly files: readonly string[] };
 const { packages } = read('package-lock.json') as {
   packages: Record<
     string,
@@ -29,7 +35,21 @@ describe('the packages', () => {
   it('have licences that let anyone use what is built with them', () => {
     const free = /^\(?(MIT|Apache-2\.0|ISC|BSD-[23]-Clause|BlueOak-1\.0\.0|0BSD)\b|\bOR BSD-3-Clause\)$/;
     const others = installed.filter(([, { license = '' }]) => !free.test(license));
-    // Data that tests need and nothing that is published has.
-    expect(others.map(([path, { dev }]) => [nameOf(path), dev])).toEqual([['caniuse-lite', true]]);
+    // Data, and a program that looks at pages: tests need them, unchanged, and nothing that is published has them.
+    expect(others.map(([path, { dev, license }]) => [nameOf(path), dev, license])).toEqual([
+      ['axe-core', true, 'MPL-2.0'],
+      ['caniuse-lite', true, 'CC-BY-4.0'],
+    ]);
+  });
+
+  it('bring along nothing of those to whom sluice is published', () => {
+    expect(JSON.stringify([dependencies, peerDependencies])).not.toContain('axe-core');
+    expect(devDependencies['axe-core']).toMatch(/^\d+\.\d+\.\d+$/);
+    const imports = globSync('{src,plugins}/**/*.{ts,js}', { cwd: root }).filter(file =>
+      readFileSync(join(root, file), 'utf8').includes('axe-core'),
+    );
+    expect(imports).toEqual([]);
+    // What is packed is built from src and plugins alone, beside these.
+    expect(files).toEqual(['dist', 'sluice.example.yaml', 'CHANGELOG.md']);
   });
 });

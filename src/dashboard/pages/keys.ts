@@ -34,7 +34,7 @@ async function listed(visit: Visit): Promise<Answer> {
     section: 'keys',
     body: html`${inMemoryNotice(desk)}
 ${searchForm(search, account, all)}
-<section class="panel" aria-label="Keys">
+<section class="panel" aria-label="List of keys">
 ${shown.length === 0 ? nothing(Boolean(search || account), all) : keyTable('Keys', shown, now_ms, 'all')}
 ${pager({
   page: 'keys',

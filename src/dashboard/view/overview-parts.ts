@@ -11,7 +11,7 @@ export function errorTable({ errors, requests }: LiveFigures): Html {
   if (rows.length === 0)
     return html`<p class="muted">${requests === 0 ? 'No request has ended yet.' : 'No request has failed since this process began.'}</p>`;
   return tableOf(
-    'Errors by type',
+    'Errors since the start, by type',
     [
       { title: 'Type', cell: ([type]) => html`<code>${type}</code>`, isName: true },
       { title: 'Since start', cell: ([, count]) => numberOf(count), isNumber: true },

@@ -15,7 +15,7 @@ export function providerTable({ providers, settings, catalog }: Desk): Html {
   const serves = (name: string): number =>
     catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
   return tableOf(
-    'Providers',
+    'Providers and their states',
     [
       { title: 'Provider', cell: ({ name }) => name, isName: true },
       { title: 'State', cell: provider => stateMark(providerState(provider)) },
