@@ -35,6 +35,7 @@ export function askedPages(
     { title: 'Keys, search that finds none', path: 'keys?search=nothing-of-this-name' },
     { title: 'Keys of an account', path: `keys?account=${account}` },
     { title: 'Models and providers', path: 'models' },
+    { title: 'Playground', path: 'playground' },
     { title: 'Audit log', path: 'audit' },
     ...usagePages(now_ms, account, model),
   ];

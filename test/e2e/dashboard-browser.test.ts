@@ -186,6 +186,7 @@ describe.each([
       '',
       'usage',
       'models',
+      'playground',
       'accounts',
       'accounts?search=nobody',
       'account?id=tester',
