@@ -21,9 +21,9 @@ export interface Sidecar {
 /** Starts both listeners. Throws a ConfigError, or an error that says which address is taken. */
 export async function serve(
   source: ConfigSource,
-  options: Pick<GatewayOptions, 'clock' | 'state'> = {},
+  options: Pick<GatewayOptions, 'clock' | 'state' | 'registry'> = {},
 ): Promise<Sidecar> {
-  const registry = new Registry();
+  const { registry = new Registry() } = options;
   collectDefaultMetrics({ register: registry });
   let url: string | undefined;
   const gateway = await createGateway(source, { ...options, terminal: true, registry, publicUrl: () => url });

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
+import { Registry } from 'prom-client';
 import { runModels } from './commands/models.ts';
 import { ConfigError } from './config/issue.ts';
 import { configJsonSchema } from './config/json-schema.ts';
@@ -64,8 +65,9 @@ async function main(argv: string[]): Promise<void> {
     );
   if (name === 'check') return check(values.config);
   if (values.config === undefined) return serveDemo(ports);
-  const endTracing = await startTracing(process.env);
-  const sidecar = await serve(values.config);
+  const registry = new Registry();
+  const endTracing = await startTracing(process.env, registry);
+  const sidecar = await serve(values.config, { registry });
   // Whoever reads the line may send the signal at once.
   closeOnSignal(sidecar, endTracing);
   print(`sluice is listening on ${sidecar.url} (admin: ${sidecar.adminUrl})`);
@@ -122,8 +124,9 @@ async function serveDemo(ports: DemoPorts): Promise<void> {
   const upstream = given ?? simulator!.url;
   const adapter = adapterOf(process.env.UPSTREAM_ADAPTER);
   const { config, key, password } = demoConfig(upstream, adapter, process.env.UPSTREAM_KEY, ports);
-  const endTracing = await startTracing(process.env);
-  const sidecar = await serve(config);
+  const registry = new Registry();
+  const endTracing = await startTracing(process.env, registry);
+  const sidecar = await serve(config, { registry });
   const described = simulator
     ? `SIMULATED, at ${upstream}: it makes up its answers. For a real server: UPSTREAM_URL=http://…/v1 npm start`
     : upstream;

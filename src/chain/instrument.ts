@@ -89,14 +89,13 @@ export class StageTimes {
     const { span } = this.#exchange;
     if (!span.isRecording()) return;
     const { timeOrigin } = performance;
-    recordStageSpan(
-      span,
-      this.#stages[index]!.name,
+    recordStageSpan(span, {
+      stage: this.#stages[index]!.name,
       hook,
-      timeOrigin + start_ms,
-      timeOrigin + end_ms,
+      start_ms: timeOrigin + start_ms,
+      end_ms: timeOrigin + end_ms,
       own_ms,
-    );
+    });
   }
 
   refused(index: number, hook: TimedHook, thrown: unknown): void {

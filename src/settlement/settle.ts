@@ -1,7 +1,7 @@
 import type { Exchange, Outcome } from '../exchange.ts';
 import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { endSpan } from '../telemetry/tracing.ts';
+import { describeSpan, endSpan } from '../telemetry/tracing.ts';
 import { costOf } from './cost.ts';
 import { ledgerRowOf } from './ledger-row.ts';
 
@@ -19,19 +19,23 @@ export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledge
   if (received_ms !== undefined && replied_ms !== undefined) {
     metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));
   }
-  const { span } = exchange;
+  endServerSpan(exchange, outcome);
+  logLine(exchange, outcome);
+  return outcome;
+}
+
+/** Ends the span of `exchange`, with how it ended. */
+export function endServerSpan({ span }: Exchange, outcome: Outcome): void {
   if (span.isRecording()) {
-    span.setAttributes({
+    describeSpan(span, {
       'http.response.status_code': outcome.status,
       'sluice.end_reason': outcome.end_reason,
       'sluice.attempts': outcome.attempts,
-      ...(outcome.model !== undefined && { 'sluice.model': outcome.model }),
-      ...(outcome.account !== undefined && { 'sluice.account': outcome.account }),
+      'sluice.model': outcome.model,
+      'sluice.account': outcome.account,
     });
   }
   endSpan(span, outcome.error_type);
-  logLine(exchange, outcome);
-  return outcome;
 }
 
 /** How an exchange stands; its record, once it has ended. */

@@ -2,15 +2,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import {
   type Attributes,
   context,
+  INVALID_TRACEID,
   propagation,
   type Span,
   SpanKind,
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import { notesOf, type StageTime } from './span-notes.ts';
+
+/** The instrumentation scope of all spans that are made here. */
+export const tracer_name = 'sluice';
 
 /** Spans of the OpenTelemetry API: without an SDK in the process they record nothing and cost next to nothing. */
-const tracer = trace.getTracer('sluice');
+const tracer = trace.getTracer(tracer_name);
 
 /** What of a request its span tells; never its query, which may hold anything. */
 export interface TracedRequest {
@@ -29,10 +34,10 @@ export function startServerSpan(request: TracedRequest, headers: IncomingHttpHea
   const name = route === undefined ? method : `${method} ${route}`;
   const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
   if (span.isRecording()) {
-    span.setAttributes({
+    describeSpan(span, {
       'http.request.method': method,
       'url.path': path.slice(0, 512),
-      ...(route !== undefined && { 'http.route': route }),
+      'http.route': route,
       'sluice.request_id': id,
     });
   }
@@ -45,24 +50,30 @@ export function startChildSpan(parent: Span, name: string, kind: SpanKind, attri
 }
 
 /** The span of a stage's hook, recorded after the fact so that nothing is made when nobody observes. */
-export function recordStageSpan(
-  parent: Span,
-  stage: string,
-  hook: string,
-  start_ms: number,
-  end_ms: number,
-  own_ms: number,
-): void {
+export function recordStageSpan(parent: Span, time: StageTime): void {
   if (!parent.isRecording()) return;
-  const span = tracer.startSpan(
-    `stage ${stage}`,
-    {
-      startTime: start_ms,
-      attributes: { 'sluice.stage': stage, 'sluice.hook': hook, 'sluice.own_ms': own_ms },
-    },
-    trace.setSpan(context.active(), parent),
-  );
+  const notes = notesOf(parent);
+  if (notes) return void notes.stages.push(time);
+  const { start_ms, end_ms } = time;
+  const options = { startTime: start_ms, attributes: stageAttributes(time) };
+  const span = tracer.startSpan(stageName(time), options, trace.setSpan(context.active(), parent));
   span.end(end_ms);
+}
+
+/** What the span of a stage is called, whoever makes it. */
+export const stageName = ({ stage }: StageTime): string => `stage ${stage}`;
+
+export const stageAttributes = ({ stage, hook, own_ms }: StageTime): Attributes => ({
+  'sluice.stage': stage,
+  'sluice.hook': hook,
+  'sluice.own_ms': own_ms,
+});
+
+/** Says more of a span that is recorded; `attributes` stay as they are, and what is undefined in them is not said. */
+export function describeSpan(span: Span, attributes: Attributes): void {
+  const notes = notesOf(span);
+  if (notes) notes.attributes.push(attributes);
+  else span.setAttributes(attributes);
 }
 
 /** Something that happened at a moment of the exchange, such as its first token. */
@@ -75,10 +86,11 @@ export function traceIdOf(span: Span): string | undefined {
   return span.isRecording() ? span.spanContext().traceId : undefined;
 }
 
-/** Headers that carry the trace to the upstream. */
+/** Headers that carry the trace to the upstream, also one that is not sampled here: the caller has decided so for all. */
 export function traceHeaders(span: Span): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (span.isRecording()) propagation.inject(trace.setSpan(context.active(), span), headers);
+  if (span.spanContext().traceId !== INVALID_TRACEID)
+    propagation.inject(trace.setSpan(context.active(), span), headers);
   return headers;
 }
 

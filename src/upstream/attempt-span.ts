@@ -1,8 +1,8 @@
-import { type Span, SpanKind } from '@opentelemetry/api';
+import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import { ContentCapture } from '../telemetry/content-capture.ts';
-import { endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
+import { describeSpan, endSpan, startChildSpan, traceHeaders } from '../telemetry/tracing.ts';
 import type { Upstream } from './upstream.ts';
 
 /** The span `chat {model}` of one attempt, below the exchange's, with the GenAI attributes (protocol l). */
@@ -24,7 +24,7 @@ export class AttemptSpan {
     this.observes = this.#span.isRecording();
     if (!this.observes) return;
     this.#started_ms = exchange.clock.elapsed_ms();
-    this.#span.setAttributes(requestAttributes(exchange, upstream));
+    describeSpan(this.#span, requestAttributes(exchange, upstream));
     this.#content = ContentCapture.of(this.#span, upstream.provider.content, exchange.request.messages);
   }
 
@@ -69,22 +69,25 @@ export class AttemptSpan {
   settled(): void {
     if (this.observes) {
       this.#content?.end();
-      this.#span.setAttributes({ ...this.#answerAttributes(), ...usageAttributes(this.#exchange) });
+      describeSpan(this.#span, this.#answerAttributes());
     }
     endSpan(this.#span, this.#error_type, this.#end_epoch_ms);
   }
 
-  #answerAttributes() {
+  #answerAttributes(): Attributes {
+    const { usage } = this.#exchange;
     return {
-      ...(this.#finish_reasons.length > 0 && { 'gen_ai.response.finish_reasons': this.#finish_reasons }),
-      ...(this.#first_chunk_ms !== undefined && {
-        'gen_ai.response.time_to_first_chunk': this.#first_chunk_ms / 1000,
-      }),
+      'gen_ai.response.finish_reasons': this.#finish_reasons.length > 0 ? this.#finish_reasons : undefined,
+      'gen_ai.response.time_to_first_chunk': this.#first_chunk_ms && this.#first_chunk_ms / 1000,
+      'gen_ai.usage.input_tokens': usage.prompt_tokens,
+      'gen_ai.usage.output_tokens': usage.completion_tokens,
+      'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
+      'gen_ai.usage.reasoning.output_tokens': usage.completion_details?.reasoning_tokens ?? 0,
     };
   }
 }
 
-function requestAttributes({ request, attempts }: Exchange, { provider, target }: Upstream) {
+function requestAttributes({ request, attempts }: Exchange, { provider, target }: Upstream): Attributes {
   const { name, adapter, address } = provider;
   return {
     'gen_ai.operation.name': 'chat',
@@ -95,18 +98,9 @@ function requestAttributes({ request, attempts }: Exchange, { provider, target }
     'gen_ai.request.stream': request.stream,
     'server.address': address.host,
     'server.port': address.port,
-    ...(request.max_tokens !== undefined && { 'gen_ai.request.max_tokens': request.max_tokens }),
-    ...(request.temperature !== undefined && { 'gen_ai.request.temperature': request.temperature }),
-    ...(request.stop && { 'gen_ai.request.stop_sequences': request.stop }),
-    ...(request.n !== undefined && { 'gen_ai.request.choice.count': request.n }),
-  };
-}
-
-function usageAttributes({ usage }: Exchange): Record<string, number> {
-  return {
-    'gen_ai.usage.input_tokens': usage.prompt_tokens,
-    'gen_ai.usage.output_tokens': usage.completion_tokens,
-    'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
-    'gen_ai.usage.reasoning.output_tokens': usage.completion_details?.reasoning_tokens ?? 0,
+    'gen_ai.request.max_tokens': request.max_tokens,
+    'gen_ai.request.temperature': request.temperature,
+    'gen_ai.request.stop_sequences': request.stop,
+    'gen_ai.request.choice.count': request.n,
   };
 }

@@ -26,21 +26,22 @@ function failingFirst(config: GatewayConfig): GatewayConfig {
   return { ...config, models, providers: { ...config.providers, broken } } as GatewayConfig;
 }
 
-beforeAll(async () => {
+async function start(protocol: string): Promise<void> {
   receiver = await startOtlpReceiver();
   simulator = await startSimulator({ api_key: null });
   sidecar = await startSidecar(failingFirst(sidecarConfig(simulator.url, { log: { level: 'info' } })), {
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
     OTEL_BSP_SCHEDULE_DELAY: '200',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
   });
-});
-afterAll(async () => {
+}
+
+async function stop(): Promise<void> {
   await sidecar.stop();
   await simulator.close();
   receiver.close();
-});
+}
 
 /** The spans of one streamed exchange below `caller`. */
 async function spansOfExchange(content: string): Promise<readonly ReceivedSpan[]> {
@@ -59,7 +60,11 @@ async function spansOfExchange(content: string): Promise<readonly ReceivedSpan[]
   return receiver.spans;
 }
 
-describe('a trace that a collector receives', () => {
+/** Written here, and by OpenTelemetry's own exporter. */
+describe.each(['http/protobuf', 'http/json'])('a trace that a collector receives by %s', protocol => {
+  beforeAll(() => start(protocol));
+  afterAll(stop);
+
   it('is one tree below the caller, with every stage and both attempts of a retry', async () => {
     const spans = await spansOfExchange('Hello, my secret is safe.');
     const root = spans.find(({ kind }) => kind === server)!;

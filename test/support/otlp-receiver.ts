@@ -1,5 +1,7 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import { decodedRequest } from './otlp-protobuf.ts';
 
 /** A span as it came over the wire. */
 export interface ReceivedSpan {
@@ -19,6 +21,10 @@ export interface OtlpReceiver {
   /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string;
   readonly spans: ReceivedSpan[];
+  /** The last request, but for its body. */
+  readonly lastRequest: { path: string; headers: IncomingHttpHeaders } | undefined;
+  /** Answers everything with this status from now on, and takes nothing unless it is 200. */
+  status: number;
   close(): void;
 }
 
@@ -46,29 +52,40 @@ interface OtlpRequest {
 const attributesOf = (attributes: readonly OtlpAttribute[] = []): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-/** Receives traces by OTLP over HTTP with JSON (`OTEL_EXPORTER_OTLP_PROTOCOL=http/json`). */
+/** Receives traces by OTLP over HTTP, in protobuf or, with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json`, in JSON. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
-  const server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const { resourceSpans } = JSON.parse(Buffer.concat(parts).toString()) as OtlpRequest;
-    for (const { resource, scopeSpans } of resourceSpans) {
-      const origin = attributesOf(resource.attributes);
-      for (const { spans: sent } of scopeSpans) spans.push(...sent.map(span => received(span, origin)));
-    }
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-  });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
+  const receiver: OtlpReceiver = {
+    url: '',
     spans,
+    lastRequest: undefined,
+    status: 200,
     close: () => {
       server.closeAllConnections();
       server.close();
     },
   };
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const { headers, url: path = '' } = request;
+    Object.assign(receiver, { lastRequest: { path, headers } });
+    if (receiver.status !== 200) return void response.writeHead(receiver.status).end();
+    const isJson = headers['content-type'] === 'application/json';
+    const sent = Buffer.concat(parts);
+    const body = headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
+    const { resourceSpans } = (
+      isJson ? JSON.parse(body.toString()) : decodedRequest(body, Number)
+    ) as OtlpRequest;
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const origin = attributesOf(resource.attributes);
+      for (const { spans: sent } of scopeSpans) spans.push(...sent.map(span => received(span, origin)));
+    }
+    response.writeHead(200, { 'content-type': headers['content-type'] }).end(isJson ? '{}' : '');
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(receiver, { url: `http://127.0.0.1:${port}` });
 }
 
 const received = (span: OtlpSpan, resource: Record<string, unknown>): ReceivedSpan => ({
