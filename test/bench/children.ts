@@ -42,9 +42,10 @@ export class Children {
   }
 
   /** Starts a file of the benchmark on one core, with messages to and from it. It ends when this process does. */
-  startOwn(core: number, file: string, args: readonly string[] = []): Child {
+  startOwn(core: number, file: string, args: readonly string[] = [], variables: Variables = {}): Child {
     const path = fileURLToPath(new URL(file, import.meta.url));
-    return this.#start(core, process.execPath, [path, ...args], ['ignore', 'pipe', 'pipe', 'ipc'], {});
+    const stdio: StdioOptions = ['ignore', 'pipe', 'pipe', 'ipc'];
+    return this.#start(core, process.execPath, [path, ...args], stdio, variables);
   }
 
   #start(

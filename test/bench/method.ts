@@ -20,7 +20,7 @@ export function foot(options: Options): string[] {
     'nginx: one worker, proxy_buffering off, upstream keep-alive. http-proxy-middleware: nothing but `target` and a keep-alive agent. ' +
       'Neither looks at what it carries.',
     `Pass-through: ${tasks.embeddings.body.length} bytes of JSON up, ${embeddingsText.length} down; sluice with key, limits, metrics and error envelope.`,
-    'Parts: metrics alone are measured in a process of their own, all that is counted of a whole reply, in a loop; spans go by OTLP to a process on the other core that swallows them.',
+    'Parts: what is counted alone is so in a process of its own: all that metrics or tracing are told of a whole reply, in a loop, sent and all, less the loop without it. Spans go by OTLP to a process on the other core that swallows them.',
     'Portkey: told its upstream by headers, as it is meant to be without a configuration.',
     'sluice: the whole default chain, a key, an account with every limit, metrics on, log level warn, run from its TypeScript sources. ' +
       'It parses, checks and writes anew every request, reply and event.',

@@ -1,4 +1,5 @@
 import type { Part } from './contestants.ts';
+import type { Cost } from './costs.ts';
 import type { Entry } from './entry.ts';
 import { figuresOf, nothing, ratio, shown } from './figures.ts';
 import { markdownTable } from './table.ts';
@@ -11,14 +12,14 @@ const head = [
   'added CPU µs per request',
 ];
 
-/** What parts cost, as Markdown: those of which both sides were measured, and the metrics; nothing if there is none. */
+/** What parts cost, as Markdown: those of which both sides were measured, and those counted alone; nothing if there is none. */
 export function partsTable(
   parts: readonly Part[],
   entries: readonly Entry[],
-  metrics_us: number | undefined,
+  costs: readonly Cost[],
 ): string[] {
   const rows = parts.flatMap(part => rowOf(part, entries));
-  if (metrics_us !== undefined) rows.push(['metrics', nothing, nothing, nothing, shown(metrics_us, 1)]);
+  for (const { title, added_us } of costs) rows.push([title, nothing, nothing, nothing, shown(added_us, 1)]);
   return rows.length === 0
     ? []
     : ['**Parts of sluice**, each as the difference of two sidecars', markdownTable(head, rows)];

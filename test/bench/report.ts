@@ -1,4 +1,5 @@
 import { gateways, parts, passthrough } from './contestants.ts';
+import type { Cost } from './costs.ts';
 import type { Entry } from './entry.ts';
 import { gatewayCpu } from './figures.ts';
 import type { Window } from './jobs.ts';
@@ -17,13 +18,12 @@ const kept_pace_share = 0.97;
 /** What was measured. */
 export interface Measurements {
   readonly entries: readonly Entry[];
-  /** CPU time of the metrics of one exchange, if that was measured. */
-  readonly metrics_us: number | undefined;
+  readonly costs: readonly Cost[];
 }
 
 /** The whole result as Markdown: where it was made, the tables, how to read them, what to doubt. */
 export function reportOf(
-  { entries, metrics_us }: Measurements,
+  { entries, costs }: Measurements,
   machine: Machine,
   options: Options,
   command: string,
@@ -34,7 +34,7 @@ export function reportOf(
     `${place}\n\`${command}\``,
     ...raceTable(gateways, entries),
     ...raceTable(passthrough, entries),
-    ...partsTable(parts, entries, metrics_us),
+    ...partsTable(parts, entries, costs),
     list([...versionsOf(entries), ...spansOf(entries), ...foot(options)]),
     ...(doubts.length > 0 ? [`Doubtful:\n\n${list(doubts)}`] : []),
     '',

@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Children, gateway_core, load_core, pinSelf } from './children.ts';
+import { Children, load_core, pinSelf } from './children.ts';
 import type { Contestant, Surroundings } from './contestants/contestant.ts';
 import { chosen } from './contestants.ts';
+import { costsAlone } from './costs.ts';
 import { type Entry, entryOf } from './entry.ts';
 import { thisMachine } from './machine.ts';
 import { type Options, optionsOf, usage } from './options.ts';
@@ -47,8 +48,8 @@ async function measured(taking_part: readonly Contestant[], options: Options): P
       entries.push(await entered(contestant, { children, directory, upstream_port }));
     await measureAll(entries, { generator, upstream, options, say });
     for (const entry of entries) entry.spans = await entry.gateway?.spans?.();
-    const metrics_us = isAsked('parts', options) ? await metricsCost(children) : undefined;
-    return { entries, metrics_us };
+    const costs = isAsked('parts', options) ? await costsAlone(children, say) : [];
+    return { entries, costs };
   } finally {
     await stop();
   }
@@ -57,12 +58,6 @@ async function measured(taking_part: readonly Contestant[], options: Options): P
 /** Only tables that are shown whole have what is not a contestant. */
 const isAsked = (table: string, { tables, only }: Options): boolean =>
   !only && (tables?.includes(table) ?? true);
-
-async function metricsCost(children: Children): Promise<number> {
-  say('counting what metrics cost');
-  const child = children.startOwn(gateway_core, 'metrics-cost.ts');
-  return ((await child.message()) as { metrics_us: number }).metrics_us;
-}
 
 async function entered(contestant: Contestant, surroundings: Surroundings): Promise<Entry> {
   say(`starting ${contestant.name}`);
