@@ -233,7 +233,7 @@ export const service: Board = {
             'Replies that are read to their end for the bill alone, after a 524 or a client that left.',
           unit: 'short',
           queries: [{ expr: 'sum(sluice_background_reads)', legend: 'reads' }],
-          width: 12,
+          width: 8,
         },
         {
           kind: 'series',
@@ -241,7 +241,23 @@ export const service: Board = {
           description: 'Exchanges that have begun and are not settled.',
           unit: 'short',
           queries: [{ expr: 'sum by (endpoint) (sluice_in_flight)', legend: '{{endpoint}}' }],
-          width: 12,
+          width: 8,
+        },
+        {
+          kind: 'series',
+          title: 'Spans to the collector',
+          description:
+            'Of instances that send traces. Dropped: the collector is out, refuses them, or is slower than they come.',
+          unit: 'short',
+          queries: [
+            { expr: `sum(${perSecond('sluice_spans_sent_total')})`, legend: 'sent' },
+            {
+              expr: `sum by (reason) (${perSecond('sluice_spans_dropped_total')})`,
+              legend: 'dropped: {{reason}}',
+            },
+          ],
+          width: 8,
+          mayBeEmpty: true,
         },
       ],
     },
