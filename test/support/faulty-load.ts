@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Registry } from 'prom-client';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { TraceMetrics } from '../../src/telemetry/trace-metrics.ts';
 import { ask, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 
 /** A gateway with everything that is measured in use: two providers of which one fails, places to wait for, limits that refuse. */
@@ -17,7 +19,14 @@ export async function startFaultyService(sections: Partial<GatewayConfig> = {}):
     startSimulator({ api_key: null, fail_rate: 0.3, tokens_per_second: 400 }),
     startSimulator({ api_key: null, tokens_per_second: 400 }),
   ]);
-  const gateway = await startGateway({ upstream: simulators[1].url, config: configOf(simulators, sections) });
+  const registry = new Registry();
+  // As in a process that sends traces, of which there is but one set.
+  new TraceMetrics(registry);
+  const gateway = await startGateway({
+    upstream: simulators[1].url,
+    config: configOf(simulators, sections),
+    options: { registry },
+  });
   return {
     gateway,
     load: seconds => load(gateway, seconds),
