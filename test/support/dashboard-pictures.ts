@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { startBrowser, watchedPage } from './browser.ts';
+import { pastRows, traffic } from './dashboard-traffic.ts';
 import { dashboardAdmin, operator } from './dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 import { recordsPlace } from './records-place.ts';
@@ -37,7 +39,9 @@ async function use({ url }: GatewayUnderTest, key: string, times: number): Promi
     await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })).text();
 }
 
-async function prepare(page: Page, gateway: GatewayUnderTest, home: string): Promise<void> {
+/** Accounts and keys as an operator makes them. Returns a key of each account. */
+async function prepare(page: Page, gateway: GatewayUnderTest, home: string): Promise<string[]> {
+  const made: string[] = [];
   for (const [account, plan, keys] of accounts) {
     await page.goto(`${home}accounts`);
     await page.getByLabel('Name', { exact: true }).fill(account);
@@ -48,15 +52,34 @@ async function prepare(page: Page, gateway: GatewayUnderTest, home: string): Pro
       await page.getByLabel('Name').fill(name);
       await page.getByLabel('Expires').selectOption(name === 'nightly report' ? 'quarter' : 'never');
       await page.getByRole('button', { name: 'Issue key' }).click();
-      await use(gateway, (await page.locator('#secret').textContent())!, name === 'billing service' ? 11 : 2);
+      const key = (await page.locator('#secret').textContent())!;
+      if (name === keys[0]) made.push(key);
+      await use(gateway, key, name === 'billing service' ? 11 : 2);
     }
   }
+  return made;
 }
+
+/** Pages that go on below what a picture should show. */
+const long = new Set(['overview', 'usage', 'models']);
 
 async function take(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: `${folder}${name}-${colorScheme}.png`, fullPage: true });
+    await page.screenshot({ path: `${folder}${name}-${colorScheme}.png`, fullPage: !long.has(name) });
+  }
+}
+
+/** What an operator sees who has looked for a while at a gateway that is used. */
+async function takeLive(page: Page, home: string, gateway: GatewayUnderTest, keys: string[]): Promise<void> {
+  await page.goto(home);
+  const using = traffic(gateway, keys, 48_000);
+  await sleep(45_000);
+  await take(page, 'overview');
+  await using;
+  for (const name of ['usage', 'models']) {
+    await page.goto(home + name);
+    await take(page, name);
   }
 }
 
@@ -90,8 +113,18 @@ async function takeAll(page: Page, home: string): Promise<void> {
 await mkdir(folder, { recursive: true });
 const simulator = await startSimulator({ ttft_ms: 150, tokens_per_second: 120 });
 const place = await recordsPlace();
+await place.look(async ({ ledger }) => {
+  const rows = pastRows(
+    accounts.map(([account]) => account),
+    50,
+    Date.now(),
+  );
+  for (let at = 0; at < rows.length; at += 500) await ledger.insert(rows.slice(at, at + 500));
+});
+const second = await startSimulator({ ttft_ms: 250, tokens_per_second: 80 });
 const gateway = await startGateway({
   upstream: simulator,
+  others: [second],
   server: { public_url: 'https://llm.example.com' },
   config: { admin: dashboardAdmin(), stores: place.stores, plans },
 });
@@ -99,17 +132,19 @@ const browser = await startBrowser();
 try {
   const home = `${gateway.adminUrl}/dashboard/`;
   const { page } = await watchedPage(browser, { width: 1120 });
+  await page.setViewportSize({ width: 1120, height: 900 });
   await page.goto(home);
   await page.getByLabel('Name').fill(operator.name);
   await page.getByLabel('Password').fill(operator.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await prepare(page, gateway, home);
-  // Last uses are written down every fifteen seconds.
-  await new Promise(resolve => setTimeout(resolve, 16_000));
+  const keys = await prepare(page, gateway, home);
+  // Meanwhile last uses are written down, every fifteen seconds.
+  await takeLive(page, home, gateway, keys);
   await takeAll(page, home);
 } finally {
   await browser.close();
   await gateway.close();
   await place.remove();
   await simulator.close();
+  await second.close();
 }
