@@ -1,17 +1,23 @@
 import type { Contestant } from './contestants/contestant.ts';
 import { direct } from './contestants/direct.ts';
-import { httpProxyMiddleware, proxyOfEmbeddings } from './contestants/http-proxy-middleware.ts';
+import {
+  httpProxyMiddleware,
+  proxyOfBatches,
+  proxyOfEmbeddings,
+} from './contestants/http-proxy-middleware.ts';
 import { nginx } from './contestants/nginx.ts';
 import { portkey } from './contestants/portkey.ts';
 import {
   sluiceInExpress,
   sluicePassthrough,
+  sluicePassthroughOfBatches,
   sluiceSidecar,
   sluiceTraced,
   sluiceUnsampled,
   sluiceWithoutLimits,
   sluiceWithRedis,
 } from './contestants/sluice.ts';
+import { batch } from './embeddings.ts';
 
 /** Contestants that are compared with one of them. */
 export interface Race {
@@ -43,6 +49,14 @@ export const passthrough: Race = {
   contestants: [proxyOfEmbeddings, sluicePassthrough],
 };
 
+/** The larger a call, the less it matters what is done once for each. */
+export const passthroughOfBatches: Race = {
+  name: 'passthrough',
+  title: `Pass-through of \`POST /v1/embeddings\`, ${batch} texts a call`,
+  baseline: proxyOfBatches,
+  contestants: [proxyOfBatches, sluicePassthroughOfBatches],
+};
+
 export const parts: readonly Part[] = [
   { title: 'limits in memory', with: sluiceSidecar, without: sluiceWithoutLimits },
   { title: 'limits in Redis', with: sluiceWithRedis, without: sluiceWithoutLimits },
@@ -52,7 +66,7 @@ export const parts: readonly Part[] = [
 
 const ofTables: Readonly<Record<string, readonly Contestant[]>> = {
   gateways: gateways.contestants,
-  passthrough: passthrough.contestants,
+  passthrough: [...passthrough.contestants, ...passthroughOfBatches.contestants],
   parts: parts.flatMap(part => [part.with, part.without]),
 };
 

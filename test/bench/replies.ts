@@ -1,4 +1,4 @@
-import { embeddingsText } from './embeddings.ts';
+import { batchText, embeddingsText } from './embeddings.ts';
 
 /** What the upstream answers, in vLLM's shape and encoded beforehand: about 1.5 kB whole, 300 bytes an event. */
 
@@ -34,6 +34,7 @@ const whole = (text: string): Buffer =>
 
 export const completion = whole(completionText);
 export const embeddings = whole(embeddingsText);
+export const embeddingsBatch = whole(batchText);
 
 const streamHead =
   'HTTP/1.1 200 OK\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\nserver: uvicorn\r\n' +

@@ -1,4 +1,4 @@
-import { gateways, parts, passthrough } from './contestants.ts';
+import { gateways, parts, passthrough, passthroughOfBatches } from './contestants.ts';
 import type { Cost } from './costs.ts';
 import type { Entry } from './entry.ts';
 import { gatewayCpu } from './figures.ts';
@@ -34,6 +34,7 @@ export function reportOf(
     `${place}\n\`${command}\``,
     ...raceTable(gateways, entries),
     ...raceTable(passthrough, entries),
+    ...raceTable(passthroughOfBatches, entries),
     ...partsTable(parts, entries, costs),
     list([...versionsOf(entries), ...spansOf(entries), ...foot(options)]),
     ...(doubts.length > 0 ? [`Doubtful:\n\n${list(doubts)}`] : []),

@@ -1,5 +1,5 @@
 import { bodyText } from './conversation.ts';
-import { embeddingsBody, embeddingsText } from './embeddings.ts';
+import { batchBody, batchText, embeddingsBody, embeddingsText } from './embeddings.ts';
 import { answer } from './replies.ts';
 
 /** What a closed loop asks for. */
@@ -28,6 +28,11 @@ export const tasks = {
     path: '/v1/embeddings',
     body: embeddingsBody,
     isAnswered: text => text === embeddingsText,
+  },
+  'embeddings-batch': {
+    path: '/v1/embeddings',
+    body: batchBody,
+    isAnswered: text => text === batchText,
   },
 } as const satisfies Record<string, Task>;
 

@@ -3,7 +3,7 @@
  * bytes made beforehand: node:http would be the bottleneck in front of the fastest contestants.
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { completion, embeddings, Script } from './replies.ts';
+import { completion, embeddings, embeddingsBatch, Script } from './replies.ts';
 
 /** Every stream sends one event in this time. */
 const period_ms = 50;
@@ -60,7 +60,7 @@ function scriptFor(body: string): Script {
 
 function answerRequest(socket: Socket, head: string, body: string): void {
   if (head.startsWith('POST /v1/embeddings ')) {
-    socket.write(embeddings);
+    socket.write(body.includes('"input":[') ? embeddingsBatch : embeddings);
     return;
   }
   if (!body.includes('"stream":true')) {

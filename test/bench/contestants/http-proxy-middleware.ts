@@ -1,4 +1,5 @@
 import { gateway_core } from '../children.ts';
+import type { TaskName } from '../tasks.ts';
 import { type Contestant, proxied } from './contestant.ts';
 import { versionOf } from './package-version.ts';
 
@@ -19,10 +20,13 @@ export const httpProxyMiddleware: Contestant = {
 };
 
 /** The same before the path that sluice passes through. */
-export const proxyOfEmbeddings: Contestant = {
-  name: 'http-proxy-middleware-embeddings',
+const proxyOf = (task: TaskName): Contestant => ({
+  name: `http-proxy-middleware-${task}`,
   title: 'http-proxy-middleware in Express',
-  task: 'embeddings',
+  task,
   streamed: [],
   start: startProxy,
-};
+});
+
+export const proxyOfEmbeddings = proxyOf('embeddings');
+export const proxyOfBatches = proxyOf('embeddings-batch');

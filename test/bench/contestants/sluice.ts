@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { defaultModels } from '../../../src/catalog/default-models.ts';
 import { gateway_core, type Variables } from '../children.ts';
 import { api_key } from '../conversation.ts';
+import type { TaskName } from '../tasks.ts';
 import type { Contestant, StreamVariant, Surroundings } from './contestant.ts';
 import { versionIn, versionOf } from './package-version.ts';
 import { redisFor } from './redis.ts';
@@ -78,10 +79,13 @@ export const sluiceUnsampled = sidecarWith(
 );
 
 /** A path that is let through, behind the same key, limits, metrics and error envelope. */
-export const sluicePassthrough = sidecarWith(
-  { name: 'sluice-passthrough', title: 'sluice sidecar, `passthrough`', task: 'embeddings' },
-  () => ({ config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] } }),
-);
+const passing = (name: string, task: TaskName): Contestant =>
+  sidecarWith({ name, title: 'sluice sidecar, `passthrough`', task }, () => ({
+    config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] },
+  }));
+
+export const sluicePassthrough = passing('sluice-passthrough', 'embeddings');
+export const sluicePassthroughOfBatches = passing('sluice-passthrough-batch', 'embeddings-batch');
 
 /** The same chain as a handler of an Express application. */
 export const sluiceInExpress: Contestant = {
