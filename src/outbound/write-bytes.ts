@@ -3,7 +3,10 @@ import type { Readable } from 'node:stream';
 import type { Exchange } from '../exchange.ts';
 import type { StreamLimits } from './limits.ts';
 import type { ReplySink } from './reply-sink.ts';
-import { cutOff, untilDrained, untilFinished } from './slow-client.ts';
+import { cutOff, untilFinished } from './slow-client.ts';
+
+/** Timers fire up to a millisecond early. */
+const timer_slack_ms = 2;
 
 /**
  * Sends a reply byte by byte as `body` brings it, paused while the client does not read. Throws what `body` throws, after the client's
@@ -36,7 +39,8 @@ export async function writeBytes(
 
 /**
  * Resolves when `body` has been written to its end, or nobody reads it any longer; then it is destroyed. Listens where `for await` would
- * do: most replies are one part, and an iterator costs more than that.
+ * do: most replies are one part, and an iterator costs more than that. A large reply waits for its client after nearly every part, so
+ * waiting makes nothing anew: its listeners stay, and its timer runs on and looks when it fires since when it waits.
  */
 function pumped(
   exchange: Exchange,
@@ -47,27 +51,52 @@ function pumped(
   return new Promise((resolve, reject) => {
     // What has happened before anybody listened is not told again.
     if (body.destroyed) return reject(body.errored ?? cut());
-    const left = (): boolean => {
-      if (!exchange.client_gone) return false;
-      body.destroy();
-      resolve();
-      return true;
-    };
     let ended = false;
+    let waiting_since_ms: number | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const { clock } = exchange;
+    const over = (act: () => void) => {
+      clearTimeout(timer);
+      exchange.offAbort(left);
+      response.off('drain', drained);
+      act();
+    };
+    const left = () => {
+      if (!exchange.client_gone) return;
+      body.destroy();
+      over(resolve);
+    };
+    const drained = () => {
+      waiting_since_ms = undefined;
+      body.resume();
+    };
+    const look = () => {
+      timer = undefined;
+      if (waiting_since_ms === undefined) return;
+      const left_ms = waiting_since_ms + slow_client_ms - clock.elapsed_ms();
+      if (left_ms > timer_slack_ms) timer = setTimeout(look, left_ms);
+      else {
+        exchange.end_reason ??= 'slow_client';
+        cutOff(response);
+      }
+    };
+    exchange.onAbort(left);
+    response.on('drain', drained);
     body.on('data', (part: Buffer) => {
       const keepsUp = response.write(part);
       response.flush?.();
-      if (left() || keepsUp) return;
+      if (keepsUp) return;
       body.pause();
-      void untilDrained(exchange, response, slow_client_ms).then(() => left() || body.resume());
+      waiting_since_ms = clock.elapsed_ms();
+      timer ??= setTimeout(look, slow_client_ms);
     });
-    body.on('error', reject);
+    body.on('error', fault => over(() => reject(fault)));
     body.on('end', () => {
       ended = true;
-      resolve();
+      over(resolve);
     });
     // Without an end before, it was cut. An error costs more than a reply, so none is made for nothing.
-    body.on('close', () => ended || reject(cut()));
+    body.on('close', () => ended || over(() => reject(cut())));
   });
 }
 
