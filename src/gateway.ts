@@ -23,6 +23,7 @@ import { meteredReply, StreamMeter } from './settlement/meter.ts';
 import { settle } from './settlement/settle.ts';
 import type { Log } from './telemetry/log.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
+import { UnderWay } from './under-way.ts';
 import type { Attempts } from './upstream/attempts.ts';
 import { isPassthrough } from './upstream/passthrough.ts';
 
@@ -49,7 +50,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   const parts = await assemble(settings, options);
   await parts.state.started?.();
   for (const warning of settings.warnings) parts.log.warn(warning);
-  const running = new Map<Exchange, Promise<void>>();
+  const running = new UnderWay<{ readonly exchange: Exchange; readonly served: Promise<void> }>();
   let closing = false;
 
   const handler: RequestHandler = (request, response, next) => {
@@ -63,16 +64,16 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
         parts.log.fatal({ err: fault, request_id: exchange.id }, 'an exchange could not be ended');
         response.destroy();
       })
-      .finally(() => running.delete(exchange));
-    running.set(exchange, served);
+      .finally(() => running.remove(place));
+    const place = running.add({ exchange, served });
   };
 
   const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {
     closing = true;
     const timer = setTimeout(() => {
-      for (const exchange of running.keys()) exchange.abort('shutdown');
+      for (const { exchange } of running.items()) exchange.abort('shutdown');
     }, drain_ms);
-    while (running.size > 0) await Promise.all(running.values());
+    while (running.size > 0) await Promise.all(running.items().map(({ served }) => served));
     clearTimeout(timer);
     parts.passthrough.close();
     await Promise.all([
