@@ -6,6 +6,7 @@ import { ConfigError } from './config/issue.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { loadConfig } from './config/load.ts';
 import { type DemoPorts, demoConfig, invitation } from './demo.ts';
+import { keepGarbageYoung } from './garbage.ts';
 import { type Sidecar, serve } from './serve.ts';
 import { startTracing } from './telemetry/sdk.ts';
 
@@ -36,6 +37,7 @@ const print = (text: string): void => {
 };
 
 async function main(argv: string[]): Promise<void> {
+  keepGarbageYoung();
   const [command] = argv;
   if (command === 'simulate') return simulate(argv.slice(1));
   if (command === 'models') return runModels(argv.slice(1), print);
