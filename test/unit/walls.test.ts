@@ -47,6 +47,8 @@ const floors: readonly (readonly string[])[] = [
     'src/sse/',
     'src/canonical.ts',
     'src/flow.ts',
+    'src/garbage.ts',
+    'src/under-way.ts',
     'src/errors.ts',
     'src/clock.ts',
   ],
