@@ -30,7 +30,7 @@ export function isTracingWanted(environment: Environment): boolean {
 
 /**
  * Starts OpenTelemetry's SDK for this process if the environment asks for traces; the SDK reads the rest of its standard `OTEL_*` variables
- * itself. What goes by OTLP over HTTP in protobuf, the default, is batched and written here, at less than half of what it costs there, and counted
+ * itself. What goes by OTLP over HTTP in protobuf, the default, is batched and written here, for less than it costs there, and counted
  * on `registry`. For the sidecar alone: a mounted gateway uses what its application has set up. Returns what sends the last spans and ends it.
  */
 export async function startTracing(
