@@ -1,13 +1,58 @@
 import type { Exchange } from '../exchange.ts';
 import type { ReplySink } from './reply-sink.ts';
 
+/** Timers fire up to a millisecond early. */
+const timer_slack_ms = 2;
+
+/**
+ * The client of a large reply, which is waited for after nearly every part: so waiting makes nothing anew. The listener stays, and the timer
+ * runs on and looks when it fires since when is waited.
+ */
+export class DrainWatch {
+  readonly #exchange: Exchange;
+  readonly #response: ReplySink;
+  readonly #slow_client_ms: number;
+  readonly #onDrained: () => void;
+  #waiting_since_ms: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(exchange: Exchange, response: ReplySink, slow_client_ms: number, onDrained: () => void) {
+    this.#exchange = exchange;
+    this.#response = response;
+    this.#slow_client_ms = slow_client_ms;
+    this.#onDrained = onDrained;
+    response.on('drain', this.#drained);
+  }
+
+  /** The client does not keep up: calls back when it has read on, and cuts it off when it has not for too long. */
+  wait(): void {
+    this.#waiting_since_ms = this.#exchange.clock.elapsed_ms();
+    this.#timer ??= setTimeout(this.#look, this.#slow_client_ms);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#response.off('drain', this.#drained);
+  }
+
+  readonly #drained = () => {
+    this.#waiting_since_ms = undefined;
+    this.#onDrained();
+  };
+
+  readonly #look = () => {
+    this.#timer = undefined;
+    if (this.#waiting_since_ms === undefined) return;
+    const left_ms = this.#waiting_since_ms + this.#slow_client_ms - this.#exchange.clock.elapsed_ms();
+    if (left_ms > timer_slack_ms) this.#timer = setTimeout(this.#look, left_ms);
+    else cutSlow(this.#exchange, this.#response);
+  };
+}
+
 /** Waits until the client has read on, has left, or has read nothing for `slow_client_ms` and is cut off. */
 export function untilDrained(exchange: Exchange, response: ReplySink, slow_client_ms: number): Promise<void> {
   return new Promise(resolve => {
-    const cut = setTimeout(() => {
-      exchange.end_reason ??= 'slow_client';
-      cutOff(response);
-    }, slow_client_ms);
+    const cut = setTimeout(() => cutSlow(exchange, response), slow_client_ms);
     const done = () => {
       clearTimeout(cut);
       exchange.offAbort(done);
@@ -39,6 +84,11 @@ export function untilFinished(
     };
     response.on('finish', done).on('close', done);
   });
+}
+
+function cutSlow(exchange: Exchange, response: ReplySink): void {
+  exchange.end_reason ??= 'slow_client';
+  cutOff(response);
 }
 
 /**

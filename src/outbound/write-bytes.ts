@@ -3,10 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Exchange } from '../exchange.ts';
 import type { StreamLimits } from './limits.ts';
 import type { ReplySink } from './reply-sink.ts';
-import { cutOff, untilFinished } from './slow-client.ts';
-
-/** Timers fire up to a millisecond early. */
-const timer_slack_ms = 2;
+import { cutOff, DrainWatch, untilFinished } from './slow-client.ts';
 
 /**
  * Sends a reply byte by byte as `body` brings it, paused while the client does not read. Throws what `body` throws, after the client's
@@ -39,8 +36,7 @@ export async function writeBytes(
 
 /**
  * Resolves when `body` has been written to its end, or nobody reads it any longer; then it is destroyed. Listens where `for await` would
- * do: most replies are one part, and an iterator costs more than that. A large reply waits for its client after nearly every part, so
- * waiting makes nothing anew: its listeners stay, and its timer runs on and looks when it fires since when it waits.
+ * do: most replies are one part, and an iterator costs more than that.
  */
 function pumped(
   exchange: Exchange,
@@ -52,13 +48,10 @@ function pumped(
     // What has happened before anybody listened is not told again.
     if (body.destroyed) return reject(body.errored ?? cut());
     let ended = false;
-    let waiting_since_ms: number | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    const { clock } = exchange;
+    const client = new DrainWatch(exchange, response, slow_client_ms, () => body.resume());
     const over = (act: () => void) => {
-      clearTimeout(timer);
+      client.end();
       exchange.offAbort(left);
-      response.off('drain', drained);
       act();
     };
     const left = () => {
@@ -66,29 +59,13 @@ function pumped(
       body.destroy();
       over(resolve);
     };
-    const drained = () => {
-      waiting_since_ms = undefined;
-      body.resume();
-    };
-    const look = () => {
-      timer = undefined;
-      if (waiting_since_ms === undefined) return;
-      const left_ms = waiting_since_ms + slow_client_ms - clock.elapsed_ms();
-      if (left_ms > timer_slack_ms) timer = setTimeout(look, left_ms);
-      else {
-        exchange.end_reason ??= 'slow_client';
-        cutOff(response);
-      }
-    };
     exchange.onAbort(left);
-    response.on('drain', drained);
     body.on('data', (part: Buffer) => {
       const keepsUp = response.write(part);
       response.flush?.();
       if (keepsUp) return;
       body.pause();
-      waiting_since_ms = clock.elapsed_ms();
-      timer ??= setTimeout(look, slow_client_ms);
+      client.wait();
     });
     body.on('error', fault => over(() => reject(fault)));
     body.on('end', () => {
