@@ -21,6 +21,7 @@ import { writeJson } from './outbound/write-reply.ts';
 import { writeStream } from './outbound/write-stream.ts';
 import { meteredReply, StreamMeter } from './settlement/meter.ts';
 import { settle } from './settlement/settle.ts';
+import type { Outage } from './stores/outage.ts';
 import type { Log } from './telemetry/log.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
 import { UnderWay } from './under-way.ts';
@@ -102,16 +103,16 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
 }
 
 function conditionsOf(closing: boolean, { state, records, clock }: Parts): string[] {
-  const told = (what: string, outage: { since_epoch_ms: number; cause: unknown } | undefined) => {
+  const told = (store: string, outage: Outage | undefined, meanwhile: string) => {
     if (!outage) return [];
     const out_s = Math.round((clock.epoch_ms() - outage.since_epoch_ms) / 1000);
     const why = outage.cause instanceof Error ? outage.cause.message : String(outage.cause);
-    return [`${what.replace('#', `has been out for ${out_s} s`)}: ${why}`];
+    return [`the ${store} store has been out for ${out_s} s, ${meanwhile}: ${why}`];
   };
   return [
     ...(closing ? ['shutting down'] : []),
-    ...told('the state store #, when_state_is_out holds', state.outage),
-    ...told('the records store #, keys that are known go on working for a time', records.outage),
+    ...told('state', state.outage, 'when_state_is_out holds'),
+    ...told('records', records.outage, 'keys that are known go on working for a time'),
   ];
 }
 

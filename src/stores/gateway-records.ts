@@ -4,10 +4,10 @@ import type { RecordsMetrics } from '../telemetry/records-metrics.ts';
 import { type AccountDirectory, type ConfiguredAccounts, eitherDirectory } from './accounts.ts';
 import { DiskQueue } from './ledger/disk-queue.ts';
 import { Ledger } from './ledger/ledger.ts';
+import type { Outage } from './outage.ts';
 import { kept_in_memory, type RecordsStore } from './records/records-store.ts';
 import type { RecordsTarget } from './records/records-target.ts';
 import { startRecords } from './records/start-records.ts';
-import type { RecordsOutage } from './store-sync.ts';
 import { StoredKeys } from './stored-keys.ts';
 
 /** Where a gateway keeps its records. */
@@ -34,7 +34,7 @@ export interface GatewayRecords {
   readonly accounts: AccountDirectory;
   readonly ledger: Ledger;
   /** There while the store does not answer. */
-  readonly outage: RecordsOutage | undefined;
+  readonly outage: Outage | undefined;
   /** Takes over what has just been changed here, so that it holds at once at this instance. */
   refresh(): Promise<void>;
   /** Writes what has not been written, and ends everything. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Outage } from './outage.ts';
 import type { ChangeFeed } from './records/change-feed.ts';
 
 /** How often the store is asked for changes. */
@@ -15,18 +16,12 @@ export interface ChangeListener {
   all(): void;
 }
 
-/** Since when the store has not answered, and why. */
-export interface RecordsOutage {
-  readonly since_epoch_ms: number;
-  readonly cause: unknown;
-}
-
 /** Asks the store for changes of keys and accounts, again and again. */
 export class StoreSync {
   /** How often changes have been applied. */
   applied = 0;
   /** There while the store does not answer. */
-  outage: RecordsOutage | undefined;
+  outage: Outage | undefined;
   readonly #feed: Pick<ChangeFeed, 'since'>;
   readonly #clock: Clock;
   readonly #log: Log;

@@ -5,11 +5,12 @@ import { type Account, unusableAccount } from './accounts.ts';
 import { KeyLookups } from './key-lookups.ts';
 import { KeyUses } from './key-uses.ts';
 import { limitOverridesSchema } from './limits.ts';
+import type { Outage } from './outage.ts';
 import { RecentCache } from './recent-cache.ts';
 import type { ChangeFeed } from './records/change-feed.ts';
 import type { FoundKey, KeyRecords } from './records/key-records.ts';
 import { digestOf, isStoredKeyForm } from './records/key-secret.ts';
-import { type RecordsOutage, StoreSync } from './store-sync.ts';
+import { StoreSync } from './store-sync.ts';
 
 /** What is remembered of keys: about 300 bytes each. */
 const max_known = 50_000;
@@ -91,7 +92,7 @@ export class StoredKeys {
   }
 
   /** There while the store does not answer. */
-  get outage(): RecordsOutage | undefined {
+  get outage(): Outage | undefined {
     return this.#sync.outage;
   }
 

@@ -11,8 +11,8 @@ import { Settlements } from './settlements.ts';
 import type {
   Charge,
   Limit,
-  Outage,
   Standing,
+  StateOutage,
   StateStore,
   Taken,
   TakeRequest,
@@ -45,7 +45,7 @@ export class GuardedState implements StateStore {
   readonly #pulse: Pulse;
   #begun: Promise<void> | undefined;
   #ready = false;
-  #outage: Outage | undefined;
+  #outage: StateOutage | undefined;
 
   constructor(remote: RemoteState, options: GuardOptions) {
     const { policies, lease_ms, clock, metrics } = options;
@@ -60,7 +60,7 @@ export class GuardedState implements StateStore {
     this.#pulse = new Pulse(remote, this.#circuit, instances => this.#heard(instances));
   }
 
-  get outage(): Outage | undefined {
+  get outage(): StateOutage | undefined {
     return this.#outage;
   }
 

@@ -1,3 +1,5 @@
+import type { Outage } from '../outage.ts';
+
 /** The limits of a plan by their names in the configuration (protocol i5). */
 export type LimitName =
   | 'requests_per_minute'
@@ -75,9 +77,7 @@ export interface Ticket {
 }
 
 /** A store whose server does not answer. */
-export interface Outage {
-  readonly since_epoch_ms: number;
-  readonly cause: unknown;
+export interface StateOutage extends Outage {
   /** Nobody who has limits is admitted meanwhile. */
   readonly refuses: boolean;
 }
@@ -102,7 +102,7 @@ export interface StateStore {
   /** Resolves when the store can be asked, or has failed to be there; without it there is nothing to wait for. */
   started?(): Promise<void>;
   /** Set while the store's server does not answer. */
-  readonly outage?: Outage | undefined;
+  readonly outage?: StateOutage | undefined;
   /** Ends timers and connections; leases that are still held end by themselves. */
   close(): Promise<void>;
 }
