@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { Browser, Page } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { accessibilityFaults, startBrowser, type WatchedPage, watchedPage } from '../support/browser.ts';
+import {
+  accessibilityFaults,
+  signIn,
+  startBrowser,
+  type WatchedPage,
+  watchedPage,
+} from '../support/browser.ts';
 import { dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
@@ -41,14 +47,12 @@ const home = () => `${gateways[0]!.adminUrl}/dashboard/`;
 async function signedIn(options: Parameters<typeof watchedPage>[1] = {}): Promise<WatchedPage> {
   const watched = await watchedPage(browser, options);
   await watched.page.goto(home());
-  await signIn(watched.page);
+  await enter(watched.page);
   return watched;
 }
 
-async function signIn(page: Page): Promise<void> {
-  await page.getByLabel('Name').fill(operator.name);
-  await page.getByLabel('Password').fill(operator.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+async function enter(page: Page): Promise<void> {
+  await signIn(page);
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
@@ -125,12 +129,10 @@ describe('an operator with a browser', () => {
     const other = await watchedPage(browser);
     await other.page.goto(`${home()}keys`);
     expect(other.page.url()).toContain('/sign-in');
-    await other.page.getByLabel('Name').fill(operator.name);
-    await other.page.getByLabel('Password').fill('wrong');
-    await other.page.getByRole('button', { name: 'Sign in' }).click();
+    await signIn(other.page, 'wrong');
     await other.page.getByRole('alert').waitFor();
     expect(await accessibilityFaults(other.page)).toEqual([]);
-    await signIn(other.page);
+    await enter(other.page);
     expect(other.page.url()).toBe(`${home()}keys`);
     expect(other.faults).toEqual([expect.stringContaining('401')]);
 

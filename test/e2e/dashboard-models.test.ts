@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { accessibilityFaults, startBrowser, watchedPage } from '../support/browser.ts';
-import { dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import { accessibilityFaults, signIn, startBrowser, watchedPage } from '../support/browser.ts';
+import { dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway, upstreamKey } from '../support/gateway-under-test.ts';
 
 let simulator: Simulator;
@@ -36,9 +36,7 @@ describe.each([
   it('shows the catalog as clients see it, who serves it and how they are', async () => {
     const { page, context, faults } = await watchedPage(browser, options);
     await page.goto(`${gateway.adminUrl}/dashboard/models`);
-    await page.getByLabel('Name').fill(operator.name);
-    await page.getByLabel('Password').fill(operator.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signIn(page);
     const providers = page.getByRole('region', { name: 'Providers' }).getByRole('row');
     await providers.nth(2).waitFor();
     expect((await providers.allInnerTexts())[2]).toMatch(/second\s+ready\s+closed\s+none\s+0 of 7/);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { accessibilityFaults, startBrowser, watchedPage } from '../support/browser.ts';
-import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import { accessibilityFaults, signIn, startBrowser, watchedPage } from '../support/browser.ts';
+import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 
@@ -45,9 +45,7 @@ describe.each([
   it('shows by itself what happens while it is looked at', async () => {
     const { page, context, faults } = await watchedPage(browser, options);
     await page.goto(`${gateway.adminUrl}/dashboard/`);
-    await page.getByLabel('Name').fill(operator.name);
-    await page.getByLabel('Password').fill(operator.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signIn(page);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.getByText('live, this instance').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);

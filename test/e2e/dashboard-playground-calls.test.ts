@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import type { Gateway } from '../../src/index.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
-import { startBrowser, watchedPage } from '../support/browser.ts';
+import { signIn, startBrowser, watchedPage } from '../support/browser.ts';
 import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
 import { alongside, startApp } from '../support/express-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
@@ -323,9 +323,7 @@ describe('the page of the playground', () => {
     try {
       const { page, faults } = await watchedPage(browser);
       await page.goto(`${url}/ops/playground`);
-      await page.getByLabel('Name').fill(operator.name);
-      await page.getByLabel('Password').fill(operator.password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await signIn(page);
       await page.getByLabel('API key').fill(clientKey);
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText('In the ledger: account tester, answered by upstream, completed.').waitFor();

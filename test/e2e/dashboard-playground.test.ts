@@ -4,8 +4,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
-import { accessibilityFaults, startBrowser, type WatchedPage, watchedPage } from '../support/browser.ts';
-import { dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import {
+  accessibilityFaults,
+  signIn,
+  startBrowser,
+  type WatchedPage,
+  watchedPage,
+} from '../support/browser.ts';
+import { dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { until } from '../support/raw-client.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
@@ -41,9 +47,7 @@ async function playground(options: Parameters<typeof watchedPage>[1] = {}): Prom
   open.push(watched);
   const { page } = watched;
   await page.goto(`${gateway.adminUrl}/dashboard/playground`);
-  await page.getByLabel('Name').fill(operator.name);
-  await page.getByLabel('Password').fill(operator.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await signIn(page);
   await page.getByRole('heading', { name: 'Playground' }).waitFor();
   await page.getByLabel('API key').fill(clientKey);
   return watched;

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
-import { accessibilityFaults, startBrowser, watchedPage } from '../support/browser.ts';
-import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import { accessibilityFaults, signIn, startBrowser, watchedPage } from '../support/browser.ts';
+import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 
@@ -177,9 +177,7 @@ describe.each([
   it('is filtered, charted and saved in a browser', async () => {
     const { page, context, faults } = await watchedPage(browser, options);
     await page.goto(`${visitor.base}usage?from=2025-09-01&to=2025-09-30`);
-    await page.getByLabel('Name').fill(operator.name);
-    await page.getByLabel('Password').fill(operator.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signIn(page);
     await page.getByRole('heading', { name: 'By model' }).waitFor();
     expect(await page.locator('.bars g').count()).toBe(30);
     expect(await page.locator('figcaption .key').count()).toBe(4);

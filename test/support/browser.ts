@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { operator } from './dashboard-visitor.ts';
 
 /** Where distributions put it. */
 const executablePath = '/usr/bin/chromium';
@@ -52,6 +53,13 @@ export async function watchedPage(
     if (protocol !== 'data:' && hostname !== '127.0.0.1') faults.push(`request: ${request.url()}`);
   });
   return { page, context, faults };
+}
+
+/** Fills in the sign-in that is shown. */
+export async function signIn(page: Page, password: string = operator.password): Promise<void> {
+  await page.getByLabel('Name').fill(operator.name);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');

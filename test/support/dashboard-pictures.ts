@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { startSimulator } from '../../src/simulator/server.ts';
-import { startBrowser, watchedPage } from './browser.ts';
+import { signIn, startBrowser, watchedPage } from './browser.ts';
 import { pastRows, traffic } from './dashboard-traffic.ts';
-import { dashboardAdmin, operator } from './dashboard-visitor.ts';
+import { dashboardAdmin } from './dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 import { recordsPlace } from './records-place.ts';
 
@@ -134,9 +134,7 @@ try {
   const { page } = await watchedPage(browser, { width: 1120 });
   await page.setViewportSize({ width: 1120, height: 900 });
   await page.goto(home);
-  await page.getByLabel('Name').fill(operator.name);
-  await page.getByLabel('Password').fill(operator.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await signIn(page);
   const keys = await prepare(page, gateway, home);
   // Meanwhile last uses are written down, every fifteen seconds.
   await takeLive(page, home, gateway, keys);
