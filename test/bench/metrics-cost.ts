@@ -5,18 +5,11 @@
 import { Registry } from 'prom-client';
 import type { Measured, MeasuredEnd } from '../../src/telemetry/measured.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
+import { hooks } from './whole-reply.ts';
 
 const exchanges = 200_000;
 /** The first are for the compiler. */
 const batches = 6;
-const hooks = [
-  ['auth', 'onHeaders'],
-  ['rate-limit', 'onHeaders'],
-  ['validation', 'onRequest'],
-  ['rate-limit', 'onRequest'],
-  ['request-rewrite', 'onRequest'],
-  ['reasoning-split', 'onReply'],
-] as const;
 const exchange: Measured = {
   endpoint: { name: 'chat.completions', public: false },
   model: { id: 'aion-labs/aion-3.5' },

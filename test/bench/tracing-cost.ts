@@ -15,6 +15,7 @@ import { startTracing } from '../../src/telemetry/sdk.ts';
 import { startServerSpan } from '../../src/telemetry/tracing.ts';
 import { AttemptSpan } from '../../src/upstream/attempt-span.ts';
 import type { Upstream } from '../../src/upstream/upstream.ts';
+import { hooks } from './whole-reply.ts';
 
 const exchanges = 32_000;
 /** As many come to the gateway between two looks at its sockets. */
@@ -22,14 +23,6 @@ const at_once = 32;
 /** The first are for the compiler. */
 const batches = 6;
 
-const hooks = [
-  ['auth', 'onHeaders'],
-  ['rate-limit', 'onHeaders'],
-  ['validation', 'onRequest'],
-  ['rate-limit', 'onRequest'],
-  ['request-rewrite', 'onRequest'],
-  ['reasoning-split', 'onReply'],
-] as const;
 const stages = hooks.map(([name]) => ({ name }));
 const path = '/v1/chat/completions';
 const asked = { id: 'req_0199e0a54c3b7d52a1f0c6e4b7a90d13', method: 'POST', path, route: path };
