@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { FakeClock } from '../support/fake-clock.ts';
 import {
   allWell,
   answering,
@@ -18,6 +19,14 @@ afterEach(closeBalanced);
 const no = whole(500, { error: { message: 'no' } });
 const breaker = { consecutive_failures: 3, open_ms: 400, max_open_ms: 400, probes: 2, ramp_ms: 0 };
 
+/** Two providers, the first with the breaker above, and the clock it goes by. */
+async function openPair() {
+  const clock = new FakeClock();
+  const books = await openProviders(2, { providers: [{ breaker }], options: { clock } });
+  allWell(books);
+  return { books, clock };
+}
+
 const stateOf = async ({ gateway }: Books, provider = 'upstream') => {
   for (const state of ['closed', 'open', 'half_open']) {
     const labels = { gen_ai_provider_name: provider, state };
@@ -31,8 +40,7 @@ const changes = ({ gateway }: Books, state: string) =>
 
 describe('a provider that fails', () => {
   it('is left alone, is tried again, and is taken back', async () => {
-    const books = await openProviders(2, { providers: [{ breaker }] });
-    allWell(books);
+    const { books, clock } = await openPair();
     books.upstream.reply(no);
     for (let count = 0; count < 3; count++) expectAnswerOf(2, await books.send(false), ['upstream: status']);
     expect(await stateOf(books)).toBe('open');
@@ -40,7 +48,8 @@ describe('a provider that fails', () => {
     expect(askedOf(books)).toEqual([3, 8]);
 
     books.upstream.reply(answering(1));
-    await until(async () => (await stateOf(books)) === 'half_open');
+    clock.advance(breaker.open_ms);
+    expect(await stateOf(books)).toBe('half_open');
     for (let count = 0; count < 2; count++) expectAnswerOf(1, await books.send(true), []);
     expect(await stateOf(books)).toBe('closed');
     expectAnswerOf(1, await books.send(false), []);
@@ -52,15 +61,15 @@ describe('a provider that fails', () => {
   });
 
   it('is tried by one request at first, however many come; they go elsewhere', async () => {
-    const books = await openProviders(2, { providers: [{ breaker }] });
-    allWell(books);
+    const { books, clock } = await openPair();
     books.upstream.reply(no);
     for (let count = 0; count < 3; count++) await books.send(false);
     const waiting: (() => void)[] = [];
     books.upstream.reply((socket, { body }) =>
       waiting.push(() => socket.write(goodAnswer(1, body.stream === true))),
     );
-    await until(async () => (await stateOf(books)) === 'half_open');
+    clock.advance(breaker.open_ms);
+    expect(await stateOf(books)).toBe('half_open');
     const crowd = Array.from({ length: 20 }, () => books.send(true));
     await until(() => books.upstreams[1]!.requests.length === 3 + 19);
     expect(waiting.length).toBe(1);
@@ -71,19 +80,18 @@ describe('a provider that fails', () => {
   });
 
   it('and fails again when it is tried stays alone', async () => {
-    const books = await openProviders(2, { providers: [{ breaker }] });
-    allWell(books);
+    const { books, clock } = await openPair();
     books.upstream.reply(no);
     for (let count = 0; count < 3; count++) await books.send(false);
-    await until(async () => (await stateOf(books)) === 'half_open');
+    clock.advance(breaker.open_ms);
+    expect(await stateOf(books)).toBe('half_open');
     expectAnswerOf(2, await books.send(false), ['upstream: status']);
     expect(await stateOf(books)).toBe('open');
     expect(await changes(books, 'open')).toBe(2);
   });
 
   it('is one whose streams break off in their middle, too', async () => {
-    const books = await openProviders(2, { providers: [{ breaker }] });
-    allWell(books);
+    const { books } = await openPair();
     books.upstream.reply(thenReset(streamHead(), chunk(events(said('Once')))));
     for (let count = 0; count < 3; count++)
       expect((await books.send(true)).outcome.end_reason).toBe('upstream_failed');
