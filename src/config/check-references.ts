@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { builtInProviders } from '../../plugins/index.ts';
 import { routeOf } from '../inbound/endpoint.ts';
+import { digestOf } from '../key-digest.ts';
 import type { ConfigIssue } from './issue.ts';
 
 const anyRecord = z.record(z.string(), z.unknown());
@@ -145,7 +145,7 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
     }
     for (const [at, { value, sha256 }] of keys.entries()) {
       // One key may be written in both forms.
-      const digest = value === undefined ? sha256?.toLowerCase() : hash('sha256', value, 'hex');
+      const digest = value === undefined ? sha256?.toLowerCase() : digestOf(value);
       if (digest === undefined) continue;
       const owner = owners.get(digest);
       if (owner !== undefined)

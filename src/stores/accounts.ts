@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { type GatewayError, refusal } from '../errors.ts';
+import { digestOf } from '../key-digest.ts';
 import { type LimitOverrides, limitOverridesSchema } from './limits.ts';
 
 /** Who a request is billed to. Limits are per account, not per key (protocol i5). */
@@ -45,14 +45,12 @@ export type AccountsConfig = z.infer<typeof accountsSchema>;
 
 /** Finds the account of a key. Only digests are kept: a key cannot be read back, and comparing digests tells nothing of a key. */
 export interface AccountDirectory {
-  /** `undefined` for unknown and revoked keys alike. */
-  find(key: string): Account | undefined | Promise<Account | undefined>;
+  /** `undefined` for unknown and revoked keys alike. `digest` is that of the key, where it has been made already. */
+  find(key: string, digest?: string): Account | undefined | Promise<Account | undefined>;
 }
 
-const digestOf = (key: string): string => hash('sha256', key, 'hex');
-
 /** The digest of a configured key, whichever way it is written. */
-function digestOfKey(key: z.output<typeof keySchema>): string {
+export function digestOfKey(key: z.output<typeof keySchema>): string {
   return 'sha256' in key ? key.sha256.toLowerCase() : digestOf(key.value);
 }
 
@@ -73,8 +71,8 @@ export class ConfiguredAccounts implements AccountDirectory {
    * A map lookup by digest takes a time that depends on the digest alone. Whoever could measure it would learn about
    * the SHA-256 of a guess, which is no step towards a key, so this is as good as a comparison in constant time (protocol a4).
    */
-  find(key: string): Account | undefined {
-    return this.#byDigest.get(digestOf(key));
+  find(key: string, digest = digestOf(key)): Account | undefined {
+    return this.#byDigest.get(digest);
   }
 
   /** The account of this name, whatever its keys. */
@@ -85,5 +83,9 @@ export class ConfiguredAccounts implements AccountDirectory {
 
 /** Keys of the configuration, and after them those of the records store. */
 export function eitherDirectory(first: AccountDirectory, second: AccountDirectory): AccountDirectory {
-  return { find: key => first.find(key) ?? second.find(key) };
+  return {
+    find(key, digest = digestOf(key)) {
+      return first.find(key, digest) ?? second.find(key, digest);
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { refusal } from '../errors.ts';
+import { digestOf } from '../key-digest.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type Account, unusableAccount } from './accounts.ts';
 import { KeyLookups } from './key-lookups.ts';
@@ -9,7 +10,7 @@ import type { Outage } from './outage.ts';
 import { RecentCache } from './recent-cache.ts';
 import type { ChangeFeed } from './records/change-feed.ts';
 import type { FoundKey, KeyRecords } from './records/key-records.ts';
-import { digestOf, isStoredKeyForm } from './records/key-secret.ts';
+import { isStoredKeyForm } from './records/key-secret.ts';
 import { StoreSync } from './store-sync.ts';
 
 /** What is remembered of keys: about 300 bytes each. */
@@ -77,9 +78,8 @@ export class StoredKeys {
   }
 
   /** Without a promise for a key that is known. Throws `server_error` for one that cannot be looked up. */
-  find(key: string): Account | undefined | Promise<Account | undefined> {
+  find(key: string, digest = digestOf(key)): Account | undefined | Promise<Account | undefined> {
     if (!isStoredKeyForm(key)) return undefined;
-    const digest = digestOf(key);
     const age_ms = this.#sync.age_ms;
     if (age_ms <= this.#setup.known_keys_ms) {
       const known = this.#known.get(digest);

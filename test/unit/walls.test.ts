@@ -51,6 +51,7 @@ const floors: readonly (readonly string[])[] = [
     'src/under-way.ts',
     'src/errors.ts',
     'src/clock.ts',
+    'src/key-digest.ts',
   ],
 ];
 

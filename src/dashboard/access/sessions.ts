@@ -1,5 +1,6 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
+import { digestOf } from '../../key-digest.ts';
 
 /** Somebody who is signed in. */
 export interface Session {
@@ -81,5 +82,3 @@ export class Sessions {
     return now_ms - seen_ms >= this.#limits.idle_ms || now_ms - session.started_ms >= this.#limits.max_ms;
   }
 }
-
-const digestOf = (token: string): string => hash('sha256', token, 'hex');

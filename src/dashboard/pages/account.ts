@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { digestOfKey } from '../../stores/accounts.ts';
 import { NotThere } from '../../stores/records/account-records.ts';
 import { type AccountView, findAccount, usesOf } from '../account-view.ts';
 import { type Answer, redirect } from '../answer.ts';
@@ -81,9 +81,7 @@ function planForm(visit: Visit, { id, plan, isConfigured }: AccountView): Html |
 
 /** By the beginnings of their digests: their texts are in the configuration, where they end. */
 function configuredKeys({ desk }: Visit, id: string): Html | undefined {
-  const digests = desk.settings.accounts[id]!.keys.map(key =>
-    'sha256' in key ? key.sha256.toLowerCase() : hash('sha256', key.value, 'hex'),
-  );
+  const digests = desk.settings.accounts[id]!.keys.map(digestOfKey);
   if (digests.length === 0) return undefined;
   return html`<h3>Keys in the configuration</h3>
 <ul>${digests.map(digest => html`<li>SHA-256 <code>${digest.slice(0, 12)}…</code></li>`)}</ul>

@@ -1,5 +1,6 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { digestOf } from '../../key-digest.ts';
 
 const prefix = 'sk-sluice-';
 const form = /^sk-sluice-([\w-]{43})([\w-]{6})$/;
@@ -25,8 +26,6 @@ export function isStoredKeyForm(key: string): boolean {
   const [, random, sum] = form.exec(key) ?? [];
   return random !== undefined && checksum(random) === sum;
 }
-
-export const digestOf = (key: string): string => hash('sha256', key, 'hex');
 
 function checksum(text: string): string {
   const bytes = Buffer.alloc(4);
