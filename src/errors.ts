@@ -99,7 +99,7 @@ export const errorCatalogue = {
     status: 502,
     type: 'provider_error',
     message: 'The upstream provider did not answer in time.',
-    when: "The upstream's `first_token_timeout_ms` or `total_timeout_ms` has passed.",
+    when: "The upstream's `first_token_timeout_ms` or `total_timeout_ms` has passed, or its `idle_timeout_ms` on a path that is passed through.",
   },
   server_error: {
     status: 502,

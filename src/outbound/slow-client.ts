@@ -4,27 +4,33 @@ import type { ReplySink } from './reply-sink.ts';
 /** Timers fire up to a millisecond early. */
 const timer_slack_ms = 2;
 
+/** What is called back when a client has read on, and when its reply is over: read to its end, or closed. */
+export interface ClientWatcher {
+  onDrained(): void;
+  onOver(): void;
+}
+
 /**
- * The client of a large reply, which is waited for after nearly every part: so waiting makes nothing anew. The listener stays, and the timer
- * runs on and looks when it fires since when is waited.
+ * The client of a reply that is passed on part by part. A large one is waited for after nearly every part, so waiting makes nothing anew:
+ * the listeners stay, and the timer runs on and looks when it fires since when is waited.
  */
-export class DrainWatch {
+export class ClientWatch {
   readonly #exchange: Exchange;
   readonly #response: ReplySink;
   readonly #slow_client_ms: number;
-  readonly #onDrained: () => void;
+  readonly #watcher: ClientWatcher;
   #waiting_since_ms: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(exchange: Exchange, response: ReplySink, slow_client_ms: number, onDrained: () => void) {
+  constructor(exchange: Exchange, response: ReplySink, slow_client_ms: number, watcher: ClientWatcher) {
     this.#exchange = exchange;
     this.#response = response;
     this.#slow_client_ms = slow_client_ms;
-    this.#onDrained = onDrained;
-    response.on('drain', this.#drained);
+    this.#watcher = watcher;
+    response.on('drain', this.#drained).on('finish', watcher.onOver).on('close', watcher.onOver);
   }
 
-  /** The client does not keep up: calls back when it has read on, and cuts it off when it has not for too long. */
+  /** What has been written is not read yet: cuts the client off when it has not been for too long. */
   wait(): void {
     this.#waiting_since_ms = this.#exchange.clock.elapsed_ms();
     this.#timer ??= setTimeout(this.#look, this.#slow_client_ms);
@@ -32,12 +38,13 @@ export class DrainWatch {
 
   end(): void {
     clearTimeout(this.#timer);
-    this.#response.off('drain', this.#drained);
+    const { onOver } = this.#watcher;
+    this.#response.off('drain', this.#drained).off('finish', onOver).off('close', onOver);
   }
 
   readonly #drained = () => {
     this.#waiting_since_ms = undefined;
-    this.#onDrained();
+    this.#watcher.onDrained();
   };
 
   readonly #look = () => {
@@ -71,12 +78,7 @@ export function untilFinished(
   slow_client_ms: number,
 ): Promise<void> {
   return new Promise(resolve => {
-    const cut = setTimeout(() => {
-      exchange.end_reason ??= 'slow_client';
-      // When the process ends, what the system has taken may still be read.
-      if (exchange.end_reason === 'shutdown') response.destroy();
-      else cutOff(response);
-    }, slow_client_ms);
+    const cut = setTimeout(() => cutSlow(exchange, response), slow_client_ms);
     const done = () => {
       clearTimeout(cut);
       response.off('finish', done).off('close', done);
@@ -88,7 +90,9 @@ export function untilFinished(
 
 function cutSlow(exchange: Exchange, response: ReplySink): void {
   exchange.end_reason ??= 'slow_client';
-  cutOff(response);
+  // When the process ends, what the system has taken may still be read.
+  if (exchange.end_reason === 'shutdown') response.destroy();
+  else cutOff(response);
 }
 
 /**

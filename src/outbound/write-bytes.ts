@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 import type { Exchange } from '../exchange.ts';
 import type { StreamLimits } from './limits.ts';
 import type { ReplySink } from './reply-sink.ts';
-import { cutOff, DrainWatch, untilFinished } from './slow-client.ts';
+import { ClientWatch, cutOff } from './slow-client.ts';
 
 /**
- * Sends a reply byte by byte as `body` brings it, paused while the client does not read. Throws what `body` throws, after the client's
- * connection has been cut: a reply that broke off must not look complete.
+ * Sends a reply byte by byte as `body` brings it, paused while the client does not read; destroys what is left of it when the client has
+ * left or was cut off. Throws what `body` throws, after the client's connection has been cut: a reply that broke off must not look complete.
  */
 export async function writeBytes(
   exchange: Exchange,
@@ -22,33 +22,32 @@ export async function writeBytes(
   headers['x-request-id'] = exchange.id;
   response.writeHead(status, Object.assign(headers, exchange.replyHeaders));
   try {
-    await pumped(exchange, response, body, slow_client_ms);
-    if (exchange.client_gone) return;
+    await passedOn(exchange, response, body, Number(headers['content-length'] ?? Number.NaN), slow_client_ms);
   } catch (thrown) {
     if (!exchange.client_gone) cutOff(response);
     throw thrown;
   }
-  exchange.reply_ended = true;
-  const finished = untilFinished(exchange, response, slow_client_ms);
-  response.end();
-  await finished;
 }
 
 /**
- * Resolves when `body` has been written to its end, or nobody reads it any longer; then it is destroyed. Listens where `for await` would
- * do: most replies are one part, and an iterator costs more than that.
+ * Resolves when the client has all of `body`, or reads no longer. What is known to be the last part, since `length_bytes` have been
+ * announced, leaves together with the end. Listens where `for await` would do: most replies are one part, and an iterator costs more.
  */
-function pumped(
+function passedOn(
   exchange: Exchange,
   response: ReplySink,
   body: Readable,
+  length_bytes: number,
   slow_client_ms: number,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    // What has happened before anybody listened is not told again.
-    if (body.destroyed) return reject(body.errored ?? cut());
-    let ended = false;
-    const client = new DrainWatch(exchange, response, slow_client_ms, () => body.resume());
+    const client = new ClientWatch(exchange, response, slow_client_ms, {
+      onDrained: () => body.resume(),
+      onOver: () => {
+        if (!exchange.reply_ended) body.destroy();
+        over(resolve);
+      },
+    });
     const over = (act: () => void) => {
       client.end();
       exchange.offAbort(left);
@@ -59,21 +58,30 @@ function pumped(
       body.destroy();
       over(resolve);
     };
+    const broke = (fault: unknown) => exchange.reply_ended || over(() => reject(fault));
+    const end = (last?: Buffer) => {
+      exchange.reply_ended = true;
+      client.wait();
+      if (last) response.end(last);
+      else response.end();
+    };
+    // What has happened before anybody listened is not told again.
+    if (body.destroyed) return void broke(body.errored ?? cut());
+    let left_bytes = length_bytes;
     exchange.onAbort(left);
     body.on('data', (part: Buffer) => {
+      left_bytes -= part.length;
+      if (left_bytes === 0) return end(part);
       const keepsUp = response.write(part);
       response.flush?.();
       if (keepsUp) return;
       body.pause();
       client.wait();
     });
-    body.on('error', fault => over(() => reject(fault)));
-    body.on('end', () => {
-      ended = true;
-      over(resolve);
-    });
+    body.on('end', () => exchange.reply_ended || end());
+    body.on('error', broke);
     // Without an end before, it was cut. An error costs more than a reply, so none is made for nothing.
-    body.on('close', () => ended || over(() => reject(cut())));
+    body.on('close', () => exchange.reply_ended || broke(cut()));
   });
 }
 

@@ -44,8 +44,9 @@ export function startServerSpan(request: TracedRequest, headers: IncomingHttpHea
   return span;
 }
 
-/** A span below `parent`. */
+/** A span below `parent`; where nobody observes, `parent` itself, which is nothing either. */
 export function startChildSpan(parent: Span, name: string, kind: SpanKind, attributes: Attributes): Span {
+  if (!isTraced(parent)) return parent;
   return tracer.startSpan(name, { kind, attributes }, trace.setSpan(context.active(), parent));
 }
 
@@ -86,11 +87,13 @@ export function traceIdOf(span: Span): string | undefined {
   return span.isRecording() ? span.spanContext().traceId : undefined;
 }
 
+/** Whether `span` belongs to a trace at all, recorded or not: without an SDK and a caller's trace none does. */
+const isTraced = (span: Span): boolean => span.spanContext().traceId !== INVALID_TRACEID;
+
 /** Headers that carry the trace to the upstream, also one that is not sampled here: the caller has decided so for all. */
 export function traceHeaders(span: Span): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (span.spanContext().traceId !== INVALID_TRACEID)
-    propagation.inject(trace.setSpan(context.active(), span), headers);
+  if (isTraced(span)) propagation.inject(trace.setSpan(context.active(), span), headers);
   return headers;
 }
 

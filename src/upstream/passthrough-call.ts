@@ -1,40 +1,55 @@
-import { EventEmitter } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { ProviderKey } from './key-pool.ts';
 
-/** What an upload may be. */
-export interface UploadLimits {
+/** What an upload may be, and how long the upstream may be silent. */
+export interface CallLimits {
   readonly max_body_bytes: number;
   readonly body_idle_ms: number;
+  readonly idle_timeout_ms: number;
 }
 
+/** How often in the time of a limit is looked whether anything has moved: so much later than at the limit itself is it noticed. */
+const looks = 4;
+
 /**
- * One request on its way. Stands for the response towards http-proxy-middleware, which destroys a response when its upstream breaks: the
- * real one is kept out of its reach, so that an error can still be told on it.
+ * One request on its way. Stands for the client's request and for its response towards http-proxy-middleware, which would change the one
+ * and destroy the other when its upstream breaks: the real ones are kept out of its reach, so that an error can still be told.
  */
-export class PassthroughCall extends EventEmitter {
+export class PassthroughCall {
+  // What is read of a request there.
+  readonly method: string;
+  readonly httpVersion = '1.1';
+  readonly httpVersionMajor = 1;
+  url: string;
+  headers: OutgoingHttpHeaders = {};
+  // What is read of a response.
   readonly finished = false;
   readonly headersSent = false;
-  writableFinished = false;
+  readonly writableFinished = false;
   destroyed = false;
+
   readonly request: IncomingMessage;
-  readonly path: string;
   readonly reply: Promise<IncomingMessage>;
   /** The provider's key that it is sent with. */
   key: ProviderKey | undefined;
   readonly #exchange: Exchange;
-  readonly #limits: UploadLimits;
-  #idle: NodeJS.Timeout | undefined;
+  readonly #limits: CallLimits;
+  readonly #closeListeners: (() => void)[] = [];
+  #outgoing: ClientRequest | undefined;
   #answer: IncomingMessage | undefined;
+  #watch: NodeJS.Timeout | undefined;
+  #moved_bytes = 0;
+  #still = 0;
+  #endUpload: (() => void) | undefined;
   readonly #replied = Promise.withResolvers<IncomingMessage>();
 
-  constructor(exchange: Exchange, request: IncomingMessage, limits: UploadLimits) {
-    super();
+  constructor(exchange: Exchange, request: IncomingMessage, url: string, limits: CallLimits) {
     this.#exchange = exchange;
     this.request = request;
-    this.path = exchange.path;
+    this.method = exchange.method;
+    this.url = url;
     this.reply = this.#replied.promise;
     // It may fail before anybody waits for it.
     this.reply.catch(() => {});
@@ -44,25 +59,52 @@ export class PassthroughCall extends EventEmitter {
     exchange.onAbort(this.#abort);
   }
 
-  /** A connection has been found; the body is piped into it next. */
-  sending(outgoing: { destroy(): void }): void {
+  /** Of what a response tells only its closing is ever told here; a request tells nothing. */
+  on(name: string, listener: () => void): this {
+    if (name === 'close') this.#closeListeners.push(listener);
+    return this;
+  }
+
+  /** A connection has been found: sends the body on it. Once it is all there it is one part, and leaves together with the headers. */
+  pipe(outgoing: ClientRequest): void {
     if (this.destroyed) return void outgoing.destroy();
     const { request } = this;
-    if (request.complete) return;
+    this.#outgoing = outgoing;
+    this.#watch = setTimeout(this.#look, this.#limits.idle_timeout_ms / looks);
+    if (!request.complete) return this.#upload(outgoing);
+    const body: Buffer | string | null = request.read();
+    if (body === null) outgoing.end();
+    else outgoing.end(body);
+  }
+
+  /** As `stream.pipe` would, with a limit of bytes and one of silence. */
+  #upload(outgoing: ClientRequest): void {
+    const { request } = this;
     const { max_body_bytes, body_idle_ms } = this.#limits;
     let left_bytes = max_body_bytes;
-    this.#idle = setTimeout(() => this.#stalled(), body_idle_ms);
-    request.on('data', (part: Buffer) => {
-      this.#idle?.refresh();
+    const idle = setTimeout(() => this.#stalled(idle), body_idle_ms);
+    const onData = (part: Buffer) => {
+      idle.refresh();
       left_bytes -= part.length;
       if (left_bytes < 0) this.#refuse(tooLarge(max_body_bytes));
-    });
-    request.once('end', () => clearTimeout(this.#idle));
+      else if (!outgoing.write(part)) request.pause();
+    };
+    const onEnd = () => {
+      end();
+      outgoing.end();
+    };
+    const end = () => {
+      clearTimeout(idle);
+      request.off('data', onData).off('end', onEnd);
+    };
+    this.#endUpload = end;
+    request.on('data', onData).on('end', onEnd);
+    outgoing.on('drain', () => request.resume()).on('close', end);
   }
 
   /** Nothing has come for a while. An upstream that does not read pauses the request; then it is not the client's doing. */
-  #stalled(): void {
-    if (this.request.readableFlowing === false) return void this.#idle?.refresh();
+  #stalled(idle: NodeJS.Timeout): void {
+    if (this.request.readableFlowing === false) return void idle.refresh();
     const seconds = this.#limits.body_idle_ms / 1000;
     this.#refuse(
       refusal('invalid_request', {
@@ -76,6 +118,18 @@ export class PassthroughCall extends EventEmitter {
     this.failed(error);
     this.#abort();
   }
+
+  /** Whether the upstream is silent is seen by what has moved on its connection, so that nothing need be noted while it does. */
+  readonly #look = () => {
+    const { bytesRead = 0, bytesWritten = 0 } = this.#outgoing?.socket ?? {};
+    this.#still = bytesRead + bytesWritten === this.#moved_bytes ? this.#still + 1 : 0;
+    this.#moved_bytes = bytesRead + bytesWritten;
+    if (this.#still < looks) return void this.#watch?.refresh();
+    const error = refusal('provider_timeout', { cause: new Error('the limit: idle_timeout_ms') });
+    this.failed(error);
+    this.#answer?.destroy(error);
+    this.#abort();
+  };
 
   answered(reply: IncomingMessage): void {
     this.#answer = reply;
@@ -94,17 +148,18 @@ export class PassthroughCall extends EventEmitter {
 
   /** Everything has been said: the connection is free for the next request, or closed if its reply was not read to the end. */
   end(): void {
-    clearTimeout(this.#idle);
+    clearTimeout(this.#watch);
     this.#exchange.offAbort(this.#abort);
     if (!this.#answer?.complete) this.#abort();
+    // Or what is left of the body could not be discarded.
+    this.#endUpload?.();
   }
 
   readonly #abort = () => {
     if (this.destroyed) return;
     this.destroy();
-    this.emit('close');
-    // Or it would be paused when the pipe's end closes, and what is left of the body could not be discarded.
-    this.request.unpipe();
+    for (const closed of this.#closeListeners) closed();
+    this.#endUpload?.();
   };
 }
 

@@ -75,9 +75,12 @@ export class Passthrough {
     response: ServerResponse,
   ): Promise<void> {
     const leg = this.#legs.get(rule.provider)!;
-    const call = new PassthroughCall(exchange, request, {
+    const query = queryOf(request.url ?? '/');
+    if (query === undefined) throw refusal('unknown_url');
+    const call = new PassthroughCall(exchange, request, exchange.path.slice('/v1'.length) + query, {
       max_body_bytes: rule.max_body_bytes,
       body_idle_ms: this.#limits.body_idle_ms,
+      idle_timeout_ms: leg.provider.config.idle_timeout_ms,
     });
     const span = startChildSpan(exchange.span, `${request.method} ${rule.path}`, SpanKind.CLIENT, {});
     const sent_ms = exchange.clock.elapsed_ms();
@@ -161,7 +164,7 @@ class Leg {
   readonly #proxy: RequestHandler;
 
   constructor(provider: Provider) {
-    const { base_url, idle_timeout_ms } = provider.config;
+    const { base_url } = provider.config;
     this.provider = provider;
     // Every request may hold a connection, so a cap here would be a cap on requests.
     this.#agent = new (base_url.startsWith('https:') ? HttpsAgent : HttpAgent)({
@@ -174,13 +177,11 @@ class Leg {
       agent: this.#agent,
       changeOrigin: true,
       xfwd: false,
-      proxyTimeout: idle_timeout_ms,
       // What is answered, and how, is decided here: the default plugins write errors of their own into replies that have begun.
       ejectPlugins: true,
       selfHandleResponse: true,
       plugins: [
         server => {
-          server.on('proxyReq', (outgoing, _request, call) => callOf(call).sending(outgoing));
           server.on('proxyRes', (reply, _request, call) => callOf(call).answered(reply));
           server.on('error', (error, _request, call) => callOf(call).failed(error));
           server.on('econnreset', (error, _request, call) => callOf(call).failed(error));
@@ -194,16 +195,13 @@ class Leg {
     const { request } = call;
     call.key = this.provider.keys.next();
     restoreBody(request);
-    const { url = '/', headers } = request;
-    const query = queryOf(url);
-    if (query === undefined) throw refusal('unknown_url');
-    request.headers = headersForUpstream(headers, rule.forward_headers, {
+    call.headers = headersForUpstream(request.headers, rule.forward_headers, {
       ...trace,
       ...this.provider.ownHeaders,
       ...call.key?.headers,
-    }) as IncomingMessage['headers'];
-    request.url = call.path.slice('/v1'.length) + query;
-    void this.#proxy(request, call as unknown as ServerResponse, error => call.failed(error));
+    });
+    const [asked, answered] = [call as unknown as IncomingMessage, call as unknown as ServerResponse];
+    void this.#proxy(asked, answered, error => call.failed(error));
     return call.reply;
   }
 

@@ -85,17 +85,19 @@ describe('an upstream that fails while its reply is passed through', () => {
       upstream.replyOnce(script);
       await expectRefusal(await gateway.post('{}', { path }), 502, 'provider_error');
     }
-    expect(await gateway.metric('sluice_upstream_errors_total', { kind: 'unreachable' })).toBe(3);
+    expect(await gateway.metric('sluice_upstream_errors_total', { kind: 'unreachable' })).toBe(2);
+    expect(await gateway.metric('sluice_upstream_errors_total', { kind: 'timeout' })).toBe(1);
   });
 
-  it('in mid-reply never looks complete', async () => {
-    const { gateway, upstream } = await hostileSetting({ config }, 2);
-    for (const start of [head(200, { 'content-length': 100 }), streamHead() + chunk('abc')]) {
-      upstream.replyOnce(thenReset(`${start}`));
+  it('in mid-reply, by resetting or silence, never looks complete', async () => {
+    const { gateway, upstream } = await hostileSetting({ config, provider: { idle_timeout_ms: 300 } }, 2);
+    const starts = [head(200, { 'content-length': 100 }), `${streamHead()}${chunk('abc')}`];
+    for (const script of [...starts.map(start => thenReset(start)), pieces([streamHead(), chunk('abc')])]) {
+      upstream.replyOnce(script);
       await expect(gateway.post('{}', { path }).then(response => response.text())).rejects.toThrow();
     }
     const labels = { endpoint: 'passthrough', end_reason: 'upstream_failed' };
-    await until(async () => (await gateway.metric('sluice_requests_total', labels)) === 2);
+    await until(async () => (await gateway.metric('sluice_requests_total', labels)) === 3);
   });
 
   it('in the middle of its own error still gives that status', async () => {

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { FakeClock } from '../support/fake-clock.ts';
 import {
   allWell,
   answering,
@@ -9,6 +8,7 @@ import {
   goodAnswer,
   openProviders,
 } from '../support/failover-setting.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { said } from '../support/hostile-setting.ts';
 import { until } from '../support/raw-client.ts';
 import { chunk, events, streamHead, thenReset, whole } from '../support/scripted-upstream.ts';
