@@ -71,10 +71,13 @@ export class PassthroughCall {
     const { request } = this;
     this.#outgoing = outgoing;
     this.#watch = setTimeout(this.#look, this.#limits.idle_timeout_ms / looks);
-    if (!request.complete) return this.#upload(outgoing);
+    const length_bytes = Number(request.headers['content-length'] ?? Number.NaN);
+    if (!request.complete && request.readableLength !== length_bytes) return this.#upload(outgoing);
     const body: Buffer | string | null = request.read();
     if (body === null) outgoing.end();
     else outgoing.end(body);
+    // To its end, which may not have been told yet.
+    request.resume();
   }
 
   /** As `stream.pipe` would, with a limit of bytes and one of silence. */
