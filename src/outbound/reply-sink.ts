@@ -10,6 +10,8 @@ export type ReplySink = Pick<
   flush?: () => void;
   /** The request that is answered, where a reply may come before all of it has been read. */
   readonly req?: IncomingMessage;
+  /** Whether the reply has been ended, where that is known. */
+  readonly writableEnded?: boolean;
   /** The client's connection; none once it has closed. */
   readonly socket?: Socket | null;
 };

@@ -41,15 +41,21 @@ function passedOn(
   slow_client_ms: number,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const client = new ClientWatch(exchange, response, slow_client_ms, {
+    // Made for a client that has to be waited for; most take their whole reply at once.
+    let client: ClientWatch | undefined;
+    const wait = () => {
+      client ??= new ClientWatch(exchange, response, slow_client_ms, watcher);
+      client.wait();
+    };
+    const watcher = {
       onDrained: () => body.resume(),
       onOver: () => {
         if (!exchange.reply_ended) body.destroy();
         over(resolve);
       },
-    });
+    };
     const over = (act: () => void) => {
-      client.end();
+      client?.end();
       exchange.offAbort(left);
       act();
     };
@@ -61,9 +67,10 @@ function passedOn(
     const broke = (fault: unknown) => exchange.reply_ended || over(() => reject(fault));
     const end = (last?: Buffer) => {
       exchange.reply_ended = true;
-      client.wait();
       if (last) response.end(last);
       else response.end();
+      if (hasTakenAll(response)) over(resolve);
+      else wait();
     };
     // What has happened before anybody listened is not told again.
     if (body.destroyed) return void broke(body.errored ?? cut());
@@ -76,7 +83,7 @@ function passedOn(
       response.flush?.();
       if (keepsUp) return;
       body.pause();
-      client.wait();
+      wait();
     });
     body.on('end', () => exchange.reply_ended || end());
     body.on('error', broke);
@@ -84,5 +91,9 @@ function passedOn(
     body.on('close', () => exchange.reply_ended || broke(cut()));
   });
 }
+
+/** Whether the system has all of the reply; not so for one that another middleware holds back. */
+const hasTakenAll = ({ writableEnded, socket }: ReplySink): boolean =>
+  writableEnded === true && socket?.writableLength === 0;
 
 const cut = (): Error => new Error('the body was closed before its end');

@@ -171,6 +171,8 @@ class Leg {
       keepAlive: true,
       timeout: 4000,
     });
+    // All its connections lead to one place, whose name need not be put together for every request.
+    this.#agent.getName = () => provider.name;
     this.#proxy = createProxyMiddleware({
       target: targetOf(base_url),
       pathFilter: () => true,

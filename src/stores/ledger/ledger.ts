@@ -92,6 +92,7 @@ export class Ledger {
     this.#isClosed = true;
     clearTimeout(this.#retryTimer);
     await this.#emptying;
+    await this.#flushing;
     await this.#flush();
     if (this.#waiting.length > 0) this.#drops.add(this.#waiting.length, 'lost');
     this.#waiting = [];
@@ -102,23 +103,33 @@ export class Ledger {
   #flush(): Promise<void> {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
-    this.#flushing ??= this.#writeWaiting().finally(() => {
+    const began_ms = performance.now();
+    this.#flushing ??= this.#writeWaiting().then(isWritten => {
       this.#flushing = undefined;
-      if (this.#waiting.length > 0 && !this.#isClosed)
-        this.#flushTimer ??= setTimeout(() => this.#flush(), this.#options.flush_ms).unref();
+      if (this.#isClosed || this.#waiting.length === 0) return;
+      const { batch_rows, flush_ms } = this.#options;
+      const isUrgent = isWritten && this.#waiting.length >= batch_rows;
+      // As if it had begun to wait when the last one did, so that no row waits longer than the first of a batch.
+      const passed_ms = isWritten ? performance.now() - began_ms : 0;
+      const wait_ms = isUrgent ? 0 : Math.max(0, flush_ms - passed_ms);
+      this.#flushTimer ??= setTimeout(() => this.#flush(), wait_ms).unref();
     });
     return this.#flushing;
   }
 
-  async #writeWaiting(): Promise<void> {
-    while (this.#waiting.length > 0) {
+  /** What comes meanwhile is left to the next time: a busy gateway would write ever smaller batches, and never be done. False where it all must wait. */
+  async #writeWaiting(): Promise<boolean> {
+    let left = this.#waiting.length;
+    while (left > 0) {
       this.#metrics.ledgerQueue('memory', this.#waiting.length);
-      const batch = this.#waiting.slice(0, this.#options.batch_rows);
+      const batch = this.#waiting.slice(0, Math.min(left, this.#options.batch_rows));
       const isWritten = !this.#isOut && (await this.#writeSoon(batch));
-      if (!isWritten && !(await this.#putAside(batch))) return;
+      if (!isWritten && !(await this.#putAside(batch))) return false;
       this.#waiting.splice(0, batch.length);
+      left -= batch.length;
       this.#metrics.ledgerQueue('memory', this.#waiting.length);
     }
+    return true;
   }
 
   /** Writes to the store, unless it is out or takes too long. Without a disk there is nothing to pass it by for. */

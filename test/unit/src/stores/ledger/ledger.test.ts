@@ -108,6 +108,22 @@ describe('the ledger', () => {
     expect(await written()).toBe(35);
   });
 
+  it('leaves what comes during a write to the next batch', async () => {
+    const ledger = openLedger({ flush_ms: 60_000, patience_ms: 10_000 });
+    const sizes: number[] = [];
+    const [first, meanwhile, last] = [sampleRows(10), sampleRows(5), sampleRows(5)];
+    trouble = async rows => {
+      await sleep(1);
+      if (sizes.push(rows.length) === 1) for (const row of meanwhile) ledger.record(row);
+    };
+    for (const row of first) ledger.record(row);
+    await until(async () => (await metric('sluice_ledger_queue_rows')) === 5);
+    expect(sizes).toEqual([10]);
+    for (const row of last) ledger.record(row);
+    await until(async () => (await written()) === 20);
+    expect(sizes).toEqual([10, 10]);
+  });
+
   it('waits on disk while the store is out, and is written once when it is back', async () => {
     trouble = out;
     const ledger = openLedger();
