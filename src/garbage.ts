@@ -16,5 +16,5 @@ import { setFlagsFromString } from 'node:v8';
 export function keepGarbageYoung(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
   setFlagsFromString('--external-memory-accounted-in-global-limit');
-  setFlagsFromString('--minor-gc-task-trigger=20');
+  setFlagsFromString('--minor-gc-task-trigger=40');
 }

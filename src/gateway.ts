@@ -60,12 +60,13 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     // Not ours, or answered by the parent already.
     if ((!route && !parts.terminal) || response.headersSent) return next();
     const exchange = begin(parts, path, route, request);
-    const served = serve(parts, exchange, closing ? 'closed' : route, request, response)
-      .catch(fault => {
-        parts.log.fatal({ err: fault, request_id: exchange.id }, 'an exchange could not be ended');
-        response.destroy();
-      })
-      .finally(() => running.remove(place));
+    const over = () => running.remove(place);
+    const failed = (fault: unknown) => {
+      parts.log.fatal({ err: fault, request_id: exchange.id }, 'an exchange could not be ended');
+      response.destroy();
+      over();
+    };
+    const served = serve(parts, exchange, closing ? 'closed' : route, request, response).then(over, failed);
     const place = running.add({ exchange, served });
   };
 

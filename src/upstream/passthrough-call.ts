@@ -31,28 +31,30 @@ export class PassthroughCall {
   destroyed = false;
 
   readonly request: IncomingMessage;
-  readonly reply: Promise<IncomingMessage>;
+  /** Resolves when the upstream's reply has begun, rejects when it will not. */
+  readonly replied: Promise<void>;
+  /** The reply, once it has begun. */
+  reply: IncomingMessage | undefined;
   /** The provider's key that it is sent with. */
   key: ProviderKey | undefined;
   readonly #exchange: Exchange;
   readonly #limits: CallLimits;
   readonly #closeListeners: (() => void)[] = [];
   #outgoing: ClientRequest | undefined;
-  #answer: IncomingMessage | undefined;
   #watch: NodeJS.Timeout | undefined;
   #moved_bytes = 0;
   #still = 0;
   #endUpload: (() => void) | undefined;
-  readonly #replied = Promise.withResolvers<IncomingMessage>();
+  readonly #reply = Promise.withResolvers<void>();
 
   constructor(exchange: Exchange, request: IncomingMessage, url: string, limits: CallLimits) {
     this.#exchange = exchange;
     this.request = request;
     this.method = exchange.method;
     this.url = url;
-    this.reply = this.#replied.promise;
+    this.replied = this.#reply.promise;
     // It may fail before anybody waits for it.
-    this.reply.catch(() => {});
+    this.replied.catch(() => {});
     this.#limits = limits;
     const { max_body_bytes } = limits;
     if (Number(request.headers['content-length']) > max_body_bytes) throw tooLarge(max_body_bytes);
@@ -130,17 +132,17 @@ export class PassthroughCall {
     if (this.#still < looks) return void this.#watch?.refresh();
     const error = refusal('provider_timeout', { cause: new Error('the limit: idle_timeout_ms') });
     this.failed(error);
-    this.#answer?.destroy(error);
+    this.reply?.destroy(error);
     this.#abort();
   };
 
   answered(reply: IncomingMessage): void {
-    this.#answer = reply;
-    this.#replied.resolve(reply);
+    this.reply = reply;
+    this.#reply.resolve();
   }
 
   failed(error: unknown): void {
-    this.#replied.reject(error ?? new Error('the request was not passed on'));
+    this.#reply.reject(error ?? new Error('the request was not passed on'));
   }
 
   /** The upstream's reply broke off, or was refused by its own connection: the reader of the reply is told by the reply itself. */
@@ -153,7 +155,7 @@ export class PassthroughCall {
   end(): void {
     clearTimeout(this.#watch);
     this.#exchange.offAbort(this.#abort);
-    if (!this.#answer?.complete) this.#abort();
+    if (!this.reply?.complete) this.#abort();
     // Or what is left of the body could not be discarded.
     this.#endUpload?.();
   }

@@ -89,7 +89,9 @@ export class Passthrough {
     exchange.attempts++;
     let kind: string | undefined;
     try {
-      const reply = await leg.ask(call, rule, traceHeaders(span));
+      leg.ask(call, rule, traceHeaders(span));
+      await call.replied;
+      const reply = call.reply!;
       waited();
       const { statusCode: status = 502 } = reply;
       leg.provider.keys.answered(call.key, status, retryAfter_s(reply.headers, exchange.clock.epoch_ms()));
@@ -192,8 +194,8 @@ class Leg {
     });
   }
 
-  /** Sends the call's request with the provider's credentials in place of the client's. Rejects when no reply begins. */
-  ask(call: PassthroughCall, rule: PassthroughRule, trace: Record<string, string>): Promise<IncomingMessage> {
+  /** Sends the call's request with the provider's credentials in place of the client's; the call is told of what comes of it. */
+  ask(call: PassthroughCall, rule: PassthroughRule, trace: Record<string, string>): void {
     const { request } = call;
     call.key = this.provider.keys.next();
     restoreBody(request);
@@ -204,7 +206,6 @@ class Leg {
     });
     const [asked, answered] = [call as unknown as IncomingMessage, call as unknown as ServerResponse];
     void this.#proxy(asked, answered, error => call.failed(error));
-    return call.reply;
   }
 
   close(): void {

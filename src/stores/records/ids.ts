@@ -2,10 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 /** Ids that sort by the time at which they were made, so that the newest rows of a table and of its indexes lie together. */
 
+/** The beginning of the last one: many are made in one millisecond. */
+let latest = { epoch_ms: Number.NaN, time: '' };
+
 /** A UUID of version 7. */
 export function timeOrderedUuid(epoch_ms: number): string {
-  const time = Math.floor(epoch_ms).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  if (latest.epoch_ms !== epoch_ms) {
+    const time = Math.floor(epoch_ms).toString(16).padStart(12, '0');
+    latest = { epoch_ms, time: `${time.slice(0, 8)}-${time.slice(8)}-7` };
+  }
+  return latest.time + randomUUID().slice(15);
 }
 
 /** Without letters that are taken for one another. */

@@ -106,7 +106,8 @@ function configFile({ directory, upstream_port }: Surroundings, name: string, ch
   const file = join(directory, `${name}.json`);
   const never = 1_000_000_000_000;
   const plan = {
-    requests_per_minute: never,
+    // What is left is told in every reply, as a number that could be an operator's.
+    requests_per_minute: 1_000_000_000,
     tokens_per_minute: never,
     tokens_per_day: never,
     concurrent_requests: never,
