@@ -76,7 +76,9 @@ export class PassthroughCall {
     const length_bytes = Number(request.headers['content-length'] ?? Number.NaN);
     if (!request.complete && request.readableLength !== length_bytes) return this.#upload(outgoing);
     const body: Buffer | string | null = request.read();
+    const { max_body_bytes } = this.#limits;
     if (body === null) outgoing.end();
+    else if (body.length > max_body_bytes) this.#refuse(tooLarge(max_body_bytes));
     else outgoing.end(body);
     // To its end, which may not have been told yet.
     request.resume();

@@ -21,6 +21,12 @@ export interface Sample {
   readonly failovers: number;
 }
 
+/** How long the provider stays dead at most for the breaker to open. */
+const open_patience_ms = 20_000;
+
+const isOpenSince = (died_ms: number, samples: readonly Sample[]): boolean =>
+  samples.some(({ at_ms, breaker }) => at_ms > died_ms && breaker === 'open');
+
 /** All that a run has shown; times in milliseconds since its beginning. */
 export interface OutageFindings {
   readonly seen: Seen;
@@ -96,6 +102,8 @@ async function underLoad(
   if (options.death === 'killed') await dying.kill();
   else dying.stop();
   await after(options.dead_ms);
+  // A slow machine sends less, so that more time passes until enough has failed.
+  while (!isOpenSince(died_ms, samples) && since() - died_ms < open_patience_ms) await after(sample_ms);
   if (options.death === 'killed') await dying.start();
   else dying.resume();
   const back_ms = since();

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createConnectionServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express from 'express';
@@ -112,6 +112,17 @@ describe('a path that is let through', () => {
     ]);
   });
 
+  it('takes no larger one either that is not announced and comes all at once', async () => {
+    const { gateway, upstream } = await hostileSetting({ config }, 2);
+    upstream.reply(() => {});
+    const client = new RawConnection(gateway.url);
+    const headers = `host: g\r\nauthorization: ${authorization}\r\ntransfer-encoding: chunked\r\n`;
+    client.write(`POST /v1/embeddings HTTP/1.1\r\n${headers}\r\n3e9\r\n${'x'.repeat(1001)}\r\n0\r\n\r\n`);
+    await until(() => client.text.startsWith('HTTP/1.1 413 '));
+    client.socket.destroy();
+    expect(upstream.requests).toEqual([]);
+  });
+
   it('waits no longer for a body than body_idle_ms', async () => {
     const { gateway, upstream } = await hostileSetting({ config, server: { body_idle_ms: 300 } }, 2);
     upstream.reply(() => {});
@@ -167,6 +178,41 @@ describe('an upload', () => {
     expect(received.digest('hex')).toBe(createHash('sha256').update(bytes).digest('hex'));
     expect(setting.upstream.requests).toEqual([]);
     server.closeAllConnections();
+    server.close();
+  });
+
+  it('that nobody reads ends with idle_timeout_ms, and one that is answered before its end with the answer', async () => {
+    const sockets = new Set<Socket>();
+    let answer = '';
+    const server = createConnectionServer(socket => {
+      sockets.add(socket.on('error', () => {}));
+      if (answer === '') return void socket.pause();
+      socket.once('data', () => {
+        socket.pause();
+        socket.write(answer);
+      });
+    });
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const { url } = await mounted({ url: base_url }, undefined, {
+      passthrough,
+      providers: { upstream: { adapter: 'vllm', base_url, idle_timeout_ms: 400 } },
+    });
+    const upload = () =>
+      fetch(`${url}/v1/files`, {
+        method: 'POST',
+        body: Buffer.alloc(24 * 1024 * 1024),
+        headers: { authorization },
+      });
+    const unread = await upload();
+    expect([unread.status, await unread.json()]).toEqual([
+      502,
+      { error: { message: 'The upstream provider did not answer in time.', type: 'provider_error' } },
+    ]);
+    answer = `HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`;
+    const early = await upload();
+    expect([early.status, await early.text()]).toEqual([200, 'ok']);
+    for (const socket of sockets) socket.destroy();
     server.close();
   });
 });
