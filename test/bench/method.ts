@@ -10,7 +10,7 @@ import { tasks } from './tasks.ts';
 export function foot(options: Options): string[] {
   const { seconds, rounds, connections, streams } = options;
   return [
-    `Gateways on core ${gateway_core}, one at a time under load; load generator and upstream on core ${load_core}; all on loopback. Medians of ` +
+    `Gateways on core ${gateway_core}, one at a time under load; load generator and upstream on core ${load_core}; all on loopback. Medians, of ratios too, of ` +
       `${rounds} interleaved rounds of ${seconds} s after one that is thrown away.`,
     `Requests: closed loop, ${connections} connections, not streamed, ${Buffer.byteLength(bodyText())} bytes of JSON to the gateway, ` +
       `${Buffer.byteLength(completionText)} from the upstream. More per second is better.`,

@@ -36,7 +36,7 @@ function rowOf(part: Part, entries: readonly Entry[]): string[][] {
       part.title,
       shown(more.per_second, 0),
       shown(less.per_second, 0),
-      ratio(more.per_second, less.per_second),
+      ratio(more.rounds.per_second, less.rounds.per_second),
       shown(more.request_us - less.request_us, 1),
     ],
   ];

@@ -31,7 +31,7 @@ function rowsOf(entry: Entry, base: Figures | undefined): string[][] {
   const row = [
     contestant.title,
     shown(first.per_second, 0),
-    ratio(first.per_second, base?.per_second),
+    ratio(first.rounds.per_second, base?.rounds.per_second),
     shown(first.p50_ms, 2),
     shown(first.p99_ms, 2),
     shown(first.request_us, 1),
@@ -48,7 +48,7 @@ function rowsOf(entry: Entry, base: Figures | undefined): string[][] {
   return [row, ...further];
 }
 
-const eventCells = ({ event_us }: Figures, base: Figures | undefined): string[] => [
+const eventCells = ({ event_us, rounds }: Figures, base: Figures | undefined): string[] => [
   shown(event_us, 1),
-  ratio(event_us, base?.event_us),
+  ratio(rounds.event_us, base?.rounds.event_us),
 ];

@@ -35,6 +35,9 @@ export interface Slot {
   amount: number;
 }
 
+/** Where nothing was added. */
+const nowhere: Slot = { first_ms: 0, last_ms: 0, amount: 0 };
+
 /** The amounts of the last 60 s, in at most 61 slots; each counts for 60 to 61 s. */
 export class SlidingMinute implements Counter {
   readonly #slots: Slot[] = [];
@@ -74,6 +77,7 @@ export class SlidingMinute implements Counter {
   }
 
   add(amount: number, now: Now): Slot {
+    if (amount === 0) return nowhere;
     this.used(now);
     this.#used += amount;
     const last = this.#slots.at(-1);
@@ -90,6 +94,7 @@ export class SlidingMinute implements Counter {
   giveBack(amount: number, place: Place): void {
     const slot = place as Slot;
     const given = Math.min(amount, slot.amount);
+    if (given === 0) return;
     slot.amount -= given;
     this.#used -= given;
   }

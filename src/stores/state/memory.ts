@@ -14,6 +14,8 @@ import type {
 
 /** How many accounts each take looks at, to forget those under which nothing counts: more than it can add. */
 const swept_per_take = 2;
+/** How long it is left at that when all have been looked at. */
+const sweep_pause_ms = 1000;
 
 const none: readonly Limit[] = [];
 
@@ -104,7 +106,8 @@ function amountOf(name: LimitName, charge: Charge, lease: 0 | 1): number {
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, AccountCounters>();
-  #sweep = this.#accounts.entries();
+  #sweep: Iterator<[string, AccountCounters]> | undefined;
+  #swept_ms = Number.NEGATIVE_INFINITY;
   #today = calendarDayOf(0);
   readonly #nowAgain = () => this.#now();
 
@@ -168,10 +171,13 @@ export class MemoryStateStore implements StateStore {
   }
 
   #forgetIdle(now: Now): void {
+    if (!this.#sweep && now.elapsed_ms - this.#swept_ms < sweep_pause_ms) return;
+    this.#sweep ??= this.#accounts.entries();
     for (let looked = 0; looked < swept_per_take; looked++) {
       const { done, value } = this.#sweep.next();
       if (done) {
-        this.#sweep = this.#accounts.entries();
+        this.#sweep = undefined;
+        this.#swept_ms = now.elapsed_ms;
         return;
       }
       const [id, account] = value;

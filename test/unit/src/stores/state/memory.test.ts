@@ -53,6 +53,9 @@ describe('what the memory store remembers', () => {
     sweep(10);
     expect(store.standings('a', limits)[0]!.remaining).toBe(95);
     clock.advance(1);
+    expect(store.standings('a', limits)[0]!.remaining).toBe(100);
+    // All have been looked at just now.
+    clock.advance(1000);
     sweep(10);
     expect(store.size).toBeLessThanOrEqual(1);
   });
