@@ -23,9 +23,22 @@ interface Definition<L extends string> {
 
 type Labels<L extends string> = Partial<Record<L, string | number>>;
 
+/** Series by their label values, one after the other: putting a key together for every observation costs more than to walk. */
+class Branch<S> {
+  readonly #next = new Map<string | number, Branch<S>>();
+  series: S | undefined;
+
+  to(value: string | number): Branch<S> {
+    let next = this.#next.get(value);
+    if (!next) this.#next.set(value, (next = new Branch()));
+    return next;
+  }
+}
+
 class SeriesMap<L extends string, S> {
   readonly #labelNames: readonly L[];
   readonly #make: () => S;
+  readonly #root = new Branch<S>();
   readonly #byValues = new Map<string, { labels: Labels<L>; series: S }>();
 
   constructor(labelNames: readonly L[], make: () => S) {
@@ -34,9 +47,14 @@ class SeriesMap<L extends string, S> {
   }
 
   of(values: readonly (string | number)[]): S {
-    // Faster than `join`, which is not made for so few.
-    let key = String(values[0]);
-    for (let at = 1; at < values.length; at++) key += `\n${values[at]}`;
+    let branch = this.#root;
+    for (let at = 0; at < values.length; at++) branch = branch.to(values[at]!);
+    return (branch.series ??= this.#named(values));
+  }
+
+  /** The same for a number and its text, which are one label. */
+  #named(values: readonly (string | number)[]): S {
+    const key = values.join('\n');
     let found = this.#byValues.get(key);
     if (!found) {
       const labels = Object.fromEntries(this.#labelNames.map((name, at) => [name, values[at] ?? '']));
