@@ -10,6 +10,7 @@ export default {
   },
   testEnvironmentOptions: { customExportConditions: ['sluice-source', 'node', 'node-addons'] },
   testMatch: ['<rootDir>/test/{unit,contract,e2e}/**/*.test.ts'],
-  testTimeout: 30_000,
+  // Some start browsers and servers, on machines that may be busy with other things.
+  testTimeout: 90_000,
   maxWorkers: 2,
 };

@@ -325,6 +325,9 @@ describe('the page of the playground', () => {
       await page.goto(`${url}/ops/playground`);
       await signIn(page);
       await page.getByLabel('API key').fill(clientKey);
+      await page
+        .getByRole('textbox', { name: 'Prompt' })
+        .fill('Hello? [[sim:reasoning=none tokens=5 tps=200]]');
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText('In the ledger: account tester, answered by upstream, completed.').waitFor();
       expect(page.url()).toBe(`${url}/ops/playground`);

@@ -44,6 +44,7 @@ export async function watchedPage(
   });
   const faults: string[] = [];
   const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
   page.on('console', message => {
     if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
   });

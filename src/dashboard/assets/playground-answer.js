@@ -7,7 +7,7 @@ const ends = {
 };
 
 /** How often, and how long apart, the ledger is asked for what has just ended. */
-const most_askings = 10;
+const most_askings = 25;
 const pause_ms = 400;
 
 const element = id => document.getElementById(id);
