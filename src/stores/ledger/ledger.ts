@@ -103,18 +103,24 @@ export class Ledger {
   #flush(): Promise<void> {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
-    const began_ms = performance.now();
-    this.#flushing ??= this.#writeWaiting().then(isWritten => {
-      this.#flushing = undefined;
-      if (this.#isClosed || this.#waiting.length === 0) return;
-      const { batch_rows, flush_ms } = this.#options;
-      const isUrgent = isWritten && this.#waiting.length >= batch_rows;
-      // As if it had begun to wait when the last one did, so that no row waits longer than the first of a batch.
-      const passed_ms = isWritten ? performance.now() - began_ms : 0;
-      const wait_ms = isUrgent ? 0 : Math.max(0, flush_ms - passed_ms);
-      this.#flushTimer ??= setTimeout(() => this.#flush(), wait_ms).unref();
-    });
+    this.#flushing ??= this.#writeOnce();
     return this.#flushing;
+  }
+
+  async #writeOnce(): Promise<void> {
+    const { batch_rows, flush_ms } = this.#options;
+    const began_ms = performance.now();
+    let wait_ms = flush_ms;
+    try {
+      if (!(await this.#writeWaiting())) return;
+      // As if it had begun to wait when the last one did, so that no row waits longer than the first of a batch.
+      const isFull = this.#waiting.length >= batch_rows;
+      wait_ms = isFull ? 0 : Math.max(0, flush_ms - (performance.now() - began_ms));
+    } finally {
+      this.#flushing = undefined;
+      if (this.#waiting.length > 0 && !this.#isClosed)
+        this.#flushTimer ??= setTimeout(() => this.#flush(), wait_ms).unref();
+    }
   }
 
   /** What comes meanwhile is left to the next time: a busy gateway would write ever smaller batches, and never be done. False where it all must wait. */
