@@ -47,22 +47,18 @@ function passedOn(
       client ??= new ClientWatch(exchange, response, slow_client_ms, watcher);
       client.wait();
     };
-    const watcher = {
-      onDrained: () => body.resume(),
-      onOver: () => {
-        if (!exchange.reply_ended) body.destroy();
-        over(resolve);
-      },
+    const closed = () => {
+      if (!exchange.reply_ended) body.destroy();
+      over(resolve);
     };
+    const watcher = { onDrained: () => body.resume(), onOver: closed };
     const over = (act: () => void) => {
       client?.end();
       exchange.offAbort(left);
       act();
     };
     const left = () => {
-      if (!exchange.client_gone) return;
-      body.destroy();
-      over(resolve);
+      if (exchange.client_gone) closed();
     };
     const broke = (fault: unknown) => exchange.reply_ended || over(() => reject(fault));
     const end = (last?: Buffer) => {
