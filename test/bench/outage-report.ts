@@ -1,6 +1,6 @@
 import type { Machine } from './machine.ts';
 import type { OutageOptions } from './outage-options.ts';
-import { type OutageFindings, type Sample, sample_ms } from './outage-run.ts';
+import { type OutageFindings, openedAfter, type Sample, sample_ms } from './outage-run.ts';
 import type { Check } from './soak-verdict.ts';
 import { markdownTable } from './table.ts';
 
@@ -11,8 +11,8 @@ const parts = 5;
 
 /** What must hold, and whether it did. */
 export function outageChecks(findings: OutageFindings, { ramp_ms }: OutageOptions): Check[] {
-  const { seen, completed, samples, back_ms, ended_ms } = findings;
-  const opened = samples.find(({ at_ms, breaker }) => at_ms > findings.died_ms && breaker === 'open');
+  const { seen, completed, samples, died_ms, back_ms, ended_ms } = findings;
+  const opened_ms = openedAfter(died_ms, samples);
   const closed_ms = closedAgain(findings);
   const shares = rampShares(findings, ramp_ms);
   const [first = 1] = shares;
@@ -29,8 +29,8 @@ export function outageChecks(findings: OutageFindings, { ramp_ms }: OutageOption
     check('one record for each answer', completed === seen.answered + 1, `${completed} records`),
     check(
       'the breaker opened',
-      opened !== undefined,
-      opened ? `${seconds(opened.at_ms - findings.died_ms)} after the death` : 'never',
+      opened_ms !== undefined,
+      opened_ms === undefined ? 'never' : `${seconds(opened_ms - died_ms)} after the death`,
     ),
     check(
       'and closed again',

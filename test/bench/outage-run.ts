@@ -24,9 +24,6 @@ export interface Sample {
 /** How long the provider stays dead at most for the breaker to open. */
 const open_patience_ms = 20_000;
 
-const isOpenSince = (died_ms: number, samples: readonly Sample[]): boolean =>
-  samples.some(({ at_ms, breaker }) => at_ms > died_ms && breaker === 'open');
-
 /** All that a run has shown; times in milliseconds since its beginning. */
 export interface OutageFindings {
   readonly seen: Seen;
@@ -39,6 +36,10 @@ export interface OutageFindings {
   readonly failovers: Readonly<Record<string, number>>;
   readonly denied: number;
 }
+
+/** When the breaker was first seen open after the death. */
+export const openedAfter = (died_ms: number, samples: readonly Sample[]): number | undefined =>
+  samples.find(({ at_ms, breaker }) => at_ms > died_ms && breaker === 'open')?.at_ms;
 
 /** Two providers behind a gateway under steady load; one dies and comes back. */
 export async function outage(options: OutageOptions): Promise<OutageFindings> {
@@ -103,7 +104,8 @@ async function underLoad(
   else dying.stop();
   await after(options.dead_ms);
   // A slow machine sends less, so that more time passes until enough has failed.
-  while (!isOpenSince(died_ms, samples) && since() - died_ms < open_patience_ms) await after(sample_ms);
+  while (openedAfter(died_ms, samples) === undefined && since() - died_ms < open_patience_ms)
+    await after(sample_ms);
   if (options.death === 'killed') await dying.start();
   else dying.resume();
   const back_ms = since();

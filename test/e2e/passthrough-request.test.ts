@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, createServer as createConnectionServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createConnectionServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express from 'express';
@@ -22,6 +22,12 @@ afterEach(async () => {
   await closeHealthy();
   await closeMounted();
 });
+
+/** The base address of a provider that is this server, on a free port. */
+async function baseOf(server: Server): Promise<string> {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
 
 describe('a path that is let through', () => {
   it('reaches the provider below its base address with the body untouched', async () => {
@@ -157,8 +163,7 @@ describe('an upload', () => {
       for await (const part of request) received.update(part as Buffer);
       response.end(JSON.stringify({ type: request.headers['content-type'] }));
     });
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const upstream = await baseOf(server);
     const setting = await hostileSetting({ config }, 2);
     const local = await mounted({ url: upstream }, undefined, {
       passthrough: [{ path: '/v1/files', methods: ['POST'], provider: 'upstream' }],
@@ -192,8 +197,7 @@ describe('an upload', () => {
         socket.write(answer);
       });
     });
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const base_url = await baseOf(server);
     const { url } = await mounted({ url: base_url }, undefined, {
       passthrough,
       providers: { upstream: { adapter: 'vllm', base_url, idle_timeout_ms: 400 } },
