@@ -57,6 +57,10 @@ type Amounts = z.output<typeof ofAccount>;
 /** The limits under which an exchange counts. */
 export interface LimitSet {
   readonly limits: readonly Limit[];
+  /** Those of `limits` that are reserved before the body is read: requests and concurrency over all models (protocol n20). */
+  readonly beforeBody: readonly Limit[];
+  /** The rest, reserved once the request is known: tokens, money, and every limit on a single model. */
+  readonly withRequest: readonly Limit[];
   /** Whether one of them is on tokens, or on money, so that an estimate is needed. */
   readonly countsTokens: boolean;
   readonly countsMoney: boolean;
@@ -102,8 +106,13 @@ function limitsOf(amounts: Amounts, model: string | undefined): Limit[] {
   });
 }
 
+const needsNoBody = ({ name, model }: Limit): boolean =>
+  model === undefined && (name === 'requests_per_minute' || name === 'concurrent_requests');
+
 const setOf = (limits: readonly Limit[]): LimitSet => ({
   limits,
+  beforeBody: limits.filter(needsNoBody),
+  withRequest: limits.filter(limit => !needsNoBody(limit)),
   countsTokens: limits.some(({ name }) => name === 'tokens_per_minute' || name === 'tokens_per_day'),
   countsMoney: limits.some(({ name }) => name === 'usd_per_month'),
 });

@@ -3,7 +3,7 @@ import { refusal } from '../errors.ts';
 import { digestOf } from '../key-digest.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type Account, unusableAccount } from './accounts.ts';
-import { KeyLookups } from './key-lookups.ts';
+import { BatchedLookups } from './batched-lookups.ts';
 import { KeyUses } from './key-uses.ts';
 import { limitOverridesSchema } from './limits.ts';
 import type { Outage } from './outage.ts';
@@ -51,7 +51,7 @@ function storedAccount(id: string, { plan, limits }: NonNullable<FoundKey['store
  */
 export class StoredKeys {
   readonly #setup: StoredKeysSetup;
-  readonly #lookups: KeyLookups;
+  readonly #lookups: BatchedLookups<FoundKey | undefined>;
   readonly #uses: KeyUses;
   readonly #sync: StoreSync;
   readonly #known = new RecentCache<Known>(max_known);
@@ -60,7 +60,11 @@ export class StoredKeys {
 
   constructor(setup: StoredKeysSetup) {
     this.#setup = setup;
-    this.#lookups = new KeyLookups(setup.keys);
+    this.#lookups = new BatchedLookups(async digests => {
+      const found = await setup.keys.lookUp(digests);
+      const byDigest = new Map(found.map(key => [key.digest, key]));
+      return digests.map(digest => byDigest.get(digest));
+    });
     this.#uses = new KeyUses(setup.keys, setup.log);
     this.#sync = new StoreSync(setup.changes, setup.clock, setup.log, {
       digests: digests => {

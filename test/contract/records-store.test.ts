@@ -319,6 +319,59 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     });
   });
 
+  it('count refusals once, however often they are sent, and beside the rows', async () => {
+    const refused = {
+      account: 'throttled',
+      key_id: null,
+      model: 'v/one',
+      status: 429,
+      error_type: 'rate_limit_error',
+      end_reason: 'refused',
+      started_ms: now_ms,
+    };
+    const batch = (...requests: readonly number[]) => ({
+      id: timeOrderedUuid(now_ms),
+      refusals: requests.map(each => ({ ...refused, requests: each })),
+    });
+    const [first, second] = [batch(2800, 7), batch(3)];
+    expect(await store.ledger.insert([first, row({ account: 'throttled' }), first])).toBe(1);
+    expect(await store.ledger.insert([second, first])).toBe(0);
+    await Promise.all([store.ledger.insert([second]), store.ledger.insert([second])]);
+    const { started_ms: _, ...told } = { ...refused, key_id: '', day: '2026-11-20', requests: 2810 };
+    const query = { account: 'throttled', limit: 9 };
+    expect(await store.usage.refusals(query)).toEqual([told]);
+    expect(await store.usage.refusals({ ...query, to_day: '2026-11-19' })).toEqual([]);
+    expect(await store.ledger.list(query)).toHaveLength(1);
+    for (const by of [[], ['day'], ['account', 'model'], ['month']] as const)
+      expect(await store.usage.sum({ account: 'throttled', by })).toMatchObject([
+        { requests: 2811, failed_requests: 2810, prompt_tokens: 10 },
+      ]);
+  });
+
+  it('tell what accounts have used of a day and of its month', async () => {
+    const of = (account: string, more: Partial<LedgerRow>) => row({ account, cost_usd: '0.000001', ...more });
+    await store.ledger.insert([
+      of('budget', {}),
+      of('budget', { model: 'v/two', cost_usd: '0.0000000011' }),
+      of('budget', { model: null, started_ms: Date.parse('2026-11-01T00:00:00Z') }),
+      of('budget', { started_ms: Date.parse('2026-10-31T23:59:59.999Z') }),
+      of('budget', { started_ms: Date.parse('2026-11-21T00:00:00Z') }),
+      of('budget-2', { started_ms: now_ms - day_ms }),
+      of('budget-3', {}),
+    ]);
+    const told = await store.usage.budgets(['budget', 'budget-2', 'nobody'], '2026-11-20');
+    expect(told.map(sum => Object.values(sum).join(' ')).sort()).toEqual(
+      [
+        'budget * 30 2002',
+        'budget v/one 15 1000',
+        'budget v/two 15 2',
+        'budget  0 1000',
+        'budget-2 * 0 1000',
+        'budget-2 v/one 0 1000',
+      ].sort(),
+    );
+  });
+
   it('list the ledger in pages, newest first', async () => {
     await store.ledger.insert(
       [1, 2, 3].map(at => row({ account: 'listed', started_ms: now_ms + at, request_id: `r${at}` })),

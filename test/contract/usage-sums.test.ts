@@ -194,7 +194,7 @@ describe.each(kinds)('sums in %s', (_, isPostgres, numRuns, open) => {
   it('are filled for a ledger of the schema before', async () => {
     await database.close();
     database = await open();
-    await migrate(database, isPostgres, first_ms, migrations.slice(0, 1));
+    await migrate(database, isPostgres, first_ms, { steps: migrations.slice(0, 1) });
     await fillAsBefore(database);
     await migrate(database, isPostgres, first_ms);
     await migrate(database, isPostgres, first_ms);

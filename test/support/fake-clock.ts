@@ -6,7 +6,7 @@ export const noon_ms = Date.UTC(2026, 10, 21, 12);
 /** Time that passes only when a test says so. */
 export class FakeClock implements Clock {
   #passed_ms = 0;
-  readonly #began_ms: number;
+  #began_ms: number;
 
   constructor(began_ms = noon_ms) {
     this.#began_ms = began_ms;
@@ -23,5 +23,10 @@ export class FakeClock implements Clock {
 
   advance(ms: number): void {
     this.#passed_ms += ms;
+  }
+
+  /** Sets the time of day, by milliseconds that have not passed. */
+  set(by_ms: number): void {
+    this.#began_ms += by_ms;
   }
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 
 const start_ms = 15_000;
 
@@ -61,18 +61,6 @@ export async function startRedis({ persistent = false, args = [] }: RedisOptions
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-/** A port that nobody listens on; somebody else may take it before it is used, which the start then tells. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-      .once('error', reject)
-      .listen(0, '127.0.0.1', () => {
-        const { port } = server.address() as { port: number };
-        server.close(() => resolve(port));
-      });
-  });
 }
 
 function started(args: readonly string[]): Promise<ChildProcess> {

@@ -5,7 +5,7 @@ import { GuardedState } from '../../src/stores/state/guarded.ts';
 import { type OutagePolicies, outagePolicySchema } from '../../src/stores/state/outage-policy.ts';
 import { instance_ms } from '../../src/stores/state/pulse.ts';
 import { RedisState } from '../../src/stores/state/redis/redis-state.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog, type Log } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 
 export interface RedisStoreOptions {
@@ -17,6 +17,8 @@ export interface RedisStoreOptions {
   readonly timeout_ms?: number;
   readonly lease_ms?: number;
   readonly policies?: Partial<OutagePolicies>;
+  readonly min_instances?: number;
+  readonly log?: Log;
 }
 
 /** A guarded state store on a Redis server, and what it counts of itself. */
@@ -29,8 +31,8 @@ export interface RedisStore {
 
 /** Opens one as a gateway does. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const { clock = systemClock, lease_ms = 15_000, timeout_ms = 250 } = options;
-  const log = createLog('silent');
+  const { clock = systemClock, lease_ms = 15_000, timeout_ms = 250, min_instances = 1 } = options;
+  const { log = createLog('silent') } = options;
   const registry = new Registry();
   const remote = new RedisState({
     url: options.url,
@@ -47,6 +49,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const policies = outagePolicySchema.parse(options.policies ?? {});
   const store = new GuardedState(remote, {
     policies,
+    min_instances,
     lease_ms,
     clock,
     log,

@@ -185,6 +185,19 @@ function describeCalendar(start: Start): void {
     await setting.admitted(monthly, charge(0, 5_000_000_000));
   });
 
+  it.each([
+    ['day', daily, Date.UTC(2026, 10, 22)],
+    ['month', monthly, Date.UTC(2026, 11, 1)],
+  ])('a clock that is set back over its beginning does not give a %s twice', async (_, limits, begin_ms) => {
+    const setting = await start(begin_ms);
+    await setting.admitted(limits, charge(900, 4_000_000_000));
+    setting.clock.set(-60_000);
+    await setting.refused(limits, charge(101, 1_000_000_001));
+    await setting.admitted(limits, charge(100, 1_000_000_000));
+    setting.clock.set(60_000);
+    await setting.refused(limits, charge(1, 1));
+  });
+
   it('counts large sums exactly', async () => {
     const setting = await start();
     const limits = [limit('usd_per_month', 9_000_000_000_000_000)];

@@ -1,7 +1,13 @@
-import { existsSync } from 'node:fs';
-import { rowMarks } from '../records/database.ts';
-import type { LedgerRow } from '../records/ledger-records.ts';
+import { existsSync, statSync } from 'node:fs';
+import type { BudgetSum } from '../records/budget-sums.ts';
+import { type Connection, rowMarks } from '../records/database.ts';
+import type { LedgerEntry } from '../records/ledger-records.ts';
 import { SqliteDatabase } from '../records/sqlite.ts';
+import { isUnbilled } from './lost-rows.ts';
+import { waitingBudgets, waitingByAccount } from './waiting-budgets.ts';
+
+/** More than an empty queue has: a page of 4096 bytes for the schema, the table and each index. */
+const empty_bytes = 32_768;
 
 /**
  * Rows of the ledger that wait on disk while the records store is out: a SQLite file of its own, so that what was appended survives a
@@ -9,50 +15,68 @@ import { SqliteDatabase } from '../records/sqlite.ts';
  * with the first row.
  */
 export class DiskQueue {
-  readonly #path: string;
+  readonly path: string;
   readonly #max_rows: number;
   #opening: Promise<SqliteDatabase> | undefined;
-  /** What this process knows of; others may have put more there. */
   #rows = 0;
+  /** The end of what must not run at the same time. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** SQLite's number for what other processes have changed; what it was when the rows were counted. */
+  #counted_version: number | undefined;
 
   constructor(path: string, max_rows: number) {
-    this.#path = path;
+    this.path = path;
     this.#max_rows = max_rows;
   }
 
+  /** How many rows are in the file, as last seen: other processes may share it. */
   get rows(): number {
     return this.#rows;
   }
 
   /** Something may have been left here by an earlier process. */
   get exists(): boolean {
-    return this.#opening !== undefined || existsSync(this.#path);
+    return this.#opening !== undefined || existsSync(this.path);
   }
 
-  /** Puts rows at the end, once each, and returns how many of them there was room for, from the first on. */
-  async append(rows: readonly LedgerRow[]): Promise<number> {
+  /** The file is larger than an empty queue needs. */
+  get isSparse(): boolean {
+    const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    return sizeOf(this.path) + sizeOf(`${this.path}-wal`) > empty_bytes;
+  }
+
+  /** Puts rows at the end, once each, and returns those that there was no room for. Half of the room is kept for rows that were paid for. */
+  async append(rows: readonly LedgerEntry[]): Promise<LedgerEntry[]> {
     const database = await this.#database();
-    const taken = rows.slice(0, Math.max(0, this.#max_rows - this.#rows));
-    if (taken.length === 0) return 0;
-    const values = taken.flatMap(row => [row.id, JSON.stringify(row)]);
-    const added = await database.transaction(connection =>
-      connection.run(
+    const refused: LedgerEntry[] = [];
+    const added = await database.transaction(async connection => {
+      await this.#recount(connection);
+      let room = this.#max_rows - this.#rows;
+      const taken = rows.filter(row => {
+        const hasRoom = room > (isUnbilled(row) ? this.#max_rows / 2 : 0);
+        if (hasRoom) room--;
+        else refused.push(row);
+        return hasRoom;
+      });
+      if (taken.length === 0) return [];
+      return connection.run(
         `INSERT INTO waiting (id, row) VALUES ${rowMarks(taken.length, 2)} ON CONFLICT (id) DO NOTHING RETURNING id`,
-        values,
-      ),
-    );
+        taken.flatMap(row => [row.id, JSON.stringify(row)]),
+      );
+    });
     this.#rows += added.length;
-    return taken.length;
+    return refused;
   }
 
   /** The oldest rows, at most `limit`. */
-  async first(limit: number): Promise<LedgerRow[]> {
+  async first(limit: number): Promise<LedgerEntry[]> {
     const database = await this.#database();
     const rows = await database.run<{ row: string }>('SELECT row FROM waiting ORDER BY id LIMIT ?', [limit]);
-    return rows.map(({ row }) => JSON.parse(row) as LedgerRow);
+    if (rows.length < limit) this.#rows = rows.length;
+    return rows.map(({ row }) => JSON.parse(row) as LedgerEntry);
   }
 
-  async remove(rows: readonly LedgerRow[]): Promise<void> {
+  async remove(rows: readonly LedgerEntry[]): Promise<void> {
     const database = await this.#database();
     const removed = await database.transaction(connection =>
       connection.run(
@@ -63,9 +87,37 @@ export class DiskQueue {
     this.#rows = Math.max(0, this.#rows - removed.length);
   }
 
+  /** What the rows of `accounts` add up to that wait here: as `budgetSums`, also for all models. */
+  async budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
+    const database = await this.#database();
+    return waitingBudgets(database, accounts, day);
+  }
+
+  /** Runs `work` while no rows are moved from here to the store by this process. */
+  undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Gives the space of removed rows back to the disk. Rejects while another process uses the file. */
+  async vacuum(): Promise<void> {
+    const database = await this.#database();
+    await database.vacuum();
+  }
+
   async close(): Promise<void> {
     const database = await this.#opening?.catch(() => undefined);
     await database?.close();
+  }
+
+  /** Counts the rows again if another process has changed the file: the count of a long queue takes tens of milliseconds. */
+  async #recount(connection: Connection): Promise<void> {
+    const [version] = await connection.run<{ data_version: number }>('PRAGMA data_version');
+    if (version!.data_version === this.#counted_version) return;
+    const [count] = await connection.run<{ rows: number }>('SELECT COUNT(*) AS rows FROM waiting');
+    this.#rows = count!.rows;
+    this.#counted_version = version!.data_version;
   }
 
   /** Opens the file; one that could not be opened is tried again next time. */
@@ -78,12 +130,17 @@ export class DiskQueue {
   }
 
   async #open(): Promise<SqliteDatabase> {
-    const database = await SqliteDatabase.open(this.#path);
-    const [count] = await database.transaction(async connection => {
-      await connection.run('CREATE TABLE IF NOT EXISTS waiting (id TEXT PRIMARY KEY, row TEXT NOT NULL)');
-      return connection.run<{ rows: number }>('SELECT COUNT(*) AS rows FROM waiting');
-    });
-    this.#rows = count!.rows;
-    return database;
+    const database = await SqliteDatabase.open(this.path);
+    try {
+      await database.transaction(async connection => {
+        await connection.run('CREATE TABLE IF NOT EXISTS waiting (id TEXT PRIMARY KEY, row TEXT NOT NULL)');
+        await connection.run(waitingByAccount);
+        await this.#recount(connection);
+      });
+      return database;
+    } catch (fault) {
+      await database.close();
+      throw fault;
+    }
   }
 }

@@ -1,8 +1,13 @@
+import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
-import type { LedgerRecords, LedgerRow } from '../records/ledger-records.ts';
+import { endedWithin } from '../ended-within.ts';
+import type { LedgerEntry, LedgerRecords, LedgerRow } from '../records/ledger-records.ts';
 import type { DiskQueue } from './disk-queue.ts';
-import { DropCount } from './drop-count.ts';
+import { LedgerFaults } from './ledger-faults.ts';
+import { isUnbilled, LostRows } from './lost-rows.ts';
+import { QueueDrain } from './queue-drain.ts';
+import { isRefusal, RefusalCounter } from './refusal-counter.ts';
 import { RowWriter } from './row-writer.ts';
 
 export interface LedgerOptions {
@@ -16,6 +21,10 @@ export interface LedgerOptions {
   readonly patience_ms: number;
   /** How often a store that is out is tried again. */
   readonly retry_ms: number;
+  /** How long refusals are counted before their numbers are written. */
+  readonly refusals_ms: number;
+  /** How long the end may take; what is not written by then is logged. */
+  readonly close_ms: number;
 }
 
 /** Documented in the README: what a crash can lose follows from `flush_ms` and `patience_ms`. */
@@ -25,15 +34,15 @@ export const ledgerDefaults: LedgerOptions = {
   max_waiting: 20_000,
   patience_ms: 1000,
   retry_ms: 1000,
+  refusals_ms: 1000,
+  close_ms: 8000,
 };
-
-/** How often a queue that could not be read is tried again. */
-const disk_retry_ms = 30_000;
 
 export interface LedgerSetup {
   readonly records: Pick<LedgerRecords, 'insert'>;
   /** Where rows wait while the store is out; without it they wait in memory. */
   readonly disk: DiskQueue | undefined;
+  readonly clock: Clock;
   readonly metrics: RecordsMetrics;
   readonly log: Log;
   readonly options?: Partial<LedgerOptions>;
@@ -46,57 +55,90 @@ export interface LedgerSetup {
 export class Ledger {
   readonly #writer: RowWriter;
   readonly #disk: DiskQueue | undefined;
+  readonly #drain: QueueDrain | undefined;
+  readonly #faults: LedgerFaults;
   readonly #metrics: RecordsMetrics;
-  readonly #log: Log;
   readonly #options: LedgerOptions;
-  readonly #drops: DropCount;
-  #waiting: LedgerRow[] = [];
+  readonly #lost: LostRows;
+  readonly #refusals = new RefusalCounter();
+  #refusalTimer: NodeJS.Timeout | undefined;
+  #waiting: LedgerEntry[] = [];
   #flushTimer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
-  #retryTimer: NodeJS.Timeout | undefined;
-  #retryDue_ms = 0;
-  #emptying: Promise<void> | undefined;
-  #isOut = false;
-  #isDiskOut = false;
   #isClosed = false;
 
-  constructor({ records, disk, metrics, log, options }: LedgerSetup) {
+  constructor({ records, disk, clock, metrics, log, options }: LedgerSetup) {
     this.#disk = disk;
     this.#metrics = metrics;
-    this.#log = log;
     this.#options = { ...ledgerDefaults, ...options };
-    this.#drops = new DropCount(metrics, log);
-    this.#writer = new RowWriter(records, metrics, this.#drops, log);
+    this.#lost = new LostRows(metrics, log);
+    this.#faults = new LedgerFaults({ clock, log, metrics, queue_path: disk?.path });
+    this.#writer = new RowWriter(records, metrics, this.#lost);
+    const shared = { writer: this.#writer, faults: this.#faults, metrics };
+    const inMemory = () => this.#waiting.length;
+    this.#drain = disk && new QueueDrain({ ...this.#options, ...shared, disk, inMemory });
+  }
+
+  /** A line for operators about each fault that keeps rows from the store now. */
+  get conditions(): readonly string[] {
+    return this.#faults.conditions(this.#disk?.rows ?? 0, this.#waiting.length);
   }
 
   /** Writes what an earlier process has left on disk. */
   start(): void {
-    if (this.#disk?.exists) this.#retry(0);
+    this.#drain?.look(0);
   }
 
   /** Takes a row and returns at once. When too much waits already it is dropped, and counted. */
   record(row: LedgerRow): void {
+    if (isRefusal(row)) this.#count(row);
+    else this.#add(row);
+  }
+
+  #add(row: LedgerEntry): void {
     const { max_waiting, batch_rows, flush_ms } = this.#options;
     const waiting = this.#waiting.length;
-    if (waiting >= max_waiting) return this.#drops.add(1, 'queue_full');
-    // Whoever sends what is refused must not push out what was paid for.
-    if (waiting >= max_waiting / 2 && isUnbilled(row)) return this.#drops.add(1, 'unbilled');
+    // A flood of refused requests must not push out what was paid for.
+    if (waiting >= max_waiting / 2 && isUnbilled(row)) return this.#lost.add([row], 'unbilled');
+    if (waiting >= max_waiting) return this.#lost.add([row], 'queue_full');
     this.#waiting.push(row);
     if (this.#flushing) return;
     if (waiting + 1 >= batch_rows) this.#flush();
     else this.#flushTimer ??= setTimeout(() => this.#flush(), flush_ms).unref();
   }
 
-  /** Writes all that waits, to the store or else to the disk. */
-  async close(): Promise<void> {
+  #count(row: LedgerRow): void {
+    if (!this.#refusals.add(row)) return this.#lost.add([row], 'unbilled');
+    this.#refusalTimer ??= setTimeout(() => this.#addRefusals(), this.#options.refusals_ms).unref();
+  }
+
+  /** They go on being counted while too much waits: that takes no more memory. */
+  #addRefusals(): void {
+    const { max_waiting, refusals_ms } = this.#options;
+    const isFull = this.#waiting.length >= max_waiting / 2;
+    this.#refusalTimer = isFull ? setTimeout(() => this.#addRefusals(), refusals_ms).unref() : undefined;
+    if (!isFull) for (const batch of this.#refusals.drain()) this.#add(batch);
+  }
+
+  /** Writes all that waits, to the store or else to the disk, or else to the log. Returns how many rows went to the log. */
+  async close(): Promise<number> {
     this.#isClosed = true;
-    clearTimeout(this.#retryTimer);
-    await this.#emptying;
+    clearTimeout(this.#refusalTimer);
+    this.#waiting.push(...this.#refusals.drain());
+    await endedWithin(this.#end(), this.#options.close_ms);
+    const rest = this.#waiting;
+    this.#waiting = [];
+    await this.#lost.addAtEnd(rest);
+    this.#lost.close();
+    return rest.length;
+  }
+
+  async #end(): Promise<void> {
+    const drained = this.#drain?.close();
+    // A flush leaves what has come since it began.
     await this.#flushing;
     await this.#flush();
-    if (this.#waiting.length > 0) this.#drops.add(this.#waiting.length, 'lost');
-    this.#waiting = [];
-    this.#drops.close();
+    await drained;
     await this.#disk?.close();
   }
 
@@ -129,8 +171,9 @@ export class Ledger {
     while (left > 0) {
       this.#metrics.ledgerQueue('memory', this.#waiting.length);
       const batch = this.#waiting.slice(0, Math.min(left, this.#options.batch_rows));
-      const isWritten = !this.#isOut && (await this.#writeSoon(batch));
-      if (!isWritten && !(await this.#putAside(batch))) return false;
+      const isWritten = await this.#writeBatch(batch);
+      // Nothing waits once `close` has run out of time and logged the rest.
+      if (!isWritten || this.#waiting.length === 0) return false;
       this.#waiting.splice(0, batch.length);
       left -= batch.length;
       this.#metrics.ledgerQueue('memory', this.#waiting.length);
@@ -138,103 +181,53 @@ export class Ledger {
     return true;
   }
 
-  /** Writes to the store, unless it is out or takes too long. Without a disk there is nothing to pass it by for. */
-  async #writeSoon(batch: readonly LedgerRow[]): Promise<boolean> {
-    const { patience_ms } = this.#options;
-    try {
-      await (this.#disk ? this.#writer.writeWithin(batch, patience_ms) : this.#writer.write(batch));
-      return true;
-    } catch (fault) {
-      this.#setOut(fault);
-      return false;
-    }
+  /** To the store; to the disk first while the store is known to be out. False if the rows must go on waiting in memory. */
+  async #writeBatch(batch: readonly LedgerEntry[]): Promise<boolean> {
+    const { isStoreOut, isQueueOut } = this.#faults;
+    if (isStoreOut && !isQueueOut && this.#disk)
+      return (await this.#putAside(batch)) || (await this.#writeSoon(batch));
+    return (await this.#writeSoon(batch)) || (await this.#putAside(batch));
   }
 
-  /** False if the rows must go on waiting in memory. */
-  async #putAside(batch: readonly LedgerRow[]): Promise<boolean> {
-    if (!this.#disk) return false;
+  /** Writes to the store, unless it is out or takes too long. Without a usable disk there is nothing to pass it by for. */
+  async #writeSoon(batch: readonly LedgerEntry[]): Promise<boolean> {
+    const isPassable = this.#disk && !this.#faults.isQueueOut;
     try {
-      const taken = await this.#disk.append(batch);
-      if (taken < batch.length) this.#drops.add(batch.length - taken, 'queue_full');
+      await (isPassable
+        ? this.#writer.writeWithin(batch, this.#options.patience_ms)
+        : this.#writer.write(batch));
+    } catch (fault) {
+      this.#faults.storeFailed(fault);
+      return false;
+    }
+    if (this.#faults.isStoreOut) {
+      this.#faults.wrote(batch.length);
+      this.#faults.allWritten();
+    }
+    return true;
+  }
+
+  async #putAside(batch: readonly LedgerEntry[]): Promise<boolean> {
+    if (!this.#disk) {
+      this.#faults.keptInMemory();
+      return false;
+    }
+    try {
+      const refused = await this.#disk.append(batch);
+      this.#lost.add(refused.filter(isUnbilled), 'unbilled');
+      this.#lost.add(
+        refused.filter(row => !isUnbilled(row)),
+        'queue_full',
+      );
       this.#metrics.ledgerQueue('disk', this.#disk.rows);
-      this.#isDiskOut = false;
-      this.#retry(this.#options.retry_ms);
+      this.#faults.queued();
+      this.#drain!.look();
       return true;
     } catch (fault) {
-      this.#setDiskOut(fault);
+      this.#faults.queueFailed(fault);
+      this.#faults.keptInMemory();
+      this.#drain!.look();
       return false;
     }
-  }
-
-  #setOut(fault: unknown): void {
-    if (!this.#isOut)
-      this.#log.warn({ err: fault }, 'the records store is out or slow: the ledger waits on disk');
-    this.#isOut = true;
-    this.#retry(this.#options.retry_ms);
-  }
-
-  /** Looks at the disk in `wait_ms`, or sooner if that was to be. */
-  #retry(wait_ms: number): void {
-    const due_ms = performance.now() + wait_ms;
-    if (this.#isClosed || (this.#retryTimer && this.#retryDue_ms <= due_ms)) return;
-    clearTimeout(this.#retryTimer);
-    this.#retryDue_ms = due_ms;
-    this.#retryTimer = setTimeout(() => {
-      this.#retryTimer = undefined;
-      // It may have looked for the last time already, before what this look is for was put there.
-      if (this.#emptying) return this.#retry(this.#options.retry_ms);
-      this.#emptying = this.#emptyDisk().finally(() => {
-        this.#emptying = undefined;
-      });
-    }, wait_ms).unref();
-  }
-
-  /** From the disk to the store, until nothing is left there. */
-  async #emptyDisk(): Promise<void> {
-    let moved = 0;
-    while (!this.#isClosed) {
-      const batch = await this.#firstOnDisk();
-      if (batch.length === 0) break;
-      try {
-        await this.#writer.write(batch);
-      } catch (fault) {
-        return this.#setOut(fault);
-      }
-      if (!(await this.#removeFromDisk(batch))) break;
-      this.#metrics.ledgerQueue('disk', this.#disk!.rows);
-      moved += batch.length;
-    }
-    if (moved > 0)
-      this.#log.info({ rows: moved }, 'rows of the ledger that waited on disk have been written');
-    this.#isOut = false;
-  }
-
-  /** Nothing where the disk cannot be read: that must not keep what waits in memory from the store. */
-  async #firstOnDisk(): Promise<LedgerRow[]> {
-    if (!this.#disk?.exists) return [];
-    return this.#disk.first(this.#options.batch_rows).catch(fault => {
-      this.#setDiskOut(fault);
-      this.#retry(disk_retry_ms);
-      return [];
-    });
-  }
-
-  async #removeFromDisk(batch: readonly LedgerRow[]): Promise<boolean> {
-    try {
-      await this.#disk!.remove(batch);
-      return true;
-    } catch (fault) {
-      this.#setDiskOut(fault);
-      this.#retry(disk_retry_ms);
-      return false;
-    }
-  }
-
-  #setDiskOut(fault: unknown): void {
-    if (!this.#isDiskOut) this.#log.error({ err: fault }, 'the queue of the ledger on disk cannot be used');
-    this.#isDiskOut = true;
   }
 }
-
-const isUnbilled = ({ prompt_tokens, completion_tokens }: LedgerRow): boolean =>
-  prompt_tokens + completion_tokens === 0;

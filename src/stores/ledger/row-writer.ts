@@ -1,46 +1,59 @@
-import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import { StoreUnavailable } from '../records/database.ts';
-import type { LedgerRecords, LedgerRow } from '../records/ledger-records.ts';
-import type { DropCount } from './drop-count.ts';
+import type { LedgerEntry, LedgerRecords } from '../records/ledger-records.ts';
+import type { LostRows } from './lost-rows.ts';
 
-/** Writes rows to the records store, all but those that it will never take. */
+/** Inserts rows, and returns how many were new. */
+export type InsertRows = LedgerRecords['insert'];
+
+/**
+ * Inserts rows, all but those that the store will never take: these are found by halves and handed to `refused`, so that they hold up no
+ * others. Returns how many were new. Rejects with StoreUnavailable; the same rows may be inserted again.
+ */
+export async function insertAccepted(
+  insert: InsertRows,
+  rows: readonly LedgerEntry[],
+  refused: (row: LedgerEntry, fault: unknown) => void,
+): Promise<number> {
+  try {
+    return await insert(rows);
+  } catch (fault) {
+    if (fault instanceof StoreUnavailable) throw fault;
+    if (rows.length === 1) {
+      refused(rows[0]!, fault);
+      return 0;
+    }
+    const half = Math.ceil(rows.length / 2);
+    const first = await insertAccepted(insert, rows.slice(0, half), refused);
+    return first + (await insertAccepted(insert, rows.slice(half), refused));
+  }
+}
+
+/** Writes rows to the records store, and counts them. */
 export class RowWriter {
-  readonly #records: Pick<LedgerRecords, 'insert'>;
-  readonly #metrics: RecordsMetrics;
-  readonly #drops: DropCount;
-  readonly #log: Log;
+  readonly #insert: InsertRows;
+  readonly #lost: LostRows;
 
-  constructor(records: Pick<LedgerRecords, 'insert'>, metrics: RecordsMetrics, drops: DropCount, log: Log) {
-    this.#records = records;
-    this.#metrics = metrics;
-    this.#drops = drops;
-    this.#log = log;
+  constructor(records: Pick<LedgerRecords, 'insert'>, metrics: RecordsMetrics, lost: LostRows) {
+    this.#insert = async rows => {
+      const added = await metrics.timed('ledger_insert', () => records.insert(rows));
+      metrics.ledgerWritten(added);
+      return added;
+    };
+    this.#lost = lost;
   }
 
-  /** Rejects with StoreUnavailable. Rows that are refused are found by halves, counted and logged, so that they hold up no others. */
-  async write(batch: readonly LedgerRow[]): Promise<void> {
-    try {
-      const added = await this.#metrics.timed('ledger_insert', () => this.#records.insert(batch));
-      this.#metrics.ledgerWritten(added);
-    } catch (fault) {
-      if (fault instanceof StoreUnavailable) throw fault;
-      if (batch.length === 1) {
-        this.#log.error({ err: fault, row: batch[0] }, 'the records store refuses a row of the ledger');
-        return this.#drops.add(1, 'refused');
-      }
-      const half = Math.ceil(batch.length / 2);
-      await this.write(batch.slice(0, half));
-      await this.write(batch.slice(half));
-    }
+  /** Rejects with StoreUnavailable. Rows that the store refuses are lost, and said to be. */
+  async write(batch: readonly LedgerEntry[]): Promise<void> {
+    await insertAccepted(this.#insert, batch, (row, fault) => this.#lost.add([row], 'refused', fault));
   }
 
   /** The same, but for a store that takes longer than `patience_ms`; what it does with the rows afterwards is not waited for. */
-  async writeWithin(batch: readonly LedgerRow[], patience_ms: number): Promise<void> {
+  async writeWithin(batch: readonly LedgerEntry[], patience_ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      const fault = new StoreUnavailable('the records store is slow');
-      timer = setTimeout(() => reject(fault), patience_ms);
+      const fault = new StoreUnavailable(`no answer within ${patience_ms} ms`);
+      timer = setTimeout(() => reject(fault), patience_ms).unref();
     });
     const writing = this.write(batch);
     writing.catch(() => {});

@@ -16,6 +16,8 @@ export interface Connection {
 export interface Database extends Connection {
   /** All that `work` does, or nothing. Writing transactions run one after the other wherever they could disturb each other. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** The same for work that may take hours, as a migration does: its statements have no limit of time, and it waits minutes for its turn. */
+  longTransaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Ends connections and threads. Idempotent. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Condition } from './condition.ts';
 import { type Connection, type Database, rowMarks, type Value } from './database.ts';
 import { picoUsd, usdOf } from './pico-usd.ts';
+import { countOnce, type RefusalBatch } from './refusals.ts';
 import { rollUp } from './usage-records.ts';
 
 /** One settled exchange. Times in milliseconds. */
@@ -30,6 +31,22 @@ export interface LedgerRow {
   readonly estimated: boolean;
   /** Exact decimal string. */
   readonly cost_usd: string;
+}
+
+/** What the ledger takes, each once by its id. */
+export type LedgerEntry = LedgerRow | RefusalBatch;
+
+export const isRow = (entry: LedgerEntry): entry is LedgerRow => 'account' in entry;
+const isBatch = (entry: LedgerEntry): entry is RefusalBatch => 'refusals' in entry;
+
+/** How many exchanges that is. */
+export function exchangesIn(entries: readonly LedgerEntry[]): number {
+  let exchanges = 0;
+  for (const entry of entries) {
+    if (isRow(entry)) exchanges++;
+    else for (const { requests } of entry.refusals) exchanges += requests;
+  }
+  return exchanges;
 }
 
 export interface LedgerQuery {
@@ -70,7 +87,7 @@ const columns = [
 
 const rows_per_step = 50;
 
-/** The ledger: every settled exchange of an account, and what they add up to. */
+/** The ledger: every settled exchange of an account that asked an upstream, and what all add up to. */
 export class LedgerRecords {
   readonly #database: Database;
   /** Only this many newest rows are kept; the sums of all stay. */
@@ -81,12 +98,15 @@ export class LedgerRecords {
     this.#kept_rows = kept_rows;
   }
 
-  /** Writes rows that are not there yet and adds them to the sums, all or none. Returns how many were new. */
-  async insert(rows: readonly LedgerRow[]): Promise<number> {
-    if (rows.length === 0) return 0;
+  /** Writes what is not there yet and adds it to the sums, all or none. Returns how many rows were new. */
+  async insert(entries: readonly LedgerEntry[]): Promise<number> {
+    if (entries.length === 0) return 0;
     const kept = this.#kept_rows;
+    const [rows, batches] = [entries.filter(isRow), entries.filter(isBatch)];
     return this.#database.transaction(connection =>
-      kept === undefined ? insertAll(connection, rows) : insertNewest(connection, rows, kept),
+      kept === undefined
+        ? insertAll(connection, rows, batches)
+        : insertNewest(connection, rows, batches, kept),
     );
   }
 
@@ -110,28 +130,37 @@ export class LedgerRecords {
   }
 }
 
-async function insertAll(connection: Connection, rows: readonly LedgerRow[]): Promise<number> {
+async function insertAll(
+  connection: Connection,
+  rows: readonly LedgerRow[],
+  batches: readonly RefusalBatch[] = [],
+): Promise<number> {
+  const written = await insertNew(connection, rows);
+  await rollUp(connection, written, await countOnce(connection, batches));
+  return written.length;
+}
+
+/** Those that were not there. */
+async function insertNew(connection: Connection, rows: readonly LedgerRow[]): Promise<LedgerRow[]> {
+  if (rows.length === 0) return [];
   const inserted = await connection.run<{ id: string }>(
     `INSERT INTO ledger (${columns.join(', ')}) VALUES ${rowMarks(rows.length, columns.length)}
     ON CONFLICT (id) DO NOTHING RETURNING id`,
     rows.flatMap(valuesOf),
   );
   const isNew = new Set(inserted.map(({ id }) => id));
-  await rollUp(
-    connection,
-    rows.filter(({ id }) => isNew.delete(id)),
-  );
-  return inserted.length;
+  return rows.filter(({ id }) => isNew.delete(id));
 }
 
 /** What would be deleted again at once is only added to the sums. Small steps: in memory nothing else runs meanwhile. */
 async function insertNewest(
   connection: Connection,
   rows: readonly LedgerRow[],
+  batches: readonly RefusalBatch[],
   kept: number,
 ): Promise<number> {
   const passing = rows.slice(0, -kept);
-  await rollUp(connection, passing);
+  await rollUp(connection, passing, await countOnce(connection, batches));
   let inserted = passing.length;
   for (let at = passing.length; at < rows.length; at += rows_per_step) {
     inserted += await insertAll(connection, rows.slice(at, at + rows_per_step));

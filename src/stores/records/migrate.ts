@@ -1,43 +1,112 @@
-import type { Connection, Database } from './database.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { type Connection, type Database, StoreUnavailable } from './database.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 /** Any number, the same in every version: `sluice` in hexadecimal. */
 const lock = 0x736c75696365;
+/** SQLSTATE of a lock that another has held for too long. */
+const lock_not_available = '55P03';
+/** How often a migration says how far it is. */
+const report_ms = 5000;
+
+export interface MigrateOptions {
+  readonly steps?: readonly Migration[];
+  /** Hears what is migrated, how far that is and how long it took. */
+  readonly log?: Pick<Log, 'info'>;
+}
 
 /**
- * Brings the schema up to date, also where several instances start at once: the first does it, the others wait and find it done. Throws
- * when the database is of a newer version than this one knows.
+ * Brings the schema up to date, version by version, each in a transaction without limits of time: a process that is killed leaves those that
+ * are done, and the next one goes on behind them. Where several instances start at once one of them does it, and the others find it done.
+ * Throws when the database is of a newer version than this one knows.
  */
 export async function migrate(
   database: Database,
   isPostgres: boolean,
   epoch_ms: number,
-  steps: readonly Migration[] = migrations,
+  { steps = migrations, log }: MigrateOptions = {},
 ): Promise<void> {
-  await database.transaction(async connection => {
-    // SQLite's transactions have the whole database to themselves.
-    if (isPostgres) await connection.run(`SELECT pg_advisory_xact_lock(${lock})`);
-    await connection.run(
-      'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_ms BIGINT NOT NULL)',
+  const step = (connection: Connection) => nextVersion(connection, { isPostgres, epoch_ms, steps, log });
+  while (await database.longTransaction(step));
+}
+
+type Setup = Required<Pick<MigrateOptions, 'steps'>> & {
+  readonly isPostgres: boolean;
+  readonly epoch_ms: number;
+  readonly log: MigrateOptions['log'];
+};
+
+/** Takes the schema to its next version; false where there is none. */
+async function nextVersion(connection: Connection, setup: Setup): Promise<boolean> {
+  const { isPostgres, epoch_ms, steps, log } = setup;
+  // SQLite's transactions have the whole database to themselves.
+  if (isPostgres) await takeLock(connection);
+  await connection.run(
+    'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_ms BIGINT NOT NULL)',
+  );
+  const current = await versionOf(connection);
+  const known = steps.at(-1)?.version ?? 0;
+  if (current > known) {
+    throw new Error(
+      `the records store has schema version ${current}, this sluice knows ${known}: start a newer one`,
     );
-    const current = await versionOf(connection);
-    const known = steps.at(-1)?.version ?? 0;
-    if (current > known) {
-      throw new Error(
-        `the records store has schema version ${current}, this sluice knows ${known}: start a newer one`,
-      );
-    }
-    for (const { version, name, statements } of steps) {
-      if (version <= current) continue;
-      for (const statement of statements)
-        await (typeof statement === 'string' ? connection.run(statement) : statement(connection, isPostgres));
-      await connection.run('INSERT INTO schema_migrations (version, name, applied_ms) VALUES (?, ?, ?)', [
-        version,
-        name,
-        epoch_ms,
-      ]);
-    }
-  });
+  }
+  const next = steps.find(({ version }) => version > current);
+  if (!next) return false;
+  const { version, name } = next;
+  const report = new ProgressReport(version, name, log);
+  for (const statement of next.statements) {
+    if (typeof statement === 'string') await connection.run(statement);
+    else await statement(connection, isPostgres, (done, total) => report.progress(done, total));
+  }
+  await connection.run('INSERT INTO schema_migrations (version, name, applied_ms) VALUES (?, ?, ?)', [
+    version,
+    name,
+    epoch_ms,
+  ]);
+  report.done();
+  return true;
+}
+
+/** Waits for another instance that migrates, for seconds. */
+async function takeLock(connection: Connection): Promise<void> {
+  try {
+    await connection.run(`SELECT pg_advisory_xact_lock(${lock})`);
+  } catch (thrown) {
+    const { code } = ((thrown as Error).cause ?? {}) as { code?: string };
+    if (code !== lock_not_available) throw thrown;
+    throw new StoreUnavailable('another instance is migrating it', { cause: thrown });
+  }
+}
+
+/** Tells the log of one version: its beginning, every few seconds how far it is, and its end. */
+class ProgressReport {
+  readonly #facts: { readonly version: number; readonly name: string };
+  readonly #log: MigrateOptions['log'];
+  readonly #began_ms = performance.now();
+  #told_ms = this.#began_ms;
+
+  constructor(version: number, name: string, log: MigrateOptions['log']) {
+    this.#facts = { version, name };
+    this.#log = log;
+    log?.info(this.#facts, 'migrating the records store');
+  }
+
+  progress(done: number, total: number): void {
+    const now_ms = performance.now();
+    if (now_ms - this.#told_ms < report_ms) return;
+    this.#told_ms = now_ms;
+    this.#tell({ done, total }, 'migrating the records store: still at it');
+  }
+
+  done(): void {
+    this.#tell({}, 'migrated the records store');
+  }
+
+  #tell(more: object, message: string): void {
+    const elapsed_ms = Math.round(performance.now() - this.#began_ms);
+    this.#log?.info({ ...this.#facts, ...more, elapsed_ms }, message);
+  }
 }
 
 async function versionOf(connection: Connection): Promise<number> {

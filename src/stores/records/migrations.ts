@@ -5,16 +5,20 @@ import { refillSums } from './refill-sums.ts';
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** SQL, or what takes several statements. */
-  readonly statements: readonly (
-    | string
-    | ((connection: Connection, isPostgres: boolean) => Promise<unknown>)
-  )[];
+  /** SQL, or what takes several statements, none of them longer than a server may be kept waiting at its shutdown: minutes. */
+  readonly statements: readonly (string | MigrationWork)[];
 }
+
+/** Several statements, which say how many of them are done. */
+export type MigrationWork = (
+  connection: Connection,
+  isPostgres: boolean,
+  progress: (done: number, total: number) => void,
+) => Promise<unknown>;
 
 /** SQLite keeps the rows of such a table in the order of its key, so that what is read together lies together; Postgres as any. */
 const clustered =
-  (sql: string): Migration['statements'][number] =>
+  (sql: string): MigrationWork =>
   (connection, isPostgres) =>
     connection.run(isPostgres ? sql : `${sql} WITHOUT ROWID`);
 
@@ -136,6 +140,26 @@ export const migrations: readonly Migration[] = [
       refillSums,
       // An instance of an earlier version must not add to the ledger alone: it finds no table, and its rows wait until it is replaced.
       'DROP TABLE usage_sums',
+    ],
+  },
+  {
+    version: 3,
+    name: 'sums of refused requests',
+    statements: [
+      // Exchanges that asked no upstream, as numbers; `key_id`, `model` and `error_type` are empty where there is none.
+      clustered(`CREATE TABLE refusal_sums (
+        day TEXT NOT NULL,
+        account TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        model TEXT NOT NULL,
+        status SMALLINT NOT NULL,
+        error_type TEXT NOT NULL,
+        end_reason TEXT NOT NULL,
+        requests BIGINT NOT NULL,
+        PRIMARY KEY (day, account, key_id, model, status, error_type, end_reason)
+      )`),
+      // The batches in which they came, whose ids begin with their time, so that one that is sent twice is counted once.
+      clustered('CREATE TABLE counted_batches (id TEXT PRIMARY KEY)'),
     ],
   },
 ];

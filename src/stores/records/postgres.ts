@@ -10,7 +10,7 @@ import {
 
 /** How long a connection may take, and a statement; after that the connection is cut, since a server that hangs would keep it for ever. */
 const connect_ms = 2000;
-const statement_ms = 5000;
+const default_statement_ms = 5000;
 /** What one gateway takes of the server's connections: the ledger's, the lookup of keys, reports. */
 const max_connections = 4;
 
@@ -19,24 +19,38 @@ const refusals = /^(22|23)/;
 /** SQLSTATE of two transactions that stood in each other's way; the same succeeds when tried again. */
 const collisions = /^40(001|P01)$/;
 const max_tries = 5;
+/** SQLSTATE of a statement that took longer than it may. */
+const query_canceled = '57014';
+
+/** What a migration's connection waits for an answer: as long as a timer can. */
+const unlimited_ms = 2_147_483_647;
+/** How long a migration may do nothing, in a process that hangs. */
+const migration_idle_ms = 60_000;
 
 /**
  * The server's own limits, so that an instance that hangs does not hold locks that others wait for. Set in each transaction and not at
  * the start of a connection, which connection poolers refuse.
  */
-const begin = `BEGIN; SET LOCAL statement_timeout = ${statement_ms}; SET LOCAL lock_timeout = ${statement_ms};
-  SET LOCAL idle_in_transaction_session_timeout = ${statement_ms}`;
+const begin = (statement_ms: number, idle_ms: number, lock_ms: number): string =>
+  `BEGIN; SET LOCAL statement_timeout = ${statement_ms}; SET LOCAL lock_timeout = ${lock_ms};
+  SET LOCAL idle_in_transaction_session_timeout = ${idle_ms}`;
 
 /** A Postgres database, through a few connections that are made when they are needed. */
 export class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
+  readonly #statement_ms: number;
 
-  private constructor(pool: pg.Pool) {
+  private constructor(pool: pg.Pool, statement_ms: number) {
     this.#pool = pool;
+    this.#statement_ms = statement_ms;
   }
 
   /** Does not connect yet. `onIdleError` hears of connections that were lost while nothing was asked of them. */
-  static async open(url: string, onIdleError: (error: Error) => void): Promise<PostgresDatabase> {
+  static async open(
+    url: string,
+    onIdleError: (error: Error) => void,
+    statement_ms = default_statement_ms,
+  ): Promise<PostgresDatabase> {
     // Loaded only where it is used.
     const { default: driver } = await import('pg');
     const pool = new driver.Pool({
@@ -50,17 +64,27 @@ export class PostgresDatabase implements Database {
       types: { getTypeParser: integerParser(driver) },
     });
     pool.on('error', onIdleError);
-    return new PostgresDatabase(pool);
+    return new PostgresDatabase(pool, statement_ms);
   }
 
   run<R extends object = Row>(sql: string, values: readonly Value[] = []): Promise<R[]> {
     return this.#connected(client => statement<R>(client, sql, values));
   }
 
-  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const limited = begin(this.#statement_ms, this.#statement_ms, this.#statement_ms);
+    return this.#tried(client => transactionOn(client, limited, work));
+  }
+
+  longTransaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const unlimited = begin(0, migration_idle_ms, this.#statement_ms);
+    return this.#tried(client => transactionOn(client, unlimited, work, unlimited_ms));
+  }
+
+  async #tried<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#connected(client => transactionOn(client, work));
+        return await this.#connected(work);
       } catch (thrown) {
         if (!isCollision(thrown) || tries === max_tries) throw thrown;
       }
@@ -94,12 +118,14 @@ const lost = (): void => {};
 
 async function transactionOn<T>(
   client: pg.PoolClient,
+  begin: string,
   work: (connection: Connection) => Promise<T>,
+  time_limit_ms?: number,
 ): Promise<T> {
-  await client.query(begin).catch(unavailable);
+  await begun(client, begin).catch(unavailable);
   try {
-    const done = await work({ run: (sql, values = []) => statement(client, sql, values) });
-    await client.query('COMMIT').catch(unavailable);
+    const done = await work({ run: (sql, values = []) => statement(client, sql, values, time_limit_ms) });
+    await statement(client, 'COMMIT', [], time_limit_ms);
     return done;
   } catch (thrown) {
     await client.query('ROLLBACK').catch(() => {});
@@ -107,11 +133,31 @@ async function transactionOn<T>(
   }
 }
 
-async function statement<R>(client: pg.PoolClient, sql: string, values: readonly Value[]): Promise<R[]> {
+/** Until then a limit of the database's or the role's own holds, which may be short enough to end even this. */
+async function begun(client: pg.PoolClient, begin: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await client.query({ text: begin, query_timeout: default_statement_ms } as pg.QueryConfig);
+      return;
+    } catch (thrown) {
+      if ((thrown as { code?: string }).code !== query_canceled || tries === max_tries) throw thrown;
+      await client.query('ROLLBACK').catch(() => {});
+    }
+  }
+}
+
+/** `time_limit_ms` in place of the connection's own. */
+async function statement<R>(
+  client: pg.PoolClient,
+  sql: string,
+  values: readonly Value[],
+  time_limit_ms?: number,
+): Promise<R[]> {
   let number = 0;
   const text = sql.replaceAll('?', () => `$${++number}`);
+  const query = { text, values: [...values], ...(time_limit_ms && { query_timeout: time_limit_ms }) };
   try {
-    return (await client.query(text, [...values])).rows as R[];
+    return (await client.query(query)).rows as R[];
   } catch (thrown) {
     return unavailable(thrown);
   }

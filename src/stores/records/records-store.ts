@@ -4,8 +4,9 @@ import { ChangeFeed } from './change-feed.ts';
 import type { Database } from './database.ts';
 import { KeyRecords } from './key-records.ts';
 import { LedgerRecords } from './ledger-records.ts';
-import { migrate } from './migrate.ts';
+import { type MigrateOptions, migrate } from './migrate.ts';
 import { PostgresDatabase } from './postgres.ts';
+import { Pruning } from './pruning.ts';
 import type { RecordsTarget } from './records-target.ts';
 import { SqliteDatabase } from './sqlite.ts';
 import { UsageRecords } from './usage-records.ts';
@@ -24,8 +25,9 @@ export interface RecordsStore {
   readonly usage: UsageRecords;
   readonly audit: AuditLog;
   readonly changes: ChangeFeed;
-  /** Brings the schema up to date; to be called before anything else, and safe to call again. */
-  migrate(epoch_ms: number): Promise<void>;
+  readonly pruning: Pruning;
+  /** Brings the schema up to date and tells `log` how far that is; to be called before anything else, and safe to call again. */
+  migrate(epoch_ms: number, log?: MigrateOptions['log']): Promise<void>;
   /** Ends connections and threads. */
   close(): Promise<void>;
 }
@@ -43,7 +45,9 @@ export async function openRecords(
     usage: new UsageRecords(database),
     audit: new AuditLog(database),
     changes: new ChangeFeed(database),
-    migrate: epoch_ms => migrate(database, target.kind === 'postgres', epoch_ms),
+    pruning: new Pruning(database, target.kind === 'postgres'),
+    migrate: (epoch_ms, log) =>
+      migrate(database, target.kind === 'postgres', epoch_ms, { ...(log && { log }) }),
     close: () => database.close(),
   };
 }

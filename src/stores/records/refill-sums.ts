@@ -1,4 +1,5 @@
 import type { Connection } from './database.ts';
+import type { MigrationWork } from './migrations.ts';
 
 const counted = [
   'requests',
@@ -16,13 +17,15 @@ const columns = counted.join(', ');
  * Fills `daily_sums` and `monthly_sums` from the `usage_sums` that were kept before, which also have what is no longer in the ledger. A
  * statement for each day, so that none takes longer than statements may.
  */
-export async function refillSums(connection: Connection): Promise<void> {
+export const refillSums: MigrationWork = async (connection, _isPostgres, progress) => {
   const periods = await connection.run<{ period: string }>('SELECT DISTINCT period FROM usage_sums');
-  for (const { period } of periods)
+  for (const [done, { period }] of periods.entries()) {
+    progress(done, periods.length);
     await (period.length === 'YYYY-MM'.length
       ? refillMonth(connection, period)
       : refillDay(connection, period));
-}
+  }
+};
 
 async function refillDay(connection: Connection, day: string): Promise<void> {
   await connection.run(

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { RecordRefused, type Row, StoreUnavailable, type Value } from './database.ts';
+import { makePrivateFile } from './private-file.ts';
 
 /** Prepared statements that are kept; those of many rows differ by their number. */
 const kept_statements = 64;
@@ -15,6 +16,8 @@ export const sqlite_busy = 5;
 /** What a failed statement was: `busy` may be tried again at once. */
 export interface SqliteFault {
   readonly kind: 'busy' | 'unavailable' | 'refused';
+  /** SQLite's result code; undefined for a value that Node cannot hand over. */
+  readonly code?: number;
   readonly message: string;
 }
 
@@ -25,6 +28,7 @@ export class SqliteConnection {
 
   /** Committed means on the disk: what is written survives a loss of power. */
   constructor(path: string, readOnly = false) {
+    if (path !== ':memory:') makePrivateFile(path);
     this.#database = new DatabaseSync(path, { readOnly, timeout: busy_ms });
     // With 16 MB of log before it is worked into the file, and 32 MB of pages, a large ledger is written three times as fast.
     this.#database.exec('PRAGMA cache_size = -32768');
@@ -73,10 +77,12 @@ export function faultOf(thrown: unknown): SqliteFault {
   if (errcode === undefined) return { kind: 'refused', message };
   // Extended codes carry the plain one in their lowest byte.
   const code = errcode & 0xff;
-  if (code === sqlite_busy) return { kind: 'busy', message };
-  return { kind: refusals.has(code) ? 'refused' : 'unavailable', message };
+  if (code === sqlite_busy) return { kind: 'busy', code, message };
+  return { kind: refusals.has(code) ? 'refused' : 'unavailable', code, message };
 }
 
-export function errorOf({ kind, message }: SqliteFault): Error {
-  return kind === 'refused' ? new RecordRefused(message) : new StoreUnavailable(message);
+/** The error of a fault, which is its cause. */
+export function errorOf(fault: SqliteFault): Error {
+  const { kind, message } = fault;
+  return kind === 'refused' ? new RecordRefused(message) : new StoreUnavailable(message, { cause: fault });
 }

@@ -6,6 +6,8 @@ import { InlineSqlite, type SqliteEngine, SqliteFailure, SqliteThread } from './
 /** How long a database that another process is writing to is asked again, and how often. */
 const busy_patience_ms = 5000;
 const busy_pause_ms = 25;
+/** The same for a migration, which another process may be at. */
+const migration_patience_ms = 600_000;
 
 /** A SQLite database. One transaction at a time; what is read beside one is what was committed before it. */
 export class SqliteDatabase implements Database {
@@ -38,8 +40,21 @@ export class SqliteDatabase implements Database {
   }
 
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#transaction(work, busy_patience_ms);
+  }
+
+  longTransaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#transaction(work, migration_patience_ms);
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#engine.close();
+  }
+
+  #transaction<T>(work: (connection: Connection) => Promise<T>, patience_ms: number): Promise<T> {
     return this.#inTurn(async () => {
-      await this.#begin();
+      await this.#begin(patience_ms);
       const { generation } = this.#engine;
       const run = async <R>(sql: string, values: readonly Value[] = []): Promise<R[]> => {
         // Half of a transaction must not be done on its own.
@@ -58,9 +73,13 @@ export class SqliteDatabase implements Database {
     });
   }
 
-  async close(): Promise<void> {
-    await this.#last;
-    await this.#engine.close();
+  /** Gives the space of deleted rows back to the disk. Rejects while another process uses the file. */
+  vacuum(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#run('writer', 'VACUUM', []);
+      // Until then the file is as large as it was.
+      await this.#run('writer', 'PRAGMA wal_checkpoint(TRUNCATE)', []);
+    });
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -70,8 +89,8 @@ export class SqliteDatabase implements Database {
   }
 
   /** The lock is taken at the beginning, so that no later statement can find another writer. */
-  async #begin(): Promise<void> {
-    await patiently(() => this.#engine.run('writer', 'BEGIN IMMEDIATE', []));
+  async #begin(patience_ms: number): Promise<void> {
+    await patiently(() => this.#engine.run('writer', 'BEGIN IMMEDIATE', []), patience_ms);
   }
 
   async #run<R>(on: 'reader' | 'writer', sql: string, values: readonly Value[]): Promise<R[]> {
@@ -81,8 +100,8 @@ export class SqliteDatabase implements Database {
 }
 
 /** Waits for other processes without blocking the thread, so that what can be read meanwhile is read. */
-async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-  const until_ms = performance.now() + busy_patience_ms;
+async function patiently<T>(ask: () => Promise<T>, patience_ms = busy_patience_ms): Promise<T> {
+  const until_ms = performance.now() + patience_ms;
   for (;;) {
     try {
       return await ask();

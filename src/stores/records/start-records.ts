@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { StoreUnavailable } from './database.ts';
+import { warnOfSharedFiles } from './private-file.ts';
 import { openRecords, type RecordsStore } from './records-store.ts';
 import type { RecordsTarget } from './records-target.ts';
 
@@ -26,6 +27,8 @@ export async function startRecords(target: RecordsTarget, clock: Clock, log: Log
   let isClosed = false;
   const onLost = (fault: Error) => log.warn({ err: fault }, 'a connection to the records store was lost');
   const store = await openRecords(target, onLost).catch(thrown => fail(target, thrown));
+  // A database that begins and ends with the process is always new.
+  const migrationLog = target.kind === 'memory' ? undefined : log;
   const close = async () => {
     isClosed = true;
     clearTimeout(timer);
@@ -33,7 +36,7 @@ export async function startRecords(target: RecordsTarget, clock: Clock, log: Log
   };
   const again = async (): Promise<void> => {
     try {
-      await store.migrate(clock.epoch_ms());
+      await store.migrate(clock.epoch_ms(), migrationLog);
       log.info('the records store answers');
     } catch (fault) {
       if (isClosed) return;
@@ -42,7 +45,7 @@ export async function startRecords(target: RecordsTarget, clock: Clock, log: Log
     }
   };
   try {
-    await store.migrate(clock.epoch_ms());
+    await store.migrate(clock.epoch_ms(), migrationLog);
   } catch (thrown) {
     if (target.kind !== 'postgres' || !isOutage(thrown)) {
       await store.close();
@@ -54,6 +57,7 @@ export async function startRecords(target: RecordsTarget, clock: Clock, log: Log
     );
     timer = setTimeout(again, retry_ms).unref();
   }
+  if (target.kind === 'sqlite') warnOfSharedFiles(target.path, log);
   return { store, close };
 }
 

@@ -1,6 +1,8 @@
+import { type BudgetSum, budgetSums } from './budget-sums.ts';
 import { type Connection, type Database, rowMarks } from './database.ts';
 import type { LedgerRow } from './ledger-records.ts';
 import { picoUsd, usdOf } from './pico-usd.ts';
+import { type RefusalCount, type RefusalQuery, type RefusalSum, refusals } from './refusals.ts';
 import {
   columnsOf,
   type DailyKey,
@@ -74,12 +76,22 @@ const sums = [
 /** Exact in both databases, one of which divides integers and the other any number. */
 const by_cost = `${cost_micro_usd} + ${cost_rest} / ${micro} DESC, ${cost_rest} % ${micro} DESC`;
 
-/** Sums of the ledger. */
+/** Sums of the ledger, with what was refused before an upstream was asked. */
 export class UsageRecords {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  /** What was refused before an upstream was asked, by what is kept of it. */
+  refusals(query: RefusalQuery): Promise<RefusalSum[]> {
+    return refusals(this.#database, query);
+  }
+
+  /** What `accounts` have used of `day` and, until then, of its month. */
+  budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
+    return budgetSums(this.#database, accounts, day);
   }
 
   async sum(query: UsageQuery): Promise<UsageSum[]> {
@@ -116,10 +128,15 @@ function selected({ table, where }: Slice, by: readonly UsageGroup[]): string {
 /** One of the sums that are kept, while it is added up. */
 type Kept = Record<keyof Counts, number> & { cost_pico_usd: bigint };
 
-/** Adds rows of the ledger to the sums that are kept. */
-export async function rollUp(connection: Connection, rows: readonly LedgerRow[]): Promise<void> {
+/** Adds rows of the ledger, and refusals that have none, to the sums that are kept. */
+export async function rollUp(
+  connection: Connection,
+  rows: readonly LedgerRow[],
+  refusals: readonly RefusalCount[],
+): Promise<void> {
   const finest = new Sums<FinestKey>();
   for (const row of rows) addRow(finest.of(finestOf(row)), row);
+  for (const refusal of refusals) addRefusal(finest.of(finestOf(refusal)), refusal);
   const daily = new Sums<DailyKey>();
   const monthly = new Sums<MonthlyKey>();
   for (const { key, sum } of finest.all()) {
@@ -196,6 +213,11 @@ function addRow(sum: Kept, row: LedgerRow): void {
   sum.cached_tokens += row.cached_tokens;
   sum.reasoning_tokens += row.reasoning_tokens;
   sum.cost_pico_usd += picoUsd(row.cost_usd);
+}
+
+function addRefusal(sum: Kept, { requests, status, error_type }: RefusalCount): void {
+  sum.requests += requests;
+  if (error_type !== null || status >= 400) sum.failed_requests += requests;
 }
 
 function addSum(sum: Kept, other: Kept): void {

@@ -26,7 +26,11 @@ export type FinestKey = readonly [day: number, account: string, model: string];
 
 const day_ms = 86_400_000;
 
-export const finestOf = ({ started_ms, account, model }: LedgerRow): FinestKey => [
+export const finestOf = ({
+  started_ms,
+  account,
+  model,
+}: Pick<LedgerRow, 'started_ms' | 'account' | 'model'>): FinestKey => [
   Math.floor(started_ms / day_ms),
   account,
   model ?? '',
@@ -115,8 +119,8 @@ export function wholeMonths(
   };
 }
 
-const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
-const monthOf = (epoch_ms: number): string => dayOf(epoch_ms).slice(0, 7);
+export const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
+export const monthOf = (epoch_ms: number): string => dayOf(epoch_ms).slice(0, 7);
 const timeOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 
 /** When the month of a time began, or a later one. */

@@ -1,4 +1,6 @@
 const day_ms = 86_400_000;
+/** No month is longer. */
+const month_ms = 31 * day_ms;
 
 /** A day and a month in UTC, and when they end, in milliseconds since 1970. */
 export interface CalendarDay {
@@ -22,6 +24,64 @@ export function calendarDayOf(epoch_ms: number): CalendarDay {
   };
 }
 
+/** A day or a month that counts now. */
+interface Period {
+  readonly number: number;
+  readonly ends_ms: number;
+  /** When it began to count here, by the clock that never runs backwards. */
+  readonly began_ms: number;
+}
+
+/**
+ * The day and the month that count. A clock that is set back does not give a day twice: neither goes back to an earlier one, for as long as
+ * a day or a month can be, so that a clock that was set forward by mistake does not hold them for ever.
+ */
+export class Calendar {
+  #day: Period | undefined;
+  #month: Period | undefined;
+  #now: CalendarDay | undefined;
+
+  at(epoch_ms: number, elapsed_ms: number): CalendarDay {
+    if (this.#now && isWithin(this.#now, epoch_ms)) return this.#now;
+    const told = calendarDayOf(epoch_ms);
+    this.#day = periodAfter(this.#day, told.day, told.day_ends_ms, elapsed_ms, day_ms);
+    this.#month = periodAfter(this.#month, told.month, told.month_ends_ms, elapsed_ms, month_ms);
+    const isAsTold = this.#day.number === told.day && this.#month.number === told.month;
+    this.#now = isAsTold ? told : undefined;
+    if (isAsTold) return told;
+    return {
+      day: this.#day.number,
+      day_ends_ms: endOf(this.#day, told.day, epoch_ms, elapsed_ms, day_ms),
+      month: this.#month.number,
+      month_ends_ms: endOf(this.#month, told.month, epoch_ms, elapsed_ms, month_ms),
+    };
+  }
+}
+
+function periodAfter(
+  last: Period | undefined,
+  number: number,
+  ends_ms: number,
+  elapsed_ms: number,
+  longest_ms: number,
+): Period {
+  const isHeld =
+    last && (number === last.number || (number < last.number && elapsed_ms - last.began_ms < longest_ms));
+  return isHeld ? last : { number, ends_ms, began_ms: elapsed_ms };
+}
+
+/** One that is held although the clock tells an earlier one ends after the longest time that it can be held, if not before. */
+function endOf(
+  period: Period,
+  told: number,
+  epoch_ms: number,
+  elapsed_ms: number,
+  longest_ms: number,
+): number {
+  if (period.number === told) return period.ends_ms;
+  return Math.min(period.ends_ms, epoch_ms + period.began_ms + longest_ms - elapsed_ms);
+}
+
 /** Whether `epoch_ms` lies in `calendarDay`. */
-export const isWithin = ({ day_ends_ms }: CalendarDay, epoch_ms: number): boolean =>
+const isWithin = ({ day_ends_ms }: CalendarDay, epoch_ms: number): boolean =>
   epoch_ms < day_ends_ms && epoch_ms >= day_ends_ms - day_ms;

@@ -132,8 +132,12 @@ export class CalendarSum implements Counter {
     return this.#period;
   }
 
+  /** Counts `amount` at least. */
+  raise(amount: number, now: Now): void {
+    this.#sum = Math.max(this.used(now), amount);
+  }
+
   giveBack(amount: number, place: Place, now: Now): void {
-    // A clock that was set back may have begun the period anew.
     if (place === now[this.#unit]) this.#sum = Math.max(0, this.used(now) - amount);
   }
 

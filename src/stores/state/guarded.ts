@@ -21,6 +21,8 @@ import type {
 
 export interface GuardOptions {
   readonly policies: OutagePolicies;
+  /** The fewest instances by which a limit is divided. */
+  readonly min_instances: number;
   /** How long the store keeps a lease that is not renewed. */
   readonly lease_ms: number;
   readonly clock: Clock;
@@ -48,14 +50,14 @@ export class GuardedState implements StateStore {
   #outage: StateOutage | undefined;
 
   constructor(remote: RemoteState, options: GuardOptions) {
-    const { policies, lease_ms, clock, metrics } = options;
+    const { policies, min_instances, lease_ms, clock, log, metrics } = options;
     this.#remote = remote;
     this.#options = options;
-    this.#circuit = new Circuit('state', metrics);
-    this.#circuit.onOpen(cause => this.#wentOut(cause));
+    this.#circuit = new Circuit('state', metrics, log);
+    this.#circuit.onOut(cause => this.#wentOut(cause));
     this.#circuit.onClose(() => this.#cameBack());
-    this.#share = new LocalShare(policies, clock);
-    this.#settlements = new Settlements(remote, this.#circuit, metrics);
+    this.#share = new LocalShare(policies, min_instances, clock);
+    this.#settlements = new Settlements(remote, this.#circuit, metrics, log);
     this.#leases = new Leases(remote, this.#circuit, lease_ms, clock);
     this.#pulse = new Pulse(remote, this.#circuit, instances => this.#heard(instances));
   }
@@ -73,7 +75,7 @@ export class GuardedState implements StateStore {
   take(request: TakeRequest): Taken | Promise<Taken> {
     if (request.limits.length === 0) return unlimited;
     if (!this.#ready) return this.started().then(() => this.take(request));
-    return this.#circuit.closed ? this.#together(request) : this.#alone(request, this.#outage?.cause);
+    return this.#circuit.closed ? this.#together(request) : this.#alone(request, this.#circuit.cause);
   }
 
   async standings(account: string, limits: readonly Limit[]): Promise<readonly Standing[]> {
@@ -177,10 +179,10 @@ export class GuardedState implements StateStore {
     if (this.#outage) return;
     const { clock, policies, log } = this.#options;
     this.#outage = { since_epoch_ms: clock.epoch_ms(), cause, refuses: policies.default === 'closed' };
-    const { instances } = this.#share;
+    const { divisor } = this.#share;
     log.error(
-      { err: cause, policies, instances },
-      'the state store is out; limits are applied by when_state_is_out',
+      { err: cause, policies, limits_divided_by: divisor },
+      'the state store is out: circuit breaker opened, limits follow when_state_is_out',
     );
   }
 
@@ -189,6 +191,9 @@ export class GuardedState implements StateStore {
     const out_ms = this.#options.clock.epoch_ms() - this.#outage.since_epoch_ms;
     this.#outage = undefined;
     const { waiting } = this.#settlements;
-    this.#options.log.warn({ out_ms, settlements_waiting: waiting }, 'the state store is back');
+    this.#options.log.warn(
+      { out_ms, settlements_waiting: waiting },
+      'the state store is back: circuit breaker closed',
+    );
   }
 }

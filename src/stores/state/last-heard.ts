@@ -12,18 +12,17 @@ export interface HeardStanding {
 }
 
 interface Heard {
-  readonly standings: readonly Standing[];
-  readonly own: readonly Standing[];
+  readonly standing: Standing;
+  readonly own: Standing;
   readonly at_ms: number;
 }
 
 /** Accounts that are remembered: those that were last heard of. */
 const max_accounts = 10_000;
 
-/** What the shared store last said about each account. */
+/** What the shared store last said about each account, limit by limit: an exchange may ask about some of them at a time. */
 export class LastHeard {
   readonly #clock: Clock;
-  /** By account and by the model whose limits were told with those of the account. */
   readonly #accounts = new Map<string, Map<string, Heard>>();
 
   constructor(clock: Clock) {
@@ -33,7 +32,9 @@ export class LastHeard {
   /** `standings` are those of all instances, `own` those of this one, in the same order. */
   note(account: string, standings: readonly Standing[], own: readonly Standing[]): void {
     const heard = this.#accounts.get(account) ?? new Map<string, Heard>();
-    heard.set(standings.at(-1)?.limit.model ?? '', { standings, own, at_ms: this.#clock.elapsed_ms() });
+    const at_ms = this.#clock.elapsed_ms();
+    for (const [at, standing] of standings.entries())
+      heard.set(keyOf(standing.limit), { standing, own: own[at]!, at_ms });
     // Those that are heard of most recently stand last.
     this.#accounts.delete(account);
     this.#accounts.set(account, heard);
@@ -44,18 +45,13 @@ export class LastHeard {
 
   /** `undefined` where nothing was heard, or nothing that still counts. */
   of(account: string, limit: Limit): HeardStanding | undefined {
-    let latest: { heard: Heard; at: number } | undefined;
-    for (const heard of this.#accounts.get(account)?.values() ?? []) {
-      const at = heard.standings.findIndex(standing => isSame(standing.limit, limit));
-      if (at !== -1 && (!latest || heard.at_ms > latest.heard.at_ms)) latest = { heard, at };
-    }
-    if (!latest) return undefined;
-    const { heard, at } = latest;
-    const reset_ms = heard.standings[at]!.reset_ms - (this.#clock.elapsed_ms() - heard.at_ms);
+    const heard = this.#accounts.get(account)?.get(keyOf(limit));
+    if (!heard) return undefined;
+    const reset_ms = heard.standing.reset_ms - (this.#clock.elapsed_ms() - heard.at_ms);
     if (reset_ms <= 0) return undefined;
-    return { used: usedOf(heard.standings[at]!), own: usedOf(heard.own[at]!), reset_ms };
+    return { used: usedOf(heard.standing), own: usedOf(heard.own), reset_ms };
   }
 }
 
-const isSame = (one: Limit, other: Limit): boolean => one.name === other.name && one.model === other.model;
+const keyOf = ({ name, model }: Limit): string => (model === undefined ? name : `${name} ${model}`);
 const usedOf = ({ limit, remaining }: Standing): number => limit.max - remaining;

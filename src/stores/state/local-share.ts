@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
 import { LastHeard } from './last-heard.ts';
-import { MemoryStateStore } from './memory.ts';
+import { isCalendar, MemoryStateStore } from './memory.ts';
 import { type OutagePolicies, type OutagePolicy, policyOf } from './outage-policy.ts';
 import type { Limit, Standing, Taken, TakeRequest, Ticket } from './state-store.ts';
 
@@ -13,16 +13,24 @@ const unlimited = Number.MAX_SAFE_INTEGER;
  * with a new minute; of a day or month it admits its part of what was left when the store was last heard.
  */
 export class LocalShare {
-  /** How many instances the limits are divided by. */
+  /** How many instances were last heard of. */
   instances = 1;
+  readonly #min_instances: number;
   readonly #own: MemoryStateStore;
   readonly #policies: OutagePolicies;
   readonly #heard: LastHeard;
 
-  constructor(policies: OutagePolicies, clock: Clock) {
+  /** Limits are divided by `min_instances` where fewer were heard of: an instance that started during the outage knows of none. */
+  constructor(policies: OutagePolicies, min_instances: number, clock: Clock) {
+    this.#min_instances = min_instances;
     this.#own = new MemoryStateStore(clock);
     this.#policies = policies;
     this.#heard = new LastHeard(clock);
+  }
+
+  /** What limits are divided by. */
+  get divisor(): number {
+    return Math.max(this.instances, this.#min_instances);
   }
 
   /** Counts what the shared store has admitted. */
@@ -89,13 +97,11 @@ export class LocalShare {
   #shareOf(account: string, limit: Limit): Limit {
     if (policyOf(this.#policies, limit) !== 'local') return { ...limit, max: unlimited };
     const heard = isCalendar(limit) ? this.#heard.of(account, limit) : undefined;
-    if (!heard) return { ...limit, max: Math.max(1, Math.floor(limit.max / this.instances)) };
+    if (!heard) return { ...limit, max: Math.max(1, Math.floor(limit.max / this.divisor)) };
     const left = Math.max(0, limit.max - heard.used);
-    return { ...limit, max: heard.own + Math.floor(left / this.instances) };
+    return { ...limit, max: heard.own + Math.floor(left / this.divisor) };
   }
 }
-
-const isCalendar = ({ name }: Limit): boolean => name === 'tokens_per_day' || name === 'usd_per_month';
 
 /** The standings under the shares, as standings under the limits. */
 function shown(limits: readonly Limit[], standings: readonly Standing[]): Standing[] {

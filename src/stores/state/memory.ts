@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts';
-import { calendarDayOf, isWithin } from './calendar.ts';
+import { Calendar } from './calendar.ts';
 import { CalendarSum, type Counter, type Now, type Place, Running, SlidingMinute } from './counters.ts';
+import type { PastUse } from './past-use.ts';
 import type {
   Charge,
   Limit,
@@ -18,6 +19,9 @@ const swept_per_take = 2;
 const sweep_pause_ms = 1000;
 
 const none: readonly Limit[] = [];
+
+/** Limits on days and months. */
+export const isCalendar = ({ name }: Limit): boolean => name === 'tokens_per_day' || name === 'usd_per_month';
 
 /** The counters of one account on all its models, or on one model. */
 class CounterSet {
@@ -74,6 +78,12 @@ class AccountCounters {
     return counters.of(name);
   }
 
+  /** Whether it has been asked for. */
+  has({ name, model }: Limit): boolean {
+    const counters = model === undefined ? this.#overall : this.#models?.get(model);
+    return counters?.[name] !== undefined;
+  }
+
   /** Drops what counts nothing; whether the account can be forgotten. */
   forget(now: Now): boolean {
     let isEmpty = this.#overall.forget(now);
@@ -108,7 +118,7 @@ export class MemoryStateStore implements StateStore {
   readonly #accounts = new Map<string, AccountCounters>();
   #sweep: Iterator<[string, AccountCounters]> | undefined;
   #swept_ms = Number.NEGATIVE_INFINITY;
-  #today = calendarDayOf(0);
+  readonly #calendar = new Calendar();
   readonly #nowAgain = () => this.#now();
 
   constructor(clock: Clock = systemClock) {
@@ -124,8 +134,7 @@ export class MemoryStateStore implements StateStore {
     const { account: id, limits, reserve, force } = request;
     const now = this.#now();
     this.#forgetIdle(now);
-    let account = this.#accounts.get(id);
-    if (!account) this.#accounts.set(id, (account = new AccountCounters()));
+    const account = this.#counters(id);
     let refusedBy: Limit | undefined;
     let retry_ms = 0;
     let over = none;
@@ -161,13 +170,37 @@ export class MemoryStateStore implements StateStore {
     return this.standings(account, limits);
   }
 
+  /** Whether it counts nothing yet under one of the limits on days and months. */
+  lacks(account: string, limits: readonly Limit[]): boolean {
+    const counters = this.#accounts.get(account);
+    return limits.some(limit => isCalendar(limit) && !counters?.has(limit));
+  }
+
+  /** Counts at least what has been used already, of the day and month that count now. */
+  raise(account: string, limits: readonly Limit[], past: PastUse): void {
+    const now = this.#now();
+    const counters = this.#counters(account);
+    for (const limit of limits) {
+      const counter = counters.of(limit);
+      if (!(counter instanceof CalendarSum)) continue;
+      const isNow = limit.name === 'tokens_per_day' ? past.day === now.day : past.month === now.month;
+      counter.raise(isNow ? past.of(limit) : 0, now);
+    }
+  }
+
   async close(): Promise<void> {}
+
+  #counters(id: string): AccountCounters {
+    let account = this.#accounts.get(id);
+    if (!account) this.#accounts.set(id, (account = new AccountCounters()));
+    return account;
+  }
 
   #now(): Now {
     const epoch_ms = this.#clock.epoch_ms();
-    if (!isWithin(this.#today, epoch_ms)) this.#today = calendarDayOf(epoch_ms);
-    const { day, day_ends_ms, month, month_ends_ms } = this.#today;
-    return { elapsed_ms: this.#clock.elapsed_ms(), epoch_ms, day, day_ends_ms, month, month_ends_ms };
+    const elapsed_ms = this.#clock.elapsed_ms();
+    const { day, day_ends_ms, month, month_ends_ms } = this.#calendar.at(epoch_ms, elapsed_ms);
+    return { elapsed_ms, epoch_ms, day, day_ends_ms, month, month_ends_ms };
   }
 
   #forgetIdle(now: Now): void {

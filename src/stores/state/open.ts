@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
+import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
+import { ConfigError, issuesOf } from '../../diagnostics/config-error.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { GuardedState } from './guarded.ts';
 import { MemoryStateStore } from './memory.ts';
-import { type StateOptions, stateSchema } from './options.ts';
+import { type StateConfig, type StateOptions, stateOptions } from './options.ts';
+import type { PastUses } from './past-use.ts';
 import { instance_ms } from './pulse.ts';
 import { RedisState } from './redis/redis-state.ts';
+import { RestoredState } from './restored.ts';
 import type { StateStore } from './state-store.ts';
 
 /** What the surroundings of a store may bring along. */
@@ -15,17 +19,26 @@ export interface StateSurroundings {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly registry?: Registry;
+  /** What counters in memory begin with. */
+  readonly past?: PastUses | undefined;
 }
 
 /**
  * The store that `options` describe, as they stand under `stores`. Redis need not be there yet: it is looked for at first use, or by
- * `started`. Throws a ZodError when options are wrong.
+ * `started`. Throws a ConfigError when options are wrong.
  */
 export function openStateStore(options: StateOptions, surroundings: StateSurroundings = {}): StateStore {
-  const config = stateSchema.parse(options);
-  const { clock = systemClock, log = createLog('warn'), registry = new Registry() } = surroundings;
-  if (config.state === 'memory') return new MemoryStateStore(clock);
-  const { state_lease_ms: lease_ms, when_state_is_out: policies } = config;
+  const config = checkedOptions(options);
+  const { clock = systemClock, log = createLog('warn'), registry = new Registry(), past } = surroundings;
+  if (config.state === 'memory') {
+    const own = new MemoryStateStore(clock);
+    return past ? new RestoredState({ own, past, clock, log }) : own;
+  }
+  const {
+    state_lease_ms: lease_ms,
+    state_min_instances: min_instances,
+    when_state_is_out: policies,
+  } = config;
   const redis = new RedisState({
     url: config.state,
     instance: randomUUID(),
@@ -37,5 +50,20 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     clock,
     log,
   });
-  return new GuardedState(redis, { policies, lease_ms, clock, log, metrics: StoreMetrics.on(registry) });
+  return new GuardedState(redis, {
+    policies,
+    min_instances,
+    lease_ms,
+    clock,
+    log,
+    metrics: StoreMetrics.on(registry),
+  });
+}
+
+const schema = z.strictObject(stateOptions);
+
+function checkedOptions(options: StateOptions): StateConfig {
+  const checked = schema.safeParse(options);
+  if (checked.success) return checked.data;
+  throw new ConfigError('openStateStore', issuesOf(checked.error, schema, options));
 }

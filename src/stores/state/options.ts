@@ -46,9 +46,18 @@ export const stateOptions = {
     .regex(/^[^{}]*$/, 'must have no braces: they decide where a cluster keeps a key')
     .default('sluice:')
     .describe('Begins the name of every key in Redis; instances with another one share nothing.'),
+  state_min_instances: z
+    .int()
+    .min(1)
+    .default(2)
+    .describe(
+      'How many instances share Redis at least. `local` divides limits by it where fewer were last seen: an instance that starts during an outage knows of no other.',
+    ),
   when_state_is_out: outagePolicySchema
     .prefault({})
-    .describe('What becomes of limits while Redis does not answer, by the name of the limit.'),
+    .describe(
+      'What becomes of limits while Redis does not answer or cannot be written, by the name of the limit.',
+    ),
 };
 
 export const stateSchema = z.object(stateOptions);

@@ -6,8 +6,10 @@ const pulse_ms = 5000;
 export const instance_ms = 3 * pulse_ms;
 /** How often a store that is out is asked whether it is back. */
 const probe_ms = 500;
+/** How soon it is asked after a failure that need not be an outage: about as long as a connection takes to be made anew. */
+const retry_ms = 100;
 
-/** This instance's sign of life in the store, and at the same time the question whether the store is there. */
+/** Heartbeat of this instance: a write that the other instances count, and that closes the circuit breaker when it succeeds. */
 export class Pulse {
   readonly #remote: RemoteState;
   readonly #circuit: Circuit;
@@ -19,7 +21,7 @@ export class Pulse {
     this.#remote = remote;
     this.#circuit = circuit;
     this.#onHeard = onHeard;
-    circuit.onOpen(() => this.#next(probe_ms));
+    circuit.onFailure(() => this.#next(retry_ms));
   }
 
   /** Resolves when the store has answered for the first time, or has failed to. */
@@ -35,10 +37,10 @@ export class Pulse {
   async #beat(): Promise<void> {
     let again_ms = pulse_ms;
     try {
-      this.#onHeard(await this.#circuit.probe('pulse', () => this.#remote.pulse()));
+      this.#onHeard(await this.#circuit.probe('heartbeat', () => this.#remote.pulse()));
     } catch {
       // The circuit counts failures and tells who must know.
-      again_ms = probe_ms;
+      again_ms = this.#circuit.isOut ? probe_ms : retry_ms;
     }
     this.#next(again_ms);
   }

@@ -14,15 +14,28 @@ export interface Settlement {
   readonly hold: Hold;
   readonly used: Charge;
   readonly settled_ms: number;
-  /** The store is certain to have had the hold when this was first sent; decided then, and never again. */
-  certain?: boolean;
-  /** When it was first sent. */
-  sent_ms?: number;
+  /** The store is certain to have had the hold when this was first sent; decided with `sent_ms`. */
+  certain?: boolean | undefined;
+  /** When it was first sent; not set by a sending of which the store said that it did nothing. */
+  sent_ms?: number | undefined;
 }
 
-/** The store was not reached, or did not answer; it may be again at any time. */
+/**
+ * The store was not reached, or did not answer in time; what was asked may have been done all the same. Those with the same `cause` are one
+ * incident, such as one silence in which many operations waited.
+ */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
+}
+
+/** The store answered that it can do no work now (out of memory, read-only, loading …). Nothing was done. */
+export class CannotServe extends Error {
+  override readonly name = 'CannotServe';
+}
+
+/** The store works and will not do this one thing, however often it is asked: a key of another type, a script that fails. */
+export class CommandRejected extends Error {
+  override readonly name = 'CommandRejected';
 }
 
 /** A settlement that may have been done so long ago that the store no longer remembers whether it was. */
@@ -48,7 +61,7 @@ export interface RemoteState {
   /** Keeps the leases and tickets of `holds` alive. */
   renew(holds: readonly Hold[]): Promise<void>;
   standings(account: string, limits: readonly Limit[]): Promise<readonly Standing[]>;
-  /** A sign of life of this instance. Resolves with how many instances there are. */
+  /** Writes this instance's sign of life, so that it fails where nothing can be written. Resolves with how many instances there are. */
   pulse(): Promise<number>;
   /** Says that this instance leaves, as far as that can be said, and ends the connection. */
   close(): Promise<void>;

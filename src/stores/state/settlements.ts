@@ -1,9 +1,12 @@
+import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import type { Circuit } from './circuit.ts';
-import { type RemoteState, type Settlement, TooLate, Unreachable } from './remote-state.ts';
+import { CannotServe, type RemoteState, type Settlement, TooLate, Unreachable } from './remote-state.ts';
 
 /** About 20 MB of them. */
 const max_waiting = 65_536;
+/** By how many that may be exceeded before the oldest are dropped, many at once, since each time the rest moves up. */
+const dropped_at_once = 1024;
 /** How many of those that have waited are under way together. */
 const max_resent = 64;
 /** How long those wait that have failed though the store is not out. */
@@ -18,21 +21,24 @@ interface Waiting {
 
 /**
  * Sends settlements to the store. Those that it does not take wait, the last `max_waiting` of them, and are sent again: each counts once and
- * as of the moment at which it was settled. A dropped one leaves its reservation counted.
+ * as of the moment at which it was settled. A dropped one leaves its reservation counted. Only the bound and what the store has rejected
+ * again and again drops any: while the store is out, no attempt counts.
  */
 export class Settlements {
   readonly #remote: RemoteState;
   readonly #circuit: Circuit;
   readonly #metrics: StoreMetrics;
+  readonly #log: Log;
   #waiting: Waiting[] = [];
   readonly #underWay = new Set<Promise<boolean>>();
   #resending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(remote: RemoteState, circuit: Circuit, metrics: StoreMetrics) {
+  constructor(remote: RemoteState, circuit: Circuit, metrics: StoreMetrics, log: Log) {
     this.#remote = remote;
     this.#circuit = circuit;
     this.#metrics = metrics;
+    this.#log = log;
     circuit.onClose(() => void this.resend());
   }
 
@@ -43,8 +49,7 @@ export class Settlements {
   /** Never throws. */
   add(settlement: Settlement): void {
     const waiting = { settlement, attempts: 0 };
-    const { closed } = this.#circuit;
-    if (closed) void this.#sent(waiting, send => this.#circuit.ask('settle', send));
+    if (this.#circuit.closed) void this.#sent(waiting);
     else this.#wait(waiting);
   }
 
@@ -70,25 +75,26 @@ export class Settlements {
   async #resend(): Promise<void> {
     while (this.#waiting.length > 0 && this.#circuit.closed) {
       const some = this.#waiting.splice(0, max_resent);
-      // One that the store will never take must not look like an outage.
-      const again = (send: () => Promise<void>) => this.#circuit.aside('settle', send);
-      const taken = await Promise.all(some.map(waiting => this.#sent(waiting, again)));
+      const taken = await Promise.all(some.map(waiting => this.#sent(waiting)));
       this.#metrics.settlementsWaiting(this.#waiting.length);
       if (taken.includes(false)) return;
     }
   }
 
   /** Whether the store has taken it. */
-  #sent(waiting: Waiting, ask: (send: () => Promise<void>) => Promise<void>): Promise<boolean> {
-    const sent = ask(() => this.#remote.settle(waiting.settlement)).then(
-      () => true,
-      error => {
-        if (!(error instanceof Unreachable)) waiting.attempts++;
-        if (waiting.attempts < max_attempts && !(error instanceof TooLate)) this.#wait(waiting);
-        else this.#metrics.settlementsDropped(1);
-        return false;
-      },
-    );
+  #sent(waiting: Waiting): Promise<boolean> {
+    const sent = this.#circuit
+      .ask('settle', () => this.#remote.settle(waiting.settlement))
+      .then(
+        () => true,
+        error => {
+          if (!(error instanceof Unreachable || error instanceof CannotServe)) waiting.attempts++;
+          if (error instanceof TooLate) this.#metrics.settlementsDropped(1, 'too_late');
+          else if (waiting.attempts >= max_attempts) this.#metrics.settlementsDropped(1, 'rejected');
+          else this.#wait(waiting);
+          return false;
+        },
+      );
     this.#underWay.add(sent);
     void sent.then(() => this.#underWay.delete(sent));
     return sent;
@@ -100,11 +106,13 @@ export class Settlements {
       this.#timer = undefined;
       void this.resend();
     }, again_ms).unref();
-    if (this.#waiting.length > max_waiting) {
-      // Many at once, since each time the rest moves up.
-      const { length } = this.#waiting.splice(0, max_waiting / 64);
-      this.#metrics.settlementsDropped(length);
-    }
+    if (this.#waiting.length >= max_waiting + dropped_at_once) this.#dropOldest();
     this.#metrics.settlementsWaiting(this.#waiting.length);
+  }
+
+  #dropOldest(): void {
+    const { length } = this.#waiting.splice(0, dropped_at_once);
+    this.#metrics.settlementsDropped(length, 'queue_full');
+    this.#log.error({ settlements: length, max_waiting }, 'the oldest waiting settlements were dropped');
   }
 }

@@ -1,7 +1,8 @@
-import { createClient } from '@redis/client';
+import { createClient, ErrorReply } from '@redis/client';
 import { systemClock } from '../../../clock.ts';
 import type { Log } from '../../../telemetry/log.ts';
-import { Unreachable } from '../remote-state.ts';
+import { type CannotServe, type CommandRejected, Unreachable } from '../remote-state.ts';
+import { errorOfReply, mayHaveMoved } from './error-reply.ts';
 import type { Script } from './script.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
@@ -37,7 +38,8 @@ type Client = ReturnType<typeof newClient>;
 /**
  * One connection to a Redis server, made again whenever it ends. What cannot be sent is refused at once and never kept; where a command
  * goes unanswered for too long, it and all that wait behind it fail together, since none of them would be answered sooner, and
- * the connection is replaced: it may be dead without either end knowing.
+ * the connection is replaced: it may be dead without either end knowing. It is replaced as well when the server says that it is no
+ * longer the primary: the name may lead to another one by now.
  */
 export class RedisConnection {
   /** How many times it has come up: what was there in one life of the connection need not be there in the next. */
@@ -74,7 +76,7 @@ export class RedisConnection {
     return this.#ready;
   }
 
-  /** Runs a script; by its text where the server has not seen it yet. Rejects with what the server says, or why it cannot be asked. */
+  /** Runs a script; by its text where the server has not seen it yet. Rejects with Unreachable, CannotServe or CommandRejected. */
   async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args];
     try {
@@ -95,16 +97,28 @@ export class RedisConnection {
 
   async #send(command: string[]): Promise<unknown> {
     const client = this.#client;
-    if (!client || !this.#ready) throw new Unreachable(this.#why?.message ?? 'not connected yet');
+    if (!client || !this.#ready) throw this.#unreachable();
     const asked = this.#watch.asked();
     try {
       return await client.sendCommand(command);
     } catch (error) {
+      if (error instanceof ErrorReply) throw this.#replied(error.message, client);
       // Of the end of the connection the client knows only that it was disconnected.
-      throw this.#client === client ? error : new Unreachable(this.#why?.message, { cause: error });
+      this.#end(error as Error, client);
+      throw this.#unreachable();
     } finally {
       this.#watch.answered(asked);
     }
+  }
+
+  #unreachable(): Unreachable {
+    return new Unreachable(this.#why?.message ?? 'not connected yet', { cause: this.#why });
+  }
+
+  #replied(message: string, client: Client): CannotServe | CommandRejected {
+    const error = errorOfReply(message);
+    if (mayHaveMoved(message)) this.#end(error, client);
+    return error;
   }
 
   async #live(): Promise<void> {

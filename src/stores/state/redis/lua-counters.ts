@@ -72,10 +72,14 @@ local function minute(key)
   return { used = sum, from = from, to = to }
 end
 
+-- A clock that is set back, or a server that takes over with a slower one, does not give a period twice: the next one goes on counting.
+-- One that lies further ahead was written under a wrong clock.
 local function calendar(kind, key)
   local period = period_of(kind, now)
   local stored = redis.call('HMGET', key, 'period', 'used')
-  local fresh = tonumber(stored[1]) ~= period
+  local known = tonumber(stored[1])
+  if known == period + 1 then period = known end
+  local fresh = known ~= period
   return { used = fresh and 0 or tonumber(stored[2]), fresh = fresh, period = period, ends = end_of(kind, period) }
 end
 
@@ -140,7 +144,7 @@ end
 local function add(kind, key, counter, amount, moment)
   if kind == 'minute' then
     if second_of(moment) >= second_of(now) - 60 then add_to_minute(key, counter, amount, second_of(moment)) end
-  elseif moment == now or period_of(kind, moment) == counter.period then
+  elseif period_of(kind, moment) == period_of(kind, now) or period_of(kind, moment) == counter.period then
     add_to_calendar(key, counter, amount)
   end
 end

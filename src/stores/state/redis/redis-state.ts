@@ -1,5 +1,13 @@
 import type { Clock } from '../../../clock.ts';
-import { type Hold, type RemoteState, type RemoteTaken, type Settlement, TooLate } from '../remote-state.ts';
+import {
+  CannotServe,
+  CommandRejected,
+  type Hold,
+  type RemoteState,
+  type RemoteTaken,
+  type Settlement,
+  TooLate,
+} from '../remote-state.ts';
 import type { Limit, Standing, TakeRequest } from '../state-store.ts';
 import { type ConnectionOptions, RedisConnection } from './connection.ts';
 import { amountOf, counted, Keys } from './keys.ts';
@@ -55,7 +63,7 @@ export class RedisState implements RemoteState {
       args.push(counted[limit.name].kind, String(limit.max), String(amountOf(limit, reserve)));
     const reply = (await this.#connection.run(takeScript, keys, args)) as number[];
     const [verdict, refusedAt, retry_ms] = reply as [number, number, number];
-    if (verdict === -1) throw new Error('the take arrived after its settlement');
+    if (verdict === -1) throw new CommandRejected('the take arrived after its settlement');
     const standings = limits.map((limit, at) => standingOf(limit, reply[at * 3 + 3]!, reply[at * 3 + 4]!));
     if (verdict === 0) return { admitted: false, standings, refused_by: limits[refusedAt - 1]!, retry_ms };
     return { admitted: true, standings, over: limits.filter((_, at) => reply[at * 3 + 5] === 1) };
@@ -65,8 +73,9 @@ export class RedisState implements RemoteState {
     const { hold, used, settled_ms } = settlement;
     const { id, account, limits, reserve } = hold.request;
     const now_ms = this.#options.clock.elapsed_ms();
+    const before = { certain: settlement.certain, sent_ms: settlement.sent_ms };
     if (this.#connection.ready) {
-      // Decided when it is really sent, and then for good: a second time the ticket may be gone because the first has counted.
+      // Decided when it is really sent: a second time the ticket may be gone because the first has counted.
       settlement.certain ??= hold.life === this.life;
       settlement.sent_ms ??= now_ms;
       if (now_ms - settlement.sent_ms > ticket_ms / 2) throw new TooLate('first sent too long ago');
@@ -76,7 +85,13 @@ export class RedisState implements RemoteState {
     args.push(age(hold.taken_ms), age(settled_ms));
     for (const limit of limits)
       args.push(counted[limit.name].kind, String(amountOf(limit, reserve)), String(amountOf(limit, used)));
-    await this.#connection.run(settleScript, this.#keys.ofTicket(account, id, limits), args);
+    try {
+      await this.#connection.run(settleScript, this.#keys.ofTicket(account, id, limits), args);
+    } catch (error) {
+      // It was not done: another server may have to be asked, which may not have the hold.
+      if (error instanceof CannotServe) Object.assign(settlement, before);
+      throw error;
+    }
   }
 
   async renew(holds: readonly Hold[]): Promise<void> {

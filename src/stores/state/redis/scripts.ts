@@ -123,16 +123,21 @@ return reply
 `,
 );
 
-/** How many instances live, this one among them. `KEYS`: their set. `ARGV`: the time, the instance, how long it lives without another sign; 0 to leave. */
+/**
+ * How many instances live, this one among them. `KEYS`: their set. `ARGV`: the time, the instance, how long it lives without another sign; 0 to
+ * leave.
+ *
+ * What adds comes first: a server that is out of memory refuses a script at its first write only if that one may need memory.
+ */
 export const instancesScript = script(
   countersLua,
   `
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if ARGV[3] == '0' then
   redis.call('ZREM', KEYS[1], ARGV[2])
 else
   lease(KEYS[1], ARGV[2], tonumber(ARGV[3]))
 end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZCARD', KEYS[1])
 `,
 );

@@ -46,6 +46,8 @@ describe('the limits of an account', () => {
   it('are none without a plan and own ones', () => {
     expect(new AccountLimits(undefined, undefined).of('a/large')).toEqual({
       limits: [],
+      beforeBody: [],
+      withRequest: [],
       countsTokens: false,
       countsMoney: false,
     });

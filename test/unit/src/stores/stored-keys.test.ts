@@ -143,6 +143,38 @@ describe('a stored key', () => {
     expect(await keys.find(key)).toBeUndefined();
   });
 
+  /** Begins to look a key up, lets `change` happen and reach the gateway, and only then gives the answer, which was read before. */
+  async function lookedUpDuring(key: string, change: () => Promise<unknown>): Promise<void> {
+    const { lookUp } = store.keys;
+    const read = Promise.withResolvers<void>();
+    const given = Promise.withResolvers<void>();
+    store.keys.lookUp = async digests => {
+      const found = await lookUp.call(store.keys, digests);
+      read.resolve();
+      await given.promise;
+      return found;
+    };
+    const looking = keys.find(key);
+    await read.promise;
+    store.keys.lookUp = lookUp;
+    await change();
+    await keys.refresh();
+    given.resolve();
+    await looking;
+  }
+
+  it('that was revoked after the store had read it and before it answered is not remembered', async () => {
+    const { key, record } = await create('acme');
+    await lookedUpDuring(key, () => store.keys.revoke(record.id, operator));
+    expect(await keys.find(key)).toBeUndefined();
+  });
+
+  it('whose account changed after the store had read it has the new plan', async () => {
+    const { key } = await create('acme');
+    await lookedUpDuring(key, () => store.accounts.change('acme', { plan: 'paid' }, operator));
+    expect(await keys.find(key)).toMatchObject({ plan: 'paid' });
+  });
+
   it('is noted as used when the gateway ends', async () => {
     const { key, record } = await create('acme');
     await keys.find(key);

@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { systemClock } from '../../../../../src/clock.ts';
 import { GuardedState } from '../../../../../src/stores/state/guarded.ts';
 import { outagePolicySchema } from '../../../../../src/stores/state/outage-policy.ts';
+import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/state/remote-state.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { until } from '../../../../support/raw-client.ts';
@@ -16,11 +17,12 @@ afterEach(async () => {
   for (const store of opened.splice(0)) await store.close();
 });
 
-const open = (policies = {}, lease_ms = 15_000) => {
+const open = (policies = {}, lease_ms = 15_000, min_instances = 1) => {
   const remote = new RemoteStandIn();
   const store = new GuardedState(remote, {
     policies: outagePolicySchema.parse(policies),
     lease_ms,
+    min_instances,
     clock: systemClock,
     log: createLog('silent'),
     metrics: new StoreMetrics(new Registry()),
@@ -45,7 +47,7 @@ describe('a guarded store', () => {
 
   it('does not ask a server that is out, and finds by itself that it is back', async () => {
     const { remote, store, take } = open();
-    remote.fault = new Error('out');
+    remote.fault = new CannotServe('OOM');
     for (let at = 0; at < 5; at++) await take();
     expect(store.outage?.cause).toBe(remote.fault);
     const asked = remote.takes.length;
@@ -60,7 +62,7 @@ describe('a guarded store', () => {
   it('gives back what it may have taken for somebody who was refused', async () => {
     const { remote, take } = open({ default: 'closed' });
     await take();
-    remote.fault = new Error('no answer');
+    remote.fault = new Unreachable('no answer');
     await expect(take()).rejects.toMatchObject({ status: 502 });
     remote.fault = undefined;
     await until(() => remote.settled.length === 1);
@@ -70,6 +72,33 @@ describe('a guarded store', () => {
     });
   });
 
+  it('gives back what it may have taken for a request that its own share refused', async () => {
+    const { remote, take } = open({}, 15_000, 100);
+    await take();
+    remote.fault = new Unreachable('no answer');
+    expect((await take()).admitted).toBe(false);
+    remote.fault = undefined;
+    await until(() => remote.settled.length === 1);
+    expect(remote.settled[0]).toMatchObject({
+      hold: { request: { id: '2' }, life: undefined },
+      used: { requests: 0, tokens: 0, nano_usd: 0 },
+    });
+  });
+
+  it('decides by itself where a command is rejected, and is not out for that', async () => {
+    const { remote, store, take } = open();
+    remote.fault = new CommandRejected('WRONGTYPE');
+    for (let at = 0; at < 5; at++) expect((await take()).admitted).toBe(true);
+    expect(store.outage).toBeUndefined();
+  });
+
+  it('divides limits by min_instances where it has heard of no other instance', async () => {
+    const { remote, take } = open({}, 15_000, 5);
+    remote.fault = new CannotServe('LOADING');
+    const taken = await Promise.all(Array.from({ length: 50 }, take));
+    expect(taken.filter(({ admitted }) => admitted)).toHaveLength(2);
+  });
+
   it('says whether nobody is admitted while its server is out', async () => {
     for (const [policies, refuses] of [
       [{ default: 'closed' }, true],
@@ -77,7 +106,7 @@ describe('a guarded store', () => {
       [{ default: 'open' }, false],
     ] as const) {
       const { remote, store, take } = open(policies);
-      remote.fault = new Error('out');
+      remote.fault = new CannotServe('OOM');
       while (!store.outage) await take().catch(() => {});
       expect(store.outage.refuses).toBe(refuses);
     }
@@ -96,10 +125,29 @@ describe('a guarded store', () => {
     expect(remote.renewed).toHaveLength(length);
   });
 
+  it('does not hold again what was settled while it was being renewed', async () => {
+    const { remote, ticket } = open({}, 1000);
+    const renew = remote.renew.bind(remote);
+    const answers: (() => void)[] = [];
+    remote.renew = async holds => {
+      await renew(holds);
+      await new Promise<void>(resolve => answers.push(resolve));
+    };
+    const settled = await ticket();
+    const held = await ticket();
+    await until(() => answers.length === 1);
+    settled.settle(charge(1));
+    answers[0]!();
+    await until(() => answers.length === 2);
+    expect(remote.renewed).toEqual([['1', '2'], ['2']]);
+    answers[1]!();
+    held.settle(charge(1));
+  });
+
   it('renews all that it holds when its server is back', async () => {
     const { remote, store, ticket } = open();
     await ticket();
-    remote.fault = new Error('out');
+    remote.fault = new CannotServe('OOM');
     for (let at = 0; at < 4; at++) await ticket();
     remote.fault = undefined;
     await until(() => store.outage === undefined && remote.renewed.length === 1);
@@ -136,7 +184,7 @@ describe('a guarded store', () => {
     const { remote, take, ticket } = open();
     remote.instances = 10;
     (await ticket()).settle(charge(1));
-    remote.fault = new Error('out');
+    remote.fault = new CannotServe('OOM');
     const taken = await Promise.all(Array.from({ length: 50 }, take));
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(1);
   });

@@ -13,9 +13,9 @@ let clock: FakeClock;
 let share: LocalShare;
 let asked = 0;
 
-const open = (policies = {}, instances = 4) => {
+const open = (policies = {}, instances = 4, min_instances = 1) => {
   clock = new FakeClock();
-  share = new LocalShare(outagePolicySchema.parse(policies), clock);
+  share = new LocalShare(outagePolicySchema.parse(policies), min_instances, clock);
   share.instances = instances;
 };
 beforeEach(() => open());
@@ -36,6 +36,17 @@ const heard = (limits: readonly Limit[], tokens: number, remaining: number) => {
   return share.count(request(limits, tokens), standings);
 };
 
+describe('what was last heard', () => {
+  it('is known of all limits of an account, also of those that were asked one after the other', () => {
+    heard(minute, 1, 30);
+    heard(daily, 10, 700);
+    const model = [limit('tokens_per_day', 500, 'a/large')];
+    heard(model, 10, 90);
+    const known = share.recall('a', [...minute, ...daily, ...model]);
+    expect(known.map(({ remaining }) => remaining)).toEqual([30, 700, 90]);
+  });
+});
+
 describe('the share of an instance', () => {
   it('is the limit divided by the instances, and at least one', () => {
     expect(admitted(100, minute)).toBe(10);
@@ -43,6 +54,19 @@ describe('the share of an instance', () => {
     expect(admitted(100, minute)).toBe(5);
     open({}, 100);
     expect(admitted(100, minute)).toBe(1);
+  });
+
+  it('is the limit divided by min_instances where fewer were heard of', () => {
+    open({}, 1, 5);
+    expect(admitted(100, minute)).toBe(8);
+    open({}, 10, 5);
+    expect(admitted(100, minute)).toBe(4);
+  });
+
+  it('of a day is what was left divided by min_instances where fewer were heard of', () => {
+    open({}, 1, 5);
+    heard(daily, 100, 400);
+    expect(admitted(100, daily, 10)).toBe(8);
   });
 
   it('slides as the limit does', () => {

@@ -90,6 +90,44 @@ describe('what the memory store remembers', () => {
     take();
     epoch_ms -= 2000;
     if (first.admitted) first.ticket.settle(charge(0));
-    expect(store.standings('a', limits)[0]!.remaining).toBe(100);
+    // What the later day has taken stays taken: it goes on counting.
+    expect(store.standings('a', limits)[0]!.remaining).toBe(40);
+  });
+});
+
+describe('the memory store whose clock is set', () => {
+  const limits = [limit('tokens_per_day', 100), limit('usd_per_month', 100), limit('requests_per_minute', 2)];
+  const open = (began_ms: number) => {
+    const clock = new FakeClock(began_ms);
+    const store = new MemoryStateStore(clock);
+    let asked = 0;
+    const take = () =>
+      store.take({ id: `${++asked}`, account: 'a', limits, reserve: { ...charge(60, 60), requests: 1 } });
+    return { clock, store, take };
+  };
+
+  it('gives no day and no month twice when it is set back over midnight', () => {
+    const { clock, store, take } = open(Date.UTC(2026, 11, 1));
+    expect(take().admitted).toBe(true);
+    clock.set(-60_000);
+    expect(take()).toMatchObject({ admitted: false });
+    expect(store.standings('a', limits).map(({ remaining }) => remaining)).toEqual([40, 40, 1]);
+    clock.advance(120_000);
+    expect(take()).toMatchObject({ admitted: false });
+  });
+
+  it('counts minutes by the time that passes', () => {
+    const { clock, store } = open(Date.UTC(2026, 11, 1, 12));
+    const [, , minute] = limits;
+    const take = () =>
+      store.take({ id: 'x', account: 'a', limits: [minute!], reserve: { ...charge(), requests: 1 } })
+        .admitted;
+    expect([take(), take(), take()]).toEqual([true, true, false]);
+    for (const by_ms of [3_600_000, -7_200_000]) {
+      clock.set(by_ms);
+      expect(take()).toBe(false);
+    }
+    clock.advance(61_000);
+    expect(take()).toBe(true);
   });
 });

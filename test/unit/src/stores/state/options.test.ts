@@ -41,12 +41,14 @@ describe('stores.state', () => {
 });
 
 describe('options for Redis', () => {
-  const warningsOf = async (stores: object) => (await loadConfig(sampleConfig({ stores }), {})).warnings;
+  const accounts = { demo: { keys: [{ value: 'sk-demo-0123456789' }] } };
+  const warningsOf = async (stores: object) =>
+    (await loadConfig(sampleConfig({ accounts, stores }), {})).warnings;
 
   it('are warned of where there is none', async () => {
     expect(await warningsOf({ state_timeout_ms: 100, when_state_is_out: { default: 'open' } })).toEqual([
-      'stores.state_timeout_ms: has no effect, state is kept in memory',
-      'stores.when_state_is_out: has no effect, state is kept in memory',
+      'stores.state_timeout_ms: has no effect: state is kept in memory',
+      'stores.when_state_is_out: has no effect: state is kept in memory',
     ]);
   });
 

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { Circuit } from '../../../../../src/stores/state/circuit.ts';
-import { Unreachable } from '../../../../../src/stores/state/remote-state.ts';
+import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/state/remote-state.ts';
 import { Settlements } from '../../../../../src/stores/state/settlements.ts';
+import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
 import { charge } from '../../../../support/state-store-contract.ts';
@@ -16,8 +17,9 @@ beforeEach(() => {
   registry = new Registry();
   const metrics = new StoreMetrics(registry);
   remote = new RemoteStandIn();
-  circuit = new Circuit('state', metrics);
-  settlements = new Settlements(remote, circuit, metrics);
+  const log = createLog('silent');
+  circuit = new Circuit('state', metrics, log);
+  settlements = new Settlements(remote, circuit, metrics, log);
 });
 
 const add = (id: number) => {
@@ -26,8 +28,9 @@ const add = (id: number) => {
 };
 const arrived = () => remote.settled.map(({ hold }) => Number(hold.request.id));
 const goOut = async () => {
-  remote.fault = new Error('out');
-  while (circuit.closed) await circuit.ask('test', () => remote.pulse()).catch(() => {});
+  remote.fault = new CannotServe('OOM');
+  await circuit.ask('test', () => remote.pulse()).catch(() => {});
+  expect(circuit.closed).toBe(false);
 };
 const comeBack = async () => {
   remote.fault = undefined;
@@ -35,6 +38,7 @@ const comeBack = async () => {
 };
 const metric = async (name: string) =>
   Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await registry.metrics())?.[1]);
+const dropped = (reason: string) => metric(`sluice_state_settlements_dropped_total{reason="${reason}"}`);
 
 describe('settlements', () => {
   it('are sent at once', async () => {
@@ -58,7 +62,7 @@ describe('settlements', () => {
   });
 
   it('that have failed are sent again', async () => {
-    remote.fault = new Error('once');
+    remote.fault = new CommandRejected('once');
     add(1);
     await new Promise(setImmediate);
     remote.fault = undefined;
@@ -70,38 +74,55 @@ describe('settlements', () => {
   it('that the store never takes are given up, and do not hold up the others', async () => {
     const settle = remote.settle.bind(remote);
     remote.settle = async settlement => {
-      if (settlement.hold.request.id === '13') throw new Error('WRONGTYPE');
+      if (settlement.hold.request.id === '13') throw new CommandRejected('WRONGTYPE');
       return settle(settlement);
     };
     for (let id = 10; id < 20; id++) add(id);
     for (let time = 0; time < 10; time++) await settlements.settled();
     expect(arrived()).toEqual([10, 11, 12, 14, 15, 16, 17, 18, 19]);
     expect(settlements.waiting).toBe(0);
-    expect(await metric('sluice_state_settlements_dropped_total')).toBe(1);
+    expect(await dropped('rejected')).toBe(1);
+    expect(circuit.closed).toBe(true);
   });
 
-  it('wait for a store that is not reached, however often they are sent', async () => {
+  it.each([
+    ['is not reached', () => new Unreachable('no answer')],
+    ['cannot be written', () => new CannotServe('OOM')],
+  ])('wait for a store that %s, however often they are sent', async (_, fault) => {
     add(1);
     await settlements.settled();
-    remote.fault = new Unreachable('no answer');
+    remote.fault = fault();
     add(2);
-    for (let time = 0; time < 50; time++) await settlements.settled();
-    expect([circuit.closed, settlements.waiting]).toEqual([true, 1]);
+    for (let time = 0; time < 50; time++) {
+      await settlements.settled();
+      // The heartbeat succeeds and settlements do not.
+      await circuit.probe('test', async () => {});
+    }
+    expect([settlements.waiting, await dropped('rejected')]).toEqual([1, 0]);
     remote.fault = undefined;
     await settlements.settled();
     expect(arrived()).toEqual([1, 2]);
   });
 
-  it('are bounded while they wait: the oldest are dropped, and counted', async () => {
+  it('are all kept within the bound', async () => {
     await goOut();
-    for (let id = 0; id < 70_000; id++) add(id);
-    expect(settlements.waiting).toBeLessThanOrEqual(65_536);
-    expect(settlements.waiting).toBeGreaterThan(60_000);
-    const dropped = await metric('sluice_state_settlements_dropped_total');
-    expect(dropped + settlements.waiting).toBe(70_000);
+    for (let id = 0; id < 65_536; id++) add(id);
+    expect([settlements.waiting, await dropped('queue_full')]).toEqual([65_536, 0]);
     await comeBack();
     await settlements.settled();
-    expect(arrived()).toHaveLength(70_000 - dropped);
+    expect(arrived()).toHaveLength(65_536);
+  });
+
+  it('are bounded while they wait: beyond the bound the oldest are dropped, and counted', async () => {
+    await goOut();
+    for (let id = 0; id < 70_000; id++) add(id);
+    expect(settlements.waiting).toBeGreaterThanOrEqual(65_536);
+    expect(settlements.waiting).toBeLessThan(65_536 + 1024);
+    const lost = await dropped('queue_full');
+    expect(lost + settlements.waiting).toBe(70_000);
+    await comeBack();
+    await settlements.settled();
+    expect(arrived()).toHaveLength(70_000 - lost);
     expect(arrived().at(-1)).toBe(69_999);
   });
 

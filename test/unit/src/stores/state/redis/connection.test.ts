@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { RedisConnection } from '../../../../../../src/stores/state/redis/connection.ts';
 import { script } from '../../../../../../src/stores/state/redis/script.ts';
 import { createLog } from '../../../../../../src/telemetry/log.ts';
-import { freePort, type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
+import { freePort } from '../../../../../support/free-port.ts';
+import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
 
 const one = script('return 1');
 const cleanUps: (() => Promise<unknown>)[] = [];

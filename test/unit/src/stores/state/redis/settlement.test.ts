@@ -114,6 +114,28 @@ describe('a settlement in Redis', () => {
     expect((await remaining())[2]).toBe(400);
   });
 
+  it('that a demoted primary refused is charged in full to one that lacks the hold', async () => {
+    const one = settlement(await taken(), charge(500));
+    const { life } = opened.remote;
+    await redis.cli('REPLICAOF', '127.0.0.1', '1');
+    await expect(opened.remote.settle(one)).rejects.toThrow('READONLY');
+    await redis.cli('REPLICAOF', 'NO', 'ONE');
+    await redis.cli('FLUSHALL');
+    await reconnected(life);
+    for (let time = 0; time < 2; time++) await opened.remote.settle(one);
+    expect(await remaining()).toEqual([9, 500, 500, 5]);
+  });
+
+  it('is never too late where Redis said that it was not done', async () => {
+    const one = settlement(unheard(), charge(500));
+    await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
+    await expect(opened.remote.settle(one)).rejects.toThrow('OOM');
+    await redis.cli('CONFIG', 'SET', 'maxmemory', '0');
+    clock.advance(7_200_000);
+    await opened.remote.settle(one);
+    expect((await remaining())[2]).toBe(500);
+  });
+
   it('that may have been done before the connection ended is not done again', async () => {
     const one = settlement(await taken(), charge(500));
     await opened.remote.settle(one);

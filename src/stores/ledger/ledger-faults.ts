@@ -1,0 +1,119 @@
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
+import type { Outage } from '../outage.ts';
+
+export interface LedgerFaultsSetup {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: RecordsMetrics;
+  /** The queue file, if there is one. */
+  readonly queue_path: string | undefined;
+}
+
+/**
+ * What keeps rows from the ledger: writes that the records store does not take, and a queue file that cannot be used. The beginning and
+ * the end of each is logged once, and a gauge says whether writes succeed.
+ */
+export class LedgerFaults {
+  readonly #setup: LedgerFaultsSetup;
+  #store: Outage | undefined;
+  #queue: Outage | undefined;
+  /** Where rows have been said to wait during this outage of the store. */
+  readonly #said = new Set<'disk' | 'memory'>();
+  /** Rows that waited and have been written since the outage began. */
+  #written = 0;
+
+  constructor(setup: LedgerFaultsSetup) {
+    this.#setup = setup;
+  }
+
+  get isStoreOut(): boolean {
+    return this.#store !== undefined;
+  }
+
+  get isQueueOut(): boolean {
+    return this.#queue !== undefined;
+  }
+
+  /** The store did not take rows, or not in time. Logged with the next word on where they wait. */
+  storeFailed(cause: unknown): void {
+    this.#store = this.#outage(this.#store, cause);
+    this.#setup.metrics.ledgerWrites(false);
+  }
+
+  /** Rows went to the queue file. */
+  queued(): void {
+    this.queueWorks();
+    if (!this.#store || this.#said.has('disk')) return;
+    this.#said.add('disk');
+    const { log, queue_path } = this.#setup;
+    log.warn({ err: this.#store.cause, queue: queue_path }, 'ledger writes fail, rows are queued on disk');
+  }
+
+  /** Rows could go neither to the store nor to a queue file. */
+  keptInMemory(): void {
+    if (!this.#store || this.#said.has('memory')) return;
+    this.#said.add('memory');
+    this.#setup.log.error({ err: this.#store.cause }, 'ledger writes fail, rows wait in memory');
+  }
+
+  queueFailed(cause: unknown): void {
+    const { log, queue_path } = this.#setup;
+    if (!this.#queue) log.error({ err: cause, queue: queue_path }, 'the ledger queue file cannot be used');
+    this.#queue = this.#outage(this.#queue, cause);
+  }
+
+  queueWorks(): void {
+    if (this.#queue)
+      this.#setup.log.info({ queue: this.#setup.queue_path }, 'the ledger queue file can be used again');
+    this.#queue = undefined;
+  }
+
+  /** Rows that had waited are in the store. */
+  wrote(rows: number): void {
+    this.#written += rows;
+  }
+
+  /** Nothing waits for the store any longer. */
+  allWritten(): void {
+    const { log, metrics, clock } = this.#setup;
+    const rows = this.#written;
+    if (this.#store) {
+      const outage_ms = clock.epoch_ms() - this.#store.since_epoch_ms;
+      log.info({ rows_written: rows, outage_ms }, 'ledger writes succeed again');
+    } else if (rows > 0) {
+      log.info({ rows_written: rows }, 'ledger rows that another process had queued on disk are written');
+    }
+    this.#store = undefined;
+    this.#written = 0;
+    this.#said.clear();
+    metrics.ledgerWrites(true);
+  }
+
+  /** A line for operators about each fault that lasts. */
+  conditions(onDisk: number, inMemory: number): string[] {
+    const path = this.#setup.queue_path;
+    const places = [
+      ...(onDisk > 0 ? [`${rowsOf(onDisk)} on disk (${path})`] : []),
+      ...(inMemory > 0 || onDisk === 0 ? [`${rowsOf(inMemory)} in memory`] : []),
+    ];
+    return [
+      ...this.#line('ledger writes have failed', this.#store, `waiting: ${places.join(', ')}`),
+      ...this.#line(`the ledger queue file ${path} has been unusable`, this.#queue, 'rows wait in memory'),
+    ];
+  }
+
+  #line(what: string, outage: Outage | undefined, where: string): string[] {
+    if (!outage) return [];
+    const out_s = Math.round((this.#setup.clock.epoch_ms() - outage.since_epoch_ms) / 1000);
+    const why = outage.cause instanceof Error ? outage.cause.message : String(outage.cause);
+    return [`${what} for ${out_s} s, ${where}: ${why}`];
+  }
+
+  #outage(known: Outage | undefined, cause: unknown): Outage {
+    return { since_epoch_ms: known?.since_epoch_ms ?? this.#setup.clock.epoch_ms(), cause };
+  }
+}
+
+const rowsOf = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows`);

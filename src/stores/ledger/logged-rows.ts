@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { LedgerEntry, LedgerRow } from '../records/ledger-records.ts';
+import type { RefusalBatch } from '../records/refusals.ts';
+
+/** Much longer than a line with a ledger row; longer ones are not held in memory. */
+const max_line_characters = 1_000_000;
+
+const text = z.string().max(10_000);
+const count = z.int().nonnegative();
+
+const rowSchema = z.object({
+  id: z.string().min(1).max(100),
+  request_id: text,
+  account: text.min(1),
+  key_id: text.nullable(),
+  model: text.nullable(),
+  provider: text.nullable(),
+  endpoint: text,
+  started_ms: count,
+  duration_ms: z.number().nonnegative(),
+  first_token_ms: z.number().nonnegative().nullable(),
+  status: count,
+  error_type: text.nullable(),
+  end_reason: text,
+  attempts: count,
+  prompt_tokens: count,
+  completion_tokens: count,
+  cached_tokens: count,
+  reasoning_tokens: count,
+  estimated: z.boolean(),
+  cost_usd: z.string().regex(/^\d{1,12}(\.\d{1,12})?$/),
+}) satisfies z.ZodType<LedgerRow>;
+
+const refusalSchema = rowSchema
+  .pick({ account: true, key_id: true, model: true, status: true, error_type: true, end_reason: true })
+  .extend({ started_ms: count, requests: count });
+
+const batchSchema = z.object({
+  id: rowSchema.shape.id,
+  refusals: z.array(refusalSchema).max(1000),
+}) satisfies z.ZodType<RefusalBatch>;
+
+/** What a line of a log is: a row, a line that should have one and cannot be read, or something else. */
+export type LoggedLine =
+  | { readonly kind: 'row'; readonly row: LedgerEntry }
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | { readonly kind: 'other' };
+
+/** Reads a line as `LostRows` writes it. What a log collector has put before the JSON is passed over. */
+export function loggedRow(line: string): LoggedLine {
+  if (!line.includes('"ledger_row"')) return { kind: 'other' };
+  try {
+    const { ledger_row } = JSON.parse(line.slice(line.indexOf('{')));
+    const schema = 'refusals' in ledger_row ? batchSchema : rowSchema;
+    const parsed = schema.safeParse(ledger_row);
+    if (parsed.success) return { kind: 'row', row: parsed.data };
+    const [issue] = parsed.error.issues;
+    return { kind: 'unreadable', why: `${issue!.path.join('.')}: ${issue!.message}` };
+  } catch (thrown) {
+    return { kind: 'unreadable', why: (thrown as Error).message };
+  }
+}
+
+/** The lines of a text that arrives in pieces; the rest of a line that is too long is left out. */
+export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let held = '';
+  for await (const piece of pieces) {
+    const [first = '', ...others] = piece.split('\n');
+    const room = max_line_characters - held.length;
+    held += room > 0 ? first.slice(0, room) : '';
+    for (const line of others) {
+      yield held;
+      held = line.slice(0, max_line_characters);
+    }
+  }
+  if (held !== '') yield held;
+}

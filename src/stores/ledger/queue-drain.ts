@@ -1,0 +1,125 @@
+import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
+import type { LedgerEntry } from '../records/ledger-records.ts';
+import type { DiskQueue } from './disk-queue.ts';
+import type { LedgerFaults } from './ledger-faults.ts';
+import type { RowWriter } from './row-writer.ts';
+
+/** How often a queue file is looked at that should be empty: a process that has ended may have left rows there. */
+const idle_ms = 30_000;
+/** How often a queue that could not be read is tried again. */
+const unusable_ms = 30_000;
+
+export interface QueueDrainSetup {
+  readonly disk: DiskQueue;
+  readonly writer: RowWriter;
+  readonly faults: LedgerFaults;
+  readonly metrics: RecordsMetrics;
+  readonly batch_rows: number;
+  /** How often a store that is out is tried again. */
+  readonly retry_ms: number;
+  /** How many rows wait in memory. */
+  readonly inMemory: () => number;
+}
+
+/** Moves rows from the queue file to the store once it takes them. Several processes may do so with one file: the store takes each row once. */
+export class QueueDrain {
+  readonly #setup: QueueDrainSetup;
+  #timer: NodeJS.Timeout | undefined;
+  #due_ms = 0;
+  #draining: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(setup: QueueDrainSetup) {
+    this.#setup = setup;
+  }
+
+  /** Looks at the queue in `wait_ms`, or sooner if that was to be. */
+  look(wait_ms = this.#setup.retry_ms): void {
+    const due_ms = performance.now() + wait_ms;
+    if (this.#isClosed || (this.#timer && this.#due_ms <= due_ms)) return;
+    clearTimeout(this.#timer);
+    this.#due_ms = due_ms;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      // It may have looked for the last time already, before what this look is for was put there.
+      if (this.#draining) return this.look();
+      this.#draining = this.#drain().then(wait_ms => {
+        this.#draining = undefined;
+        this.look(wait_ms);
+      });
+    }, wait_ms).unref();
+  }
+
+  /** Ends after the batch that is being written. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#draining;
+  }
+
+  /** Moves rows until none are left. Returns in how many milliseconds to look again. Never rejects. */
+  async #drain(): Promise<number> {
+    const { disk, faults, metrics, retry_ms, inMemory } = this.#setup;
+    let moved = 0;
+    while (!this.#isClosed) {
+      const batch = await this.#first();
+      if (!batch) return unusable_ms;
+      metrics.ledgerQueue('disk', disk.rows);
+      if (batch.length === 0) {
+        // What waits in memory has not been tried, so that nothing is known of the store.
+        if (moved === 0 && faults.isStoreOut && inMemory() > 0) return retry_ms;
+        faults.allWritten();
+        await this.#release();
+        return idle_ms;
+      }
+      let isRemoved: boolean;
+      try {
+        isRemoved = await disk.undisturbed(() => this.#move(batch));
+      } catch (fault) {
+        faults.storeFailed(fault);
+        return retry_ms;
+      }
+      moved += batch.length;
+      if (!isRemoved) return unusable_ms;
+      metrics.ledgerQueue('disk', disk.rows);
+    }
+    return retry_ms;
+  }
+
+  /** Undefined where the queue cannot be read. */
+  async #first(): Promise<LedgerEntry[] | undefined> {
+    const { disk, faults, batch_rows } = this.#setup;
+    if (!disk.exists) return [];
+    return disk.first(batch_rows).catch(fault => void faults.queueFailed(fault));
+  }
+
+  /** Rejects with StoreUnavailable; false where the rows are written and cannot be removed. */
+  async #move(batch: readonly LedgerEntry[]): Promise<boolean> {
+    await this.#setup.writer.write(batch);
+    this.#setup.faults.wrote(batch.length);
+    return this.#remove(batch);
+  }
+
+  async #remove(batch: readonly LedgerEntry[]): Promise<boolean> {
+    const { disk, faults } = this.#setup;
+    try {
+      await disk.remove(batch);
+      faults.queueWorks();
+      return true;
+    } catch (fault) {
+      faults.queueFailed(fault);
+      return false;
+    }
+  }
+
+  /** Gives the space of an empty queue back, which also shows whether the file can be written again. */
+  async #release(): Promise<void> {
+    const { disk, faults } = this.#setup;
+    if (!disk.isSparse && !faults.isQueueOut) return;
+    await disk.vacuum().then(
+      () => faults.queueWorks(),
+      // Another process uses it just now, or the fault is known.
+      () => {},
+    );
+  }
+}

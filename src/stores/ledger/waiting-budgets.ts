@@ -1,0 +1,27 @@
+import type { BudgetSum } from '../records/budget-sums.ts';
+import { type Connection, rowMarks } from '../records/database.ts';
+import { all_models } from '../records/usage-slices.ts';
+
+const of = (field: string): string => `json_extract(row, '$.${field}')`;
+
+/** What `waitingBudgets` finds its rows by. */
+export const waitingByAccount = `CREATE INDEX IF NOT EXISTS waiting_by_account ON waiting (${of('account')})`;
+
+/** What the rows of `accounts` in the queue on disk add up to: tokens of `day`, and money of its month until then, each row rounded up. */
+export async function waitingBudgets(
+  queue: Connection,
+  accounts: readonly string[],
+  day: string,
+): Promise<BudgetSum[]> {
+  const day_ms = Date.parse(`${day}T00:00:00Z`);
+  const month_ms = Date.parse(`${day.slice(0, 8)}01T00:00:00Z`);
+  const byModel = await queue.run<BudgetSum>(
+    `SELECT ${of('account')} AS account, COALESCE(${of('model')}, '') AS model,
+    SUM(CASE WHEN ${of('started_ms')} >= ? THEN ${of('prompt_tokens')} + ${of('completion_tokens')} ELSE 0 END) AS tokens,
+    SUM(CAST(ROUND(${of('cost_usd')} * 1e9 + 0.4999) AS INTEGER)) AS nano_usd
+    FROM waiting WHERE ${of('account')} IN ${rowMarks(1, accounts.length)} AND ${of('started_ms')} BETWEEN ? AND ?
+    GROUP BY 1, 2`,
+    [day_ms, ...accounts, month_ms, day_ms + 86_399_999],
+  );
+  return byModel.flatMap(sum => [sum, { ...sum, model: all_models }]);
+}

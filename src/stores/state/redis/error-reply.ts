@@ -1,0 +1,24 @@
+import { CannotServe, CommandRejected } from '../remote-state.ts';
+
+/** `OOM` of `OOM command not allowed …`; before Redis 7 it stands inside of `ERR Error running script …: -OOM command not allowed …`. */
+function codeOf(message: string): string | undefined {
+  return /: -([A-Z]+) /.exec(message)?.[1] ?? /^[A-Z]+/.exec(message)?.[0];
+}
+
+const rejections = new Set(['WRONGTYPE', 'CROSSSLOT', 'NOSCRIPT']);
+const scriptFault = /user_script|(?:running|compiling) script/;
+
+/** The error that a reply such as `-OOM …` stands for. Any but the faults of our own scripts and keys means that the server cannot serve. */
+export function errorOfReply(message: string): CannotServe | CommandRejected {
+  const code = codeOf(message);
+  const isOurs = rejections.has(code ?? '') || (code === 'ERR' && scriptFault.test(message));
+  return isOurs ? new CommandRejected(message) : new CannotServe(message);
+}
+
+/** Servers that no longer are, or never were, the primary. A new connection may find the one that is now, behind the same name. */
+const elsewhere = new Set(['READONLY', 'MASTERDOWN', 'NOREPLICAS', 'MOVED']);
+
+/** Whether another server may have taken over from the one that replied so. */
+export function mayHaveMoved(message: string): boolean {
+  return elsewhere.has(codeOf(message) ?? '');
+}

@@ -1,0 +1,180 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Connection, Database } from '../../src/stores/records/database.ts';
+import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
+import { migrate } from '../../src/stores/records/migrate.ts';
+import { type Migration, migrations } from '../../src/stores/records/migrations.ts';
+import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
+import { SqliteDatabase } from '../../src/stores/records/sqlite.ts';
+import { UsageRecords } from '../../src/stores/records/usage-records.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { sampleRows } from '../unit/src/stores/ledger/sample-row.ts';
+
+let postgres: PostgresServer;
+let directory: string;
+let made = 0;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'sluice-migrations-'));
+  postgres = await startPostgres();
+});
+afterAll(async () => {
+  await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const versions = async (database: Connection): Promise<number[]> =>
+  (await database.run<{ version: number }>('SELECT version FROM schema_migrations ORDER BY version')).map(
+    ({ version }) => version,
+  );
+
+const all = migrations.map(({ version }) => version);
+const newest = all.at(-1)!;
+
+const kinds: readonly [string, boolean, () => Promise<string>, (place: string) => Promise<Database>][] = [
+  [
+    'SQLite',
+    false,
+    async () => join(directory, `migrations-${++made}.db`),
+    place => SqliteDatabase.open(place),
+  ],
+  [
+    'Postgres',
+    true,
+    () => postgres.createDatabase(`migrations_${++made}`),
+    place => PostgresDatabase.open(place, () => {}),
+  ],
+];
+
+describe.each(kinds)('migrations of %s', (_, isPostgres, newPlace, open) => {
+  it('keep the rows and sums of the version before, which later batches are added to', async () => {
+    const database = await open(await newPlace());
+    await migrate(database, isPostgres, 0, { steps: migrations.slice(0, -1) });
+    const ledger = new LedgerRecords(database);
+    const rows = sampleRows(3);
+    await ledger.insert(rows);
+    const usage = new UsageRecords(database);
+    const before = await usage.sum({ by: ['account', 'model', 'day'] });
+    await migrate(database, isPostgres, 0);
+    expect(await versions(database)).toEqual(all);
+    expect(await usage.sum({ by: ['account', 'model', 'day'] })).toEqual(before);
+    expect(await ledger.insert([...rows, ...sampleRows(1)])).toBe(1);
+    expect(await usage.sum({ by: [] })).toMatchObject([{ requests: 4, prompt_tokens: 40 }]);
+    await database.close();
+  });
+
+  it('say in the log what is done, and how long it took', async () => {
+    const lines: unknown[] = [];
+    const database = await open(await newPlace());
+    const log = { info: (facts: object, message: string) => void lines.push({ ...facts, message }) };
+    await migrate(database, isPostgres, 0, { log: log as never });
+    const { name } = migrations[0]!;
+    expect(lines.slice(0, 2)).toEqual([
+      { version: 1, name, message: 'migrating the records store' },
+      { version: 1, name, message: 'migrated the records store', elapsed_ms: expect.any(Number) },
+    ]);
+    lines.length = 0;
+    await migrate(database, isPostgres, 0, { log: log as never });
+    expect(lines).toEqual([]);
+    await database.close();
+  });
+
+  it('are done by one of two instances that start at once', async () => {
+    const place = await newPlace();
+    const databases = await Promise.all([open(place), open(place)]);
+    let runs = 0;
+    const counted: Migration = {
+      version: newest + 1,
+      name: 'counted',
+      statements: [async () => void runs++, 'CREATE TABLE counted (id INTEGER)'],
+    };
+    await Promise.all(
+      databases.map(database => migrate(database, isPostgres, 0, { steps: [...migrations, counted] })),
+    );
+    expect(runs).toBe(1);
+    expect(await versions(databases[1]!)).toEqual([...all, newest + 1]);
+    await Promise.all(databases.map(database => database.close()));
+  });
+
+  it('go on behind the last version that was done when the process is killed in the middle of the next', async () => {
+    const place = await newPlace();
+    const child = spawn(
+      process.execPath,
+      [
+        join(import.meta.dirname, '../fixtures/migrate-and-hang.ts'),
+        isPostgres ? 'postgres' : 'sqlite',
+        place,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    await printed(child, 'in the middle');
+    const exited = new Promise(resolve => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await exited;
+    const database = await open(place);
+    expect(await versions(database)).toEqual([1]);
+    // All that the killed one had begun is undone, or its tables would be there already.
+    await migrate(database, isPostgres, 0);
+    expect(await versions(database)).toEqual(all);
+    await database.close();
+  });
+});
+
+describe('migrations of Postgres', () => {
+  it('are not under the limits of time that other statements have, nor those of the database', async () => {
+    const url = await postgres.createDatabase(`migrations_${++made}`);
+    const owner = await PostgresDatabase.open(url, () => {});
+    await owner.run(`ALTER DATABASE migrations_${made} SET statement_timeout = 1`);
+    await owner.close();
+    const hurried = await PostgresDatabase.open(url, () => {}, 1);
+    const slow: Migration = {
+      version: newest + 1,
+      name: 'slow',
+      statements: ['SELECT pg_sleep(0.05)', 'CREATE TABLE slow (id INTEGER)'],
+    };
+    await migrate(hurried, true, 0, { steps: [...migrations, slow] });
+    await hurried.close();
+    const patient = await PostgresDatabase.open(url, () => {});
+    expect(await patient.transaction(versions)).toEqual([...all, newest + 1]);
+    await patient.close();
+  });
+
+  it('say of one that another instance is at that it is being migrated, and find it done later', async () => {
+    const url = await postgres.createDatabase(`migrations_${++made}`);
+    const [first, second] = await Promise.all([
+      PostgresDatabase.open(url, () => {}),
+      PostgresDatabase.open(url, () => {}, 200),
+    ]);
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    const { promise: isBegun, resolve: begun } = Promise.withResolvers<void>();
+    const held: Migration = {
+      version: newest + 1,
+      name: 'held',
+      statements: [
+        async () => {
+          begun();
+          await mayEnd;
+        },
+      ],
+    };
+    const running = migrate(first, true, 0, { steps: [...migrations, held] });
+    await isBegun;
+    await expect(migrate(second, true, 0, { steps: [...migrations, held] })).rejects.toThrow(
+      'another instance is migrating it',
+    );
+    end();
+    await running;
+    await migrate(second, true, 0, { steps: [...migrations, held] });
+    await Promise.all([first.close(), second.close()]);
+  });
+});
+
+/** Waits until the process has printed it. */
+async function printed(child: ChildProcess, text: string): Promise<void> {
+  let all = '';
+  for await (const piece of child.stdout!) if ((all += piece).includes(text)) return;
+  throw new Error(`the process ended before it printed: ${text}`);
+}

@@ -1,0 +1,215 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
+import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
+import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
+import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
+import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/stores/retention.ts';
+import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+
+const day_ms = 86_400_000;
+const now_ms = Date.parse('2026-11-20T12:00:00Z');
+const never = Number.POSITIVE_INFINITY;
+
+let postgres: PostgresServer;
+let directory: string;
+let opened = 0;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'sluice-retention-'));
+  postgres = await startPostgres();
+});
+afterAll(async () => {
+  await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
+  ['memory', async () => ({ kind: 'memory' })],
+  ['SQLite', async () => ({ kind: 'sqlite', path: join(directory, `kept-${++opened}.db`) })],
+  ['Postgres', async () => ({ kind: 'postgres', url: await postgres.createDatabase(`kept_${++opened}`) })],
+];
+
+describe.each(kinds)('retention in %s', (kind, newTarget) => {
+  let target: RecordsTarget;
+  let store: RecordsStore;
+  let registry: Registry;
+  let lines: { readonly level: string; readonly [fact: string]: unknown }[];
+
+  beforeEach(async () => {
+    target = await newTarget();
+    store = await openRecords(target);
+    await store.migrate(now_ms);
+    registry = new Registry();
+    lines = [];
+  });
+  afterEach(() => store.close());
+
+  const logged = (level: string) => (facts: object, message: string) =>
+    void lines.push({ level, message, ...facts });
+  const log = { info: logged('info'), warn: logged('warn'), debug: logged('debug') } as never;
+
+  function retention(times: Partial<RetentionTimes>, more: Partial<RetentionSetup> = {}): Retention {
+    return new Retention({
+      pruning: store.pruning,
+      times: { rows_ms: never, sums_ms: never, ...times },
+      rows_per_step: 10,
+      clock: new FakeClock(now_ms),
+      log,
+      metrics: RecordsMetrics.on(registry),
+      ...more,
+    });
+  }
+
+  const pruned = async (of: string): Promise<number> => {
+    const text = await registry.getSingleMetricAsString('sluice_records_pruned_total');
+    return Number(new RegExp(`kind="${of}"} (\\d+)`).exec(text)?.[1] ?? 0);
+  };
+
+  /** A row of each of the last `days`, at noon. */
+  const history = (days: number) =>
+    Array.from({ length: days }, (_, ago) =>
+      sampleRow({ started_ms: now_ms - ago * day_ms, model: ago % 2 === 0 ? 'v/one' : null }),
+    );
+  const sums = () => store.usage.sum({ by: ['account', 'model', 'day'] });
+  const months = async () => (await store.usage.sum({ by: ['account', 'month'] })).map(({ month }) => month);
+
+  it('deletes rows that are too old, in small steps, and changes no sum', async () => {
+    await store.ledger.insert(history(120));
+    const before = await sums();
+    const total = await store.usage.sum({ by: ['account'] });
+    await retention({ rows_ms: 90 * day_ms }).run();
+    const left = await store.ledger.list({ limit: 500 });
+    expect(left).toHaveLength(91);
+    expect(left.at(-1)!.started_ms).toBe(now_ms - 90 * day_ms);
+    expect(await sums()).toEqual(before);
+    expect(await store.usage.sum({ by: ['account'] })).toEqual(total);
+    expect([await pruned('rows'), await pruned('sums')]).toEqual([29, 0]);
+    expect(lines).toEqual([
+      {
+        level: 'info',
+        message: 'pruned the records store',
+        rows: 29,
+        sums: 0,
+        elapsed_ms: expect.any(Number),
+      },
+    ]);
+  });
+
+  it('deletes sums by whole months, and budgets of the present one stay', async () => {
+    await store.ledger.insert(history(120));
+    const refused = {
+      account: 'acme',
+      key_id: null,
+      model: null,
+      status: 429,
+      error_type: 'rate_limit_error',
+    };
+    await store.ledger.insert(
+      [0, 100].map(ago => ({
+        id: timeOrderedUuid(now_ms - ago * day_ms),
+        refusals: [{ ...refused, end_reason: 'refused', started_ms: now_ms - ago * day_ms, requests: 5 }],
+      })),
+    );
+    const budgets = await store.usage.budgets(['acme'], '2026-11-20');
+    const october = await store.usage.sum({ by: ['day'], from_day: '2026-10-01' });
+    await retention({ sums_ms: 32 * day_ms }).run();
+    expect(await months()).toEqual(['2026-10', '2026-11']);
+    expect(await store.usage.sum({ by: ['day'] })).toEqual(october);
+    expect(await store.usage.budgets(['acme'], '2026-11-20')).toEqual(budgets);
+    expect(await store.usage.refusals({ limit: 9 })).toMatchObject([{ day: '2026-11-20', requests: 5 }]);
+    expect(await store.ledger.list({ limit: 500 })).toHaveLength(120);
+    expect(await pruned('sums')).toBeGreaterThan(100);
+  });
+
+  it('deletes nothing where nothing is to be deleted', async () => {
+    await store.ledger.insert(history(120));
+    await retention({}).run();
+    expect(await store.ledger.list({ limit: 500 })).toHaveLength(120);
+    expect(await months()).toHaveLength(5);
+    expect(lines).toMatchObject([{ level: 'debug' }]);
+  });
+
+  it('forgets batches of refusals that are not sent again', async () => {
+    const refusals = [
+      {
+        account: 'acme',
+        key_id: null,
+        model: null,
+        status: 429,
+        error_type: null,
+        end_reason: 'refused',
+        started_ms: now_ms,
+        requests: 1,
+      },
+    ];
+    const [old, young] = [8, 6].map(ago => ({ id: timeOrderedUuid(now_ms - ago * day_ms), refusals }));
+    await store.ledger.insert([old!, young!]);
+    await retention({}).run();
+    await store.ledger.insert([old!, young!]);
+    expect(await store.usage.refusals({ limit: 9 })).toMatchObject([{ requests: 3 }]);
+  });
+
+  it('goes on beside rows that are written, and ends between two steps when it is closed', async () => {
+    await store.ledger.insert(history(120));
+    const slow = retention({ rows_ms: day_ms / 2 }, { rows_per_step: 1 });
+    const running = slow.run();
+    const inserted = Array.from({ length: 20 }, () =>
+      store.ledger.insert([sampleRow({ started_ms: now_ms })]),
+    );
+    expect(await Promise.all(inserted)).toEqual(Array(20).fill(1));
+    await slow.close();
+    await running;
+    const left = await store.ledger.list({ limit: 500 });
+    expect(left.length).toBeGreaterThan(21);
+    expect(left.length).toBeLessThan(140);
+    expect(await store.usage.sum({ by: [] })).toMatchObject([{ requests: 140 }]);
+  });
+
+  it('begins by itself, and again and again', async () => {
+    await store.ledger.insert(history(3));
+    const clock = new FakeClock(now_ms);
+    const often = retention({ rows_ms: day_ms / 2 }, { clock, first_ms: 1, every_ms: 1 });
+    const rows = async () => (await store.ledger.list({ limit: 500 })).length;
+    const until = async (count: number) => {
+      for (let tries = 0; (await rows()) !== count; tries++) {
+        if (tries > 1000) throw new Error('it deletes nothing');
+        await new Promise(resolve => setTimeout(resolve, 5));
+      }
+    };
+    often.start();
+    await until(1);
+    clock.advance(day_ms);
+    await until(0);
+    await often.close();
+  });
+
+  it('says that it could not, and tries again later', async () => {
+    const broken = retention({ rows_ms: day_ms });
+    await store.close();
+    await broken.run();
+    expect(lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('tried again later') }]);
+    store = await openRecords({ kind: 'memory' });
+  });
+
+  if (kind === 'Postgres')
+    it('leaves it to the instance that is at it', async () => {
+      await store.ledger.insert(history(120));
+      const { url } = target as { url: string };
+      const other = await PostgresDatabase.open(url, () => {});
+      await other.transaction(async connection => {
+        await connection.run(`SELECT pg_advisory_xact_lock(${0x736c75696366})`);
+        expect(await store.pruning.rows(now_ms, 10)).toBe('taken');
+        await retention({ rows_ms: day_ms }).run();
+      });
+      expect(await store.ledger.list({ limit: 500 })).toHaveLength(120);
+      expect(await store.pruning.rows(now_ms, 10)).toBe(10);
+      await other.close();
+    });
+});
