@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Message, ToolCall } from '../canonical.ts';
-import { parsedBy } from './parsed-by.ts';
+import { arrayOf, parsedBy } from './parsed-by.ts';
 
 const textPart = z.object(
   {
@@ -10,9 +10,11 @@ const textPart = z.object(
   'must be an object {type: "text", text}',
 );
 
-const textParts = z
-  .array(textPart, 'must be a string or an array of {type: "text", text} parts')
-  .min(1, 'must not be empty');
+const textParts = arrayOf(
+  textPart,
+  'must be a string or an array of {type: "text", text} parts',
+  'must not be empty',
+);
 
 const toolCall: z.ZodType<ToolCall> = z.object(
   {
@@ -35,7 +37,7 @@ const messageShape = z.object(
   {
     role: z.enum(roles, 'must be one of: system, user, assistant, tool (developer is read as system)'),
     content: z.unknown().optional(),
-    tool_calls: z.array(toolCall, 'must be an array').nullish(),
+    tool_calls: arrayOf(toolCall, 'must be an array').nullish(),
     tool_call_id: z.string('must be a string').nullish(),
     name: z.string('must be a string').nullish(),
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Tool } from '../canonical.ts';
 import { message } from './chat-message.ts';
+import { arrayOf } from './parsed-by.ts';
 import {
   anyObject,
   atLeastOne,
@@ -58,11 +59,11 @@ export const forwardedParameters = {
 export const chatRequest = z
   .object({
     ...sharedFields,
-    messages: z.array(message, 'is required: an array of messages').min(1, 'must have at least one message'),
+    messages: arrayOf(message, 'is required: an array of messages', 'must have at least one message'),
     max_tokens: tokens,
     max_completion_tokens: tokens,
     stop,
-    tools: z.array(tool, 'must be an array of tools').nullish(),
+    tools: arrayOf(tool, 'must be an array of tools').nullish(),
     n: z.int(atLeastOne).min(1, atLeastOne).nullish(),
     ...forwardedParameters,
   })

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /**
  * What `schema` makes of a value within another one, or `undefined` and its first fault, told there with its whole path; a union would hide
@@ -33,3 +33,16 @@ export function eachParsedBy<T>(
   }
   return parsed;
 }
+
+/**
+ * An array up to its first element with a fault; `z.array` goes on and keeps an issue of every element, gigabytes for a body of a few
+ * kilobytes. With the message `empty` it must have an element.
+ */
+export const arrayOf = <T>(element: z.ZodType<T>, notArray: string, empty?: string) =>
+  z.custom<unknown[]>(Array.isArray, notArray).transform((given, issues): T[] => {
+    if (empty !== undefined && given.length === 0) {
+      issues.addIssue({ code: 'custom', message: empty });
+      return z.NEVER;
+    }
+    return eachParsedBy(element, given, issues) ?? z.NEVER;
+  });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ChatRequest } from '../canonical.ts';
+import { type GatewayError, refusal } from '../errors.ts';
 
 /**
  * Fields that both generation endpoints share (spec 4.2 to 4.4; protocol m1 to m11). Messages say what is accepted. Null is the same as
@@ -8,6 +9,8 @@ import type { ChatRequest } from '../canonical.ts';
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isStringOrArray = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value);
 
 /** An object taken as it is, by reference: nothing in it is copied, so no key of it can do harm (m15). */
 export const anyObject = z.custom<Record<string, unknown>>(isObject, 'must be an object');
@@ -90,15 +93,23 @@ function streamOptionsOf(
   };
 }
 
-/** Sets aside what a body has beyond the `known` fields (m5); a `prefix` says within which field it stands. */
+/** Forwarding and naming unknown fields costs more than parsing them, and clients have a handful of their own. */
+const max_unknown_fields = 1000;
+
+/**
+ * Sets aside what a body has beyond the `known` fields (m5), and refuses more than a thousand; a `prefix` says within which field it
+ * stands.
+ */
 export function setAsideUnknown(
   request: ChatRequest,
   body: Readonly<Record<string, unknown>>,
   known: ReadonlySet<string>,
   prefix = '',
 ): void {
+  let count = 0;
   for (const name of Object.keys(body)) {
     if (known.has(name) || body[name] === null) continue;
+    if (++count > max_unknown_fields) throw tooManyUnknown(prefix);
     // Defined, not assigned: assigning `__proto__` would change the object's prototype (m15).
     Object.defineProperty(request.unknown, prefix + name, {
       value: body[name],
@@ -108,3 +119,8 @@ export function setAsideUnknown(
     });
   }
 }
+
+const tooManyUnknown = (prefix: string): GatewayError =>
+  refusal('invalid_request', {
+    message: `${prefix && `${prefix.slice(0, -1)}: `}more than the ${max_unknown_fields} unknown parameters accepted.`,
+  });

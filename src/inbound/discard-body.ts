@@ -1,17 +1,31 @@
 import type { IncomingMessage } from 'node:http';
+import type { BodyLimits } from './limits.ts';
+
+/** Time for a client whose body is out of time to read the reply; nginx lingers likewise. */
+const linger_ms = 1000;
 
 /**
- * Lets a client finish sending a body that nobody wants, so that it reads the reply instead of a reset; one that sends more than
- * `max_bytes` or longer than `patience_ms` is cut off.
+ * Reads on and drops what a client still sends of a body that is not wanted, so that it reads the reply instead of a reset. Destroys the
+ * request above `max_body_bytes`, after a pause of `body_idle_ms`, or after `body_timeout_ms` in all, of which `elapsed_ms` have passed.
  */
-export function discardBody(request: IncomingMessage, max_bytes: number, patience_ms: number): void {
+export function discardBody(
+  request: IncomingMessage,
+  limits: Pick<BodyLimits, 'max_body_bytes' | 'body_idle_ms' | 'body_timeout_ms'>,
+  elapsed_ms = 0,
+): void {
   if (request.complete || request.destroyed) return;
-  let left_bytes = max_bytes;
-  const timer = setTimeout(() => request.destroy(), patience_ms).unref();
+  const end = () => request.destroy();
+  const idle = setTimeout(end, limits.body_idle_ms).unref();
+  const total = setTimeout(end, Math.max(linger_ms, limits.body_timeout_ms - elapsed_ms)).unref();
+  let left_bytes = limits.max_body_bytes;
   request.on('data', (part: Buffer) => {
     left_bytes -= part.length;
-    if (left_bytes < 0) request.destroy();
+    if (left_bytes < 0) end();
+    else idle.refresh();
   });
-  request.once('close', () => clearTimeout(timer));
+  request.once('close', () => {
+    clearTimeout(idle);
+    clearTimeout(total);
+  });
   request.resume();
 }

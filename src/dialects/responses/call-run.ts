@@ -1,10 +1,14 @@
 import type { ToolCall } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
+import { exceeds } from '../../json-size.ts';
 import type { EventWriter } from './event-writer.ts';
 import { placeOf, type Run } from './item-runs.ts';
 import { callItem, type ItemStatus, type OutputItem } from './output-items.ts';
 
 const json = JSON.stringify;
+
+/** Arguments of more than this stay open to the end of the stream: to see whether they are whole they must be parsed. */
+const max_parsed = { values: 300_000, keys: 150_000 };
 
 /** A function call. Its arguments come in pieces, which may alternate with those of other calls. */
 export class CallRun implements Run {
@@ -33,7 +37,7 @@ export class CallRun implements Run {
 
   /** Nothing more can come: the arguments are a whole object. */
   get isWhole(): boolean {
-    if (!this.#arguments.trimEnd().endsWith('}')) return false;
+    if (!this.#arguments.trimEnd().endsWith('}') || exceeds(this.#arguments, max_parsed)) return false;
     try {
       JSON.parse(this.#arguments);
       return true;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Message, TextPart, ToolCall } from '../../canonical.ts';
 import { message } from '../chat-message.ts';
 import { eachParsedBy, parsedBy } from '../parsed-by.ts';
-import { isObject } from '../request-fields.ts';
+import { isObject, isStringOrArray } from '../request-fields.ts';
 
 /**
  * The items of `input` in the Responses format (spec 4.4; protocol h9): messages, the function calls of earlier replies and their
@@ -23,7 +23,6 @@ const textPart = z.object(
   },
   'must be an object {type: "input_text", text}',
 );
-const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string('must be a string') });
 
 const anyPart = z.unknown().transform((given, issues): TextPart | undefined => {
   const part = parsedBy(textPart, given, issues);
@@ -33,8 +32,9 @@ const anyPart = z.unknown().transform((given, issues): TextPart | undefined => {
 /** A part of an assistant's message may also be one that only replies have. */
 const assistantPart = z.unknown().transform((given, issues): TextPart | undefined => {
   if (isObject(given) && given.type === 'reasoning') return undefined;
-  const refusal = refusalPart.safeParse(given);
-  return refusal.success ? { type: 'text', text: refusal.data.refusal } : parsedBy(anyPart, given, issues);
+  if (isObject(given) && given.type === 'refusal' && typeof given.refusal === 'string')
+    return { type: 'text', text: given.refusal };
+  return parsedBy(anyPart, given, issues);
 });
 
 /** The text of parts: one is a string, which every server and every template understands; several stay parts. */
@@ -67,7 +67,7 @@ const functionCall = z
 const functionCallOutput = z
   .object({
     call_id: nonEmpty,
-    output: z.union([z.string(), z.array(z.unknown())], 'must be a string or an array of parts'),
+    output: z.custom<string | unknown[]>(isStringOrArray, 'must be a string or an array of parts'),
   })
   .transform((item, issues): Item => {
     // A function may have nothing to say.

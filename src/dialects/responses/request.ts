@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { ChatRequest, Message } from '../../canonical.ts';
 import { message } from '../chat-message.ts';
 import { refusalOf } from '../explain.ts';
-import { eachParsedBy } from '../parsed-by.ts';
+import { arrayOf, eachParsedBy } from '../parsed-by.ts';
 import {
   checkStreamOptions,
   flag,
   isObject,
+  isStringOrArray,
   number,
   setAsideUnknown,
   sharedFields,
@@ -22,7 +23,7 @@ import { functionTool, textField, toolChoice } from './tools.ts';
 /** The shape of a Responses request (spec 4.4; protocol h8 to h10). Null is the same as absent (m6). */
 
 const input = z
-  .union([z.string(), z.array(z.unknown())], 'must be a string or an array of items')
+  .custom<string | unknown[]>(isStringOrArray, 'must be a string or an array of items')
   .transform((given, issues): Message[] => {
     if (given.length === 0) {
       issues.addIssue({ code: 'custom', message: 'must not be empty' });
@@ -49,16 +50,13 @@ const responsesRequest = z
   .object({
     ...sharedFields,
     input: input.nullish(),
-    messages: z
-      .array(message, 'must be an array of messages')
-      .min(1, 'must have at least one message')
-      .nullish(),
+    messages: arrayOf(message, 'must be an array of messages', 'must have at least one message').nullish(),
     instructions: z.string('must be a string').nullish(),
     max_output_tokens: tokens,
     reasoning: z
       .object({ effort: z.string('must be a string').nullish() }, 'must be an object {effort}')
       .nullish(),
-    tools: z.array(functionTool, 'must be an array of tools').nullish(),
+    tools: arrayOf(functionTool, 'must be an array of tools').nullish(),
     tool_choice: toolChoice,
     parallel_tool_calls: flag,
     text: textField,

@@ -1,0 +1,95 @@
+import { refusal } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
+import type { BodyMetrics, BufferBound } from '../telemetry/body-metrics.ts';
+import type { BodyLimits } from './limits.ts';
+
+type BufferLimits = Pick<BodyLimits, 'max_buffered_bytes' | 'max_buffered_bytes_per_account'>;
+
+/** Stands for all requests without an account; no account can be called this. */
+const no_account = '';
+const accountOf = ({ account }: Exchange): string => account?.id ?? no_account;
+
+/**
+ * Bounds the bytes of request bodies held in memory at a time, of all accounts and of each. Bytes count as they arrive, until their exchange
+ * has ended: until then the parsed request is held for further attempts.
+ */
+export class BufferedBytes {
+  readonly #limits: BufferLimits;
+  readonly #metrics: BodyMetrics;
+  readonly #byAccount = new Map<string, number>();
+  #total_bytes = 0;
+
+  constructor(limits: BufferLimits, metrics: BodyMetrics) {
+    this.#limits = limits;
+    this.#metrics = metrics;
+  }
+
+  /** Begins to count the body of one exchange, to be ended by its `release`. */
+  open(exchange: Exchange): BufferedBody {
+    return new BufferedBody(this, exchange);
+  }
+
+  /** Throws `server_error` where `bytes` more of the exchange's account would exceed a bound. */
+  check(exchange: Exchange, bytes: number): void {
+    const account = accountOf(exchange);
+    const { max_buffered_bytes, max_buffered_bytes_per_account } = this.#limits;
+    const own_bytes = (this.#byAccount.get(account) ?? 0) + bytes;
+    if (own_bytes > max_buffered_bytes_per_account)
+      this.#refuse(exchange, 'account', `max_buffered_bytes_per_account: ${max_buffered_bytes_per_account}`);
+    if (this.#total_bytes + bytes > max_buffered_bytes)
+      this.#refuse(exchange, 'total', `max_buffered_bytes: ${max_buffered_bytes}`);
+  }
+
+  /** Counts a change, which may be negative. */
+  change(account: string, bytes: number): void {
+    const own_bytes = (this.#byAccount.get(account) ?? 0) + bytes;
+    if (own_bytes === 0) this.#byAccount.delete(account);
+    else this.#byAccount.set(account, own_bytes);
+    this.#total_bytes += bytes;
+    this.#metrics.buffered(bytes);
+  }
+
+  #refuse(exchange: Exchange, bound: BufferBound, limit: string): never {
+    // Overload, and no fault of this process.
+    exchange.end_reason ??= 'refused';
+    this.#metrics.refused(bound);
+    throw refusal('server_error', { cause: new Error(`request bodies have reached ${limit}`) });
+  }
+}
+
+/** The bytes that one exchange holds. */
+export class BufferedBody {
+  readonly #all: BufferedBytes;
+  readonly #exchange: Exchange;
+  readonly #account: string;
+  #bytes = 0;
+
+  constructor(all: BufferedBytes, exchange: Exchange) {
+    this.#all = all;
+    this.#exchange = exchange;
+    this.#account = accountOf(exchange);
+  }
+
+  /** Throws `server_error` where a body of that size could not be held now. Counts nothing, since it has not arrived. */
+  expect(bytes: number): void {
+    this.#all.check(this.#exchange, bytes);
+  }
+
+  /** Counts bytes that have arrived or were decompressed. Throws `server_error` above a bound, and counts nothing then. */
+  add(bytes: number): void {
+    this.#all.check(this.#exchange, bytes);
+    this.#bytes += bytes;
+    this.#all.change(this.#account, bytes);
+  }
+
+  /** Counts bytes no longer, such as those that have been decompressed. */
+  drop(bytes: number): void {
+    this.#bytes -= bytes;
+    this.#all.change(this.#account, -bytes);
+  }
+
+  /** Ends the count. May be called again. */
+  release(): void {
+    if (this.#bytes > 0) this.drop(this.#bytes);
+  }
+}

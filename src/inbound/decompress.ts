@@ -1,0 +1,64 @@
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { type GatewayError, refusal } from '../errors.ts';
+import type { BufferedBody } from './buffered-bytes.ts';
+import { type BodyLimits, tooLarge } from './limits.ts';
+
+const decompressors = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+type Encoding = keyof typeof decompressors;
+
+/** What any compressed body may decompress to: a ratio says nothing of a small one. */
+const allowance_bytes = 1024 * 1024;
+/** Four times zlib's own, for fewer turns of the event loop. */
+const chunk_bytes = 65_536;
+
+/**
+ * What a body is without its `Content-Encoding`. Decompression ends where the output exceeds `max_body_bytes` or
+ * `max_decompression_ratio`, so that no more of it is ever held.
+ */
+export async function decompressed(
+  bytes: Buffer,
+  header: string,
+  limits: BodyLimits,
+  buffered: BufferedBody,
+): Promise<Buffer> {
+  const encoding = header.trim().toLowerCase();
+  if (encoding === 'identity') return bytes;
+  if (!isEncoding(encoding)) {
+    throw malformed(`must be one of gzip, deflate, br or identity, not '${encoding.slice(0, 64)}'.`);
+  }
+  const parts: Buffer[] = [];
+  const { max_body_bytes, max_decompression_ratio } = limits;
+  const expanded_bytes = allowance_bytes + bytes.length * max_decompression_ratio;
+  let total_bytes = 0;
+  const stream = decompressors[encoding]({ chunkSize: chunk_bytes });
+  stream.end(bytes);
+  try {
+    for await (const part of stream as AsyncIterable<Buffer>) {
+      total_bytes += part.length;
+      if (total_bytes > max_body_bytes) throw tooLarge(max_body_bytes);
+      if (total_bytes > expanded_bytes) throw expandsTooMuch(expanded_bytes, bytes.length, encoding);
+      buffered.add(part.length);
+      parts.push(part);
+    }
+  } catch (thrown) {
+    if (typeof (thrown as { errno?: unknown }).errno !== 'number') throw thrown;
+    throw malformed(`the body is not valid ${encoding}.`, thrown);
+  }
+  buffered.drop(bytes.length);
+  return Buffer.concat(parts, total_bytes);
+}
+
+const isEncoding = (name: string): name is Encoding => Object.hasOwn(decompressors, name);
+
+const malformed = (problem: string, cause?: unknown): GatewayError =>
+  refusal('invalid_request', { message: `Content-Encoding: ${problem}`, cause });
+
+const expandsTooMuch = (accepted_bytes: number, bytes: number, encoding: Encoding): GatewayError =>
+  refusal('body_too_large', {
+    message: `The request body decompresses to more than the ${accepted_bytes} bytes accepted of ${bytes} bytes of ${encoding}.`,
+  });

@@ -1,0 +1,66 @@
+/** How much JSON text holds, counted without parsing it. */
+export interface JsonSize {
+  /** Objects, arrays, strings, numbers and literals, the outermost included. */
+  readonly values: number;
+  /** Members of objects; a name that is repeated counts each time. */
+  readonly keys: number;
+}
+
+/** Of text that was counted: also how deeply its arrays and objects are nested. */
+export interface CountedJson extends JsonSize {
+  readonly levels: number;
+}
+
+/** The fewest bytes of a value with the comma before it, and of a member. */
+const value_bytes = 2;
+const key_bytes = 5;
+
+/** False for text so short that it must be within `limits`: nearly every request, which then need not be counted. */
+export const mayExceed = (bytes: number, limits: JsonSize): boolean =>
+  bytes >= Math.min(value_bytes * limits.values, key_bytes * limits.keys);
+
+/**
+ * Counts the values and keys of UTF-8 JSON in one pass, and stops where a count exceeds its limit. `JSON.parse` makes an object of 56
+ * bytes from the two bytes `{}`, and 40 bytes from each open bracket: the count must be known before. What is not JSON is counted
+ * somehow and left to the parser.
+ */
+export function jsonSizeOf(bytes: Uint8Array, limits: JsonSize): CountedJson {
+  let values = 1;
+  let level = 0;
+  let levels = 0;
+  let keys = 0;
+  // The token before was an opening bracket: an array or object that is not empty has one value more than commas.
+  let opened = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (byte <= 0x20) continue;
+    if (opened) {
+      opened = false;
+      if (byte !== 0x5d && byte !== 0x7d) values++;
+    }
+    if (byte === 0x22) at = endOfString(bytes, at + 1);
+    else if (byte === 0x2c) values++;
+    else if (byte === 0x3a) keys++;
+    else if (byte === 0x5d || byte === 0x7d) level--;
+    else if (byte === 0x5b || byte === 0x7b) {
+      opened = true;
+      if (++level > levels) levels = level;
+    }
+    if (values > limits.values || keys > limits.keys) break;
+  }
+  return { values, keys, levels };
+}
+
+/** Whether JSON text has more values or keys than `limits`, counted only where it may. */
+export function exceeds(text: string, limits: JsonSize): boolean {
+  if (!mayExceed(text.length, limits)) return false;
+  const { values, keys } = jsonSizeOf(Buffer.from(text), limits);
+  return values > limits.values || keys > limits.keys;
+}
+
+/** The place of the quote that closes the string which begins at `at`, or the end of the text. */
+function endOfString(bytes: Uint8Array, at: number): number {
+  let end = at;
+  while (end < bytes.length && bytes[end] !== 0x22) end += bytes[end] === 0x5c ? 2 : 1;
+  return end;
+}

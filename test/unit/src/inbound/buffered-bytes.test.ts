@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { GatewayError } from '../../../../src/errors.ts';
+import type { Exchange } from '../../../../src/exchange.ts';
+import { BufferedBytes } from '../../../../src/inbound/buffered-bytes.ts';
+import { BodyMetrics } from '../../../../src/telemetry/body-metrics.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+function exchangeOf(account: string | undefined): Exchange {
+  const exchange = sampleExchange();
+  if (account !== undefined) exchange.account = { id: account, plan: undefined };
+  return exchange;
+}
+
+function open() {
+  const registry = new Registry();
+  const bytes = new BufferedBytes(
+    { max_buffered_bytes: 100, max_buffered_bytes_per_account: 60 },
+    new BodyMetrics(registry),
+  );
+  const samplesOf = async (name: string) => (await registry.getSingleMetric(name)!.get()).values;
+  const buffered = async () => (await samplesOf('sluice_buffered_request_bytes'))[0]!.value;
+  const refusals = async () =>
+    Object.fromEntries(
+      (await samplesOf('sluice_buffer_refusals_total')).map(({ labels, value }) => [labels.bound, value]),
+    );
+  return { bytes, buffered, refusals };
+}
+
+function refusalOf(act: () => void): GatewayError {
+  try {
+    act();
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) return thrown;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('buffered bytes', () => {
+  it('refuses what exceeds the bound of one account and leaves the others theirs', async () => {
+    const { bytes, buffered, refusals } = open();
+    const [one, second] = [bytes.open(exchangeOf('a')), bytes.open(exchangeOf('a'))];
+    one.add(40);
+    const error = refusalOf(() => second.add(21));
+    expect(error).toMatchObject({ status: 502, type: 'server_error', headers: { 'retry-after': '1' } });
+    expect(error.message).not.toMatch(/bytes|buffer/);
+    second.add(20);
+    bytes.open(exchangeOf('b')).add(40);
+    expect([await buffered(), await refusals()]).toEqual([100, { account: 1, total: 0 }]);
+  });
+
+  it('refuses what exceeds the bound of all accounts together', async () => {
+    const { bytes, refusals } = open();
+    bytes.open(exchangeOf('a')).add(60);
+    bytes.open(exchangeOf('b')).add(30);
+    const third = bytes.open(exchangeOf('c'));
+    refusalOf(() => third.add(11));
+    third.add(10);
+    expect(await refusals()).toEqual({ account: 0, total: 1 });
+  });
+
+  it('refuses an announced body that would not fit, and counts nothing of one that would', async () => {
+    const { bytes, buffered } = open();
+    const body = bytes.open(exchangeOf('a'));
+    refusalOf(() => body.expect(61));
+    body.expect(60);
+    expect(await buffered()).toBe(0);
+  });
+
+  it('counts requests without an account as one', () => {
+    const { bytes } = open();
+    bytes.open(exchangeOf(undefined)).add(60);
+    refusalOf(() => bytes.open(exchangeOf(undefined)).add(1));
+    bytes.open(exchangeOf('a')).add(1);
+  });
+
+  it('is empty again when all bodies have been released, however often each is', async () => {
+    const { bytes, buffered } = open();
+    for (let round = 0; round < 100; round++) {
+      const bodies = ['a', 'b', undefined].map(account => bytes.open(exchangeOf(account)));
+      for (const body of bodies) body.add(30);
+      bodies[0]!.drop(10);
+      refusalOf(() => bodies[1]!.add(31));
+      for (const body of [...bodies, ...bodies]) body.release();
+    }
+    expect(await buffered()).toBe(0);
+  });
+
+  it('end an exchange that exceeds a bound as refused, which is no fault of the gateway', () => {
+    const { bytes } = open();
+    const exchange = exchangeOf('a');
+    refusalOf(() => bytes.open(exchange).add(61));
+    expect(exchange.end_reason).toBe('refused');
+  });
+});

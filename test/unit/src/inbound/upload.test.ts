@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { z } from 'zod';
+import { BufferedBytes } from '../../../../src/inbound/buffered-bytes.ts';
+import { type BodyLimits, bodyLimits } from '../../../../src/inbound/limits.ts';
+import { bytesOf } from '../../../../src/inbound/upload.ts';
+import { BodyMetrics } from '../../../../src/telemetry/body-metrics.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+function open(limits: Partial<BodyLimits>) {
+  const clock = new FakeClock();
+  const request = Object.assign(new PassThrough(), { headers: {}, complete: false });
+  const checked = { ...z.object(bodyLimits).parse({}), ...limits };
+  const exchange = sampleExchange({ start: { clock } });
+  const body = new BufferedBytes(checked, new BodyMetrics(new Registry())).open(exchange);
+  const received = bytesOf(request as unknown as IncomingMessage, checked, exchange, body);
+  received.catch(() => {});
+  return { clock, request, received };
+}
+
+/** Writes, and waits until what was written has been read. */
+const write = (request: PassThrough, text: string) =>
+  new Promise<void>(resolve => request.write(text, () => setImmediate(resolve)));
+
+describe('an upload', () => {
+  it('is all that has arrived', async () => {
+    const { request, received } = open({});
+    for (const part of ['{"a"', ':1', '}']) await write(request, part);
+    request.end();
+    expect((await received).toString()).toBe('{"a":1}');
+  });
+
+  it('ends at its total deadline, although no pause is long', async () => {
+    const { clock, request, received } = open({ body_idle_ms: 5000, body_timeout_ms: 12_000 });
+    for (let at = 0; at < 3; at++) {
+      await write(request, ' ');
+      clock.advance(3990);
+    }
+    await write(request, ' ');
+    await expect(received).rejects.toMatchObject({
+      status: 400,
+      message: 'The request body did not arrive within 12 seconds.',
+      headers: { connection: 'close' },
+    });
+  });
+
+  it('ends at its total deadline where that is shorter than the longest pause', async () => {
+    const { received } = open({ body_idle_ms: 5000, body_timeout_ms: 20 });
+    await expect(received).rejects.toThrow('The request body did not arrive within 0.02 seconds.');
+  });
+
+  it('ends after a pause that is too long', async () => {
+    const { request, received } = open({ body_idle_ms: 20 });
+    await write(request, '{');
+    await expect(received).rejects.toMatchObject({
+      message: 'The request body did not arrive: nothing for 0.02 seconds.',
+      headers: { connection: 'close' },
+    });
+  });
+});

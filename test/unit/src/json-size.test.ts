@@ -1,0 +1,115 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type CountedJson, exceeds, type JsonSize, jsonSizeOf, mayExceed } from '../../../src/json-size.ts';
+
+const unlimited = { values: Number.POSITIVE_INFINITY, keys: Number.POSITIVE_INFINITY };
+const sizeOfText = (text: string, limits: JsonSize = unlimited) => jsonSizeOf(Buffer.from(text), limits);
+
+/** What a walk of the parsed value finds. */
+function walked(value: unknown): CountedJson {
+  if (typeof value !== 'object' || value === null) return { values: 1, keys: 0, levels: 0 };
+  const sizes = Object.values(value).map(walked);
+  const own = Array.isArray(value) ? 0 : sizes.length;
+  return {
+    values: sizes.reduce((sum, { values }) => sum + values, 1),
+    keys: sizes.reduce((sum, { keys }) => sum + keys, own),
+    levels: 1 + Math.max(0, ...sizes.map(({ levels }) => levels)),
+  };
+}
+
+/** Every kind of value; `__proto__` as a key, escapes and what is no ASCII come of themselves. */
+const jsonText = fc
+  .tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 1, '\t', ' \n\r'))
+  .map(([value, space]) => JSON.stringify(value, null, space));
+
+describe('the size of JSON text', () => {
+  it('is that of the value which JSON.parse makes of it', () => {
+    fc.assert(
+      fc.property(jsonText, text => {
+        expect(sizeOfText(text)).toEqual(walked(JSON.parse(text)));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each<[string, number, number, number]>([
+    ['{}', 1, 0, 1],
+    ['[]', 1, 0, 1],
+    [' [ ] ', 1, 0, 1],
+    ['17', 1, 0, 0],
+    ['"[{,:"', 1, 0, 0],
+    [String.raw`["\"",",\\",{"\\":"}"}]`, 5, 1, 2],
+    ['[[],{},[[]],{"a":{}}]', 7, 1, 3],
+    ['{"a":1,"a":2,"a":3}', 4, 3, 1],
+    ['[-1.5e-7 , true\n,false,\tnull]', 5, 0, 1],
+  ])('of %s is %d values, %d keys and %d levels', (text, values, keys, levels) => {
+    expect(sizeOfText(text)).toEqual({ values, keys, levels });
+  });
+
+  it('never exceeds a limit that the parsed value keeps', () => {
+    fc.assert(
+      fc.property(jsonText, text => {
+        const size = walked(JSON.parse(text));
+        expect(sizeOfText(text, size)).toEqual(size);
+        expect(exceeds(text, size)).toBe(false);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('always exceeds a limit that the parsed value does not keep', () => {
+    fc.assert(
+      fc.property(jsonText, text => {
+        const { values, keys } = walked(JSON.parse(text));
+        fc.pre(values > 1 && keys > 0);
+        expect(exceeds(text, { values: values - 1, keys })).toBe(true);
+        expect(exceeds(text, { values, keys: keys - 1 })).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('may exceed no limit for which the text is too short', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        fc.integer({ min: 1, max: 50 }),
+        fc.integer({ min: 1, max: 50 }),
+        (value, values, keys) => {
+          const text = JSON.stringify(value);
+          const size = walked(value);
+          if (mayExceed(Buffer.byteLength(text), { values, keys })) return;
+          expect(size.values).toBeLessThanOrEqual(values);
+          expect(size.keys).toBeLessThanOrEqual(keys);
+        },
+      ),
+    );
+  });
+
+  it('is counted of anything, JSON or not, without throwing and to its end', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), bytes => {
+        const { values, keys } = jsonSizeOf(bytes, unlimited);
+        expect(values + keys).toBeLessThanOrEqual(bytes.length + 1);
+      }),
+    );
+  });
+
+  it('is counted in one pass that ends at the limit', () => {
+    const reads = (text: string, limits: JsonSize): number => {
+      let count = 0;
+      const bytes = new Proxy(Buffer.from(text), {
+        get(target, key) {
+          if (key !== 'length') count++;
+          return Reflect.get(target, key, target);
+        },
+      });
+      jsonSizeOf(bytes, limits);
+      return count;
+    };
+    const long = ['"\\"\\\\"', '[{}]', '[[[[', '{"a":1,"b":', '   ', '12345'].map(part => part.repeat(1000));
+    for (const text of long) expect(reads(text, unlimited)).toBeLessThanOrEqual(3 * text.length);
+    expect(reads('[1,'.repeat(100_000), { values: 10, keys: 10 })).toBeLessThan(100);
+    expect(reads('{"a":'.repeat(100_000), { values: 100, keys: 10 })).toBeLessThan(200);
+  });
+});
