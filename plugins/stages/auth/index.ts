@@ -18,7 +18,7 @@ const schema = z.strictObject({
 });
 
 /** Scheme in any case, spaces, one token; anything else is a malformed header (protocol a3). */
-const credentials = /^(?:bearer|api-key) +([^\s,]+)\s*$/i;
+const credentials = /^(?:bearer|api-key) +([^\s,]+)$/i;
 
 /** Finds the account of the key and refuses everyone else, before a byte of the body is read (spec 5; protocol a1 to a4). */
 export const auth = defineStage({

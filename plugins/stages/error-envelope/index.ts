@@ -22,7 +22,8 @@ export const errorEnvelope = defineStage({
       onError(exchange, error) {
         const { status, type, code, cause } = error;
         const facts = { status, type, code, model: exchange.model?.id, account: exchange.account?.id };
-        if (type === 'server_error' || type === 'configuration_error')
+        const isOverload = exchange.end_reason === 'refused';
+        if ((type === 'server_error' && !isOverload) || type === 'configuration_error')
           exchange.log.error({ ...facts, err: cause }, error.message);
         else if (status >= 500) exchange.log.warn({ ...facts, err: cause }, error.message);
         else exchange.log.debug({ ...facts, err: cause }, error.message);

@@ -1,11 +1,9 @@
 import {
-  type ChatRequest,
+  type Charge,
   defineKey,
   type Exchange,
   type Limit,
   type LimitMetrics,
-  type LimitSet,
-  nanoUsdOf,
   type Outcome,
   refusal,
   type StageSetup,
@@ -20,13 +18,19 @@ import { addRateHeaders, retryHeaders } from './headers.ts';
 import { addIetfHeaders } from './ietf-headers.ts';
 import { refusalMessage } from './message.ts';
 import type { RateLimitOptions } from './options.ts';
-import { expectedUse, roughPrompt } from './reservation.ts';
+import { actualUse, expectedUse, roughPrompt } from './reservation.ts';
 
-/** What an exchange has been told, and what it holds until its end if it was admitted. */
-interface Decision {
-  readonly ticket: Ticket | undefined;
-  readonly limits: LimitSet;
-  readonly rough_prompt: number;
+/** What an exchange has reserved, and where its account stood then. */
+interface Held {
+  readonly account: string;
+  /** Of all that was reserved, in order; settled together. */
+  readonly tickets: Ticket[];
+  standings: readonly Standing[];
+  refused_by: Limit | undefined;
+  /** All limits of the exchange have decided, so `standings` has all of them. */
+  isComplete: boolean;
+  countsMoney: boolean;
+  rough_prompt: number;
 }
 
 function headroom(standings: readonly Standing[], of: Limit): number {
@@ -34,8 +38,9 @@ function headroom(standings: readonly Standing[], of: Limit): number {
   return remaining / of.max;
 }
 
-/** What a dry run would have refused. */
-function reportOver(exchange: Exchange, { over }: Ticket): void {
+/** Names what a dry run would have refused, in the header beside what was named before the body. */
+function reportOver(exchange: Exchange, tickets: readonly Ticket[]): void {
+  const over = tickets.flatMap(ticket => ticket.over);
   const names = over.map(({ name, model }) => (model === undefined ? name : `${name} of ${model}`));
   exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(({ name }) => name))].join(', ');
   if (exchange.isLogged('info'))
@@ -43,7 +48,9 @@ function reportOver(exchange: Exchange, { over }: Ticket): void {
 }
 
 /** Where requests without an account are counted; no account can be called this. */
-const nobody = '';
+const no_account = '';
+const idOf = ({ account }: Exchange): string => account?.id ?? no_account;
+const oneRequest: Charge = { requests: 1, tokens: 0, nano_usd: 0 };
 /** Whatever clients call models that are in no catalog: they must not be able to have more and more remembered. */
 const unlisted = '';
 
@@ -54,11 +61,11 @@ export class Gate {
   readonly #metrics: LimitMetrics;
   readonly #plans: AccountPlans;
   readonly #forecast: Forecast;
-  /** Names leases, together with the number of the exchange: a client chooses the id of its exchange. */
+  /** Names leases, together with the number of the reservation: a client chooses the id of its exchange. */
   readonly #name: string;
-  #exchanges = 0;
+  #reservations = 0;
   /** Of this gate alone: one exchange may pass several. */
-  readonly #decision = defineKey<Decision>('what rate-limit has decided');
+  readonly #held = defineKey<Held>('what rate-limit has reserved');
 
   constructor(options: RateLimitOptions, setup: StageSetup, name: string) {
     this.#options = options;
@@ -69,37 +76,76 @@ export class Gate {
     this.#name = name;
   }
 
-  /** Takes what the exchange will probably use, or throws 429. Without a promise where the store needs none. */
-  admit(exchange: Exchange, request: ChatRequest | undefined): void | Promise<void> {
-    const { model } = exchange;
-    const account = exchange.account?.id ?? nobody;
-    const limits = this.#plans.limitsOf(exchange.account).of(model?.id);
-    if (limits.limits.length === 0) return;
-    const { countsTokens, countsMoney } = limits;
-    const rough_prompt = request && (countsTokens || countsMoney) ? roughPrompt(request) : 0;
-    const { dry_run } = this.#options;
-    const habit = this.#forecast.of(account, model?.id ?? unlisted);
-    const reserve = request
-      ? expectedUse(limits, rough_prompt, { request, model, habit })
-      : { requests: 1, tokens: 0, nano_usd: 0 };
-    const id = `${this.#name}-${++this.#exchanges}`;
-    const taken = this.#state.take({ id, account, limits: limits.limits, reserve, force: dry_run });
-    return taken instanceof Promise
-      ? taken.then(answer => this.#decide(exchange, answer, limits, rough_prompt))
-      : this.#decide(exchange, taken, limits, rough_prompt);
+  /**
+   * Reserves one request and one place of the concurrency, or throws 429. Of a path whose body is passed on unread nothing more will be
+   * known, so there every limit decides now. Returns no promise where the store needs none.
+   */
+  reserveBeforeBody(exchange: Exchange): void | Promise<void> {
+    const { endpoint } = exchange;
+    if (endpoint.public) return;
+    const set = this.#plans.limitsOf(exchange.account).of(undefined);
+    const isUnread = endpoint.name === 'passthrough' || endpoint.name === 'unknown';
+    const limits = isUnread ? set.limits : set.beforeBody;
+    if (limits.length === 0) return;
+    const held = this.#hold(exchange);
+    held.isComplete = isUnread;
+    return this.#reserve(exchange, held, limits, oneRequest);
   }
 
-  #decide(exchange: Exchange, taken: Taken, limits: LimitSet, rough_prompt: number): void {
+  /** Reserves what the request will probably use of the other limits, or throws 429. */
+  reserveWithRequest(exchange: Exchange): void | Promise<void> {
+    const { model, request } = exchange;
+    const account = idOf(exchange);
+    const set = this.#plans.limitsOf(exchange.account).of(model?.id);
+    const before = exchange.get(this.#held);
+    // An account that was found only with the body has reserved nothing yet.
+    const limits = before?.account === account ? set.withRequest : set.limits;
+    if (limits.length === 0) return;
+    const held = before?.account === account ? before : this.#hold(exchange, before?.tickets);
+    const rough_prompt = set.countsTokens || set.countsMoney ? roughPrompt(request) : 0;
+    const habit = this.#forecast.of(account, model?.id ?? unlisted);
+    held.isComplete = true;
+    held.countsMoney = set.countsMoney;
+    held.rough_prompt = rough_prompt;
+    return this.#reserve(exchange, held, limits, expectedUse(set, rough_prompt, { request, model, habit }));
+  }
+
+  #hold(exchange: Exchange, tickets: Ticket[] = []): Held {
+    const held: Held = {
+      account: idOf(exchange),
+      tickets,
+      standings: [],
+      refused_by: undefined,
+      isComplete: false,
+      countsMoney: false,
+      rough_prompt: 0,
+    };
+    exchange.set(this.#held, held);
+    return held;
+  }
+
+  #reserve(exchange: Exchange, held: Held, limits: readonly Limit[], reserve: Charge): void | Promise<void> {
+    const id = `${this.#name}-${++this.#reservations}`;
+    const { account } = held;
+    const taken = this.#state.take({ id, account, limits, reserve, force: this.#options.dry_run });
+    return taken instanceof Promise
+      ? taken.then(answer => this.#decide(exchange, held, answer))
+      : this.#decide(exchange, held, taken);
+  }
+
+  #decide(exchange: Exchange, held: Held, taken: Taken): void {
     const { standings } = taken;
-    const ticket = taken.admitted ? taken.ticket : undefined;
-    exchange.set(this.#decision, { ticket, limits, rough_prompt });
-    this.#addHeaders(exchange, standings);
+    held.standings = held.standings.length === 0 ? standings : [...held.standings, ...standings];
     if (taken.admitted) {
+      held.tickets.push(taken.ticket);
+      this.#addHeaders(exchange, held.standings, undefined);
       this.#count(standings, taken.ticket);
-      if (taken.ticket.over.length > 0) reportOver(exchange, taken.ticket);
+      if (taken.ticket.over.length > 0) reportOver(exchange, held.tickets);
       return;
     }
     const { refused_by, retry_ms } = taken;
+    held.refused_by = refused_by;
+    this.#addHeaders(exchange, held.standings, refused_by);
     this.#metrics.limitDecided(refused_by.name, 'refused', headroom(standings, refused_by));
     throw refusal('rate_limited', {
       message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
@@ -114,35 +160,37 @@ export class Gate {
     }
   }
 
-  /** Headers for an error of an exchange that has not got as far as to take anything; as this process last heard, since nothing waits for them. */
+  /** Adds to an error the standing under limits that have not decided, as far as this process knows it without asking the store. */
   tell(exchange: Exchange): void {
     const { account, model, endpoint } = exchange;
-    if (!account || endpoint.public || exchange.get(this.#decision)) return;
-    const { limits } = this.#plans.limitsOf(account).of(model?.id);
-    if (limits.length === 0) return;
-    this.#addHeaders(exchange, this.#state.recall(account.id, limits));
+    const held = exchange.get(this.#held);
+    if (!account || endpoint.public || held?.isComplete) return;
+    const set = this.#plans.limitsOf(account).of(model?.id);
+    const undecided = held ? set.withRequest : set.limits;
+    if (undecided.length === 0) return;
+    const known = this.#state.recall(account.id, undecided);
+    this.#addHeaders(exchange, [...(held?.standings ?? []), ...known], held?.refused_by);
   }
 
-  #addHeaders(exchange: Exchange, standings: readonly Standing[]): void {
-    addRateHeaders(exchange.replyHeaders, standings);
+  #addHeaders(exchange: Exchange, standings: readonly Standing[], refused_by: Limit | undefined): void {
+    addRateHeaders(exchange.replyHeaders, standings, refused_by);
     if (this.#options.ietf_headers) addIetfHeaders(exchange.replyHeaders, standings);
   }
 
-  /** Puts what was used in place of what was reserved. What no upstream was asked for counts as no request. */
+  /** Puts what was used in place of everything that was reserved. */
   settle(exchange: Exchange, outcome: Outcome): void {
-    const decision = exchange.get(this.#decision);
-    if (!decision?.ticket) return;
-    const { usage, attempts } = outcome;
-    const tokens = usage.prompt_tokens + usage.completion_tokens;
-    const nano_usd = decision.limits.countsMoney ? (nanoUsdOf(outcome.cost_usd) ?? 0) : 0;
-    decision.ticket.settle({ requests: attempts > 0 ? 1 : 0, tokens, nano_usd });
-    if (tokens > 0 && exchange.hasRequest) this.#learn(exchange, decision.rough_prompt, usage);
+    const held = exchange.get(this.#held);
+    if (!held || held.tickets.length === 0) return;
+    const used = actualUse(held, outcome);
+    for (const ticket of held.tickets) ticket.settle(used);
+    if (used.tokens > 0 && exchange.hasRequest) this.#learn(exchange, held.rough_prompt, outcome.usage);
   }
 
-  #learn({ account, request, model }: Exchange, rough_prompt: number, usage: Outcome['usage']): void {
+  #learn(exchange: Exchange, rough_prompt: number, usage: Outcome['usage']): void {
+    const { request, model } = exchange;
     const choices = request.n ?? 1;
     const cap = request.max_tokens ?? model?.max_completion_tokens;
-    this.#forecast.learn(account?.id ?? nobody, model?.id ?? unlisted, {
+    this.#forecast.learn(idOf(exchange), model?.id ?? unlisted, {
       estimated_prompt: rough_prompt,
       prompt: usage.estimated ? 0 : usage.prompt_tokens,
       completion: usage.completion_tokens,

@@ -4,8 +4,8 @@ import { Gate } from './gate.ts';
 import { schema } from './options.ts';
 
 /**
- * Holds the limits of accounts (spec 7, 8; protocol i). An exchange takes from all of them what it will probably use, or is refused; at
- * its end what it did use is put in place of that.
+ * Holds the limits of accounts (spec 7, 8; protocol i, n20). Requests and concurrency are reserved before the body is read; tokens, money and
+ * what is limited on a single model once the request is known, all of them or none. At the end what the exchange used replaces both.
  */
 export const rateLimit = defineStage({
   name: 'rate-limit',
@@ -13,12 +13,8 @@ export const rateLimit = defineStage({
   create(options, setup) {
     const gate = new Gate(options, setup, randomUUID());
     return {
-      // Of what is passed on unread nothing is known but that it is a request.
-      onHeaders(exchange) {
-        const { name } = exchange.endpoint;
-        if (name === 'passthrough' || name === 'unknown') return gate.admit(exchange, undefined);
-      },
-      onRequest: exchange => gate.admit(exchange, exchange.request),
+      onHeaders: exchange => gate.reserveBeforeBody(exchange),
+      onRequest: exchange => gate.reserveWithRequest(exchange),
       // A reply that is looked at is one whose usage is known, and every error tells where the account stands (i1).
       onError(exchange, error) {
         gate.tell(exchange);

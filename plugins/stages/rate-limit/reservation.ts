@@ -1,4 +1,11 @@
-import type { Charge, ChatRequest, LimitSet, Model } from '../../../src/plugin.ts';
+import {
+  type Charge,
+  type ChatRequest,
+  type LimitSet,
+  type Model,
+  nanoUsdOf,
+  type Outcome,
+} from '../../../src/plugin.ts';
 import type { Habit } from './forecast.ts';
 
 /** Tokens of a character of English, and of each further byte that a character has in UTF-8; of the frame of a message. */
@@ -36,7 +43,7 @@ interface Expected {
  * reserved itself: it is a ceiling, not a reservation (spec 4.3).
  */
 export function expectedUse(
-  { countsTokens, countsMoney }: LimitSet,
+  { countsTokens, countsMoney }: Pick<LimitSet, 'countsTokens' | 'countsMoney'>,
   rough_prompt: number,
   { request, model, habit }: Expected,
 ): Charge {
@@ -49,6 +56,28 @@ export function expectedUse(
   const completion = Math.min(habit.completion, cap) * (request.n ?? 1);
   const nano_usd = countsMoney && model ? priceOf(model, prompt, completion) : 0;
   return { requests: 1, tokens: prompt + completion, nano_usd };
+}
+
+/** Errors for which the client has no part: the upstream's, the gateway's own, and those of its configuration. */
+const foreignErrors: ReadonlySet<string | undefined> = new Set([
+  'provider_error',
+  'server_error',
+  'configuration_error',
+]);
+
+/**
+ * What an ended exchange has used. It counts as one request, also where it was refused for its content or its client left; it counts as none
+ * if it failed for the gateway's or the upstream's reasons and nothing of it is billed (protocol n20).
+ */
+export function actualUse({ countsMoney }: Pick<LimitSet, 'countsMoney'>, outcome: Outcome): Charge {
+  const { usage, status, error_type, cost_usd } = outcome;
+  const tokens = usage.prompt_tokens + usage.completion_tokens;
+  const failed = foreignErrors.has(error_type) || (status >= 500 && status !== 524);
+  return {
+    requests: failed && tokens === 0 ? 0 : 1,
+    tokens,
+    nano_usd: countsMoney ? (nanoUsdOf(cost_usd) ?? 0) : 0,
+  };
 }
 
 function priceOf({ pricing }: Model, prompt: number, completion: number): number {

@@ -71,6 +71,12 @@ describe('a key is refused (a1, a2)', () => {
     'Bearer a b',
     'Token sk-demo-1',
     'Bearer sk-demo-1, Bearer x',
+    'Bearer sk-demo-1,',
+    'Bearer sk-demo-1 x',
+    'xBearer sk-demo-1',
+    'Basic Bearer sk-demo-1',
+    'Bearer,sk-demo-1',
+    'Bearer\tsk-demo-1',
   ])('as missing in %j', async authorization => {
     const headers = authorization === undefined ? {} : { authorization };
     await expect(accountOf(headers as Record<string, string>)).rejects.toMatchObject({

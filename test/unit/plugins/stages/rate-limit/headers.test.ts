@@ -56,14 +56,19 @@ describe('x-ratelimit (i1)', () => {
     });
   });
 
-  it('tells of the limit with the least room, the first of equals', () => {
+  it('tells of the limit with the least remaining share, the first of equals (n16)', () => {
     const minute = standing('tokens_per_minute', 20_000, 5000, 9000);
     expect(headersOf(minute, standing('tokens_per_day', 20_000, 4999, 30_211_000))).toEqual({
       'x-ratelimit-limit-tokens': '20000',
       'x-ratelimit-remaining-tokens': '4999',
       'x-ratelimit-reset-tokens': '8h23m31s',
     });
-    expect(headersOf(minute, standing('tokens_per_day', 90_000, 5000, 1))).toMatchObject({
+    expect(headersOf(minute, standing('tokens_per_day', 90_000, 6000, 8_000_000))).toEqual({
+      'x-ratelimit-limit-tokens': '90000',
+      'x-ratelimit-remaining-tokens': '6000',
+      'x-ratelimit-reset-tokens': '2h13m20s',
+    });
+    expect(headersOf(minute, standing('tokens_per_day', 40_000, 10_000, 1))).toMatchObject({
       'x-ratelimit-limit-tokens': '20000',
     });
     expect(
@@ -72,6 +77,23 @@ describe('x-ratelimit (i1)', () => {
         standing('requests_per_minute', 3, 1, 1000, 'a/large'),
       ),
     ).toMatchObject({ 'x-ratelimit-limit-requests': '3', 'x-ratelimit-remaining-requests': '1' });
+  });
+
+  it('tells of the limit that refused, whatever remains of the others (n16)', () => {
+    const minute = standing('tokens_per_minute', 20_000, 0, 9000);
+    const day = standing('tokens_per_day', 50_000, 300, 30_211_000);
+    for (const order of [
+      [minute, day],
+      [day, minute],
+    ]) {
+      const headers = {};
+      addRateHeaders(headers, order, day.limit);
+      expect(headers).toEqual({
+        'x-ratelimit-limit-tokens': '50000',
+        'x-ratelimit-remaining-tokens': '300',
+        'x-ratelimit-reset-tokens': '8h23m31s',
+      });
+    }
   });
 
   it('is left out where nothing of the kind is limited', () => {

@@ -53,10 +53,16 @@ export class LimitedStage {
     return exchange;
   }
 
+  /** Reserves all that an exchange of the interface reserves: before its body, and with its request. */
+  async reserve(exchange: Exchange): Promise<void> {
+    await this.stage.onHeaders!(exchange);
+    await this.stage.onRequest!(exchange);
+  }
+
   /** An exchange that has been admitted and sent upstream. */
   async admitted(...asked: Parameters<LimitedStage['exchange']>): Promise<Exchange> {
     const exchange = this.exchange(...asked);
-    await this.stage.onRequest!(exchange);
+    await this.reserve(exchange);
     exchange.attempts = 1;
     return exchange;
   }
@@ -67,7 +73,7 @@ export class LimitedStage {
   ): Promise<{ error: GatewayError; exchange: Exchange }> {
     const exchange = this.exchange(...asked);
     try {
-      await this.stage.onRequest!(exchange);
+      await this.reserve(exchange);
     } catch (error) {
       return { error: error as GatewayError, exchange };
     }

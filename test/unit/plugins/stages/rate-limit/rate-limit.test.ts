@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { roughPrompt } from '../../../../../plugins/stages/rate-limit/reservation.ts';
 import { Catalog } from '../../../../../src/catalog/catalog.ts';
+import { outcomeOf } from '../../../../../src/settlement/settle.ts';
 import { MemoryStateStore } from '../../../../../src/stores/state/memory.ts';
 import type { StateStore } from '../../../../../src/stores/state/state-store.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
 import type { FakeClock } from '../../../../support/fake-clock.ts';
-import { sampleExchange } from '../../../sample-exchange.ts';
+import { sampleExchange, sampleRequest } from '../../../sample-exchange.ts';
 import { LimitedStage, ownLimits } from './limited-stage.ts';
 
 const plan = { requests_per_minute: 10, tokens_per_minute: 10_000 };
@@ -13,7 +15,9 @@ const plan = { requests_per_minute: 10, tokens_per_minute: 10_000 };
 describe('an exchange', () => {
   it('is admitted without a promise where the state is in memory', () => {
     const limited = new LimitedStage(plan);
-    expect(limited.stage.onRequest!(limited.exchange())).toBeUndefined();
+    const exchange = limited.exchange();
+    expect(limited.stage.onHeaders!(exchange)).toBeUndefined();
+    expect(limited.stage.onRequest!(exchange)).toBeUndefined();
   });
 
   it('takes a request and what it will probably use, and settles what it did', async () => {
@@ -35,18 +39,45 @@ describe('an exchange', () => {
     await limited.admitted();
   });
 
-  it('that failed upstream counts as a request and gives its tokens back', async () => {
+  it.each([
+    ['for a failure of the upstream', { status: 502, error_type: 'provider_error' }],
+    ['for a failure of the gateway', { status: 502, error_type: 'server_error' }],
+    ['for a mistake of the configuration', { status: 400, error_type: 'configuration_error' }],
+    ["for a failure that a handler's own reply tells", { status: 503, error_type: undefined }],
+    ['in a stream that broke off before its first token', { status: 200, error_type: 'provider_error' }],
+  ])('gives its request and its tokens back %s (n20)', async (_, end) => {
     const limited = new LimitedStage(plan);
-    limited.settle(await limited.admitted(), 0, 0, { status: 502, end_reason: 'upstream_failed' });
+    limited.settle(await limited.admitted(), 0, 0, end);
+    expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
+  });
+
+  it.each([
+    ['was refused for its size', { status: 413, error_type: 'invalid_request_error', attempts: 0 }],
+    ['was refused for its content', { status: 400, error_type: 'invalid_request_error', attempts: 0 }],
+    ['took too long and is billed', { status: 524, error_type: 'timeout_error' }],
+    ['lost its client', { status: 0, end_reason: 'client_gone' as const, attempts: 0 }],
+  ])('counts as one request and no tokens where it %s (n20)', async (_, end) => {
+    const limited = new LimitedStage(plan);
+    limited.settle(await limited.admitted(), 0, 0, end);
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 10_000 });
   });
 
-  it('for which no upstream was asked gives its request back, too', async () => {
+  it('counts as one request where it failed and what it used is billed', async () => {
     const limited = new LimitedStage(plan);
-    const exchange = await limited.admitted();
-    exchange.attempts = 0;
-    limited.settle(exchange);
-    expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
+    limited.settle(await limited.admitted(), 20, 30, { status: 200, error_type: 'provider_error' });
+    expect(await limited.remaining()).toEqual({ requests: 9, tokens: 9950 });
+  });
+
+  it('counts as one request and frees its concurrency when its tokens are refused', async () => {
+    const limited = new LimitedStage({ ...plan, tokens_per_minute: 600, concurrent_requests: 2 });
+    await limited.admitted();
+    const { error, exchange } = await limited.refused();
+    expect(error.message).toMatch(/^Rate limit exceeded: 600 tokens per minute/);
+    expect(exchange.replyHeaders['x-ratelimit-remaining-requests']).toBe('8');
+    limited.settle(exchange, 0, 0, { status: 429, error_type: 'rate_limit_error' });
+    expect((await limited.remaining()).requests).toBe(8);
+    const next = limited.exchange();
+    expect(limited.stage.onHeaders!(next)).toBeUndefined();
   });
 
   it('that was refused settles nothing', async () => {
@@ -70,11 +101,39 @@ describe('an exchange', () => {
     for (let at = 0; at < 40; at++) await learner.admitted();
   });
 
+  it.each([
+    [12, 'learns from completions of several choices that ended below the cap of each', 9],
+    [20, 'learns nothing from completions of several choices that were all cut short', 500],
+  ])('of %i tokens %s', async (completion_tokens, _, expected) => {
+    const limited = new LimitedStage({ tokens_per_minute: 10_000 });
+    limited.settle(await limited.admitted({ n: 2, max_tokens: 10 }), 0, completion_tokens);
+    const { tokens: before } = await limited.remaining();
+    await limited.admitted();
+    const { tokens: after } = await limited.remaining();
+    const prompt = roughPrompt(sampleRequest());
+    expect(before! - after!).toBe(prompt + expected);
+  });
+
+  it('learns by how much its prompt was estimated too low, unless its count is an estimate too', async () => {
+    const limited = new LimitedStage({ tokens_per_minute: 10_000 });
+    const prompt = roughPrompt(sampleRequest());
+    const counted = await limited.admitted();
+    limited.settle(counted, 4 * prompt, 0);
+    const estimated = await limited.admitted();
+    const usage = { ...outcomeOf(estimated).usage, prompt_tokens: 4 * prompt, estimated: true };
+    limited.settle(estimated, 0, 0, { usage });
+    const { tokens: before } = await limited.remaining();
+    await limited.admitted();
+    const { tokens: after } = await limited.remaining();
+    // An eighth of the way to four times as much.
+    expect(before! - after!).toBe(Math.ceil(prompt * (1 + 3 / 8)) + 500);
+  });
+
   it('that passes two such stages is held and settled by both', async () => {
     const first = new LimitedStage({ concurrent_requests: 1 });
     const second = new LimitedStage({ concurrent_requests: 1 });
     const exchange = await first.admitted();
-    await second.stage.onRequest!(exchange);
+    await second.reserve(exchange);
     for (const limited of [first, second]) await limited.refused();
     for (const limited of [first, second]) limited.settle(exchange);
     for (const limited of [first, second]) await limited.admitted();
@@ -93,11 +152,67 @@ describe('an exchange', () => {
     await limited.admitted();
   });
 
-  it('of the interface is not asked for before its body is there', async () => {
-    const limited = new LimitedStage({ requests_per_minute: 1 });
+  it('reserves its request and its concurrency before its body is there, and nothing of them after', async () => {
+    const limited = new LimitedStage({ requests_per_minute: 2, concurrent_requests: 2 });
     const exchange = limited.exchange();
-    expect(limited.stage.onHeaders!(exchange)).toBeUndefined();
+    await limited.stage.onHeaders!(exchange);
+    expect((await limited.remaining()).requests).toBe(1);
     await limited.stage.onRequest!(exchange);
+    expect((await limited.remaining()).requests).toBe(1);
+    await limited.stage.onHeaders!(limited.exchange());
+    expect(() => limited.stage.onHeaders!(limited.exchange())).toThrow(/^Rate limit exceeded: 2 requests/);
+  });
+
+  it('reserves tokens, money and what is limited on its model with its request', async () => {
+    const model = 'aion-labs/aion-3.5';
+    const limits = { requests_per_minute: 5, concurrent_requests: 5 };
+    for (const late of [
+      { tokens_per_minute: 600 },
+      { usd_per_month: '0.01' },
+      { models: { [model]: limits } },
+    ]) {
+      const taken: string[][] = [];
+      const limited = new LimitedStage(
+        { ...limits, ...late },
+        { state: clock => noting(new MemoryStateStore(clock), taken) },
+      );
+      await limited.admitted();
+      const [first, second] = taken;
+      expect(taken).toHaveLength(2);
+      expect(first).toEqual(['requests_per_minute', 'concurrent_requests']);
+      expect(second).toEqual(
+        'models' in late ? ['requests_per_minute', 'concurrent_requests'] : Object.keys(late),
+      );
+    }
+  });
+
+  it.each([
+    [{ requests_per_minute: 5, concurrent_requests: 5 }],
+    [{ tokens_per_minute: 5000, usd_per_month: 5 }],
+  ])('asks the store once where only one group is limited: %j', async limits => {
+    const taken: string[][] = [];
+    const limited = new LimitedStage(limits, {
+      state: clock => noting(new MemoryStateStore(clock), taken),
+    });
+    await limited.admitted();
+    expect(taken).toEqual([Object.keys(limits)]);
+  });
+
+  it('reserves everything with its request where its account is found only then', async () => {
+    const limited = new LimitedStage(
+      { requests_per_minute: 1 },
+      { options: { limits: { requests_per_minute: 9 } } },
+    );
+    const found = async () => {
+      const exchange = limited.exchange();
+      const { account } = exchange;
+      exchange.account = undefined;
+      await limited.stage.onHeaders!(exchange);
+      exchange.account = account;
+      await limited.stage.onRequest!(exchange);
+    };
+    await found();
+    await expect(found()).rejects.toThrow(/^Rate limit exceeded: 1 request per minute/);
   });
 });
 
@@ -140,7 +255,7 @@ describe('whose limits', () => {
     const nobody = () => {
       const exchange = limited.exchange();
       exchange.account = undefined;
-      return limited.stage.onRequest!(exchange);
+      return limited.stage.onHeaders!(exchange);
     };
     nobody();
     nobody();
@@ -210,6 +325,17 @@ describe('an error before the limits', () => {
     limited.stage.onError!(exchange, {} as never);
     expect(exchange.replyHeaders).toEqual({});
   });
+});
+
+/** `store`, with the names of the limits of every take put into `taken`. */
+const noting = (store: MemoryStateStore, taken: string[][]): StateStore => ({
+  take(request) {
+    taken.push(request.limits.map(({ name }) => name));
+    return store.take(request);
+  },
+  standings: (account, limits) => store.standings(account, limits),
+  recall: (account, limits) => store.recall(account, limits),
+  close: () => store.close(),
 });
 
 /** A store that answers with promises, as one elsewhere does. */

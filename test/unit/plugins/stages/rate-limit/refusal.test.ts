@@ -70,10 +70,16 @@ describe('a refusal names the limit and the reset (3.8)', () => {
     expect(error.headers).toMatchObject({ 'retry-after': '1', 'retry-after-ms': '600' });
   });
 
-  it('and of several that of which the wait is longest', async () => {
-    const limited = new LimitedStage({ requests_per_minute: 1, tokens_per_day: 600, concurrent_requests: 1 });
+  it('names of several limits the one with the longest wait, those before the body first', async () => {
+    const limited = new LimitedStage({
+      requests_per_minute: 2,
+      concurrent_requests: 2,
+      tokens_per_minute: 600,
+      tokens_per_day: 600,
+    });
     await limited.admitted();
     expect((await limited.refused()).error.message).toMatch(/^Daily token limit exceeded/);
+    expect((await limited.refused()).error.message).toMatch(/^Rate limit exceeded: 2 requests per minute/);
   });
 
   it('tells where the account stands, whatever refused', async () => {
