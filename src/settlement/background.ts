@@ -1,12 +1,19 @@
 import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Attempts } from '../upstream/attempts.ts';
 
 export interface BackgroundLimits {
   /** How long a reply whose client has its answer, or has gone, is read on. */
   readonly max_background_ms: number;
   /** How many such replies are read at the same time; further ones are aborted. */
   readonly max_background: number;
+}
+
+/** Where a reply comes from: attempts at upstreams, or a handler. */
+export interface ReplySource {
+  /** Nothing more will come. */
+  readonly ended: boolean;
+  /** Ends it; what is pending of it rejects. */
+  cancel(): void;
 }
 
 /** Replies that are read to their end for the bill alone (protocol j3, j4), bounded in time and number. */
@@ -24,12 +31,12 @@ export class Background {
   /** Waits for the end of `pending`, if it has not come; what is pending longer than allowed is aborted. Never throws. */
   async finish(
     exchange: Exchange,
-    attempts: Attempts | undefined,
+    source: ReplySource | undefined,
     pending: Promise<unknown> | undefined,
   ): Promise<void> {
-    if (!attempts) return;
-    if (!pending || attempts.ended || this.#running >= this.#limits.max_background) {
-      attempts.cancel();
+    if (!source) return;
+    if (!pending || source.ended || this.#running >= this.#limits.max_background) {
+      source.cancel();
       // What it comes to is counted before the record is made.
       await pending?.catch(() => {});
       return;
@@ -37,7 +44,7 @@ export class Background {
     this.#metrics.backgroundReads(++this.#running);
     const timer = setTimeout(() => {
       exchange.log.warn({ model: exchange.model?.id }, 'a reply was not read to its end in the time allowed');
-      attempts.cancel();
+      source.cancel();
     }, this.#limits.max_background_ms).unref();
     await pending.catch(() => {});
     clearTimeout(timer);

@@ -42,6 +42,8 @@ export class UsageMeter {
   readonly #newCounter: () => TokenCounter;
   /** One for each run of text: what a choice reasons, says, and calls. Words of one must not join those of another. */
   readonly #counters = new Map<string, TokenCounter>();
+  /** The sum of all counters, kept up: an upstream may begin a run with every chunk. */
+  #counted = 0;
   /** Text has come since the upstream last told its usage. */
   #uncounted = false;
   /** What the upstream told last; the estimate adds to it. */
@@ -105,14 +107,10 @@ export class UsageMeter {
   #add(run: string, text: string): void {
     let counter = this.#counters.get(run);
     if (!counter) this.#counters.set(run, (counter = this.#newCounter()));
+    const before = counter.tokens;
     counter.add(text);
+    this.#counted += counter.tokens - before;
     this.#uncounted = true;
-  }
-
-  get #counted(): number {
-    let tokens = 0;
-    for (const counter of this.#counters.values()) tokens += counter.tokens;
-    return tokens;
   }
 
   #tell(told: Usage): void {
@@ -126,7 +124,7 @@ export class UsageMeter {
     usage.completion_details = told.completion_tokens_details;
     usage.estimated = false;
     this.#told = told.completion_tokens;
-    if (this.#counters.size > 0) this.#base = this.#counted;
+    this.#base = this.#counted;
     this.#uncounted = false;
   }
 }

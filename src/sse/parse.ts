@@ -18,7 +18,10 @@ export class SseParser {
   #tooLarge = false;
   /** Nothing is pending: what has been fed ended with the blank line of an event. */
   #isClean = true;
-  /** The beginning of an `error` line: the parser forgets an unknown field whose line is cut, so it waits here for its rest. */
+  /**
+   * The beginning of an `error` line: the parser forgets an unknown field whose line is cut, so it waits here for its rest. Only its first
+   * characters may be looked at before the line has ended, or each piece would cost what came before it.
+   */
   #held = '';
   /** The parser has been given whole lines only. */
   #atLineStart = true;
@@ -67,16 +70,24 @@ export class SseParser {
       this.#atLineStart = true;
       return text;
     }
+    if (this.#held.length > errorField.length && !/[\r\n]/.test(text)) {
+      this.#hold(this.#held + text);
+      return '';
+    }
     const joined = this.#held + text;
     const start = Math.max(joined.lastIndexOf('\n'), joined.lastIndexOf('\r')) + 1;
     const last = joined.slice(start);
     const bare = last.startsWith('\uFEFF') ? last.slice(1) : last;
     const waits =
       (start > 0 || this.#atLineStart) && (errorField.startsWith(bare) || bare.startsWith(errorField));
-    this.#held = waits ? last : '';
-    if (this.#held.length > this.#max_event_bytes) this.#tooLarge = true;
+    this.#hold(waits ? last : '');
     if (joined !== '') this.#atLineStart = waits;
     return waits ? joined.slice(0, start) : joined;
+  }
+
+  #hold(line: string): void {
+    this.#held = line;
+    if (line.length > this.#max_event_bytes) this.#tooLarge = true;
   }
 
   #refuse(error: ParseError): void {

@@ -124,8 +124,9 @@ export class AnthropicStream implements StreamDecoder {
     const usage = this.#usage.seen(told);
     const finish_reason = isObject(delta) ? finishReasonOf(delta.stop_reason) : undefined;
     if (!finish_reason) return usage ? [{ choices: [], usage }] : [];
+    // Once: what is kept is all that has come.
+    if (finish_reason === 'tool_calls' && !this.complete) this.#memory.keep(this.#calls, this.#outline());
     this.complete = true;
-    if (finish_reason === 'tool_calls') this.#memory.keep(this.#calls, this.#outline());
     const declined = isObject(delta) ? refusalIn(delta.stop_details) : undefined;
     const choice = { index: 0, delta: declined === undefined ? {} : { refusal: declined }, finish_reason };
     return [{ choices: [choice], ...(usage && { usage }) }];

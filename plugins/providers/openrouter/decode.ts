@@ -10,7 +10,7 @@ import {
   type TurnMemory,
   UpstreamError,
 } from '../../../src/plugin.ts';
-import { addDetails, detailsIn, type ReasoningDetail } from './reasoning-details.ts';
+import { addDetails, detailsIn, type OwnDetail, type ReasoningDetail } from './reasoning-details.ts';
 
 type Json = Record<string, unknown>;
 type Memory = TurnMemory<readonly ReasoningDetail[]>;
@@ -50,7 +50,7 @@ function throwIfFailed({ error }: Json): void {
 
 /** What a choice has said so far that is wanted again when its tools have answered. */
 interface Turn {
-  readonly details: ReasoningDetail[];
+  readonly details: OwnDetail[];
   readonly calls: ToolCall[];
 }
 

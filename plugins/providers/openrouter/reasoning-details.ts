@@ -8,12 +8,15 @@ const isObject = (value: unknown): value is ReasoningDetail =>
 export const detailsIn = (value: unknown): readonly ReasoningDetail[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 
+/** A detail that is being put together here. */
+export type OwnDetail = Record<string, unknown>;
+
 /** Adds the details of one event: texts and summaries come in pieces, and what belongs to one block is joined. */
-export function addDetails(to: ReasoningDetail[], pieces: readonly ReasoningDetail[]): void {
+export function addDetails(to: OwnDetail[], pieces: readonly ReasoningDetail[]): void {
   for (const piece of pieces) {
     const last = to.at(-1);
-    if (last && isSameBlock(last, piece)) to[to.length - 1] = joined(last, piece);
-    else to.push(piece);
+    if (last && isSameBlock(last, piece)) join(last, piece);
+    else to.push({ ...piece });
   }
 }
 
@@ -24,10 +27,14 @@ const isSameBlock = (last: ReasoningDetail, piece: ReasoningDetail): boolean =>
   // A signature closes its block.
   last.signature == null;
 
-function joined(last: ReasoningDetail, piece: ReasoningDetail): ReasoningDetail {
-  const known = Object.fromEntries(Object.entries(piece).filter(([, value]) => value != null));
+/** In place: a copy at every piece would cost what came before it. */
+function join(last: OwnDetail, piece: ReasoningDetail): void {
   const key = piece.type === 'reasoning.summary' ? 'summary' : 'text';
-  return { ...last, ...known, [key]: textOf(last[key]) + textOf(piece[key]) };
+  const text = textOf(last[key]) + textOf(piece[key]);
+  for (const [name, value] of Object.entries(piece)) {
+    if (value != null && name !== '__proto__') last[name] = value;
+  }
+  last[key] = text;
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { ChatRequest, Chunk, Completion } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
+import { refusal } from '../../../../src/errors.ts';
 import { metered, meteredReply } from '../../../../src/settlement/meter.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
@@ -182,6 +183,18 @@ describe('a whole reply', () => {
     expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 8, estimated: true });
   });
 
+  it.each([
+    ['costs its prompt where it was given up here, after its client had left', 'server_error', prompt_tokens],
+    ['costs nothing where the upstream failed, after its client had left', 'provider_unreachable', 0],
+  ] as const)('%s', async (_, code, expected) => {
+    const exchange = sampleExchange({ request: prompt });
+    exchange.attempts = 1;
+    exchange.client_gone = true;
+    const failing = meteredReply(exchange, Promise.reject(refusal(code)), metrics());
+    await expect(failing).rejects.toThrow();
+    expect(exchange.usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 0, estimated: true });
+  });
+
   it('that failed costs nothing', async () => {
     expect(await settled(Promise.reject(new Error('reset')))).toMatchObject({
       shown: undefined,
@@ -202,5 +215,28 @@ describe('the quality of estimates', () => {
     const series = `sluice_usage_estimate_error_ratio_%s{gen_ai_request_model="${exchange.model!.id}"}`;
     expect(lines).toContain(`${series.replace('%s', 'count')} 1`);
     expect(lines).toContain(`${series.replace('%s', 'sum')} 0.9`);
+  });
+});
+
+describe('an upstream that begins another choice with every chunk', () => {
+  it('has each of them counted, at the same cost however many have begun', async () => {
+    const exchange = sampleExchange({ request: prompt });
+    let looks = 0;
+    const newCounter = () => {
+      let counted = 0;
+      return {
+        add: () => void counted++,
+        get tokens() {
+          looks++;
+          return counted;
+        },
+      };
+    };
+    const chunks = Array.from({ length: 1000 }, (_, index) => ({
+      choices: [{ index, delta: { content: 'word' }, finish_reason: null }],
+    }));
+    for await (const _ of metered(exchange, streamOf(chunks), metrics(), newCounter));
+    expect(exchange.usage.completion_tokens).toBe(1000);
+    expect(looks).toBeLessThan(5 * chunks.length);
   });
 });

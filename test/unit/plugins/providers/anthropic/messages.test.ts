@@ -138,4 +138,22 @@ describe('a conversation', () => {
       expect.objectContaining({ status: 400, param: 'messages[1].tool_calls[1].function.arguments' }),
     );
   });
+
+  it('is refused with arguments of more values than a request may have, before they are parsed', () => {
+    const wide = `{"a":[${'0,'.repeat(160_000)}0]}`;
+    const calledWith = (...texts: string[]): Message => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: texts.map((text, at) => call(`call_${at}`, text)),
+    });
+    expect(() => sent(user(), calledWith(wide))).not.toThrow();
+    const message = expect.stringMatching(
+      /^messages: the arguments of all tool_calls must have at most 300000 values/,
+    );
+    for (const texts of [[wide, wide], [`"${wide}`, wide, wide], ['['.repeat(700_000)]]) {
+      expect(() => sent(user(), calledWith(...texts))).toThrow(
+        expect.objectContaining({ status: 400, message }),
+      );
+    }
+  });
 });

@@ -61,6 +61,15 @@ describe('chunks', () => {
     expect(chunks.map(chunk => chunk.usage)).toEqual([usage, usage]);
   });
 
+  it('that are held back as a whole are nothing, unless they carry usage', async () => {
+    const held = chunkOf({ content: '<thi' });
+    const usage = usageOf(3, 1);
+    const { chunks } = await stageOf({}).stream([held]);
+    expect(chunks).toEqual([held]);
+    const counted = await stageOf({}).stream([{ ...held, usage }]);
+    expect(counted.chunks).toEqual([{ choices: [], usage }, held]);
+  });
+
   it('without choices pass: they carry usage', async () => {
     const chunk = { choices: [], usage: usageOf(3, 2) };
     expect((await stageOf({}).stream([chunk])).chunks).toEqual([chunk]);

@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import type { Exchange } from '../../../../src/exchange.ts';
+import { settle } from '../../../../src/settlement/settle.ts';
+import type { LedgerRow } from '../../../../src/stores/records/ledger-records.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { FakeClock, noon_ms } from '../../../support/fake-clock.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+let clock: FakeClock;
+let captured: ReturnType<typeof capturedLog>;
+let exchange: Exchange;
+let registry: Registry;
+let rows: LedgerRow[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  captured = capturedLog();
+  exchange = sampleExchange({ request: {}, model: {}, start: { clock, log: captured.log } });
+  exchange.account = { id: 'acme', plan: undefined, key_id: 'key_1' };
+  exchange.status = 200;
+  registry = new Registry();
+  rows = [];
+});
+
+const settled = () => settle(exchange, new Metrics(registry), { record: row => void rows.push(row) });
+
+describe('why an exchange ended', () => {
+  it.each([
+    [200, undefined, 'completed'],
+    [399, undefined, 'completed'],
+    [400, undefined, 'refused'],
+    [404, undefined, 'refused'],
+    [200, 'rate_limit_error', 'refused'],
+    [502, 'server_error', 'internal_error'],
+    [200, 'server_error', 'internal_error'],
+    [502, 'provider_error', 'upstream_failed'],
+  ] as const)('is, with status %s and error %s, %s', (status, error_type, expected) => {
+    Object.assign(exchange, { status, error_type });
+    expect(settled().end_reason).toBe(expected);
+  });
+
+  it('stays what was decided before', () => {
+    exchange.end_reason = 'client_gone';
+    expect(settled().end_reason).toBe('client_gone');
+  });
+});
+
+describe('the row of an exchange', () => {
+  it('has what it used, when, and by which key', () => {
+    clock.advance(100.4);
+    exchange.first_token_ms = clock.elapsed_ms();
+    clock.advance(900.3);
+    exchange.provider = 'a';
+    exchange.attempts = 2;
+    Object.assign(exchange.usage, {
+      prompt_tokens: 7,
+      completion_tokens: 5,
+      cached_tokens: 3,
+      completion_details: { reasoning_tokens: 2 },
+      estimated: false,
+    });
+    const { cost_usd } = settled();
+    expect(rows).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f]{8}-/),
+        request_id: 'req_1',
+        account: 'acme',
+        key_id: 'key_1',
+        model: exchange.model!.id,
+        provider: 'a',
+        endpoint: 'chat.completions',
+        started_ms: noon_ms,
+        duration_ms: 1001,
+        first_token_ms: 100,
+        status: 200,
+        error_type: null,
+        end_reason: 'completed',
+        attempts: 2,
+        prompt_tokens: 7,
+        completion_tokens: 5,
+        cached_tokens: 3,
+        reasoning_tokens: 2,
+        estimated: false,
+        cost_usd,
+      },
+    ]);
+    expect(Number(cost_usd)).toBeGreaterThan(0);
+  });
+
+  it('has nothing where nothing is known', () => {
+    exchange.account = { id: 'acme', plan: undefined };
+    exchange.model = undefined;
+    settled();
+    expect(rows).toMatchObject([
+      { key_id: null, model: null, provider: null, first_token_ms: null, reasoning_tokens: 0, cost_usd: '0' },
+    ]);
+  });
+
+  it.each([
+    [0, 0, false],
+    [1, 0, true],
+    [0, 1, true],
+  ])(
+    'is one of estimates where %i prompt and %i completion tokens are: %s',
+    (prompt, completion, expected) => {
+      Object.assign(exchange.usage, {
+        prompt_tokens: prompt,
+        completion_tokens: completion,
+        estimated: true,
+      });
+      settled();
+      expect(rows).toMatchObject([{ estimated: expected }]);
+    },
+  );
+
+  it('is not made without an account', () => {
+    exchange.account = undefined;
+    settled();
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('the own time of the gateway', () => {
+  const observed_s = async () =>
+    /^sluice_overhead_seconds_sum\S* (\S+)$/m.exec(
+      await registry.getSingleMetricAsString('sluice_overhead_seconds'),
+    )?.[1];
+
+  it('is from the body to the first byte of the reply, without the wait for the upstream', async () => {
+    Object.assign(exchange, { received_ms: 1000, replied_ms: 1600, upstream_wait_ms: 500 });
+    settled();
+    expect(await observed_s()).toBe('0.1');
+  });
+
+  it('is never less than nothing', async () => {
+    Object.assign(exchange, { received_ms: 1000, replied_ms: 1600, upstream_wait_ms: 700 });
+    settled();
+    expect(await observed_s()).toBe('0');
+  });
+
+  it.each([{ received_ms: 1000 }, { replied_ms: 1000 }])('is not measured with %j alone', async known => {
+    Object.assign(exchange, known);
+    settled();
+    expect(await observed_s()).toBeUndefined();
+  });
+});
+
+describe('the line of an exchange in the log', () => {
+  it('has what it used and whole milliseconds', () => {
+    exchange.failed_attempts.push({ provider: 'a', kind: 'status' });
+    exchange.first_token_ms = clock.elapsed_ms() + 10.4;
+    exchange.upstream_wait_ms = 3.6;
+    clock.advance(50.2);
+    exchange.usage.completion_details = { reasoning_tokens: 2 };
+    settled();
+    expect(captured.lines).toMatchObject([
+      {
+        request_id: 'req_1',
+        account: 'acme',
+        failed_attempts: [{ provider: 'a', kind: 'status' }],
+        duration_ms: 50,
+        first_token_ms: 10,
+        upstream_wait_ms: 4,
+        reasoning_tokens: 2,
+        msg: 'POST /v1/chat/completions 200',
+      },
+    ]);
+  });
+
+  it('has no failed attempts where none failed', () => {
+    settled();
+    expect(captured.lines[0]).not.toHaveProperty('failed_attempts');
+    expect(captured.lines[0]).not.toHaveProperty('first_token_ms');
+  });
+});

@@ -1,0 +1,370 @@
+import { describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { AnthropicStream } from '../../plugins/providers/anthropic/stream.ts';
+import { OpenRouterStream } from '../../plugins/providers/openrouter/decode.ts';
+import { JoinedStream, joinReply } from '../../plugins/stages/reasoning-split/join.ts';
+import { SplitStream, splitReply } from '../../plugins/stages/reasoning-split/split.ts';
+import { streamRechunk } from '../../plugins/stages/stream-rechunk/index.ts';
+import type { Chunk, Completion, Delta } from '../../src/canonical.ts';
+import { Chain } from '../../src/chain/chain.ts';
+import { transformed } from '../../src/chain/transform.ts';
+import { chatCompletions } from '../../src/dialects/chat-completions.ts';
+import type { Dialect } from '../../src/dialects/dialect.ts';
+import { responses } from '../../src/dialects/responses.ts';
+import type { ReplySink } from '../../src/outbound/reply-sink.ts';
+import { StreamWriter } from '../../src/outbound/stream-writer.ts';
+import { UsageMeter } from '../../src/settlement/estimate.ts';
+import { loadGptCounter } from '../../src/settlement/gpt-counter.ts';
+import { TokenEstimator } from '../../src/settlement/token-estimator.ts';
+import { SseParser } from '../../src/sse/parse.ts';
+import { ContentCapture } from '../../src/telemetry/content-capture.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import type { StreamDecoder } from '../../src/upstream/adapter.ts';
+import { EventReader } from '../../src/upstream/decode.ts';
+import { OpenAiStreamDecoder } from '../../src/upstream/openai-stream.ts';
+import { TurnMemory } from '../../src/upstream/turn-memory.ts';
+import { costGrowth, most_growth } from '../support/cost-growth.ts';
+import { chunkOf, collected, streamOf } from './chunk-stream.ts';
+import { sampleExchange, sampleRequest } from './sample-exchange.ts';
+import { sampleSetup } from './sample-setup.ts';
+
+/** Takes the pieces of one text, from the first to the end. */
+type Subject = (pieces: readonly string[]) => unknown;
+
+/** What texts are made of, over and over: what is held back, what nearly is a tag, and what has no place to cut. */
+const units = {
+  whitespace: ' ',
+  'beginnings of a closing tag': '</think',
+  'combining and Chinese characters': 'e\u0301語',
+  'a word without end': 'x',
+};
+const tagUnits = {
+  ...units,
+  'beginnings of an opening tag': '<think',
+  tags: '<think></think>',
+  brackets: '<',
+};
+
+/** In what pieces, and how long the smaller of the two texts is. */
+const cuts = [
+  { piece: 1, characters: 2_000 },
+  { piece: 100, characters: 30_000 },
+  { piece: Number.POSITIVE_INFINITY, characters: 60_000 },
+];
+
+function cut(text: string, characters: number): string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; at += characters) pieces.push(text.slice(at, at + characters));
+  return pieces;
+}
+
+/** Before the text: what decides how it is read. */
+const beginnings = ['', '<think>', '<think>a</think>', '<think>a'];
+
+const textOf = (unit: string, characters: number) => unit.repeat(Math.ceil(characters / unit.length));
+
+/** Which texts cost more than their length, of those that begin like this. */
+async function superlinear(
+  subject: Subject,
+  starts: readonly string[] = [''],
+  of: Readonly<Record<string, string>> = units,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const [name, unit] of Object.entries(of))
+    for (const start of starts)
+      for (const { piece, characters } of cuts) {
+        const prepare = (size: number) => {
+          const pieces = [...(start ? [start] : []), ...cut(textOf(unit, size), piece)];
+          return () => subject(pieces);
+        };
+        const growth = await costGrowth(prepare, characters);
+        if (growth > most_growth)
+          found.push(`${start} ${name}, ${piece} at a time: ${growth.toFixed(1)} times for 4`);
+      }
+  return found;
+}
+
+const content = (text: string): Chunk => chunkOf({ content: text });
+const replyOf = (text: string, reasoning?: string): Completion => ({
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: text, ...(reasoning !== undefined && { reasoning }) },
+      finish_reason: 'stop',
+    },
+  ],
+});
+const argumentsOf = (text: string, index = 0): Delta => ({
+  tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: text } }],
+});
+const drain = (chunks: AsyncIterable<Chunk>) => collected(chunks);
+
+describe('the cost of a text grows with its length, in', () => {
+  it.each([
+    { implicit: false, trim: true },
+    { implicit: true, trim: true },
+    { implicit: false, trim: false },
+  ])('the split of reasoning, %p', async options => {
+    const split: Subject = pieces => drain(new SplitStream(options).read(streamOf(pieces.map(content))));
+    expect(await superlinear(split, beginnings, tagUnits)).toEqual([]);
+  });
+
+  it('the split and the join of whole replies', async () => {
+    const reply: Subject = pieces => {
+      const text = pieces.join('');
+      splitReply(replyOf(text), 'auto', true);
+      joinReply(replyOf(text, text));
+    };
+    expect(await superlinear(reply, beginnings)).toEqual([]);
+  });
+
+  it('the join of reasoning', async () => {
+    const join: Subject = pieces =>
+      drain(new JoinedStream().read(streamOf(pieces.map(reasoning => chunkOf({ reasoning })))));
+    expect(await superlinear(join)).toEqual([]);
+  });
+
+  it.each([
+    {},
+    { coalesce_characters: 20, coalesce_ms: 1000 },
+    { coalesce_characters: 1_000_000, coalesce_ms: 1000 },
+    { split_characters: 10 },
+    { split_characters: 300 },
+  ])('the size of chunks, %p', async options => {
+    const stage = streamRechunk(options).plan;
+    const rechunk: Subject = pieces => {
+      const exchange = sampleExchange({ request: { stream: true } });
+      return drain(stage.create(sampleSetup()).onStream!(exchange, streamOf(pieces.map(content))));
+    };
+    expect(await superlinear(rechunk)).toEqual([]);
+  });
+
+  it.each([
+    ['one event', 'data: '],
+    ['an event in many lines', 'data: a\ndata: '],
+    ['a comment', ': '],
+    ['an unknown field', 'x: '],
+    ['an error of older servers', 'error: '],
+    ['a byte order mark and an error', '\uFEFFerror: '],
+    ['a line that ends with CR', 'data: a\rerror: '],
+  ])('the parser of events, within %s', async (_, start) => {
+    const parse: Subject = pieces => {
+      const parser = new SseParser(1_048_576);
+      parser.feed(start);
+      for (const piece of pieces) parser.feed(piece);
+      parser.end();
+    };
+    expect(await superlinear(parse)).toEqual([]);
+  });
+
+  it('the reader of a stream, byte by byte', async () => {
+    const read: Subject = pieces => {
+      const reader = new EventReader(new OpenAiStreamDecoder(), {
+        max_event_bytes: 1_048_576,
+        max_reply_bytes: 64_000_000,
+      });
+      const text = pieces.map(piece => `data: ${JSON.stringify(content(piece))}\n\n`).join('');
+      for (const byte of Buffer.from(text.slice(0, 20_000))) reader.read(Buffer.of(byte));
+      reader.read(Buffer.from(text.slice(20_000)));
+    };
+    expect(await superlinear(read)).toEqual([]);
+  });
+
+  it('the estimators of tokens', async () => {
+    const newCounter = await loadGptCounter();
+    const count: Subject = pieces => {
+      const [own, gpt] = [new TokenEstimator(), newCounter()];
+      for (const piece of pieces) {
+        own.add(piece);
+        gpt.add(piece);
+      }
+    };
+    expect(await superlinear(count)).toEqual([]);
+  });
+
+  it('the running usage', async () => {
+    const meter: Subject = pieces => {
+      const usage = new UsageMeter(sampleExchange({ request: { stream: true } }));
+      usage.begin();
+      for (const [at, piece] of pieces.entries()) {
+        usage.chunk(content(piece));
+        usage.chunk(chunkOf(argumentsOf(piece, at)));
+      }
+      usage.end(true);
+    };
+    expect(await superlinear(meter)).toEqual([]);
+  });
+
+  it('what is remembered of turns', async () => {
+    const remember: Subject = pieces => {
+      const memory = new TurnMemory<readonly string[]>({ max_characters: 1_000_000, max_age_ms: 60_000 });
+      for (const [at, piece] of pieces.entries()) {
+        const calls = [
+          { id: `call_${at}`, type: 'function' as const, function: { name: 'f', arguments: piece } },
+        ];
+        memory.keep(calls, [piece]);
+        memory.recall(calls);
+      }
+    };
+    expect(await superlinear(remember)).toEqual([]);
+  });
+
+  it('the content that is captured for spans', async () => {
+    const capture: Subject = pieces => {
+      const span = { isRecording: () => true, setAttribute: () => span } as never;
+      const captured = ContentCapture.of(span, { capture_content: true, max_content_characters: 60_000 }, []);
+      for (const piece of pieces) captured!.said({ content: piece, reasoning: piece });
+      captured!.end();
+    };
+    expect(await superlinear(capture)).toEqual([]);
+  });
+});
+
+describe('the cost of a stream grows with its length, in the decoder of', () => {
+  const memory = () => new TurnMemory<never>({ max_characters: 16_000_000, max_age_ms: 60_000 });
+  const event = (body: object) => ({ data: JSON.stringify(body) });
+  const finish = (reason: string) => event({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
+  const chat = (delta: object) => event({ choices: [{ index: 0, delta, finish_reason: null }] });
+  const usage = { prompt_tokens: 1, completion_tokens: 1 };
+  const decode = (open: () => StreamDecoder, ofPiece: (piece: string, at: number) => object, last: object) =>
+    superlinear(pieces => {
+      const decoder = open();
+      for (const [at, piece] of pieces.entries()) decoder.decode(ofPiece(piece, at) as { data: string });
+      decoder.decode(last as { data: string });
+    });
+
+  it.each<[string, (piece: string, at: number) => object]>([
+    ['text', piece => chat({ content: piece })],
+    ['text and usage', piece => event({ choices: [{ index: 0, delta: { content: piece } }], usage })],
+    ['arguments of one call', piece => chat(argumentsOf(piece))],
+    ['calls', (piece, at) => chat(argumentsOf(piece, at))],
+    [
+      'calls without index',
+      (piece, at) => chat({ tool_calls: [{ id: `call_${at}`, function: { name: piece } }] }),
+    ],
+    ['choices', (piece, at) => event({ choices: [{ index: at, delta: { content: piece } }], usage })],
+    ['reasoning details', piece => chat({ reasoning_details: [{ type: 'reasoning.text', text: piece }] })],
+    [
+      'reasoning details of ever other keys',
+      (piece, at) => chat({ reasoning_details: [{ type: 'reasoning.text', [`key_${at}`]: piece }] }),
+    ],
+  ])('OpenAI and OpenRouter: %s', async (_, ofPiece) => {
+    const last = finish('tool_calls');
+    const openAi = () => new OpenAiStreamDecoder({ usagePerChoice: true, finalUsagePerChoice: true });
+    expect(await decode(openAi, ofPiece, last)).toEqual([]);
+    expect(await decode(() => new OpenRouterStream(memory()), ofPiece, last)).toEqual([]);
+  });
+
+  const block = (type: string, index: number, more: object = {}) =>
+    event({ type: 'content_block_start', index, content_block: { type, id: `toolu_${index}`, ...more } });
+  const delta = (index: number, of: object) => event({ type: 'content_block_delta', index, delta: of });
+  const end = event({ type: 'message_delta', delta: { stop_reason: 'tool_use' } });
+
+  it.each<[string, ReturnType<typeof event>, (piece: string, at: number) => object]>([
+    ['text', block('text', 0), piece => delta(0, { type: 'text_delta', text: piece })],
+    ['thinking', block('thinking', 0), piece => delta(0, { type: 'thinking_delta', thinking: piece })],
+    ['signatures', block('thinking', 0), piece => delta(0, { type: 'signature_delta', signature: piece })],
+    ['arguments', block('tool_use', 0), piece => delta(0, { type: 'input_json_delta', partial_json: piece })],
+    ['blocks', block('text', 0), (text, at) => block('text', at, { text })],
+    ['calls', block('text', 0), (name, at) => block('tool_use', at, { name })],
+    ['ends', block('tool_use', 0, { name: 'f' }), () => end],
+  ])('Anthropic: %s', async (_, first, ofPiece) => {
+    const open = () => {
+      const stream = new AnthropicStream(memory());
+      stream.decode(first);
+      return stream;
+    };
+    expect(await decode(open, ofPiece, end)).toEqual([]);
+  });
+});
+
+describe('the cost of a stream grows with its length, on its way to the client:', () => {
+  const dialects: Readonly<Record<string, Dialect>> = {
+    chat: chatCompletions({ reasoning_key: 'both' }),
+    responses: responses({ reasoning_placement: 'message' }),
+    'responses with items': responses({ reasoning_placement: 'item' }),
+  };
+  const identity = () => ({
+    key: '5f2',
+    created: 1_795_132_800,
+    model: 'aion-labs/aion-3.5',
+    request: sampleRequest({ stream: true, parameters: { logprobs: true } }),
+    now_s: () => 1_795_132_801,
+  });
+  const deltas: Readonly<Record<string, (piece: string, at: number) => Delta>> = {
+    text: piece => ({ content: piece }),
+    reasoning: piece => ({ reasoning: piece }),
+    'reasoning and text by turns': (piece, at) => (at % 2 === 0 ? { reasoning: piece } : { content: piece }),
+    'text and refusals by turns': (piece, at) => (at % 2 === 0 ? { refusal: piece } : { content: piece }),
+    'arguments of one call': piece => argumentsOf(piece),
+    'arguments of one call and text by turns': (piece, at) =>
+      at % 2 === 0 ? argumentsOf(piece) : { content: piece },
+    calls: (piece, at) => argumentsOf(piece, at),
+    'calls of one id': (piece, at) => ({
+      tool_calls: [{ index: at, id: 'call', type: 'function', function: { name: 'f', arguments: piece } }],
+    }),
+    'calls without a name': (piece, at) => ({ tool_calls: [{ index: at, function: { arguments: piece } }] }),
+  };
+
+  it.each(
+    Object.keys(dialects).flatMap(dialect => Object.keys(deltas).map(delta => [dialect, delta] as const)),
+  )('%s, %s', async (dialect, delta) => {
+    const render: Subject = pieces => {
+      const stream = dialects[dialect]!.renderStream(identity());
+      for (const [at, piece] of pieces.entries()) stream.chunk(chunkOf(deltas[delta]!(piece, at)));
+      stream.chunk(chunkOf({}, 'stop'));
+      stream.end();
+    };
+    expect(await superlinear(render)).toEqual([]);
+  });
+
+  it('the writer, also while nothing is taken of it', async () => {
+    const sink = {
+      headersSent: false,
+      destroyed: false,
+      writeHead: () => sink,
+      write: () => true,
+      end: () => sink,
+      on: (name: string, listener: () => void) => {
+        if (name === 'finish') setImmediate(listener);
+        return sink;
+      },
+      off: () => sink,
+    };
+    const write: Subject = async pieces => {
+      const writer = new StreamWriter(
+        sampleExchange({ request: { stream: true } }),
+        sink as unknown as ReplySink,
+        dialects.chat!.renderStream(identity()),
+        { stream_commit_ms: 10_000, keepalive_ms: 0, slow_client_ms: 10_000 },
+      );
+      for (const piece of pieces) {
+        writer.chunk(content(piece));
+        writer.flushSoon();
+      }
+      await writer.end();
+      writer.close();
+    };
+    expect(await superlinear(write)).toEqual([]);
+  });
+
+  it('the chain, through stages that read and stages that transform', async () => {
+    const generator = {
+      name: 'generator',
+      async *onStream(_: unknown, chunks: AsyncIterable<Chunk>) {
+        yield* chunks;
+      },
+    };
+    const doubling = {
+      name: 'doubling',
+      onStream: (_: unknown, chunks: AsyncIterable<Chunk>) =>
+        transformed(chunks, { chunk: chunk => [chunk, chunk], rest: () => [] }),
+    };
+    const chain = new Chain([doubling, generator, doubling], new Metrics(new Registry()));
+    const pass: Subject = pieces => {
+      const passage = chain.enter(sampleExchange({ request: { stream: true } }));
+      return drain(passage.onStream(streamOf(pieces.map(content))));
+    };
+    expect(await superlinear(pass)).toEqual([]);
+  });
+});
