@@ -1,4 +1,5 @@
-import { fieldPath } from '../dialects/explain.ts';
+import { issuesOf, shownIssue } from '../diagnostics/config-error.ts';
+import { noSuchName } from '../diagnostics/suggestion.ts';
 import { limitOverridesSchema } from '../stores/limits.ts';
 import {
   type AccountRecord,
@@ -6,7 +7,8 @@ import {
   isAccountName,
   NotThere,
 } from '../stores/records/account-records.ts';
-import { asksForHelp, atDesk, CommandMistake, type Desk, parsed, type Voice } from './command.ts';
+import { asksForHelp, atDesk, type Desk, parsed, type Voice } from './command.ts';
+import { CommandMistake, noSuchCommand } from './flags.ts';
 import { pages } from './pages.ts';
 import { type Column, formatOf, shownRows, shownTime } from './table.ts';
 
@@ -20,6 +22,8 @@ const help = `sluice accounts: accounts of the records store (stores.records in 
 Changes reach every running instance within 5 seconds; what an account has used stays counted.
 Accounts of the configuration are changed there; their names cannot be taken here.
 `;
+
+const actions = ['create', 'set-plan', 'set-limits', 'list'].map(action => `accounts ${action}`);
 
 /** `sluice accounts …`. */
 export async function accountsCommand(args: readonly string[], voice: Voice): Promise<void> {
@@ -35,7 +39,7 @@ export async function accountsCommand(args: readonly string[], voice: Voice): Pr
     case 'list':
       return list(rest, voice);
     default:
-      throw new CommandMistake(`there is no command 'accounts ${action}'\n\n${help}`);
+      throw noSuchCommand(`accounts ${action}`, actions, help);
   }
 }
 
@@ -132,9 +136,7 @@ function refuseConfigured({ settings }: Desk, id: string, why: string): void {
 
 function planOf({ settings }: Desk, name: string): string {
   if (settings.plans.includes(name)) return name;
-  throw new CommandMistake(
-    `there is no plan '${name}' in the configuration; there are: ${settings.plans.join(', ') || '(none)'}`,
-  );
+  throw new CommandMistake(noSuchName('plan', name, settings.plans));
 }
 
 function limitsOf({ settings }: Desk, json: string): Record<string, unknown> {
@@ -146,16 +148,12 @@ function limitsOf({ settings }: Desk, json: string): Record<string, unknown> {
   }
   const checked = limitOverridesSchema.safeParse(given);
   if (!checked.success) {
-    const [issue] = checked.error.issues;
-    throw new CommandMistake(
-      `limits: ${[fieldPath(issue!.path), issue!.message].filter(Boolean).join(': ')}`,
-    );
+    const [issue] = issuesOf(checked.error, limitOverridesSchema, given);
+    throw new CommandMistake(`limits: ${shownIssue(issue!)}`);
   }
   for (const model of Object.keys(checked.data.models ?? {})) {
     if (!settings.models.includes(model))
-      throw new CommandMistake(
-        `limits: there is no model '${model}'; there are: ${settings.models.join(', ')}`,
-      );
+      throw new CommandMistake(`limits: ${noSuchName('model', model, settings.models)}`);
   }
   return checked.data;
 }

@@ -1,19 +1,15 @@
 import { userInfo } from 'node:os';
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import type { ParseArgsOptionsConfig } from 'node:util';
 import { type CommandSettings, loadCommandSettings } from '../config/load-commands.ts';
 import { StoreUnavailable } from '../stores/records/database.ts';
 import { openRecords, type RecordsStore } from '../stores/records/records-store.ts';
 import { placeOf } from '../stores/records/start-records.ts';
+import { CommandMistake, flagsOf } from './flags.ts';
 
 /** Where a command speaks: what was asked for, and what is said about it. */
 export interface Voice {
   print(text: string): void;
   remark(text: string): void;
-}
-
-/** A command that was not given as it can be understood. The message is for whoever typed it. */
-export class CommandMistake extends Error {
-  override readonly name = 'CommandMistake';
 }
 
 /** What a command works with. */
@@ -24,23 +20,12 @@ export interface Desk {
   readonly voice: Voice;
 }
 
-/** Options that every command of the records has. */
-const common = { config: { type: 'string', short: 'c' } } as const satisfies ParseArgsOptionsConfig;
-
-/** The options and names of a command. Throws a CommandMistake that names what is not known. */
-export function parsed<const O extends ParseArgsOptionsConfig>(
+/** The flags and positionals of a command of the records, `--config` among them. Throws a CommandMistake that names what is accepted. */
+export const parsed = <const O extends ParseArgsOptionsConfig>(
   command: string,
   args: readonly string[],
   options: O,
-) {
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { ...options, ...common } });
-  } catch (thrown) {
-    const known = Object.keys({ ...options, ...common }).map(name => `--${name}`);
-    const [why] = (thrown as Error).message.split('. ');
-    throw new CommandMistake(`sluice ${command}: ${why}. Accepted here: ${known.join(', ')}`);
-  }
-}
+) => flagsOf(`sluice ${command}`, args, { ...options, config: { type: 'string', short: 'c' } });
 
 export const asksForHelp = (args: readonly string[]): boolean =>
   args.includes('--help') || args.includes('-h');

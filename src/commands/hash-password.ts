@@ -2,7 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import type { Readable } from 'node:stream';
 import { Writable } from 'node:stream';
 import { hashPassword } from '../stores/password.ts';
-import { asksForHelp, CommandMistake, type Voice } from './command.ts';
+import { asksForHelp, type Voice } from './command.ts';
+import { CommandMistake } from './flags.ts';
 
 const help = `sluice hash-password: the hash of a password, for admin.users in the configuration
 

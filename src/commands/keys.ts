@@ -1,7 +1,9 @@
+import { suggested } from '../diagnostics/suggestion.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import type { KeyRecord } from '../stores/records/key-records.ts';
-import { asksForHelp, atDesk, CommandMistake, type Desk, parsed, type Voice } from './command.ts';
+import { asksForHelp, atDesk, type Desk, parsed, type Voice } from './command.ts';
 import { expiryOf } from './expiry.ts';
+import { CommandMistake, noSuchCommand } from './flags.ts';
 import { pages } from './pages.ts';
 import { type Column, formatOf, shownRows, shownTime } from './table.ts';
 
@@ -18,6 +20,8 @@ A is an account of the configuration, or one made with: sluice accounts create A
 Keys in the configuration itself are not listed here: they are there.
 `;
 
+const actions = ['create', 'list', 'revoke'].map(action => `keys ${action}`);
+
 /** `sluice keys …`. */
 export async function keysCommand(args: readonly string[], voice: Voice): Promise<void> {
   const [action, ...rest] = args;
@@ -30,7 +34,7 @@ export async function keysCommand(args: readonly string[], voice: Voice): Promis
     case 'revoke':
       return revoke(rest, voice);
     default:
-      throw new CommandMistake(`there is no command 'keys ${action}'\n\n${help}`);
+      throw noSuchCommand(`keys ${action}`, actions, help);
   }
 }
 
@@ -49,11 +53,11 @@ async function create(args: readonly string[], voice: Voice): Promise<void> {
   if (name.length > 200) throw new CommandMistake('--name: at most 200 characters');
   const expires_ms = expires === undefined ? null : expiryOf(expires, Date.now());
   await atDesk('keys create', values.config, voice, async ({ store, settings, operator }) => {
-    const isThere =
-      settings.configured.some(({ id }) => id === account) || (await store.accounts.find(account));
+    const configured = settings.configured.map(({ id }) => id);
+    const isThere = configured.includes(account) || (await store.accounts.find(account));
     if (!isThere)
       throw new CommandMistake(
-        `there is no account '${account}'; make it with: sluice accounts create ${account} --config ${values.config}`,
+        `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${values.config}`)}`,
       );
     const { key, record } = await store.keys.create({ account, name, expires_ms }, operator);
     const until = expires_ms === null ? 'does not expire' : `expires ${shownTime(expires_ms)} UTC`;

@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util';
 import { seenModels } from '../catalog/seen-model.ts';
 import { catalogSkeleton } from '../catalog/skeleton.ts';
 import { systemClock } from '../clock.ts';
 import { loadProvider } from '../config/load-provider.ts';
 import { createLog } from '../telemetry/log.ts';
 import { Provider } from '../upstream/provider.ts';
+import { CommandMistake, flagsOf } from './flags.ts';
 
 const timeout_ms = 10_000;
 
@@ -17,15 +17,16 @@ Only the provider has to be configured; what the server does not tell is marked 
 
 /** Runs \`sluice models\`. Rejects with an Error that says what is missing, or what the server answered instead. */
 export async function runModels(argv: string[], print: (text: string) => void): Promise<void> {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      config: { type: 'string', short: 'c' },
-      provider: { type: 'string', short: 'p' },
-      help: { type: 'boolean', short: 'h' },
-    },
+  const { values, positionals } = flagsOf('sluice models', argv, {
+    config: { type: 'string', short: 'c' },
+    provider: { type: 'string', short: 'p' },
+    help: { type: 'boolean', short: 'h' },
   });
   if (values.help) return print(modelsUsage);
+  if (positionals.length > 0)
+    throw new CommandMistake(
+      `sluice models: what is '${positionals[0]}'? A provider is given as --provider NAME`,
+    );
   const { config, provider: name } = values;
   if (config === undefined || name === undefined)
     throw new Error(`models: --config FILE and --provider NAME are both needed\n\n${modelsUsage}`);

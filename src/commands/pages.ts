@@ -1,4 +1,4 @@
-import { CommandMistake } from './command.ts';
+import { CommandMistake } from './flags.ts';
 
 const default_rows = 100;
 const page_rows = 1000;

@@ -1,5 +1,6 @@
+import { notOneOf } from '../diagnostics/config-error.ts';
 import { csvOf } from '../stores/records/csv.ts';
-import { CommandMistake } from './command.ts';
+import { CommandMistake } from './flags.ts';
 
 export const formats = ['table', 'csv', 'json'] as const;
 export type Format = (typeof formats)[number];
@@ -15,7 +16,7 @@ export interface Column<R> {
 export function formatOf(format: string | undefined, csv: boolean | undefined): Format {
   if (format === undefined) return csv ? 'csv' : 'table';
   const known = formats.find(name => name === format);
-  if (!known) throw new CommandMistake(`--format must be one of: ${formats.join(', ')}; not '${format}'`);
+  if (!known) throw new CommandMistake(`--format ${notOneOf(format, formats)}`);
   return known;
 }
 

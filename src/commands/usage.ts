@@ -1,7 +1,9 @@
+import { notOneOf } from '../diagnostics/config-error.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
 import { no_model, usageColumns } from '../stores/records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../stores/records/usage-records.ts';
-import { asksForHelp, atDesk, CommandMistake, parsed, type Voice } from './command.ts';
+import { asksForHelp, atDesk, parsed, type Voice } from './command.ts';
+import { CommandMistake } from './flags.ts';
 import { formatOf, shownRows } from './table.ts';
 
 const help = `sluice usage: what the ledger adds up to (stores.records in the configuration)
@@ -59,7 +61,7 @@ export async function usageCommand(args: readonly string[], voice: Voice): Promi
 
 function groupOf(text: string): UsageGroup {
   const group = usageGroups.find(name => name === text);
-  if (!group) throw new CommandMistake(`--by must be one of: ${usageGroups.join(', ')}; not '${text}'`);
+  if (!group) throw new CommandMistake(`--by ${notOneOf(text, usageGroups)}`);
   return group;
 }
 

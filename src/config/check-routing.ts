@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConfigIssue } from './issue.ts';
+import type { ConfigIssue } from '../diagnostics/config-error.ts';
 
 /** A field that may be wrong is read as absent: its own schema tells that. */
 const number = z.number().optional().catch(undefined);

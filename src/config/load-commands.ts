@@ -1,9 +1,9 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { limitOverridesSchema, plansSchema } from '../stores/limits.ts';
 import { type RecordsTarget, recordsSchema, targetOf } from '../stores/records/records-target.ts';
 import { expandVariables } from './environment.ts';
-import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
 import { readConfigFile } from './read-file.ts';
 
 /** What commands about keys, accounts and usage need of a configuration. */
@@ -42,9 +42,9 @@ export function loadCommandSettings(
   const { value, lineOf } = readConfigFile(file);
   const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
   const issues: ConfigIssue[] = [];
-  const stores = expandVariables(given.stores ?? {}, environment, issues, ['stores']);
-  const parsed = schema.safeParse({ ...given, stores });
-  if (!parsed.success && issues.length === 0) issues.push(...issuesOf(parsed.error, () => []));
+  const read = expandVariables(withoutSecrets(given), environment, issues);
+  const parsed = schema.safeParse(read);
+  if (!parsed.success && issues.length === 0) issues.push(...issuesOf(parsed.error, schema, read));
   if (issues.length > 0 || !parsed.success)
     throw new ConfigError(
       file,
@@ -58,3 +58,25 @@ export function loadCommandSettings(
     models: models.map(({ id }) => id),
   };
 }
+
+/** What these commands look at: none of it needs the keys of providers and accounts, which may not be in the environment here. */
+function withoutSecrets({ stores = {}, plans = {}, accounts = {}, models = [] }: Record<string, unknown>) {
+  return {
+    stores,
+    plans,
+    accounts: isObject(accounts)
+      ? Object.fromEntries(
+          Object.entries(accounts).map(([id, account]) => [
+            id,
+            isObject(account) ? { ...account, keys: [] } : account,
+          ]),
+        )
+      : accounts,
+    models: Array.isArray(models)
+      ? models.map(model => (isObject(model) ? { id: model.id } : model))
+      : models,
+  };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
-import { acceptedAt } from './accepted.ts';
+import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { noSuchName } from '../diagnostics/suggestion.ts';
 import { expandVariables } from './environment.ts';
-import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
 import { type ProviderSettings, providerOf } from './load.ts';
 import { checkProviderKeys } from './provider-keys.ts';
 import { readConfigFile } from './read-file.ts';
@@ -23,7 +23,7 @@ export function loadProvider(
     unknown
   >;
   if (!Object.hasOwn(named, name)) {
-    const message = `there is no provider '${name}'; there are: ${Object.keys(named).join(', ') || '(none)'}`;
+    const message = noSuchName('provider', name, Object.keys(named));
     throw new ConfigError(file, [{ path: ['providers'], message }]);
   }
   const path = ['providers', name];
@@ -32,7 +32,7 @@ export function loadProvider(
   const parsed = providerSchema.safeParse(own);
   const directory = dirname(resolve(file));
   if (!parsed.success) {
-    for (const issue of issuesOf(parsed.error, inner => acceptedAt(providerSchema, inner, own)))
+    for (const issue of issuesOf(parsed.error, providerSchema, own))
       issues.push({ ...issue, path: [...path, ...issue.path] });
   }
   issues.push(...checkProviderKeys({ providers: { [name]: own } }, directory));

@@ -4,8 +4,8 @@ import { ZodError } from 'zod';
 import { builtInStages } from '../../plugins/index.ts';
 import { isStageFactory, type StageFactory } from '../chain/define-stage.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import { acceptedAt } from './accepted.ts';
-import { type ConfigIssue, issuesOf } from './issue.ts';
+import { type ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { suggested } from '../diagnostics/suggestion.ts';
 import { packageFile } from './package-file.ts';
 
 type Entry = string | Record<string, unknown>;
@@ -56,12 +56,19 @@ async function loadStage(
   try {
     return factory(options as never).plan;
   } catch (thrown) {
-    if (!(thrown instanceof ZodError)) throw thrown;
-    for (const issue of issuesOf(thrown, inner => acceptedAt(factory.schema, inner))) {
+    for (const issue of mistakesIn(thrown, factory, options)) {
       issues.push({ ...issue, path: [...path, ...issue.path] });
     }
     return undefined;
   }
+}
+
+/** What a factory threw about its options; one of another copy of the package may throw what zod found. */
+function mistakesIn(thrown: unknown, factory: StageFactory, options: unknown): readonly ConfigIssue[] {
+  if (thrown instanceof ZodError) return issuesOf(thrown, factory.schema, options);
+  const { name, issues } = Object(thrown) as Partial<ConfigError>;
+  if (name !== 'ConfigError' || issues === undefined) throw thrown;
+  return issues;
 }
 
 /** A stage of the user's own: a path beside the configuration, or a package. Its default export, or its only stage, is taken. */
@@ -95,9 +102,7 @@ async function importStage(
 }
 
 function unknownStage(name: string, path: PropertyKey[], issues: ConfigIssue[]): undefined {
-  const names = builtInStages.map(({ stageName }) => stageName).join(', ');
-  issues.push({
-    path,
-    message: `there is no stage '${name}'; built in are: ${names}; others by path (./my-stage.ts) or package`,
-  });
+  const names = builtInStages.map(({ stageName }) => stageName);
+  const list = `built in are: ${names.join(', ')}; others by path (./my-stage.ts) or package`;
+  issues.push({ path, message: `there is no stage '${name}'${suggested(name, names, list)}` });
 }

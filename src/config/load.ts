@@ -1,25 +1,26 @@
 import { dirname, resolve } from 'node:path';
-import { builtInProviders } from '../../plugins/index.ts';
+import { builtInProviders, builtInStages } from '../../plugins/index.ts';
 import type { Model } from '../catalog/catalog.ts';
+import { checkAccess } from '../chain/check-access.ts';
+import { checkBodyBounds } from '../chain/check-body-bounds.ts';
+import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import { fieldPath } from '../dialects/explain.ts';
+import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { fieldPath } from '../diagnostics/field-path.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import type { RecordsSettings } from '../stores/gateway-records.ts';
-import { type StateConfig, stateSchema } from '../stores/state/options.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts';
-import { acceptedAt } from './accepted.ts';
-import { checkLimitStage } from './check-limits.ts';
-import { checkReferences } from './check-references.ts';
+import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
 import { expandVariables } from './environment.ts';
-import { ConfigError, type ConfigIssue, issuesOf } from './issue.ts';
 import { loadStages } from './load-stages.ts';
 import { checkProviderKeys } from './provider-keys.ts';
 import { readConfigFile } from './read-file.ts';
 import { recordsSettings } from './records-settings.ts';
 import { type CheckedConfig, configSchema, type GatewayConfig } from './schema.ts';
+import { warningsOf } from './warnings.ts';
 
 /** A configuration as an object, or the path of a YAML or JSON file. */
 export type ConfigSource = GatewayConfig | string;
@@ -56,19 +57,52 @@ export async function loadConfig(
   const value = expandVariables(file.value, environment, issues);
   const unset = new Set(issues.map(({ path }) => fieldPath(path)));
   const parsed = configSchema.safeParse(value);
-  const found = parsed.success ? [] : issuesOf(parsed.error, path => acceptedAt(configSchema, path, value));
-  found.push(...checkReferences(value), ...checkRouting(value), ...checkProviderKeys(value, directory));
+  const found = parsed.success ? [] : issuesOf(parsed.error, configSchema, value);
+  found.push(
+    ...checkReferences(value, builtInProviders),
+    ...checkRouting(value),
+    ...checkProviderKeys(value, directory),
+  );
   // What a variable that is not set leaves behind is no second mistake.
   issues.push(...found.filter(({ path }) => !unset.has(fieldPath(path))));
   const entries = parsed.success ? parsed.data.stages : stagesIn(value);
   const stages = await loadStages(entries, directory, issues);
-  if (parsed.success) issues.push(...checkLimitStage(parsed.data));
+  // A name that is no stage may have been meant to be auth.
+  const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
+  if (parsed.success && areStages) issues.push(...checkStageAccess(parsed.data));
+  if (parsed.success)
+    issues.push(...checkListeners(parsed.data), ...checkBodyBounds(parsed.data.server, ['server']));
   const newCounter = await loadCounter(parsed.data?.usage.estimator, issues);
   if (issues.length > 0 || !parsed.success) {
     const placed = issues.map(issue => ({ ...issue, line: file.lineOf(issue.path) }));
     throw new ConfigError(typeof source === 'string' ? source : 'configuration', placed);
   }
   return { ...settingsOf(parsed.data, directory), stages, newCounter };
+}
+
+/** Who is served, and within which limits: what the stages leave out, or hold in the wrong order. */
+function* checkStageAccess({ stages, accounts, plans, server }: CheckedConfig): Generator<ConfigIssue> {
+  const names = stages?.map(entry => (typeof entry === 'string' ? entry : Object.keys(entry)[0]!));
+  const access = {
+    stages: names ?? builtInStages.map(({ stageName }) => stageName),
+    accounts,
+    plans,
+    open: server.open,
+  };
+  yield* checkAccess(access, {
+    path: ['server', 'open'],
+    written: 'server: { open: true }',
+    mayBeInner: false,
+  });
+  for (const [stage, own] of [
+    ['auth', 'accounts'],
+    ['rate-limit', 'plans'],
+  ] as const) {
+    const at = names?.indexOf(stage) ?? -1;
+    const entry = at === -1 ? undefined : stages?.[at];
+    if (typeof entry === 'object' && Object.hasOwn(Object(entry[stage]), own))
+      yield { path: ['stages', at, stage, own], message: `belongs to ${own}, at the top level` };
+  }
 }
 
 /** The stages of a configuration that is wrong elsewhere, so that their mistakes are told in the same run; `undefined` for a wrong one. */
@@ -92,7 +126,7 @@ function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 's
   }));
   const { stages: _, usage: __, ...rest } = config;
   const records = recordsSettings(config.stores, directory);
-  return { ...rest, models, providers, records, warnings: warningsOf(config) };
+  return { ...rest, models, providers, records, warnings: [...warningsOf(config)] };
 }
 
 /** A checked provider, with what is common to all apart from its adapter's own. */
@@ -129,21 +163,3 @@ async function loadCounter(name: string | undefined, issues: ConfigIssue[]): Pro
     return () => new TokenEstimator();
   }
 }
-
-/** Parts of the configuration that are read and have no effect. */
-function* unused({ accounts, stores }: CheckedConfig): Generator<string> {
-  for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
-    if (stores.records === 'memory' && (plan ?? limits) !== undefined && keys.length === 0)
-      yield `accounts.${id}: has a plan or limits and no keys, so nobody can use it`;
-  }
-  if (stores.state === 'memory') yield* withoutRedis(stores);
-}
-
-/** What has been set for a Redis that is not used. */
-function* withoutRedis(stores: CheckedConfig['stores']): Generator<string> {
-  for (const [name, value] of Object.entries(stateSchema.parse({})))
-    if (JSON.stringify(stores[name as keyof StateConfig]) !== JSON.stringify(value))
-      yield `stores.${name}: has no effect, state is kept in memory`;
-}
-
-const warningsOf = (config: CheckedConfig): string[] => [...unused(config)];

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { readKeyFile } from '../upstream/key-file.ts';
-import type { ConfigIssue } from './issue.ts';
 
 type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json =>

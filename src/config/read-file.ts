@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
-import { ConfigError } from './issue.ts';
+import { ConfigError } from '../diagnostics/config-error.ts';
 
 /** A configuration file: its value, and the line at which a path of it stands. */
 export interface ConfigFile {

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import type { RecordsSettings } from '../stores/gateway-records.ts';
 import { targetOf } from '../stores/records/records-target.ts';
+import { type RetentionConfig, retentionMs } from '../stores/records/retention-schema.ts';
+import type { RetentionTimes } from '../stores/retention.ts';
 import type { CheckedConfig } from './schema.ts';
 
 /** Where records are kept; relative paths start at the configuration's `directory`. */
@@ -12,5 +14,18 @@ export function recordsSettings(stores: CheckedConfig['stores'], directory: stri
     known_keys_ms: stores.known_keys_ms,
     queue_path: resolve(directory, stores.ledger_queue ?? beside),
     queue_rows: stores.ledger_queue_rows,
+    retention: retentionOf(stores.retention, target.kind === 'memory'),
+  };
+}
+
+const day_ms = 86_400_000;
+/** This month and the last, with their days: what grows in memory must have an end. */
+const sums_in_memory_ms = 62 * day_ms;
+
+function retentionOf({ rows, sums }: RetentionConfig, isMemory: boolean): RetentionTimes {
+  const sums_ms = retentionMs(sums)!;
+  return {
+    rows_ms: retentionMs(rows)!,
+    sums_ms: isMemory ? Math.min(sums_ms, sums_in_memory_ms) : sums_ms,
   };
 }

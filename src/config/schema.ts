@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { builtInProviders } from '../../plugins/index.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { routingSchema } from '../catalog/routing-schema.ts';
+import { notOneOf } from '../diagnostics/config-error.ts';
 import { chatCompletionsSchema, responsesSchema } from '../dialects/dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
-import { streamLimits } from '../outbound/limits.ts';
+import { replyLimits, streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts.ts';
 import { plansSchema } from '../stores/limits.ts';
 import { isPasswordHash } from '../stores/password.ts';
 import { recordsSchema } from '../stores/records/records-target.ts';
+import { retentionSchema } from '../stores/records/retention-schema.ts';
 import { stateOptions } from '../stores/state/options.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough-rule.ts';
 import { providerBaseSchema } from '../upstream/provider.ts';
@@ -29,16 +31,31 @@ export const serverSchema = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an address such as https://llm.example.com' })
     .optional()
     .describe('Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows.'),
+  open: z
+    .boolean()
+    .default(false)
+    .describe(
+      'A chain without the stage `auth` is refused, unless this says that it is meant: everybody is served, or a stage of your own decides who is.',
+    ),
   ...bodyLimits,
   ...streamLimits,
-  non_stream_timeout_ms: ms(120_000).describe(
-    'After this a non-streamed request is answered 524; generation goes on and is billed.',
+  ...replyLimits,
+  unready_ms: z
+    .int()
+    .min(0)
+    .default(5000)
+    .describe(
+      'After SIGTERM `/readyz` answers 503 at once, and requests are still served for so long: the time in which load balancers notice. SIGINT skips it.',
+    ),
+  drain_ms: ms(30_000).describe(
+    'How long running exchanges may take to finish after that. A second SIGTERM ends them at once.',
   ),
-  max_background_ms: ms(900_000).describe(
-    'How long a reply is read on after its client was answered 524 or has left.',
-  ),
-  max_background: z.int().min(0).default(256).describe('How many replies are read on at the same time.'),
-  drain_ms: ms(30_000).describe('How long running exchanges may take to finish after SIGTERM.'),
+  reuse_port: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Let several processes listen at the same addresses (`SO_REUSEPORT`, Linux): start the next process, wait until it is ready, then end this one.',
+    ),
 });
 
 const credentialSchema = z.union(
@@ -56,6 +73,12 @@ const credentialSchema = z.union(
 export const adminSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on; never a public one.'),
   port: port(8081),
+  hosts: z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      'Names in the `Host` header by which this listener may be asked, beside `localhost`, `127.0.0.1`, `[::1]`, its own address and `host`. Without this check a page of another site could read it through a name that it points here.',
+    ),
   users: z
     .record(z.string().min(1).max(128), credentialSchema)
     .default({})
@@ -131,6 +154,9 @@ export const storesSchema = z.strictObject({
     .positive()
     .default(1_000_000)
     .describe('How many exchanges may wait there; about 600 bytes each.'),
+  retention: retentionSchema
+    .prefault({})
+    .describe('How long the records store keeps the ledger; nothing of it is deleted by default.'),
 });
 
 /** Typed loosely, because the adapters' own options differ; checked strictly. */
@@ -143,11 +169,16 @@ const providerOptions = builtInProviders.map(({ name, schema }) =>
   providerBaseSchema.extend({ adapter: z.literal(name), ...(schema as unknown as z.ZodObject).shape }),
 ) as unknown as [ProviderOption, ...ProviderOption[]];
 
+const adapterIn = (provider: unknown): unknown => (provider as { adapter?: unknown } | null)?.adapter;
+
 /** A provider: what all have in common, and its adapter's own options. */
 export const providerSchema = z.discriminatedUnion('adapter', providerOptions, {
   error: issue =>
     issue.code === 'invalid_union'
-      ? `must be one of: ${builtInProviders.map(({ name }) => name).join(', ')}`
+      ? notOneOf(
+          adapterIn(issue.input),
+          builtInProviders.map(({ name }) => name),
+        )
       : undefined,
 });
 

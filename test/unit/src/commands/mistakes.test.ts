@@ -38,7 +38,14 @@ async function refusalOf([name, ...args]: readonly string[]): Promise<string> {
 
 describe('a command that was mistyped', () => {
   it.each([
-    [['keys', 'make'], /^there is no command 'keys make'\n\nsluice keys: /],
+    [
+      ['keys', 'make'],
+      /^there is no command 'keys make'; there are: keys create, keys list, keys revoke\n\nsluice keys: /,
+    ],
+    [
+      ['accounts', 'lsit'],
+      /^there is no command 'accounts lsit'; did you mean 'accounts list'\? There are: /,
+    ],
     [['keys', 'create'], /^sluice keys create: --account A is missing$/],
     [
       ['keys', 'create', '--account', 'nobody'],
@@ -62,7 +69,7 @@ describe('a command that was mistyped', () => {
     [['keys', 'revoke', 'sk-sluice-abc'], /takes the id of a key \(key_…\), not the key$/],
     [
       ['keys', 'list', '--acount', 'x'],
-      /^sluice keys list: Unknown option '--acount'\. Accepted here: --account, /,
+      /^sluice keys list: Unknown option '--acount'; did you mean '--account'\? Accepted here: --account, /,
     ],
     [['keys', 'list', '--limit', '0'], /^--limit must be a number above 0, not '0'$/],
     [['keys', 'list', '--format', 'xml'], /^--format must be one of: table, csv, json; not 'xml'$/],
@@ -70,10 +77,7 @@ describe('a command that was mistyped', () => {
     [['accounts', 'create', '-x'], /^sluice accounts create: Unknown option '-x'/],
     [['accounts', 'create', 'a b'], /^'a b' cannot be an account's name: /],
     [['accounts', 'create', 'tester'], /^account 'tester' is one of the configuration: its name is taken$/],
-    [
-      ['accounts', 'create', 'new', '--plan', 'huge'],
-      /^there is no plan 'huge' in the configuration; there are: small$/,
-    ],
+    [['accounts', 'create', 'new', '--plan', 'huge'], /^there is no plan 'huge'; there are: small$/],
     [['accounts', 'create', 'new', '--limits', '{'], /^limits must be JSON, /],
     [['accounts', 'create', 'new', '--limits', '{"requests_per_minut":1}'], /^limits: .*requests_per_minut/],
     [

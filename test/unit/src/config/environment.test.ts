@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { expandVariables } from '../../../../src/config/environment.ts';
-import type { ConfigIssue } from '../../../../src/config/issue.ts';
+import type { ConfigIssue } from '../../../../src/diagnostics/config-error.ts';
 
 function expanded(value: unknown, environment: Record<string, string> = {}) {
   const issues: ConfigIssue[] = [];
@@ -13,21 +13,57 @@ describe('variables', () => {
     ['a${A}b${_B1}c', 'axbyc'],
     ['${A}${A}', 'xx'],
     ['$A', '$A'],
-    ['${}', '${}'],
-    ['${1}', '${1}'],
-    ['${A', '${A'],
-    ['${a-b}', '${a-b}'],
     ['${EMPTY}', ''],
+    ['${A:-other}', 'x'],
+    ['${NONE:-other}', 'other'],
+    ['${EMPTY:-other}', 'other'],
+    ['${NONE:-}', ''],
+    ['${NONE:-a:-b $A -$}', 'a:-b $A -$'],
+    ['${NONE:-http://h:1/v1}/x', 'http://h:1/v1/x'],
+    ['$${A}', '${A}'],
+    ['$$${A}', '$${A}'],
+    ['$${A:-x} ${A}', '${A:-x} x'],
+    ['$${', '${'],
+    ['{A} $ {A} }', '{A} $ {A} }'],
     ['${REPLACING}', '$& $1'],
   ])('%s is %j', (text, value) => {
     const environment = { A: 'x', _B1: 'y', EMPTY: '', REPLACING: '$& $1' };
     expect(expanded(text, environment)).toEqual({ value, issues: [] });
   });
 
+  it.each([
+    '${}',
+    '${1}',
+    '${A',
+    '${a-b}',
+    '${A-x}',
+    '${A:=x}',
+    '${A:?x}',
+    '${A:}',
+    '${ A }',
+    '${A:-${B}}',
+    '${A:-{}}',
+    'a ${A} ${',
+  ])('refuses %s, which looks like an expansion and is none', text => {
+    expect(expanded({ a: [text] }, { A: 'x', B: 'y' }).issues).toEqual([
+      {
+        path: ['a', 0],
+        message:
+          'has a ${ that expands to nothing; accepted are: ${NAME}, ${NAME:-default} with no braces in the default, and $${ for a literal ${',
+      },
+    ]);
+  });
+
   it('are found in lists and objects, and nothing else is touched', () => {
-    const given = { a: ['${A}', 1, null, { b: '${A}' }], '${A}': true };
-    expect(expanded(given, { A: 'x' }).value).toEqual({ a: ['x', 1, null, { b: 'x' }], '${A}': true });
+    const given = { a: ['${A}', 1, null, { b: '${A}' }], $A: true };
+    expect(expanded(given, { A: 'x' }).value).toEqual({ a: ['x', 1, null, { b: 'x' }], $A: true });
     expect(given.a[0]).toBe('${A}');
+  });
+
+  it.each(['${A}', 'x-${A:-b}', '$${A}'])('are refused in a name such as %s', name => {
+    expect(expanded({ a: { [name]: 1 } }, { A: 'x' }).issues).toEqual([
+      { path: ['a', name], message: 'variables are expanded in values, never in names' },
+    ]);
   });
 
   it('that are missing are told with their place', () => {

@@ -16,7 +16,9 @@ for (const [name, field] of Object.entries(packages)) {
 describe('stages', () => {
   const fixtures = join(import.meta.dirname, '../../../fixtures/stages');
   const named = async (stages: unknown[]) =>
-    (await loadConfig(sampleConfig({ stages }))).stages.map(({ name }) => name);
+    (
+      await loadConfig(sampleConfig({ server: { open: !JSON.stringify(stages).includes('"auth"') }, stages }))
+    ).stages.map(({ name }) => name);
 
   it('are taken in the order given', async () => {
     expect(
@@ -28,7 +30,9 @@ describe('stages', () => {
   it('may be modules beside the configuration', async () => {
     const path = join(fixtures, 'shout.ts');
     expect(await named(['auth', path])).toEqual(['auth', 'shout']);
-    expect(await mistakesOf(sampleConfig({ stages: [{ [path]: { marks: 9, loud: true } }] }))).toEqual([
+    expect(
+      await mistakesOf(sampleConfig({ stages: ['auth', { [path]: { marks: 9, loud: true } }] })),
+    ).toEqual([
       expect.stringMatching(/shout\.ts\.marks: .*3/),
       expect.stringMatching(/shout\.ts\.loud: unknown name; accepted here: marks$/),
     ]);
@@ -36,12 +40,18 @@ describe('stages', () => {
 
   it('are found from the place of the file, not from the working directory', async () => {
     file('own/stage.mjs', ownStage('export default'));
-    const path = file('own/sluice.json', JSON.stringify(sampleConfig({ stages: ['./stage.mjs'] })));
+    const path = file(
+      'own/sluice.json',
+      JSON.stringify(sampleConfig({ server: { open: true }, stages: ['./stage.mjs'] })),
+    );
     expect((await loadConfig(path)).stages.map(({ name }) => name)).toEqual(['mine']);
   });
 
   it.each(Object.keys(packages))('may be the package %s', async name => {
-    const path = file('packages.json', JSON.stringify(sampleConfig({ stages: [name] })));
+    const path = file(
+      'packages.json',
+      JSON.stringify(sampleConfig({ server: { open: true }, stages: [name] })),
+    );
     expect((await loadConfig(path)).stages.map(plan => plan.name)).toEqual(['mine']);
   });
 

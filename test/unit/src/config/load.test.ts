@@ -37,7 +37,12 @@ describe('a configuration without mistakes', () => {
       name: 'local',
       config: { idle_timeout_ms: 600_000, max_event_bytes: 1_048_576 },
     });
-    expect([accounts, warnings]).toEqual([{}, []]);
+    expect([accounts, warnings]).toEqual([
+      {},
+      [
+        'accounts: has no key, and records are in memory: every request is answered 401 until a key is issued in the dashboard',
+      ],
+    ]);
   });
 
   it("tells the adapter's options from those of every provider", async () => {
@@ -89,7 +94,7 @@ describe('a configuration without mistakes', () => {
     const { warnings } = await loadConfig(
       sampleConfig({ accounts: { a: { limits: { requests_per_minute: 1 } }, b: {} } }),
     );
-    expect(warnings).toEqual(['accounts.a: has a plan or limits and no keys, so nobody can use it']);
+    expect(warnings).toContain('accounts.a: has a plan or limits and no keys, so nobody can use it');
   });
 
   it('says where records are kept, by paths beside the file that says so', async () => {
@@ -112,6 +117,33 @@ describe('a configuration without mistakes', () => {
     expect((await of({ records: 'postgresql://h/d' })).queue_path).toBe(
       `${directory}/sluice-ledger-queue.db`,
     );
+  });
+
+  it('says how long records are kept, in memory no longer than two months', async () => {
+    const of = async (stores: object) =>
+      (await loadConfig(sampleConfig({ stores } as never))).records.retention;
+    const day_ms = 86_400_000;
+    const sqlite = { records: 'sqlite:./a.db' };
+    const never = Number.POSITIVE_INFINITY;
+    expect(await of(sqlite)).toEqual({ rows_ms: never, sums_ms: never });
+    expect(await of({ ...sqlite, retention: { rows: '12h', sums: '400d' } })).toEqual({
+      rows_ms: day_ms / 2,
+      sums_ms: 400 * day_ms,
+    });
+    expect(await of({ retention: { sums: 'never' } })).toEqual({ rows_ms: never, sums_ms: 62 * day_ms });
+    expect((await of({ retention: { sums: '40d' } })).sums_ms).toBe(40 * day_ms);
+  });
+
+  it.each([
+    [{ rows: '90' }, 'stores.retention.rows: must be never, or a time such as 90d or 12h'],
+    [{ rows: '90 days' }, 'must be never, or a time such as 90d or 12h'],
+    [{ rows: '0d' }, 'must be never, or a time such as 90d or 12h'],
+    [{ sums: '31d' }, 'stores.retention.sums: must be at least 32d'],
+    [{ row: '90d' }, 'row'],
+  ])('refuses the retention %j', async (retention, message) => {
+    expect(await mistakesOf(sampleConfig({ stores: { retention } } as never))).toEqual([
+      expect.stringContaining(message),
+    ]);
   });
 });
 
@@ -139,7 +171,8 @@ describe('environment variables', () => {
 
   it('reach the options of stages, also of a configuration that is wrong elsewhere', async () => {
     const stages = [{ validation: { unknown_parameters: '${POLICY}' } }];
-    const { stages: plans } = await loadConfig(sampleConfig({ stages }), { POLICY: 'reject' });
+    const server = { open: true };
+    const { stages: plans } = await loadConfig(sampleConfig({ server, stages }), { POLICY: 'reject' });
     expect(plans.map(({ name }) => name)).toEqual(['validation']);
     expect(await mistakesOf(sampleConfig({ stages, models: [] }), { POLICY: 'reject' })).toEqual([
       'models: must list at least one model',

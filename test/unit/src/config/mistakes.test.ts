@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
-import { configSchema, type GatewayConfig } from '../../../../src/config/schema.ts';
+import { adminSchema, configSchema, type GatewayConfig } from '../../../../src/config/schema.ts';
 import { providerBaseSchema } from '../../../../src/upstream/provider.ts';
 import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
 
@@ -16,13 +16,15 @@ describe('a mistake is told with its path and what is accepted', () => {
     [
       'an unknown name',
       sampleConfig({ sever: {} }),
-      [`sever: unknown name; accepted here: ${Object.keys(configSchema.shape).join(', ')}`],
+      [
+        `sever: unknown name; did you mean 'server'? Accepted here: ${Object.keys(configSchema.shape).join(', ')}`,
+      ],
     ],
     [
       '… below',
       sampleConfig({ admin: { prot: 1 } }),
       [
-        'admin.prot: unknown name; accepted here: host, port, users, session_idle_ms, session_max_ms, trust_proxy',
+        `admin.prot: unknown name; did you mean 'port'? Accepted here: ${Object.keys(adminSchema.shape).join(', ')}`,
       ],
     ],
     [
@@ -54,7 +56,35 @@ describe('a mistake is told with its path and what is accepted', () => {
     [
       'another adapter',
       sampleConfig({ providers: { local: { ...local, adapter: 'vlm' } } }),
-      ['providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic'],
+      [
+        "providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic; not 'vlm'; did you mean 'vllm'?",
+      ],
+    ],
+    [
+      'another word where there are a few',
+      sampleConfig({ log: { level: 'wran' } }),
+      [
+        "log.level: must be one of: fatal, error, warn, info, debug, trace, silent; not 'wran'; did you mean 'warn'?",
+      ],
+    ],
+    [
+      'a stage, a provider and a plan that are nearly there',
+      {
+        ...withModel({ upstreams: [{ provider: 'Local', model: 'm' }] }),
+        plans: { free: {} },
+        accounts: { demo: { plan: 'fere' } },
+        stages: ['auht', { rate_limit: {} }, { validation: { max_choice: 1, unknown_parameters: 'rejct' } }],
+      },
+      [
+        "models[0].upstreams[0].provider: there is no provider 'Local'; did you mean 'local'? There are: local",
+        "accounts.demo.plan: there is no plan 'fere'; did you mean 'free'? There are: free",
+        expect.stringMatching(/^stages\[0\]: there is no stage 'auht'; did you mean 'auth'\? Built in are: /),
+        expect.stringMatching(
+          /^stages\[1\]\.rate_limit: there is no stage 'rate_limit'; did you mean 'rate-limit'\? Built in are: /,
+        ),
+        "stages[2].validation.unknown_parameters: must be one of: ignore, reject; not 'rejct'; did you mean 'reject'?",
+        "stages[2].validation.max_choice: unknown name; did you mean 'max_choices'? Accepted here: unknown_parameters, max_tokens_above_cap, max_choices",
+      ] as string[],
     ],
     [
       'no adapter',
@@ -117,7 +147,7 @@ describe('a mistake is told with its path and what is accepted', () => {
       'an unknown limit',
       sampleConfig({ plans: { free: { request_per_minute: 5 } } }),
       [
-        'plans.free.request_per_minute: unknown name; accepted here: requests_per_minute, tokens_per_minute, tokens_per_day, concurrent_requests, usd_per_month, models',
+        "plans.free.request_per_minute: unknown name; did you mean 'requests_per_minute'? Accepted here: requests_per_minute, tokens_per_minute, tokens_per_day, concurrent_requests, usd_per_month, models",
       ],
     ],
     [
@@ -136,7 +166,7 @@ describe('a mistake is told with its path and what is accepted', () => {
         },
       }),
       [
-        "plans.free.models.aion-labs/aion-9: there is no model 'aion-labs/aion-9'; there are: aion-labs/aion-3.5",
+        "plans.free.models.aion-labs/aion-9: there is no model 'aion-labs/aion-9'; did you mean 'aion-labs/aion-3.5'? There are: aion-labs/aion-3.5",
         "accounts.demo.limits.models.small: there is no model 'small'; there are: aion-labs/aion-3.5",
       ],
     ],
@@ -163,7 +193,7 @@ describe('a mistake is told with its path and what is accepted', () => {
       }),
       [
         "stages[1].rate-limit.limits.models.small: there is no model 'small'; there are: aion-labs/aion-3.5",
-        'stages[1].rate-limit.plans: belongs to plans, beside accounts',
+        'stages[1].rate-limit.plans: belongs to plans, at the top level',
       ],
     ],
     [
@@ -251,10 +281,10 @@ stages:
   it('are told at once, each with its line', async () => {
     const expected = [
       /^server\.port \(line 2\): .*65535/,
-      /^server\.hots \(line 3\): unknown name; accepted here: host, port, /,
+      /^server\.hots \(line 3\): unknown name; did you mean 'host'\? Accepted here: host, port, /,
       /^providers\.local\.base_url \(line 7\): must be an http/,
       /^providers\.keyed\.api_key \(line 11\): the environment variable KEY_THAT_IS_NOT_SET is not set$/,
-      /^modelz \(line 12\): unknown name; accepted here: server, /,
+      /^modelz \(line 12\): unknown name; did you mean 'models'\? Accepted here: server, /,
       /^models\[0\]\.extra \(line 25\): unknown name; accepted here: id, name, /,
       /^stages\[1\] \(line 28\): must be the name of a stage/,
       /^stages\[2\]\.validation\.max_choices \(line 30\): .*1/,

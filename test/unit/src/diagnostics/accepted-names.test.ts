@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { acceptedAt } from '../../../../src/config/accepted.ts';
+import { acceptedAt } from '../../../../src/diagnostics/accepted-names.ts';
 
 const schema = z.strictObject({
   plain: z.strictObject({ a: z.string(), b: z.string() }),

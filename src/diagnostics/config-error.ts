@@ -1,0 +1,56 @@
+import type { z } from 'zod';
+import { acceptedAt } from './accepted-names.ts';
+import { fieldPath, shown, valueAt } from './field-path.ts';
+import { nearestName, suggested } from './suggestion.ts';
+
+/** One mistake in a configuration. */
+export interface ConfigIssue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  /** Line of the file, from 1, where the configuration came from one. */
+  readonly line?: number | undefined;
+}
+
+/** Everything that is wrong with a configuration, at once. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly issues: readonly ConfigIssue[];
+
+  constructor(source: string, issues: readonly ConfigIssue[]) {
+    const lines = issues.map(issue => `  ${shownIssue(issue)}`);
+    super(`${source}: ${issues.length} mistake${issues.length === 1 ? '' : 's'}\n${lines.join('\n')}`);
+    this.issues = issues;
+  }
+}
+
+/** `models[0].pricing.prompt (line 12): must be …` */
+export function shownIssue({ path, message, line }: ConfigIssue): string {
+  return `${fieldPath(path) || '(top level)'}${line === undefined ? '' : ` (line ${line})`}: ${message}`;
+}
+
+/** What zod found in `value`, each unknown key as an issue of its own that names the accepted ones, and the one that was probably meant. */
+export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): ConfigIssue[] {
+  return error.issues.flatMap((issue): ConfigIssue[] => {
+    const { path } = issue;
+    if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
+      return [{ path, message: `is required: ${issue.expected}` }];
+    if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid option'))
+      return [{ path, message: notOneOf(valueAt(value, path), issue.values.map(String)) }];
+    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+    const names = acceptedAt(schema, path, value);
+    return issue.keys.map(key => ({ path: [...path, key], message: unknownName(key, names) }));
+  });
+}
+
+/** Says what is accepted in place of `given`, and what was probably meant. */
+export function notOneOf(given: unknown, accepted: readonly string[]): string {
+  const list = `must be one of: ${accepted.join(', ')}`;
+  if (typeof given !== 'string') return list;
+  const nearest = nearestName(given, accepted);
+  return `${list}; not ${shown(given)}${nearest === undefined ? '' : `; did you mean '${nearest}'?`}`;
+}
+
+const unknownName = (given: string, accepted: readonly string[]): string =>
+  accepted.length === 0
+    ? 'unknown name'
+    : `unknown name${suggested(given, accepted, `accepted here: ${accepted.join(', ')}`)}`;

@@ -1,0 +1,29 @@
+/** The path of a field as people write it: `messages[2].content`. */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const part of path) {
+    text += typeof part === 'number' ? `[${part}]` : text === '' ? String(part) : `.${String(part)}`;
+  }
+  return text;
+}
+
+/** What was sent, short enough to be told: strings are cut, objects are only named. */
+export function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (typeof value === 'string')
+    return value.length > 64 ? `a string of ${value.length} characters` : `'${value}'`;
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object') return 'an object';
+  return String(value);
+}
+
+/** What stands at `path` of `body`; `undefined` if nothing does. */
+export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  let value = body;
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[part];
+  }
+  return value;
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/** A schema for an object given in code: it must have `methods`. `what` says what is accepted, as in `a prom-client Registry`. */
+export function withMethods<T>(what: string, methods: readonly string[]): z.ZodType<T> {
+  const missing = (value: unknown): readonly string[] =>
+    typeof value === 'object' && value !== null
+      ? methods.filter(name => typeof (value as Record<string, unknown>)[name] !== 'function')
+      : methods;
+  return z.custom<T>(value => missing(value).length === 0, {
+    error: ({ input }) =>
+      typeof input === 'object' && input !== null
+        ? `must be ${what}; methods that it lacks: ${missing(input).join(', ')}`
+        : `must be ${what}, an object with the methods ${methods.join(', ')}`,
+  });
+}
+
+/** A schema for a function given in code. */
+export const aFunction = <T>(what: string): z.ZodType<T> =>
+  z.custom<T>(value => typeof value === 'function', `must be a function: ${what}`);

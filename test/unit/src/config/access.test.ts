@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../../../src/config/load.ts';
+import { mistakesOf, sampleConfig } from './sample-config.ts';
+
+const accounts = { demo: { keys: [{ value: 'sk-demo-0123456789' }] } };
+const everybody =
+  'stages: must list auth: without it every request is served, without a key. If that is meant, write server: { open: true }';
+
+const warningsOf = async (changes: object) => (await loadConfig(sampleConfig(changes), {})).warnings;
+
+describe('a gateway that serves everybody', () => {
+  it.each([
+    ['with accounts', { accounts, stages: ['validation'] }],
+    ['with keys in a records store', { stores: { records: 'sqlite:./a.db' }, stages: ['validation'] }],
+    ['without accounts', { stages: ['validation'] }],
+    ['without stages', { stages: [] }],
+  ])('is refused unless that is said to be meant: %s', async (_, changes) => {
+    expect(await mistakesOf(sampleConfig(changes))).toEqual([everybody]);
+    const { stages } = await loadConfig(sampleConfig({ ...changes, server: { open: true } }));
+    expect(stages).toHaveLength(changes.stages.length);
+  });
+
+  it('is not what open means beside auth', async () => {
+    const refused = ['server.open: has no effect: the stage auth refuses requests without a key'];
+    expect(await mistakesOf(sampleConfig({ accounts, server: { open: true } }))).toEqual(refused);
+    expect(await mistakesOf(sampleConfig({ server: { open: true }, stages: ['auth'] }))).toEqual(refused);
+  });
+
+  it('says that it looks at no account', async () => {
+    const server = { open: true };
+    expect(
+      await warningsOf({ accounts, server, stages: ['validation'], metrics: { account_label: true } }),
+    ).toEqual([
+      'accounts: has no effect: server.open is set, and no stage finds the account of a key',
+      'metrics.account_label: has no effect: server.open is set, and no stage finds an account',
+    ]);
+  });
+});
+
+describe('limits', () => {
+  it('are refused before auth, also where the accounts are in a records store', async () => {
+    expect(
+      await mistakesOf(
+        sampleConfig({ stores: { records: 'postgres://h/d' }, stages: ['rate-limit', 'auth'] }),
+      ),
+    ).toEqual(['stages[0]: must come after auth, which finds the account that is limited']);
+  });
+
+  it('of accounts in a records store are told to be held by no stage', async () => {
+    expect(await warningsOf({ stores: { records: 'sqlite:./a.db' }, stages: ['auth'] })).toEqual([
+      'stages: does not list rate-limit: limits of accounts in the records store are not held',
+    ]);
+  });
+});
+
+describe('keys', () => {
+  it('of a stage would leave those of the configuration without effect', async () => {
+    const stages = ['error-envelope', { auth: { accounts } }];
+    expect(await mistakesOf(sampleConfig({ accounts, stages }))).toEqual([
+      'stages[1].auth.accounts: belongs to accounts, at the top level',
+    ]);
+  });
+
+  it('that there are none of are told', async () => {
+    const nobody =
+      'accounts: has no key, and records are in memory: every request is answered 401 until a key is issued in the dashboard';
+    expect(await warningsOf({})).toEqual([nobody]);
+    expect(await warningsOf({ accounts: { demo: {} } })).toEqual([nobody]);
+    expect(await warningsOf({ stores: { records: 'sqlite:./a.db' } })).toEqual([]);
+    expect(await warningsOf({ accounts })).toEqual([]);
+  });
+});
+
+describe('an option without effect', () => {
+  const local = { adapter: 'vllm', base_url: 'http://127.0.0.1:8000/v1' };
+
+  it.each<[object, string]>([
+    [{ stores: { known_keys_ms: 1 } }, 'stores.known_keys_ms: has no effect: records are in memory'],
+    [{ stores: { ledger_queue: './q' } }, 'stores.ledger_queue: has no effect: records are in memory'],
+    [{ stores: { ledger_queue_rows: 5 } }, 'stores.ledger_queue_rows: has no effect: records are in memory'],
+    [{ stores: { state_timeout_ms: 20 } }, 'stores.state_timeout_ms: has no effect: state is kept in memory'],
+    [{ admin: { session_idle_ms: 5 } }, 'admin.session_idle_ms: has no effect: admin.users is empty'],
+    [
+      {
+        admin: { users: { ann: { password: 'twelve letters' } }, session_idle_ms: 9, session_max_ms: 5 },
+      },
+      'admin.session_idle_ms: has no effect: session_max_ms is over before',
+    ],
+    [
+      { tracing: { max_content_characters: 5 } },
+      'tracing.max_content_characters: has no effect: capture_content is false',
+    ],
+    [
+      { server: { max_background: 0, max_background_ms: 5 } },
+      'server.max_background_ms: has no effect: max_background is 0',
+    ],
+    [{ plans: { free: {} } }, 'plans.free: has no effect: no account has this plan'],
+    [
+      { stages: ['auth', { 'rate-limit': { dry_run: true } }] },
+      'stages.rate-limit.dry_run: has no effect: no account has limits',
+    ],
+    [
+      { providers: { local, spare: local } },
+      'providers.spare: has no effect: no model and no path of passthrough uses it',
+    ],
+    [{ routing: { sticky: 'conversation' } }, 'routing.sticky: has no effect: every model has one upstream'],
+    [
+      { routing: { retry_ratio: 1 } },
+      'routing.retry_ratio: has no effect: every model has one upstream, and retries_per_upstream is 0',
+    ],
+  ])('is told: %j', async (changes, warning) => {
+    expect(await warningsOf({ accounts, ...changes })).toEqual([warning]);
+  });
+
+  it('is not what another option makes use of', async () => {
+    const providers = { local: { ...local, api_keys: ['a', 'b'] } };
+    expect(await warningsOf({ accounts, providers, routing: { retry_ratio: 1 } })).toEqual([]);
+    const routing = { retries_per_upstream: 1, backoff_ms: 5 };
+    expect(await warningsOf({ accounts, routing })).toEqual([]);
+    const users = { ann: { password: 'twelve letters' } };
+    expect(await warningsOf({ accounts, plans: { free: {} }, admin: { users, session_idle_ms: 5 } })).toEqual(
+      [],
+    );
+  });
+
+  it('is refused where it names a model or a plan that there is not', async () => {
+    const classes = [{ when: { model: 'aion-labs/aion-35', plan: ['free', 'fre'] } }];
+    const stages = ['auth', { 'stream-rechunk': { classes } }];
+    const plans = { free: {} };
+    expect(await mistakesOf(sampleConfig({ accounts, plans, stages }))).toEqual([
+      "stages[1].stream-rechunk.classes[0].when.model: there is no model 'aion-labs/aion-35'; did you mean 'aion-labs/aion-3.5'? There are: aion-labs/aion-3.5",
+      "stages[1].stream-rechunk.classes[0].when.plan: there is no plan 'fre'; did you mean 'free'? There are: free",
+    ]);
+  });
+});

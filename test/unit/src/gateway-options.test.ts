@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { createGateway, openStateStore } from '../../../src/index.ts';
+import { serve } from '../../../src/serve.ts';
+import { sampleConfig } from './config/sample-config.ts';
+
+const messageOf = (made: Promise<unknown>): Promise<string> =>
+  made.then(
+    () => 'was made',
+    (thrown: Error) => (thrown.name === 'ConfigError' ? thrown.message : `no ConfigError: ${thrown.message}`),
+  );
+
+describe('the options of createGateway', () => {
+  it('are refused with all that is wrong, before anything is started', async () => {
+    const options = {
+      terminal: 'yes',
+      log: console,
+      registry: new Map(),
+      clock: { epoch_ms: () => 0 },
+      state: 'memory',
+      operatorOf: 'me',
+      terminl: true,
+    };
+    expect(await messageOf(createGateway(sampleConfig(), options as never))).toBe(
+      [
+        'options of createGateway: 7 mistakes',
+        '  terminal: must be true or false',
+        '  log: must be a logger such as pino makes; methods that it lacks: fatal, child, isLevelEnabled',
+        '  registry: must be a Registry of prom-client; methods that it lacks: registerMetric, getSingleMetric, getMetricsAsArray, metrics',
+        '  state: must be a state store, such as openStateStore() or new MemoryStateStore() gives, an object with the methods take, standings, recall, close',
+        '  clock: must be a clock; methods that it lacks: elapsed_ms',
+        '  operatorOf: must be a function: it gets the request, and returns the name of the operator or undefined',
+        "  terminl: unknown name; did you mean 'terminal'? Accepted here: terminal, log, registry, state, clock, operatorOf, publicUrl",
+      ].join('\n'),
+    );
+  });
+
+  it('are refused where they are no object', async () => {
+    expect(await messageOf(createGateway(sampleConfig(), null as never))).toMatch(
+      /^options of createGateway: 1 mistake\n {2}\(top level\): .*object/,
+    );
+  });
+
+  it('are those of serve as well', async () => {
+    expect(await messageOf(serve(sampleConfig(), { regsitry: 1 } as never))).toMatch(
+      /^options of serve: 1 mistake\n {2}regsitry: unknown name; did you mean 'registry'\?/,
+    );
+  });
+
+  it('come beside a configuration, of which the same is said', async () => {
+    expect(await messageOf(createGateway(undefined as never))).toMatch(
+      /^configuration: 1 mistake\n {2}\(top level\): is required: object/,
+    );
+  });
+});
+
+describe('the options of openStateStore', () => {
+  it('are refused with their place', () => {
+    expect(() => openStateStore({ state: 'memory', state_timeout: 5 } as never)).toThrow(
+      "openStateStore: 1 mistake\n  state_timeout: unknown name; did you mean 'state_timeout_ms'? Accepted here: state, ",
+    );
+  });
+});
