@@ -1,75 +1,42 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { Registry } from 'prom-client';
-import { z } from 'zod';
+import type { Completion } from '../canonical.ts';
 import { Catalog, type Model } from '../catalog/catalog.ts';
-import { modelSchema } from '../catalog/model-schema.ts';
 import { systemClock } from '../clock.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { chatCompletionsSchema, type Dialects, dialectsOf, responsesSchema } from '../dialects/dialects.ts';
+import { type Dialects, dialectsOf } from '../dialects/dialects.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { type BufferedBody, BufferedBytes } from '../inbound/buffered-bytes.ts';
 import { discardBody } from '../inbound/discard-body.ts';
-import { unknownEndpoint } from '../inbound/endpoint.ts';
-import { bodyLimits } from '../inbound/limits.ts';
-import { readBody, UploadAborted } from '../inbound/read-body.ts';
+import { type Route, unknownEndpoint } from '../inbound/endpoint.ts';
+import { readBody } from '../inbound/read-body.ts';
 import { replayBody } from '../inbound/replay-body.ts';
-import { streamLimits } from '../outbound/limits.ts';
+import { UploadAborted } from '../inbound/upload.ts';
 import { identityOf } from '../outbound/reply-identity.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
+import { withinTimeLimit } from '../outbound/time-limit.ts';
 import { writeError } from '../outbound/write-error.ts';
 import { writeJson } from '../outbound/write-reply.ts';
 import { writeStream } from '../outbound/write-stream.ts';
+import { Background } from '../settlement/background.ts';
 import { meteredReply, StreamMeter } from '../settlement/meter.ts';
 import { outcomeOf, settle } from '../settlement/settle.ts';
-import { type AccountsConfig, accountsSchema, ConfiguredAccounts } from '../stores/accounts.ts';
-import { plansSchema } from '../stores/limits.ts';
+import { type AccountsConfig, ConfiguredAccounts } from '../stores/accounts.ts';
 import { MemoryStateStore } from '../stores/state/memory.ts';
-import type { StateStore } from '../stores/state/state-store.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { Chain, type Passage } from './chain.ts';
+import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
 import { foreignBody, foreignReply, foreignStream } from './foreign-handler.ts';
-import { assertHeld } from './held-limits.ts';
 import { type Interception, interceptResponse, isIntercepted } from './intercept-response.ts';
-import type { RequestHandler, StagePlan } from './stage-plan.ts';
+import type { RequestHandler } from './stage-plan.ts';
 import { type Incoming, routeFor, visitOf } from './visit.ts';
+import { watchSilence } from './watch-silence.ts';
 
-/** What the stages of a chain in front of a foreign handler need to know; the same shapes as in a gateway's configuration. */
-export const chainOptionsSchema = z.strictObject({
-  models: z
-    .array(modelSchema.partial({ upstreams: true }))
-    .default([])
-    .describe('The catalog; `validation` needs it.'),
-  accounts: accountsSchema.default({}).describe('Accounts with their keys; `auth` needs them.'),
-  plans: plansSchema.default({}).describe('Limits by plan; `rate-limit` holds them.'),
-  chat_completions: chatCompletionsSchema
-    .prefault({})
-    .describe('How replies that stages look at are written, as in a configuration: `{ reasoning_key }`.'),
-  responses: responsesSchema
-    .extend({
-      from_chat: z
-        .boolean()
-        .default(false)
-        .describe('Answer `/v1/responses` here, asking the handler for a chat completion.'),
-    })
-    .prefault({})
-    .describe(
-      'What becomes of `/v1/responses`: left to the handler, which must speak that format, so that the stages see no more of it than of any other path; or with `from_chat: true` answered by the chain, which asks the handler for `/v1/chat/completions` instead. `reasoning_placement` as in a configuration.',
-    ),
-  ...bodyLimits,
-  ...streamLimits,
-});
-
-export type ChainOptions = z.input<typeof chainOptionsSchema> & {
-  readonly log?: Log;
-  /** Where the times of the stages are registered; not measured without it. */
-  readonly registry?: Registry;
-  /** Counters and concurrency, where several chains or gateways share them; in this chain's memory without it. */
-  readonly state?: StateStore;
-};
-
-type CheckedOptions = z.output<typeof chainOptionsSchema>;
+type Checked = ReturnType<typeof checkedChain>;
+type CheckedOptions = Checked['options'];
 type Next = (error?: unknown) => void;
 
 /**
@@ -77,12 +44,11 @@ type Next = (error?: unknown) => void;
  * `app.use('/v1/chat/completions', createChain([auth(), validation()], { models, accounts }), proxy)`. The handler receives the request
  * as the stages left it, and its reply goes back through them. Requests to other paths pass through `onHeaders` only.
  */
-export function createChain(
-  stages: readonly { readonly plan: StagePlan }[],
-  options: ChainOptions = {},
-): RequestHandler {
-  const { log = createLog('warn'), registry, state = new MemoryStateStore(), ...rest } = options;
-  const house = new ChainHouse(stages, chainOptionsSchema.parse(rest), log, state, registry);
+export function createChain(stages: readonly ChainStage[], options: ChainOptions = {}): RequestHandler {
+  const checked = checkedChain(stages, options);
+  const { log = createLog('warn') } = checked.options;
+  for (const warning of checked.warnings) log.warn(warning);
+  const house = new ChainHouse(checked, log);
   return (request, response, next) => {
     house.receive(request, response, next).catch(fault => {
       log.fatal({ err: fault }, 'an exchange could not be ended');
@@ -100,25 +66,22 @@ class ChainHouse {
   readonly #measured: Metrics | undefined;
   readonly #options: CheckedOptions;
   readonly #dialects: Dialects;
+  readonly #background: Background;
+  readonly #buffered: BufferedBytes;
   /** Some stage wants the request; without one the body is left to the handler. */
   readonly #looksIn: boolean;
   /** Some stage wants the reply. */
   readonly #looksBack: boolean;
 
-  constructor(
-    entries: readonly { readonly plan: StagePlan }[],
-    options: CheckedOptions,
-    log: Log,
-    state: StateStore,
-    registry: Registry | undefined,
-  ) {
-    const names = entries.map(({ plan }) => plan.name);
-    assertHeld(options.plans, names);
+  constructor({ plans, options }: Checked, log: Log) {
+    const { registry, state = new MemoryStateStore() } = options;
     this.#options = options;
     this.#dialects = dialectsOf(options);
     this.#log = log;
     this.#metrics = Metrics.on(registry ?? new Registry());
     this.#measured = registry && this.#metrics;
+    this.#background = new Background(options, this.#metrics);
+    this.#buffered = new BufferedBytes(options, this.#metrics.bodies);
     this.#catalog = new Catalog(
       options.models.map(
         model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
@@ -135,7 +98,7 @@ class ChainHouse {
       clock: systemClock,
     };
     this.#chain = new Chain(
-      entries.map(({ plan }) => plan.create(setup)),
+      plans.map(plan => plan.create(setup)),
       this.#measured,
     );
     this.#looksBack = this.#chain.stages.some(stage => stage.onReply || stage.onStream || stage.onError);
@@ -149,38 +112,80 @@ class ChainHouse {
     const visit = visitOf(request, response, route ?? unknownEndpoint, this.#log, this.#measured);
     const { exchange, isFirst } = visit;
     const passage = this.#chain.enter(exchange);
+    let body: BufferedBody | undefined;
     const settled = () =>
-      passage.onSettled(isFirst ? settle(exchange, visit.metrics() ?? this.#metrics) : outcomeOf(exchange));
+      visit.whenRead(() => {
+        body?.release();
+        passage.onSettled(isFirst ? settle(exchange, visit.metrics() ?? this.#metrics) : outcomeOf(exchange));
+      });
     const isInner = isIntercepted(response);
     let sink: ReplySink = response;
     let isLeft = false;
+    let interception: Interception | undefined;
+    let pending: Promise<Completion> | undefined;
     try {
       await passage.onHeaders();
-      const converts = route?.name === 'responses' && this.#options.responses.from_chat;
-      const looksBack = this.#looksBack || converts;
-      const isRead = converts || (this.#looksIn && route?.name === 'chat.completions');
-      const dialect = isRead ? this.#dialects[route.name] : undefined;
-      if (dialect) await this.#onRequest(exchange, passage, dialect, request, looksBack);
+      const { converts, looksBack, dialect } = this.#viewOf(route);
+      if (dialect) {
+        body = this.#buffered.open(exchange);
+        await this.#onRequest(exchange, passage, dialect, request, looksBack, body);
+      }
       if (converts) askForChat(request);
       if (exchange.client_gone || isAnswered(response)) return;
       exchange.attempts = 1;
       if (!dialect || !looksBack) {
         isLeft = true;
-        return leave(exchange, response, next, settled);
+        return leave(exchange, response, next, settled, this.#options.idle_timeout_ms);
       }
-      const interception = interceptResponse(response, asked(request));
+      interception = interceptResponse(response, asked(request), this.#options.idle_timeout_ms);
       sink = interception.sink;
       next();
-      await this.#relay(exchange, passage, dialect, interception, isInner);
+      if (exchange.request.stream)
+        return await this.#relayStream(exchange, passage, dialect, interception, isInner);
+      pending = meteredReply(exchange, foreignReply(exchange, interception), this.#metrics);
+      const whole = isInner
+        ? pending
+        : withinTimeLimit(pending, exchange, this.#options.non_stream_timeout_ms);
+      const shaped = await passage.onReply(await whole);
+      writeJson(exchange, sink, 200, dialect.renderReply(identityOf(exchange), shaped));
     } catch (thrown) {
       if (thrown instanceof UploadAborted) exchange.clientLeft();
+      if (pending && exchange.end_reason === 'time_limit') {
+        interception?.readOn();
+        visit.readOn(pending);
+      }
       if (!exchange.client_gone) refuse(exchange, sink, passage.onError(thrown), isInner);
-      discardBody(request, this.#options.max_body_bytes, this.#options.body_idle_ms);
+      discardBody(request, this.#options, exchange.elapsed_ms);
     } finally {
+      await this.#finish(exchange, interception, pending);
       // How it ended is known to a later chain when the first one has written, which it does last.
       if (!isLeft && (isFirst || response.closed)) settled();
       else if (!isLeft) response.once('close', settled);
     }
+  }
+
+  /** What the chain looks at of a request to `route`: nothing where there is no dialect. */
+  #viewOf(route: Route | undefined) {
+    const converts = route?.name === 'responses' && this.#options.responses.from_chat;
+    const isRead = converts || (this.#looksIn && route?.name === 'chat.completions');
+    return {
+      converts,
+      looksBack: this.#looksBack || converts,
+      dialect: isRead ? this.#dialects[route.name] : undefined,
+    };
+  }
+
+  /** What is pending of the handler's reply is read to its end, as far as that is allowed. */
+  async #finish(
+    exchange: Exchange,
+    interception: Interception | undefined,
+    pending: Promise<Completion> | undefined,
+  ): Promise<void> {
+    if (!pending || !interception || interception.ended) return;
+    const { status } = exchange;
+    await this.#background.finish(exchange, interception, pending);
+    // A chain behind this one has written a reply that this one has not seen.
+    exchange.status = status;
   }
 
   async #onRequest(
@@ -189,22 +194,23 @@ class ChainHouse {
     dialect: Dialect,
     request: IncomingMessage,
     looksBack: boolean,
+    body: BufferedBody,
   ): Promise<void> {
     if (!exchange.hasRequest)
-      exchange.request = dialect.parse(await readBody(request, this.#options, exchange));
+      exchange.request = dialect.parse(await readBody(request, this.#options, exchange, body));
     exchange.model ??= this.#catalog.find(exchange.request.model);
     exchange.received_ms ??= exchange.clock.elapsed_ms();
     await passage.onRequest();
     if (!request.readableEnded) {
       // The parent has put a body of its own in place and not read the client's.
-      discardBody(request, this.#options.max_body_bytes, this.#options.body_idle_ms);
+      discardBody(request, this.#options, exchange.elapsed_ms);
       await finished(request.resume()).catch(() => {});
     }
     replayBody(request, foreignBody(exchange, looksBack));
   }
 
-  /** What the handler replies, up the chain to the client. */
-  async #relay(
+  /** What the handler streams, up the chain to the client. */
+  #relayStream(
     exchange: Exchange,
     passage: Passage,
     dialect: Dialect,
@@ -212,23 +218,17 @@ class ChainHouse {
     isInner: boolean,
   ): Promise<void> {
     const { sink } = interception;
-    const identity = identityOf(exchange);
-    if (exchange.request.stream) {
-      const toClientError = (thrown: unknown) => {
-        const error = passage.onError(thrown);
-        if (isInner) sink.destroy(error);
-        return error;
-      };
-      const renderer = dialect.renderStream(identity);
-      const meter = new StreamMeter(exchange, this.#metrics);
-      const chunks = passage.onStream(foreignStream(exchange, interception, meter));
-      // A stage may stop reading without a word, or never begin.
-      const counted = () => meter.end();
-      return writeStream(exchange, sink, chunks, renderer, toClientError, this.#options).finally(counted);
-    }
-    const reply = foreignReply(exchange, interception);
-    const shaped = await passage.onReply(await meteredReply(exchange, reply, this.#metrics));
-    writeJson(exchange, sink, 200, dialect.renderReply(identity, shaped));
+    const toClientError = (thrown: unknown) => {
+      const error = passage.onError(thrown);
+      if (isInner) sink.destroy(error);
+      return error;
+    };
+    const renderer = dialect.renderStream(identityOf(exchange));
+    const meter = new StreamMeter(exchange, this.#metrics);
+    const chunks = passage.onStream(foreignStream(exchange, interception, meter));
+    // A stage may stop reading without a word, or never begin.
+    const counted = () => meter.end();
+    return writeStream(exchange, sink, chunks, renderer, toClientError, this.#options).finally(counted);
   }
 }
 
@@ -253,16 +253,31 @@ function asked({ headers }: IncomingMessage): () => void {
 }
 
 /** Leaves the reply to the handler; the exchange ends when the response does. */
-function leave(exchange: Exchange, response: ServerResponse, next: Next, settled: () => void): void {
+function leave(
+  exchange: Exchange,
+  response: ServerResponse,
+  next: Next,
+  settled: () => void,
+  idle_ms: number,
+): void {
   for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
   const note = () => {
     if (response.headersSent) exchange.status ||= response.statusCode;
   };
+  const stopWatching = watchSilence(response, idle_ms, () => {
+    exchange.end_reason ??= 'upstream_failed';
+    exchange.log.warn(
+      { path: exchange.path, idle_ms },
+      'the handler was silent for too long: connection closed',
+    );
+    response.destroy();
+  });
   response.once('finish', () => {
     note();
     exchange.reply_ended = true;
   });
   response.once('close', () => {
+    stopWatching();
     note();
     settled();
   });

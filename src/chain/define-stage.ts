@@ -1,4 +1,6 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { ConfigError, issuesOf } from '../diagnostics/config-error.ts';
+import { aFunction } from '../diagnostics/methods.ts';
 import { createChain } from './create-chain.ts';
 import type { Hooks, RequestHandler, StagePlan, StageSetup } from './stage-plan.ts';
 
@@ -14,20 +16,20 @@ export interface StageFactory<Schema extends z.ZodType = z.ZodType> {
 
 /**
  * Declares a stage: a name in kebab-case, a zod schema of its options with their documentation, and how to make its hooks.
- * The factory throws the schema's ZodError when options are wrong.
+ * The factory throws a ConfigError when options are wrong.
  */
 export function defineStage<Schema extends z.ZodType>(definition: {
   name: string;
   schema: Schema;
   create(options: z.output<Schema>, setup: StageSetup): Hooks;
 }): StageFactory<Schema> {
-  const { name, schema, create } = definition;
+  const { name, schema, create } = checkedDefinition(definition);
   const factory = (options?: z.input<Schema>): StageHandler => {
-    const checked = schema.parse(options ?? {});
+    const checked = checkedOptions(name, schema, options ?? {});
     const plan: StagePlan = {
       name,
       options: checked,
-      create: setup => ({ name, ...create(checked, setup) }),
+      create: setup => ({ name, ...checkedHooks(name, create(checked, setup)) }),
     };
     let alone: RequestHandler | undefined;
     const handler: RequestHandler = (request, response, next) => {
@@ -43,4 +45,43 @@ export function defineStage<Schema extends z.ZodType>(definition: {
 /** Whether a module's export is what `defineStage` returned, of this copy of the package or another. */
 export function isStageFactory(value: unknown): value is StageFactory {
   return typeof value === 'function' && 'stageName' in value && 'schema' in value;
+}
+
+const definitionSchema = z.object({
+  name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be in kebab-case, such as my-stage'),
+  schema: z.custom<z.ZodType>(value => 'safeParse' in Object(value), 'must be a zod schema of the options'),
+  create: aFunction('it gets the options and the setup, and returns the hooks'),
+});
+
+function checkedDefinition<T>(definition: T): T {
+  const checked = definitionSchema.safeParse(definition);
+  if (checked.success) return definition;
+  throw new ConfigError('defineStage', issuesOf(checked.error, definitionSchema, definition));
+}
+
+function checkedOptions<Schema extends z.ZodType>(
+  name: string,
+  schema: Schema,
+  options: unknown,
+): z.output<Schema> {
+  const checked = schema.safeParse(options);
+  if (checked.success) return checked.data;
+  throw new ConfigError(`options of the stage ${name}`, issuesOf(checked.error, schema, options));
+}
+
+const hookSchema = z.strictObject(
+  Object.fromEntries(
+    ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled'].map(hook => [
+      hook,
+      aFunction('it is a hook').optional(),
+    ]),
+  ),
+);
+
+/** The hooks unless one is misspelt, and so would never run, or is no function. */
+function checkedHooks(name: string, hooks: Hooks): Hooks {
+  const named = hooks && Object.fromEntries(Object.entries(hooks).filter(([key]) => /^on[A-Z]/.test(key)));
+  const checked = hookSchema.safeParse(named);
+  if (checked.success) return hooks;
+  throw new ConfigError(`hooks of the stage ${name}`, issuesOf(checked.error, hookSchema, named));
 }

@@ -7,7 +7,7 @@ type Callback = (error?: Error | null) => void;
 
 /** The bytes that a foreign handler writes, queued for one reader; a full queue makes the handler wait for `drain`. */
 export class HandlerBody implements AsyncIterable<Buffer> {
-  /** Emits `drain` when the reader has caught up. */
+  /** What the handler listens to on its response: `drain` when the reader has caught up, `finish`, `close`. */
   readonly events = new EventEmitter();
   #queue: Buffer[] = [];
   #queued_bytes = 0;
@@ -15,6 +15,19 @@ export class HandlerBody implements AsyncIterable<Buffer> {
   #ended = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
+  /** Runs out when the handler has been silent for too long. */
+  readonly #idle: NodeJS.Timeout;
+  #begun = false;
+
+  /** `silent` is called when the handler writes nothing for `idle_ms` while its bytes are waited for. */
+  constructor(idle_ms: number, silent: () => void) {
+    this.#idle = setTimeout(() => {
+      if (this.#ended) return;
+      // A reader that is busy with the client does not wait for the handler.
+      if (this.#begun && !this.#wake) this.#idle.refresh();
+      else silent();
+    }, idle_ms).unref();
+  }
 
   /** The handler must wait for `drain` before it writes on. */
   get full(): boolean {
@@ -26,6 +39,8 @@ export class HandlerBody implements AsyncIterable<Buffer> {
     const done = typeof encoding === 'function' ? encoding : callback;
     if (typeof done === 'function') process.nextTick(done as Callback, null);
     if (this.#ended) return true;
+    this.#begun = true;
+    this.#idle.refresh();
     // Copied, because the handler may use its buffer again once the callback has been called.
     const bytes =
       typeof part === 'string'
@@ -38,10 +53,16 @@ export class HandlerBody implements AsyncIterable<Buffer> {
     return !this.#full;
   }
 
+  /** Nothing more will come. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   /** The end, for the reader a fault if there is an error. Only the first call counts. */
   finish(error?: Error): void {
     if (this.#ended) return;
     this.#ended = true;
+    clearTimeout(this.#idle);
     this.#error = error;
     this.#wakeUp();
   }
@@ -52,7 +73,10 @@ export class HandlerBody implements AsyncIterable<Buffer> {
       if (this.#queue.length > 0) yield this.#take();
       else if (this.#error) throw this.#error;
       else if (this.#ended) return;
-      else await new Promise<void>(wake => (this.#wake = wake));
+      else {
+        this.#idle.refresh();
+        await new Promise<void>(wake => (this.#wake = wake));
+      }
     }
   }
 

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { refusal } from '../errors.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
+import { DetachedResponse } from './detached-response.ts';
 import { HandlerBody } from './handler-body.ts';
 import { HandlerHead, type HeaderList } from './handler-head.ts';
 
@@ -11,6 +13,12 @@ export interface Interception {
   readonly bytes: AsyncIterable<Buffer>;
   /** The response as it was before. An error goes out without any of the handler's headers. */
   readonly sink: ReplySink;
+  /** The handler has ended, or was ended. */
+  readonly ended: boolean;
+  /** From now on the end of the response does not end the handler, whose reply is read on. */
+  readOn(): void;
+  /** Ends the handler; readers of its reply get `server_error`. */
+  cancel(): void;
 }
 
 const listening = [
@@ -34,16 +42,18 @@ export function isIntercepted(response: ServerResponse): boolean {
 /**
  * Puts itself between a response and the handler behind the chain (design: the one place where a response is patched). The handler's
  * `writeHead`, `write`, `end`, `destroy` and headers no longer reach the client, nor the client's `drain` the handler; `close` and
- * `finish` do. `onSend` is called before a head goes out.
+ * `finish` do, unless its reply is read on. `onSend` is called before a head goes out. A handler that is silent for `idle_ms` has failed.
  */
 export function interceptResponse(
   response: ServerResponse & { flush?: () => void },
   onSend: () => void,
+  idle_ms: number,
 ): Interception {
   intercepted.add(response);
   const sent = { head: response.headersSent };
   const handlerHead = new HandlerHead(response);
-  const body = new HandlerBody();
+  const body = new HandlerBody(idle_ms, () => fail(new Error(`the handler was silent for ${idle_ms} ms`)));
+  const detached = new DetachedResponse(response, body.events);
   const sink = sinkOf(response, handlerHead, sent, onSend);
   const head = Promise.withResolvers<{ status: number; headers: IncomingHttpHeaders }>();
   // Nobody may be waiting for the head any longer when it fails.
@@ -58,6 +68,7 @@ export function interceptResponse(
   const fail = (error: Error) => {
     head.reject(error);
     body.finish(error);
+    detached.close();
   };
 
   const patched = {
@@ -80,6 +91,7 @@ export function interceptResponse(
       if (args[0] != null && args[0] !== callback)
         body.push(args[0], args[1] === callback ? undefined : args[1]);
       body.finish();
+      detached.finish();
       return response;
     },
     destroy(error?: Error) {
@@ -87,24 +99,47 @@ export function interceptResponse(
       return response;
     },
   };
-  response.once('close', () => fail(new Error('the client left, or had its reply')));
-  Object.assign(response, patched, handlerHead.standIns, divertedDrain(response, body.events));
+  response.once('finish', () => {
+    if (!detached.isOn) body.events.emit('finish');
+  });
+  response.once('close', () => {
+    if (detached.isOn) return detached.revive();
+    fail(new Error('the client left, or had its reply'));
+    body.events.emit('close');
+  });
+  Object.assign(response, patched, handlerHead.standIns, divertedEvents(response, body.events));
   const outer = Object.getOwnPropertyDescriptor(response, 'headersSent');
   Object.defineProperties(response, {
     // A handler that looks must see that it has begun, though nothing has reached the client yet.
-    headersSent: { configurable: true, get: () => begun || sent.head || (outer?.get?.() ?? false) },
+    headersSent: {
+      configurable: true,
+      get: () => begun || (!detached.isOn && (sent.head || (outer?.get?.() ?? false))),
+    },
     writableNeedDrain: { configurable: true, get: () => body.full },
   });
-  return { head: head.promise, bytes: body, sink };
+  return {
+    head: head.promise,
+    bytes: body,
+    sink,
+    get ended() {
+      return body.ended;
+    },
+    readOn: () => detached.begin(),
+    cancel() {
+      if (!body.ended) fail(refusal('server_error', { cause: new Error('the handler was ended from here') }));
+    },
+  };
 }
 
-/** The handler waits for its reader, so its listeners for `drain` go to `events`; all others stay where they are. */
-function divertedDrain(response: ServerResponse, events: NodeJS.EventEmitter): Listening {
+const ofTheHandler = ['drain', 'finish', 'close'];
+
+/** What the handler waits for, its reader and its own end, it hears from `events`; all other listeners stay where they are. */
+function divertedEvents(response: ServerResponse, events: NodeJS.EventEmitter): Listening {
   const diverted: Record<string, unknown> = {};
   for (const name of listening) {
     const own = response[name];
     diverted[name] = (event: string, listener: (...args: unknown[]) => void) => {
-      if (event === 'drain') events[name](event, listener);
+      if (ofTheHandler.includes(event)) events[name](event, listener);
       else Reflect.apply(own, response, [event, listener]);
       return response;
     };

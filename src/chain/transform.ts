@@ -202,7 +202,11 @@ export class TransformedStream implements AsyncIterableIterator<Chunk>, FlowingS
   async #broken({ layer, thrown }: Broken): Promise<IteratorResult<Chunk>> {
     this.#layers[layer]?.clock?.refused(thrown);
     this.#over = true;
-    await this.#source.return?.();
+    try {
+      await this.#source.return?.();
+    } catch {
+      // As where a loop is left by a throw: what was thrown first is the fault.
+    }
     return this.#finish(layer + 1, { thrown });
   }
 

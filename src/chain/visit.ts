@@ -19,11 +19,17 @@ export interface Visit {
   readonly isFirst: boolean;
   /** Of the first chain that measures: there the exchange is counted, once. */
   metrics(): Metrics | undefined;
+  /** The reply is read on after its client has had an answer: no chain settles the exchange before `pending` is over. */
+  readOn(pending: Promise<unknown>): void;
+  /** Calls `act` at once, or when a reply that is read on is over. */
+  whenRead(act: () => void): void;
 }
 
 interface Shared {
   readonly exchange: Exchange;
   metrics: Metrics | undefined;
+  /** What is read on. */
+  pending: Promise<unknown> | undefined;
 }
 
 const requests = new WeakMap<IncomingMessage, Shared>();
@@ -37,7 +43,11 @@ export function visitOf(
   measured: Metrics | undefined,
 ): Visit {
   const known = requests.get(request);
-  const shared: Shared = known ?? { exchange: begin(request, endpoint, log), metrics: undefined };
+  const shared: Shared = known ?? {
+    exchange: begin(request, endpoint, log),
+    metrics: undefined,
+    pending: undefined,
+  };
   if (!known) {
     requests.set(request, shared);
     watchClient(shared.exchange, response);
@@ -46,7 +56,18 @@ export function visitOf(
     shared.metrics = measured;
     measured.begun(shared.exchange);
   }
-  return { exchange: shared.exchange, isFirst: !known, metrics: () => shared.metrics };
+  return {
+    exchange: shared.exchange,
+    isFirst: !known,
+    metrics: () => shared.metrics,
+    readOn(pending) {
+      shared.pending = pending;
+    },
+    whenRead(act) {
+      if (shared.pending) shared.pending.then(act, act);
+      else act();
+    },
+  };
 }
 
 /** The route of a request if its method is offered there; anything else is the handler's, and needs a key. */

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ZodError, z } from 'zod';
+import { z } from 'zod';
 import { defineStage, isStageFactory } from '../../../../src/chain/define-stage.ts';
+import { ConfigError } from '../../../../src/diagnostics/config-error.ts';
 import { invalidField } from '../../../../src/errors.ts';
 import { sampleSetup } from '../../sample-setup.ts';
 
@@ -48,8 +49,10 @@ describe('a stage factory', () => {
   });
 
   it('throws what the schema finds, at once', () => {
-    expect(() => polite({ times: 0 })).toThrow(ZodError);
-    expect(() => polite({ wrod: 'x' } as object)).toThrow(/wrod/);
+    expect(() => polite({ times: 0 })).toThrow(ConfigError);
+    expect(() => polite({ wrod: 'x' } as object)).toThrow(
+      "options of the stage polite: 1 mistake\n  wrod: unknown name; did you mean 'word'? Accepted here: word, times",
+    );
   });
 
   it.each([
@@ -61,6 +64,43 @@ describe('a stage factory', () => {
     [undefined, false],
   ])('is told from other exports: %#', (value, expected) => {
     expect(isStageFactory(value)).toBe(expected);
+  });
+});
+
+describe('a stage that cannot work', () => {
+  const mistakeOf = (act: () => unknown): string => {
+    try {
+      act();
+    } catch (thrown) {
+      if (thrown instanceof ConfigError) return thrown.message;
+    }
+    throw new Error('no mistake was found');
+  };
+  const defined = (definition: object) => mistakeOf(() => defineStage(definition as never));
+  const hooked = (hooks: unknown) =>
+    mistakeOf(() =>
+      defineStage({ name: 'a', schema, create: () => hooks as object })().plan.create(sampleSetup()),
+    );
+
+  it('is refused where it is defined, with all that is wrong', () => {
+    expect(defined({ name: 'My stage', schema: {}, create: {} })).toBe(
+      [
+        'defineStage: 3 mistakes',
+        '  name: must be in kebab-case, such as my-stage',
+        '  schema: must be a zod schema of the options',
+        '  create: must be a function: it gets the options and the setup, and returns the hooks',
+      ].join('\n'),
+    );
+  });
+
+  it('is refused where its hooks are made: a hook that is misspelt would never run', () => {
+    expect(hooked({ onHeader() {} })).toBe(
+      "hooks of the stage a: 1 mistake\n  onHeader: unknown name; did you mean 'onHeaders'? Accepted here: onHeaders, onRequest, onReply, onStream, onError, onSettled",
+    );
+    expect(hooked({ onError: true })).toBe(
+      'hooks of the stage a: 1 mistake\n  onError: must be a function: it is a hook',
+    );
+    expect(hooked(undefined)).toMatch(/^hooks of the stage a: 1 mistake\n {2}\(top level\): /);
   });
 });
 

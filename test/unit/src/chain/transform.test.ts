@@ -61,6 +61,43 @@ describe('a transformed stream', () => {
     expect(closed).toBe(true);
   });
 
+  /** A source that closes when `closing` lets it. */
+  const closingOn = (closing: () => Promise<unknown>): AsyncIterable<Chunk> => ({
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({ value: text('a'), done: false }),
+      return: async () => {
+        await closing();
+        return { value: undefined, done: true };
+      },
+    }),
+  });
+  const faulty: ChunkTransform = { chunk: () => fail(), rest: () => [] };
+
+  it('ends with what its transform throws only when its source has closed', async () => {
+    const closing = Promise.withResolvers<void>();
+    let ended = false;
+    const all = collected(
+      transformed(
+        closingOn(() => closing.promise),
+        faulty,
+      ),
+    ).finally(() => {
+      ended = true;
+    });
+    await new Promise(setImmediate);
+    expect(ended).toBe(false);
+    closing.resolve();
+    expect((await all).fault).toEqual(new TypeError('bug'));
+  });
+
+  it('ends with what its transform throws when its source fails to close', async () => {
+    const failing = transformed(
+      closingOn(() => Promise.reject(new Error('stuck'))),
+      faulty,
+    );
+    expect((await collected(failing)).fault).toEqual(new TypeError('bug'));
+  });
+
   it('closes its source when its reader leaves, and gives nothing after that', async () => {
     let closed = false;
     async function* source() {

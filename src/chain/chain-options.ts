@@ -1,0 +1,132 @@
+import type { Registry } from 'prom-client';
+import { z } from 'zod';
+import { modelSchema } from '../catalog/model-schema.ts';
+import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { chatCompletionsSchema, responsesSchema } from '../dialects/dialects.ts';
+import { bodyLimits } from '../inbound/limits.ts';
+import { replyLimits, streamLimits } from '../outbound/limits.ts';
+import { type AccountsConfig, accountsSchema } from '../stores/accounts.ts';
+import { plansSchema } from '../stores/limits.ts';
+import type { StateStore } from '../stores/state/state-store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { checkAccess } from './check-access.ts';
+import { checkBodyBounds } from './check-body-bounds.ts';
+import { checkReferences } from './check-references.ts';
+import type { StagePlan } from './stage-plan.ts';
+import { surroundings } from './surroundings.ts';
+
+/** What the stages of a chain in front of a foreign handler need to know; the same shapes as in a gateway's configuration. */
+export const chainOptionsSchema = z.strictObject({
+  models: z
+    .array(modelSchema.partial({ upstreams: true }))
+    .default([])
+    .describe('The catalog; `validation` needs it.'),
+  accounts: accountsSchema.default({}).describe('Accounts with their keys; `auth` needs them.'),
+  plans: plansSchema.default({}).describe('Limits by plan; `rate-limit` holds them.'),
+  open: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Accounts or plans without the stage `auth` are refused, unless this says that it is meant: everybody is served, or a stage before this chain finds the account.',
+    ),
+  chat_completions: chatCompletionsSchema
+    .prefault({})
+    .describe('How replies that stages look at are written, as in a configuration: `{ reasoning_key }`.'),
+  responses: responsesSchema
+    .extend({
+      from_chat: z
+        .boolean()
+        .default(false)
+        .describe('Answer `/v1/responses` here, asking the handler for a chat completion.'),
+    })
+    .prefault({})
+    .describe(
+      'What becomes of `/v1/responses`: left to the handler, which must speak that format, so that the stages see no more of it than of any other path; or with `from_chat: true` answered by the chain, which asks the handler for `/v1/chat/completions` instead. `reasoning_placement` as in a configuration.',
+    ),
+  ...bodyLimits,
+  ...streamLimits,
+  idle_timeout_ms: z
+    .int()
+    .positive()
+    .default(600_000)
+    .describe(
+      'The longest silence of the handler, before or in its reply; then the client gets 502, a stream an error event. On paths whose replies no stage looks at, the connection is cut after at most twice this.',
+    ),
+  ...replyLimits,
+});
+
+export type ChainOptions = z.input<typeof chainOptionsSchema> & {
+  readonly log?: Log;
+  /** Where the times of the stages are registered; not measured without it. */
+  readonly registry?: Registry;
+  /** Counters and concurrency, where several chains or gateways share them; in this chain's memory without it. */
+  readonly state?: StateStore;
+};
+
+/** What `createChain` takes as a stage: what a factory such as `auth` returns. */
+export type ChainStage = { readonly plan: StagePlan };
+
+const schema = chainOptionsSchema.extend(surroundings);
+
+/** The options of `createChain`, checked, and the plans of its stages. Throws a ConfigError that lists every mistake. */
+export function checkedChain(stages: readonly ChainStage[], options: ChainOptions) {
+  const issues = [...checkStages(stages)];
+  const parsed = schema.safeParse(options);
+  if (!parsed.success) issues.push(...issuesOf(parsed.error, schema, options));
+  issues.push(...checkReferences(options));
+  if (!parsed.success || issues.length > 0) throw new ConfigError('createChain', issues);
+  const plans = stages.map(({ plan }) => plan);
+  issues.push(...checkChain(plans, parsed.data), ...checkBodyBounds(parsed.data, []));
+  if (issues.length > 0) throw new ConfigError('createChain', issues);
+  return { plans, options: parsed.data, warnings: [...warningsOf(plans, parsed.data)] };
+}
+
+function* checkStages(stages: unknown): Generator<ConfigIssue> {
+  if (!Array.isArray(stages))
+    return yield { path: ['stages'], message: 'must be a list of stages, such as [auth(), validation()]' };
+  const seen = new Set<string>();
+  for (const [at, entry] of (stages as unknown[]).entries()) {
+    const path = ['stages', at];
+    const { plan, stageName } = Object(entry) as { plan?: Partial<StagePlan>; stageName?: unknown };
+    if (typeof stageName === 'string')
+      yield { path, message: `is the factory of the stage ${stageName}; call it, with options or without` };
+    else if (typeof plan?.create !== 'function' || typeof plan.name !== 'string')
+      yield { path, message: 'must be a stage: what auth() returns, or a factory made with defineStage' };
+    else if (seen.has(plan.name)) yield { path, message: `the stage ${plan.name} is listed twice` };
+    else seen.add(plan.name);
+  }
+}
+
+interface Checked {
+  readonly accounts: object;
+  readonly plans: z.output<typeof plansSchema>;
+  readonly open: boolean;
+}
+
+function* checkChain(plans: readonly StagePlan[], options: Checked): Generator<ConfigIssue> {
+  const access = {
+    stages: plans.map(({ name }) => name),
+    accounts: options.accounts as AccountsConfig,
+    plans: options.plans,
+    open: options.open,
+  };
+  yield* checkAccess(access, { path: ['open'], written: 'open: true', mayBeInner: true });
+  for (const [stage, own] of [
+    ['auth', 'accounts'],
+    ['rate-limit', 'plans'],
+  ] as const)
+    if (ownOf(plans, stage, own) && Object.keys(options[own]).length > 0)
+      yield { path: [own], message: `has no effect: the stage ${stage} has ${own} of its own` };
+}
+
+/** Options that are accepted and under which every request is refused. */
+function* warningsOf(plans: readonly StagePlan[], { accounts }: Checked): Generator<string> {
+  const hasAuth = plans.some(({ name }) => name === 'auth');
+  const keys = Object.values(accounts as AccountsConfig).flatMap(account => account.keys);
+  if (hasAuth && keys.length === 0 && !ownOf(plans, 'auth', 'accounts'))
+    yield 'createChain: accounts has no key, so the stage auth refuses every request';
+}
+
+/** The option `own` of a stage, in place of what the chain has for it. */
+const ownOf = (plans: readonly StagePlan[], stage: string, own: string): unknown =>
+  (plans.find(({ name }) => name === stage)?.options as Record<string, unknown> | undefined)?.[own];

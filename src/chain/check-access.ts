@@ -1,0 +1,56 @@
+import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import type { AccountsConfig } from '../stores/accounts.ts';
+import { AccountLimits, type Plans } from '../stores/limits.ts';
+
+/** What decides who is served, and within which limits. */
+export interface Access {
+  /** Names of the stages, in order. */
+  readonly stages: readonly string[];
+  readonly accounts: AccountsConfig;
+  readonly plans: Plans;
+  /** Requests are to be served without `auth`. */
+  readonly open: boolean;
+}
+
+/** The path of `open`, how it is written, and whether something else lets requests in where there are neither accounts nor plans. */
+export interface AccessPlace {
+  readonly path: readonly PropertyKey[];
+  readonly written: string;
+  readonly mayBeInner: boolean;
+}
+
+/** A chain that would serve everybody, or hold no limits, although the configuration reads as if it did. */
+export function* checkAccess(access: Access, place: AccessPlace): Generator<ConfigIssue> {
+  const { stages, open } = access;
+  const hasAuth = stages.includes('auth');
+  if (open && hasAuth)
+    yield { path: place.path, message: 'has no effect: the stage auth refuses requests without a key' };
+  if (!open && !hasAuth && !(place.mayBeInner && isEmpty(access)))
+    yield {
+      path: ['stages'],
+      message: `must list auth: without it every request is served, without a key. If that is meant, write ${place.written}`,
+    };
+  yield* checkLimitStage(access);
+}
+
+/** Limits that the chain would not hold: without the stage, or with it where the account is not known yet. */
+function* checkLimitStage({ stages, accounts, plans }: Access): Generator<ConfigIssue> {
+  const at = stages.indexOf('rate-limit');
+  if (at !== -1 && at < stages.indexOf('auth'))
+    yield { path: ['stages', at], message: 'must come after auth, which finds the account that is limited' };
+  const limited = pathOfLimits(plans, accounts);
+  if (at === -1 && limited !== undefined)
+    yield { path: ['stages'], message: `must list rate-limit: nothing else holds the limits of ${limited}` };
+}
+
+const isEmpty = ({ accounts, plans }: Access): boolean =>
+  Object.keys(accounts).length === 0 && pathOfLimits(plans, {}) === undefined;
+
+/** Where the first limits are, if there are any. */
+function pathOfLimits(plans: Plans, accounts: AccountsConfig): string | undefined {
+  for (const [name, plan] of Object.entries(plans))
+    if (new AccountLimits(plan, undefined).hasAny) return `plans.${name}`;
+  for (const [id, { limits }] of Object.entries(accounts))
+    if (new AccountLimits(undefined, limits).hasAny) return `accounts.${id}`;
+  return undefined;
+}

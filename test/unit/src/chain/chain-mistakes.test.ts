@@ -1,0 +1,121 @@
+import { describe, expect, it } from '@jest/globals';
+import { auth, createChain, rateLimit, validation } from '../../../../src/index.ts';
+import { createLog } from '../../../../src/telemetry/log.ts';
+
+const accounts = { tester: { keys: [{ value: 'sk-client-key-0123456789' }] } };
+const log = createLog('silent');
+
+/** The lines of the ConfigError that `createChain` throws. */
+function mistakesOf(stages: unknown, options: object = {}): string[] {
+  try {
+    createChain(stages as never, options);
+  } catch (thrown) {
+    const { name, message } = thrown as Error;
+    expect(name).toBe('ConfigError');
+    const [head, ...lines] = message.split('\n');
+    expect(head).toMatch(/^createChain: \d+ mistakes?$/);
+    return lines.map(line => line.trim());
+  }
+  throw new Error('no mistake was found');
+}
+
+describe('a chain that serves everybody', () => {
+  const everybody =
+    'stages: must list auth: without it every request is served, without a key. If that is meant, write open: true';
+
+  it('is refused where accounts or plans say that it should not', () => {
+    expect(mistakesOf([validation()], { accounts })).toEqual([everybody]);
+    const plans = { free: { requests_per_minute: 1 } };
+    expect(mistakesOf([rateLimit()], { plans })).toEqual([everybody]);
+  });
+
+  it('is made where that is said to be meant', () => {
+    const plans = { free: { requests_per_minute: 1 } };
+    expect(createChain([rateLimit()], { plans, accounts, open: true, log })).toBeInstanceOf(Function);
+  });
+
+  it('is made of stages in front of a handler that has a check of its own', () => {
+    expect(createChain([validation()])).toBeInstanceOf(Function);
+  });
+
+  it('is not what open means beside auth', () => {
+    expect(mistakesOf([auth()], { accounts, open: true })).toEqual([
+      'open: has no effect: the stage auth refuses requests without a key',
+    ]);
+  });
+
+  it('is not made by the keys of a stage that leave those of the chain without effect', () => {
+    expect(mistakesOf([auth({ accounts })], { accounts })).toEqual([
+      'accounts: has no effect: the stage auth has accounts of its own',
+    ]);
+  });
+
+  it('says when it refuses everybody', () => {
+    const said: unknown[] = [];
+    const telling = Object.assign(createLog('silent'), { warn: (text: unknown) => void said.push(text) });
+    createChain([auth()], { log: telling });
+    createChain([auth()], { log: telling, accounts: { tester: { keys: [] } } });
+    const warning = 'createChain: accounts has no key, so the stage auth refuses every request';
+    expect(said).toEqual([warning, warning]);
+    createChain([auth()], { log: telling, accounts });
+    createChain([auth({ accounts })], { log: telling });
+    expect(said).toHaveLength(2);
+  });
+});
+
+describe('a mistake in code', () => {
+  it.each<[string, unknown, string[]]>([
+    ['no list', auth(), ['stages: must be a list of stages, such as [auth(), validation()]']],
+    ['a factory', [auth], ['stages[0]: is the factory of the stage auth; call it, with options or without']],
+    [
+      'no stages',
+      [validation(), 'auth', undefined, () => {}, { onHeaders() {} }],
+      [1, 2, 3, 4].map(
+        at => `stages[${at}]: must be a stage: what auth() returns, or a factory made with defineStage`,
+      ),
+    ],
+    ['a stage twice', [validation(), validation()], ['stages[1]: the stage validation is listed twice']],
+  ])('in the stages is told with its place: %s', (_, stages, expected) => {
+    expect(mistakesOf(stages)).toEqual(expected);
+  });
+
+  const methods = 'fatal, error, warn, info, debug, child, isLevelEnabled';
+  it.each<[object, string[]]>([
+    [
+      { acounts: {}, max_body_bytes: 0 },
+      [
+        'max_body_bytes: Too small: expected number to be >0',
+        expect.stringMatching(
+          /^acounts: unknown name; did you mean 'accounts'\? Accepted here: models, accounts, .*, log, registry, state$/,
+        ) as unknown as string,
+      ],
+    ],
+    [
+      { log: console },
+      ['log: must be a logger such as pino makes; methods that it lacks: fatal, child, isLevelEnabled'],
+    ],
+    [{ log: true }, [`log: must be a logger such as pino makes, an object with the methods ${methods}`]],
+    [
+      { registry: {} },
+      [
+        'registry: must be a Registry of prom-client; methods that it lacks: registerMetric, getSingleMetric, getMetricsAsArray, metrics',
+      ],
+    ],
+    [
+      { state: new Map() },
+      [
+        'state: must be a state store, such as openStateStore() or new MemoryStateStore() gives; methods that it lacks: take, standings, recall, close',
+      ],
+    ],
+    [
+      { accounts: { a: { plan: 'fre' } }, plans: { free: {} } },
+      ["accounts.a.plan: there is no plan 'fre'; did you mean 'free'? There are: free"],
+    ],
+  ])('in the options is told with its place: %#', (options, expected) => {
+    expect(mistakesOf([], options)).toEqual(expected);
+  });
+
+  it('in several places is told at once', () => {
+    expect(mistakesOf([auth], { log: {}, open: 'yes' })).toHaveLength(3);
+  });
+});
