@@ -169,6 +169,13 @@ export class Attempt {
     this.#sent?.call.cancel(new Error('the reply is not wanted any longer'));
   }
 
+  /** Fails the attempt because its upstream is unhealthy, unless something of the reply has arrived. */
+  unhealthy(): void {
+    const call = this.#sent?.call;
+    if (call && !call.hasBody && !this.#ended)
+      call.cancel(refusal('provider_unhealthy', { cause: new Error('its health check failed') }));
+  }
+
   async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
     // While a stage was at work the client has left, or the gateway was closed: nobody is asked in vain.
     if (this.#exchange.aborted || this.#ended) throw refusal('server_error');

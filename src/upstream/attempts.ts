@@ -81,11 +81,27 @@ export class Attempts {
       // Mostly there is no need to wait, and then nothing does.
       const attempt = this.#begin(admission instanceof Promise ? await admission : admission);
       try {
-        return await ask(attempt);
+        return await this.#answerOf(attempt, ask);
       } catch (error) {
         if (!this.#goesOn(attempt, error)) throw this.#over(error, attempt.failure);
       }
     }
+  }
+
+  #answerOf<T>(attempt: Attempt, ask: (attempt: Attempt) => Promise<T>): Promise<T> {
+    const { health } = attempt.upstream.provider;
+    const reply = ask(attempt);
+    return health && this.#route.hasOthers ? health.during(reply, () => this.#moveOn(attempt)) : reply;
+  }
+
+  /**
+   * The health check of the upstream fails. A server that hangs would be waited for until the client's time is over; as long as nothing of
+   * its reply has arrived another upstream may be asked (protocol i6), and is if one can be at once.
+   */
+  #moveOn(attempt: Attempt): void {
+    const { max_attempts } = this.#route.options;
+    if (this.#exchange.attempts >= max_attempts || this.#route.budget.isSpent) return;
+    if (this.#search.hasOther(attempt.upstream)) attempt.unhealthy();
   }
 
   #admission(): Admission | Promise<Admission> {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { refusal } from '../errors.ts';
 
 /** Above this many unread bytes the upstream is paused; it is resumed when they have been read. */
 const high_water_bytes = 256 * 1024;
@@ -16,6 +17,10 @@ export interface BodyConsumer {
   end(): void;
   fail(error: Error): void;
 }
+
+/** An upstream has answered 101, which it was not asked for. */
+export const switchedProtocols = (): Error =>
+  refusal('provider_invalid', { cause: new Error('the upstream switched protocols unasked') });
 
 /**
  * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body as an async iterable that pauses the
@@ -52,6 +57,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status >= 200) this.#resolveHead({ status, headers });
+    // Nothing that follows would be HTTP; other interim replies say nothing that is waited for.
+    else if (status === 101) this.cancel(switchedProtocols());
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {

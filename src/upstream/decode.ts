@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError, refusal } from '../errors.ts';
+import { exceeds } from '../json-size.ts';
 import { type SseEvent, SseParser } from '../sse/parse.ts';
 import type { Adapter, StreamDecoder } from './adapter.ts';
 import { failureOf } from './failure.ts';
@@ -14,9 +15,14 @@ export interface ReplyLimits {
 
 type Decoding = Pick<Adapter, 'decodeReply' | 'openStream'>;
 
-/** A whole reply's text in the canonical form. */
+/** 32,768 tokens with log probabilities of twenty alternatives each have as many; a reply of 64 MiB could have seven times that. */
+const max_reply = { values: 6_000_000, keys: 4_000_000 };
+
+/** A whole reply's text in the canonical form. Throws `provider_invalid` for what is not JSON, or would be too large in memory. */
 export function decodeText(text: string, adapter: Decoding): Completion {
   let body: unknown;
+  if (exceeds(text, max_reply))
+    throw refusal('provider_invalid', { cause: new Error('a reply of too many values') });
   try {
     body = JSON.parse(text);
   } catch (cause) {

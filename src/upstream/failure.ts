@@ -19,6 +19,7 @@ export const failureKinds = [
   'status',
   'unreachable',
   'timeout',
+  'unhealthy',
   'broken',
   'invalid',
   'aborted',
@@ -30,6 +31,7 @@ const kindsOfErrors: Readonly<Record<string, FailureKind>> = {
   provider_invalid: 'invalid',
   provider_broke_off: 'broken',
   provider_timeout: 'timeout',
+  provider_unhealthy: 'unhealthy',
 };
 
 /** Kinds that show a provider which does not work: not one that refuses, is at its limit or was set up wrongly. */

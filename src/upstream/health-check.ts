@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UnderWay } from '../under-way.ts';
 import type { UpstreamCall } from './call.ts';
 
 /** How a server is asked whether it is well. */
@@ -28,6 +29,7 @@ export class HealthCheck {
   readonly #config: HealthCheckConfig;
   readonly #ask: (path: string) => UpstreamCall;
   readonly #onChange: (healthy: boolean) => void;
+  readonly #waiting = new UnderWay<() => void>();
   #timer: NodeJS.Timeout | undefined;
   #call: UpstreamCall | undefined;
   /** Results in a row that contradict `healthy`. */
@@ -46,6 +48,19 @@ export class HealthCheck {
 
   start(): void {
     this.#timer = setTimeout(this.#check, 0).unref();
+  }
+
+  /**
+   * Waits for `reply`, and calls `onUnhealthy` if the server is found unhealthy meanwhile: once, and at once if it is already.
+   */
+  async during<T>(reply: Promise<T>, onUnhealthy: () => void): Promise<T> {
+    if (!this.healthy) onUnhealthy();
+    const place = this.#waiting.add(onUnhealthy);
+    try {
+      return await reply;
+    } finally {
+      this.#waiting.remove(place);
+    }
   }
 
   close(): void {
@@ -86,5 +101,6 @@ export class HealthCheck {
     this.#contrary = 0;
     this.healthy = well;
     this.#onChange(well);
+    if (!well) for (const onUnhealthy of this.#waiting.items()) onUnhealthy();
   }
 }

@@ -111,9 +111,16 @@ function completionDetails({ completion_tokens_details: details, reasoning_token
   return { reasoning_tokens: Math.trunc(reasoning_tokens), ...counts };
 }
 
+/** No server has more figures in its breakdown; it is written again with every chunk of running usage. */
+const max_details = 32;
+
 /** The upstream's breakdown goes to clients and metrics as it is, so nothing but numbers may be in it. */
 const countsOf = (details: Json): Record<string, number> =>
-  Object.fromEntries(Object.entries(details).filter((entry): entry is [string, number] => isCount(entry[1])));
+  Object.fromEntries(
+    Object.entries(details)
+      .filter((entry): entry is [string, number] => isCount(entry[1]))
+      .slice(0, max_details),
+  );
 
 /** An id for a tool call of a server that gives none; clients find calls by it across a whole conversation (protocol d13). */
 export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;

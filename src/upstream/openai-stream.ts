@@ -35,6 +35,8 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   readonly #habits: OpenAiStreamHabits;
   /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
   readonly #tokensByChoice = new Map<number, number>();
+  /** Their sum, kept up: an upstream may name a choice more with every event. */
+  #tokens = 0;
   readonly #open = new Set<number>();
   readonly #finished = new Set<number>();
   readonly #toolCalls = new Map<number, ToolCallIndexes>();
@@ -84,7 +86,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (!this.#open.has(index)) return false;
     if (usage && this.#habits.usagePerChoice) {
       if (this.#tokensByChoice.size !== 1 || !this.#tokensByChoice.has(index)) return false;
-      this.#tokensByChoice.set(index, usage.completion_tokens);
+      this.#setTokens(index, usage.completion_tokens);
     }
     this.#last = index;
     return true;
@@ -152,12 +154,15 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     const { usagePerChoice, finalUsagePerChoice } = this.#habits;
     if (!usage || !usagePerChoice || (choices.length === 0 && !finalUsagePerChoice)) return usage;
     const indexes = choices.length === 0 ? [this.#last] : choices.map(({ index }) => index);
-    for (const index of indexes) this.#tokensByChoice.set(index, usage.completion_tokens);
+    for (const index of indexes) this.#setTokens(index, usage.completion_tokens);
     if (this.#tokensByChoice.size === 1) return usage;
-    let sum = 0;
-    for (const tokens of this.#tokensByChoice.values()) sum += tokens;
     // The breakdown is of one choice, and would not add up.
-    return usageOf(usage.prompt_tokens, sum, usage.prompt_tokens_details.cached_tokens);
+    return usageOf(usage.prompt_tokens, this.#tokens, usage.prompt_tokens_details.cached_tokens);
+  }
+
+  #setTokens(index: number, tokens: number): void {
+    this.#tokens += tokens - (this.#tokensByChoice.get(index) ?? 0);
+    this.#tokensByChoice.set(index, tokens);
   }
 }
 

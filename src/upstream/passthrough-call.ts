@@ -1,12 +1,19 @@
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import { type GatewayError, refusal } from '../errors.ts';
+import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { sendContinue } from '../inbound/expect-continue.ts';
+import { tooLarge } from '../inbound/limits.ts';
+import { tooSlow } from '../inbound/upload.ts';
+import { switchedProtocols } from './call.ts';
 import type { ProviderKey } from './key-pool.ts';
 
 /** What an upload may be, and how long the upstream may be silent. */
 export interface CallLimits {
   readonly max_body_bytes: number;
   readonly body_idle_ms: number;
+  readonly body_timeout_ms: number;
+  /** On average, after `body_timeout_ms`. */
+  readonly min_body_bytes_per_second: number;
   readonly idle_timeout_ms: number;
 }
 
@@ -72,6 +79,12 @@ export class PassthroughCall {
     if (this.destroyed) return void outgoing.destroy();
     const { request } = this;
     this.#outgoing = outgoing;
+    // Without this listener Node would close the connection silently.
+    outgoing.once('upgrade', (_, socket) => {
+      socket.destroy();
+      this.#refuse(switchedProtocols());
+    });
+    sendContinue(request);
     this.#watch = setTimeout(this.#look, this.#limits.idle_timeout_ms / looks);
     const length_bytes = Number(request.headers['content-length'] ?? Number.NaN);
     if (!request.complete && request.readableLength !== length_bytes) return this.#upload(outgoing);
@@ -84,17 +97,31 @@ export class PassthroughCall {
     request.resume();
   }
 
-  /** As `stream.pipe` would, with a limit of bytes and one of silence. */
+  /** As `stream.pipe` would, with a limit of bytes, one of silence and one of slowness. */
   #upload(outgoing: ClientRequest): void {
     const { request } = this;
-    const { max_body_bytes, body_idle_ms } = this.#limits;
-    let left_bytes = max_body_bytes;
+    const { clock } = this.#exchange;
+    const { max_body_bytes, body_idle_ms, body_timeout_ms, min_body_bytes_per_second } = this.#limits;
+    let sent_bytes = 0;
+    /** When the body must be complete, as far as it has come. */
+    let ends_ms = clock.elapsed_ms() + body_timeout_ms;
+    let paused_ms = 0;
     const idle = setTimeout(() => this.#stalled(idle), body_idle_ms);
     const onData = (part: Buffer) => {
       idle.refresh();
-      left_bytes -= part.length;
-      if (left_bytes < 0) this.#refuse(tooLarge(max_body_bytes));
-      else if (!outgoing.write(part)) request.pause();
+      sent_bytes += part.length;
+      ends_ms += (part.length / min_body_bytes_per_second) * 1000;
+      if (sent_bytes > max_body_bytes) return this.#refuse(tooLarge(max_body_bytes));
+      const now_ms = clock.elapsed_ms();
+      if (now_ms > ends_ms) return this.#refuse(tooSlow(` at ${min_body_bytes_per_second} bytes per second`));
+      if (outgoing.write(part)) return;
+      paused_ms = now_ms;
+      request.pause();
+    };
+    const onDrain = () => {
+      // While the upstream does not read, the client cannot send.
+      ends_ms += clock.elapsed_ms() - paused_ms;
+      request.resume();
     };
     const onEnd = () => {
       end();
@@ -106,22 +133,16 @@ export class PassthroughCall {
     };
     this.#endUpload = end;
     request.on('data', onData).on('end', onEnd);
-    outgoing.on('drain', () => request.resume()).on('close', end);
+    outgoing.on('drain', onDrain).on('close', end);
   }
 
   /** Nothing has come for a while. An upstream that does not read pauses the request; then it is not the client's doing. */
   #stalled(idle: NodeJS.Timeout): void {
     if (this.request.readableFlowing === false) return void idle.refresh();
-    const seconds = this.#limits.body_idle_ms / 1000;
-    this.#refuse(
-      refusal('invalid_request', {
-        message: `The request body did not arrive: nothing for ${seconds} seconds.`,
-        headers: { connection: 'close' },
-      }),
-    );
+    this.#refuse(tooSlow(`: nothing for ${this.#limits.body_idle_ms / 1000} seconds`));
   }
 
-  #refuse(error: GatewayError): void {
+  #refuse(error: Error): void {
     this.failed(error);
     this.#abort();
   }
@@ -139,6 +160,11 @@ export class PassthroughCall {
   };
 
   answered(reply: IncomingMessage): void {
+    // Without its headers it does not come as an upgrade.
+    if (reply.statusCode === 101) {
+      reply.destroy();
+      return this.#refuse(switchedProtocols());
+    }
     this.reply = reply;
     this.#reply.resolve();
   }
@@ -169,9 +195,3 @@ export class PassthroughCall {
     this.#endUpload?.();
   };
 }
-
-const tooLarge = (max_body_bytes: number): GatewayError =>
-  refusal('body_too_large', {
-    message: `The request body is larger than the ${max_body_bytes} bytes accepted.`,
-    headers: { connection: 'close' },
-  });

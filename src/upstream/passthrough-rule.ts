@@ -28,6 +28,13 @@ export const passthroughRuleSchema = z.strictObject({
     .positive()
     .default(536_870_912)
     .describe('The largest request body. It is passed on as it comes and never held in memory.'),
+  min_body_bytes_per_second: z
+    .int()
+    .positive()
+    .default(1024)
+    .describe(
+      'The slowest that a request body may come on average once `server.body_timeout_ms` has passed; time in which the upstream does not read is not counted.',
+    ),
   forward_headers: z
     .array(
       z

@@ -28,6 +28,8 @@ export interface PassthroughRoute extends Route {
   readonly rule: PassthroughRule;
 }
 
+type PassthroughLimits = StreamLimits & Pick<BodyLimits, 'body_idle_ms' | 'body_timeout_ms'>;
+
 export const isPassthrough = (route: Route): route is PassthroughRoute => route.name === 'passthrough';
 
 /**
@@ -40,13 +42,13 @@ export class Passthrough {
     readonly route: PassthroughRoute;
   }[];
   readonly #legs = new Map<string, Leg>();
-  readonly #limits: StreamLimits & Pick<BodyLimits, 'body_idle_ms'>;
+  readonly #limits: PassthroughLimits;
   readonly #metrics: Metrics;
 
   constructor(
     rules: readonly PassthroughRule[],
     providers: readonly Provider[],
-    limits: StreamLimits & Pick<BodyLimits, 'body_idle_ms'>,
+    limits: PassthroughLimits,
     metrics: Metrics,
   ) {
     this.#limits = limits;
@@ -79,7 +81,9 @@ export class Passthrough {
     if (query === undefined) throw refusal('unknown_url');
     const call = new PassthroughCall(exchange, request, exchange.path.slice('/v1'.length) + query, {
       max_body_bytes: rule.max_body_bytes,
+      min_body_bytes_per_second: rule.min_body_bytes_per_second,
       body_idle_ms: this.#limits.body_idle_ms,
+      body_timeout_ms: this.#limits.body_timeout_ms,
       idle_timeout_ms: leg.provider.config.idle_timeout_ms,
     });
     const span = startChildSpan(exchange.span, `${request.method} ${rule.path}`, SpanKind.CLIENT, {});

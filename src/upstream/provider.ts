@@ -85,7 +85,8 @@ export class Provider {
   readonly ownHeaders: Readonly<Record<string, string>>;
   readonly breaker: Breaker;
   readonly bulkhead: Bulkhead;
-  readonly #health: HealthCheck | undefined;
+  /** There if one is configured. */
+  readonly health: HealthCheck | undefined;
   #metrics: RoutingMetrics | undefined;
   #unwatch: (() => void) | undefined;
   readonly #surroundings: Surroundings;
@@ -142,7 +143,7 @@ export class Provider {
     this.bulkhead = new Bulkhead(config);
     this.breaker = new Breaker(config.breaker, surroundings.clock, state => this.#breakerIs(state));
     const { health_check } = config;
-    this.#health =
+    this.health =
       health_check &&
       new HealthCheck(
         health_check,
@@ -155,12 +156,12 @@ export class Provider {
   watch(metrics: RoutingMetrics): void {
     this.#metrics = metrics;
     this.#unwatch = metrics.watch(this);
-    this.#health?.start();
+    this.health?.start();
   }
 
   /** False while its health check fails. */
   get healthy(): boolean {
-    return this.#health?.healthy ?? true;
+    return this.health?.healthy ?? true;
   }
 
   /** `request` in this server's format, and in `ignored` what could not be said in it. */
@@ -240,7 +241,7 @@ export class Provider {
   /** Ends every connection, idle or not, and the health check. */
   close(): Promise<void> {
     this.#endWatch?.();
-    this.#health?.close();
+    this.health?.close();
     this.#unwatch?.();
     return this.#pool.destroy();
   }

@@ -57,6 +57,13 @@ export class Search {
     return pick.when === 'now' ? this.#take(pick.upstream) : this.#wait(pick);
   }
 
+  /** Whether an upstream other than `current` could be asked at once. */
+  hasOther(current: Upstream): boolean {
+    if (!this.isWanted) return false;
+    const asked = new Map(this.#asked).set(current, never);
+    return this.#pick(asked).when === 'now';
+  }
+
   /** It was asked, and failed. */
   failed(upstream: Upstream): void {
     this.#asked.set(upstream, (this.#asked.get(upstream) ?? 0) + 1);
@@ -73,11 +80,11 @@ export class Search {
     this.#wake?.();
   };
 
-  #pick(): Pick {
+  #pick(asked: ReadonlyMap<Upstream, number> = this.#asked): Pick {
     return this.#route.next({
       stream: this.#exchange.request.stream,
       now_ms: this.#exchange.clock.elapsed_ms(),
-      asked: this.#asked,
+      asked,
       conversation: this.#conversation,
     });
   }

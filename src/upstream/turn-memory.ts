@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ToolCall } from '../canonical.ts';
+import { exceeds } from '../json-size.ts';
 
 export interface MemoryLimits {
   /** How much is remembered at most, in characters of JSON and a hundred for every turn. */
@@ -86,6 +87,9 @@ export class TurnMemory<Value> {
 
 const sizeOf = (text: string): number => text.length + entry_characters;
 
+/** Arguments of more than this are the same only if they are written the same: to compare them they must be parsed. */
+const max_compared = { values: 50_000, keys: 50_000 };
+
 /** Arguments may come back written anew, as by clients that parse them; what they say is the same. */
 function keyOf(calls: readonly ToolCall[]): string {
   const said = calls.map(call => [call.id, call.function.name, sameArguments(call.function.arguments)]);
@@ -93,6 +97,7 @@ function keyOf(calls: readonly ToolCall[]): string {
 }
 
 function sameArguments(text: string): string {
+  if (exceeds(text, max_compared)) return text;
   try {
     return JSON.stringify(JSON.parse(text || '{}'));
   } catch {

@@ -77,6 +77,17 @@ describe('the breaker', () => {
     expect(breaker.state).toBe('open');
   });
 
+  it('hears of a stream that breaks off after its first word has closed it', () => {
+    const { take, breaker, clock } = upstreamWith({ ...one, probes: 1 });
+    take().ended(failure('broken'), 0);
+    clock.advance(1000);
+    const probe = take();
+    probe.answered(clock.elapsed_ms());
+    expect(breaker.state).toBe('closed');
+    probe.ended(failure('broken'), clock.elapsed_ms());
+    expect(breaker.state).toBe('open');
+  });
+
   it('hears nothing of streams that began before the trouble', () => {
     const { take, breaker, clock } = upstreamWith(one);
     const [breaking, going, ending] = [take(), take(), take()];

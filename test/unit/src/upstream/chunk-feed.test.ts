@@ -63,6 +63,15 @@ describe('a feed', () => {
     expect((await feed.next()).done).toBe(true);
   });
 
+  it('has no fault for a reader that left before it came to it', async () => {
+    const { feed } = feedWith();
+    feed.push([text('a'), text('b')]);
+    feed.fail(new Error('broken'));
+    await feed.next();
+    expect(await feed.return()).toEqual({ value: undefined, done: true });
+    expect(await feed.next()).toEqual({ value: undefined, done: true });
+  });
+
   it.each<[string, Partial<ChunkObserver>, boolean]>([
     ['at a chunk that waited', { chunk: () => fail() }, true],
     ['at a chunk that was waited for', { chunk: () => fail() }, false],

@@ -189,3 +189,15 @@ describe('a whole reply', () => {
     await expect(reading(reply, { ...wide, max_reply_bytes: 20 })).rejects.toEqual(providerError);
   });
 });
+
+describe('a whole reply of more values than memory has room for', () => {
+  it('is refused before it is parsed', async () => {
+    const text = `{"choices":[${'{},'.repeat(6_000_000)}{}]}`;
+    const limits = { ...wide, max_reply_bytes: text.length };
+    const reading = decodeWhole(bytesOf([Buffer.from(text)]), format, limits);
+    await expect(reading).rejects.toMatchObject({
+      code: 'provider_invalid',
+      cause: new Error('a reply of too many values'),
+    });
+  });
+});

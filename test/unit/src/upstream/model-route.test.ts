@@ -1,63 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { vllm } from '../../../../plugins/providers/vllm/index.ts';
-import { routingSchema } from '../../../../src/catalog/routing-schema.ts';
-import { createLog } from '../../../../src/telemetry/log.ts';
-import { ModelRoute, type Question } from '../../../../src/upstream/model-route.ts';
-import { Provider, providerBaseSchema } from '../../../../src/upstream/provider.ts';
-import { Upstream } from '../../../../src/upstream/upstream.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import type { Upstream } from '../../../../src/upstream/upstream.ts';
+import { closeRoutes, fill, type Given, open, pause, routeOver } from './sample-route.ts';
 
-const providers: Provider[] = [];
-afterEach(async () => {
-  await Promise.all(providers.splice(0).map(provider => provider.close()));
-});
-
-interface Given {
-  readonly priority?: number;
-  readonly weight?: number;
-  /** Fields of its provider. */
-  readonly provider?: object;
-}
-
-/** A route over upstreams named a, b, c …, on a clock that the test moves. */
-function routeOver(given: readonly Given[], options: object = {}, random = () => 0) {
-  const clock = new FakeClock();
-  const upstreams = given.map(({ priority = 1, weight = 1, provider: fields }, at) => {
-    const config = providerBaseSchema.parse({ base_url: 'http://127.0.0.1:9/v1', ...fields });
-    const surroundings = {
-      clock,
-      log: createLog('silent'),
-      content: { capture_content: false, max_content_characters: 1 },
-    };
-    const provider = new Provider('abc'[at]!, vllm, config, {}, surroundings);
-    providers.push(provider);
-    return new Upstream(provider, { model: 'm', effortMap: {}, extraParameters: [] }, { priority, weight });
-  });
-  const route = new ModelRoute(upstreams, routingSchema.parse(options), clock, random);
-  const ask = (more: Partial<Question> = {}) =>
-    route.next({
-      stream: true,
-      now_ms: clock.elapsed_ms(),
-      asked: new Map(),
-      conversation: undefined,
-      ...more,
-    });
-  const [a, b, c] = upstreams as [Upstream, Upstream, Upstream];
-  return { a, b, c, route, clock, ask };
-}
+afterEach(closeRoutes);
 
 const now = (upstream: Upstream) => ({ when: 'now', upstream });
-const open = ({ provider: { breaker } }: Upstream) => {
-  for (let count = 0; count < 5; count++) breaker.failed(breaker.enter());
-};
-const fill = ({ provider: { bulkhead } }: Upstream) => bulkhead.enter();
-const pause = (upstream: Upstream, retry_after_s: number, clock: FakeClock) =>
-  upstream.failed(
-    true,
-    { kind: 'rate_limited', retry_after_s, error: undefined as never },
-    0,
-    clock.elapsed_ms(),
-  );
 
 describe('who is asked next', () => {
   it('is one of the first priority that has anybody, then one of the next', () => {

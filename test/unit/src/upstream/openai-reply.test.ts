@@ -221,3 +221,12 @@ function thrownBy(call: () => unknown): unknown {
   }
   return undefined;
 }
+
+describe('the breakdown of usage', () => {
+  it('has no more figures than any server tells, as it is written with every chunk', () => {
+    const details = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`figure_${at}`, at]));
+    const usage = { prompt_tokens: 1, completion_tokens: 1, completion_tokens_details: details };
+    const reply = decodeOpenAiReply(replyOf({}, { usage }));
+    expect(Object.keys(reply.usage!.completion_tokens_details!).length).toBe(32);
+  });
+});

@@ -110,3 +110,14 @@ describe('the limits', () => {
     }
   });
 });
+
+describe('arguments of very many values', () => {
+  const wide = `[${'0,'.repeat(60_000)}0]`;
+
+  it('are found when they come back as they were, and are not parsed to compare them', () => {
+    const { memory } = memoryOf();
+    memory.keep([call('a', wide)], { seal: 1 });
+    expect(memory.recall([call('a', wide)])).toEqual({ seal: 1 });
+    expect(memory.recall([call('a', `${wide} `)])).toBeUndefined();
+  });
+});
