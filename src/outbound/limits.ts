@@ -19,5 +19,20 @@ export const streamLimits = {
     .describe('How long a client may read nothing while data waits for it.'),
 };
 
+/** How long replies are waited for. */
+export const replyLimits = {
+  non_stream_timeout_ms: z
+    .int()
+    .positive()
+    .default(120_000)
+    .describe('After this a non-streamed request is answered 524; generation goes on and is billed.'),
+  max_background_ms: z
+    .int()
+    .positive()
+    .default(900_000)
+    .describe('How long a reply is read on after its client was answered 524 or has left.'),
+  max_background: z.int().min(0).default(256).describe('How many replies are read on at the same time.'),
+};
+
 const schema = z.object(streamLimits);
 export type StreamLimits = z.output<typeof schema>;

@@ -9,6 +9,23 @@ export class ClientGone extends Error {}
  * `reply` itself goes on: generation is read to its end and billed.
  */
 export function beforeTimeLimit<T>(reply: Promise<T>, exchange: Exchange, limit_ms: number): Promise<T> {
+  return limited(reply, exchange, limit_ms, giveUp => {
+    if (exchange.model?.on_client_gone === 'abort') return;
+    exchange.readOn = () => giveUp(new ClientGone('the client left before the reply was complete'));
+  });
+}
+
+/** `reply`, unless the time limit passes first; `reply` itself goes on then. */
+export function withinTimeLimit<T>(reply: Promise<T>, exchange: Exchange, limit_ms: number): Promise<T> {
+  return limited(reply, exchange, limit_ms, () => {});
+}
+
+function limited<T>(
+  reply: Promise<T>,
+  exchange: Exchange,
+  limit_ms: number,
+  arm: (giveUp: (error: Error) => void) => void,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const remaining_ms = exchange.started_ms + limit_ms - exchange.clock.elapsed_ms();
     const timer = setTimeout(() => {
@@ -16,12 +33,10 @@ export function beforeTimeLimit<T>(reply: Promise<T>, exchange: Exchange, limit_
       const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
       reject(refusal('time_limit', { message }));
     }, remaining_ms);
-    if (exchange.model?.on_client_gone !== 'abort') {
-      exchange.readOn = () => {
-        clearTimeout(timer);
-        reject(new ClientGone('the client left before the reply was complete'));
-      };
-    }
+    arm(error => {
+      clearTimeout(timer);
+      reject(error);
+    });
     reply.then(
       value => {
         clearTimeout(timer);

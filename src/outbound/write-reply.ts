@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Exchange } from '../exchange.ts';
+import { waitsToContinue } from '../inbound/expect-continue.ts';
 import type { ReplySink } from './reply-sink.ts';
 
 /** Sends a whole JSON body with the exchange's own headers. Does nothing for a client that has gone. */
@@ -28,11 +29,11 @@ export function writeJson(
 
 /**
  * After the end of a reply Node closes a connection that is not kept alive. A client that still sends its body would be reset then and
- * might never read the reply, so the end waits for the body, which somebody must be reading.
+ * might never read the reply, so the end waits for the body, which must be read or discarded meanwhile; not for one that waits for leave to be sent.
  */
-function endWhenReceived(response: ReplySink, body: string): void {
+export function endWhenReceived(response: ReplySink, body: string): void {
   const { req: request } = response;
-  if (!request || request.complete || request.destroyed) {
+  if (!request || request.complete || request.destroyed || waitsToContinue(request)) {
     response.end(body);
     return;
   }

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, request, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { Framing } from '../../../../src/outbound/framing.ts';
+
+/** What a client reads of the answer of `listener`, over a connection that is used once. */
+async function answered(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const sent = request({ port, host: '127.0.0.1', agent: false }).end();
+  const [response] = await once(sent, 'response');
+  let text = '';
+  for await (const part of response) text += part;
+  server.close();
+  return text;
+}
+
+describe('a chunked reply', () => {
+  it('is framed as any client expects, whatever its characters are and however it ends', async () => {
+    for (const last of ['', 'end'])
+      expect(
+        await answered((_, response) => {
+          response.writeHead(200);
+          const framing = Framing.of(response)!;
+          expect([framing.write('Да '), framing.write(''), framing.write('x'.repeat(20))]).toEqual([
+            true,
+            true,
+            true,
+          ]);
+          framing.end(last);
+        }),
+      ).toBe(`Да ${'x'.repeat(20)}${last}`);
+  });
+});
+
+describe('a reply that is not framed here', () => {
+  const framingOf = async (prepare: (response: ServerResponse) => void): Promise<Framing | undefined> => {
+    let framing: Framing | undefined;
+    await answered((_, response) => {
+      prepare(response);
+      framing = Framing.of(response);
+      response.end();
+    });
+    return framing;
+  };
+
+  it.each<[string, (response: ServerResponse) => void]>([
+    ['whose head has not been sent', () => {}],
+    ['of a known length', response => response.writeHead(200, { 'content-length': 0 })],
+    [
+      'of a framework with a prototype of its own',
+      response => {
+        Object.setPrototypeOf(response, Object.create(ServerResponse.prototype));
+        response.writeHead(200);
+      },
+    ],
+    [
+      'whose writing is changed by something above',
+      response => {
+        response.writeHead(200);
+        const { write } = response;
+        response.write = ((...args: Parameters<typeof write>) => write.apply(response, args)) as typeof write;
+      },
+    ],
+    [
+      'whose end is changed by something above',
+      response => {
+        response.writeHead(200);
+        const { end } = response;
+        response.end = ((...args: Parameters<typeof end>) => end.apply(response, args)) as typeof end;
+      },
+    ],
+  ])('is one %s', async (_, prepare) => {
+    expect(await framingOf(prepare)).toBeUndefined();
+  });
+});

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Exchange } from '../../../../src/exchange.ts';
+import { ClientWatch, untilDrained, untilFinished } from '../../../../src/outbound/slow-client.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+import { FakeSink } from './sink.ts';
+
+const slow_client_ms = 1000;
+let clock: FakeClock;
+let exchange: Exchange;
+let client: FakeSink;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  clock = new FakeClock();
+  exchange = sampleExchange({ start: { clock } });
+  client = new FakeSink();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function pass(ms: number): void {
+  clock.advance(ms);
+  jest.advanceTimersByTime(ms);
+}
+
+const listeners = () => ['drain', 'finish', 'close'].map(name => client.listenerCount(name));
+
+describe('the watch over a client that is sent a reply in parts', () => {
+  const watched = () =>
+    new ClientWatch(exchange, client.sink, slow_client_ms, { onDrained() {}, onOver() {} });
+
+  it('cuts a client off that has read nothing for the time allowed', () => {
+    watched().wait();
+    pass(slow_client_ms - 10);
+    expect(client.destroyed).toBe(false);
+    pass(10);
+    expect([client.destroyed, exchange.end_reason]).toEqual([true, 'slow_client']);
+  });
+
+  it('does not cut a client off that has read on and is sent nothing since', () => {
+    watched().wait();
+    pass(500);
+    client.emit('drain');
+    pass(10 * slow_client_ms);
+    expect(client.destroyed).toBe(false);
+  });
+
+  it('counts from the last time that something was left unread', () => {
+    const watch = watched();
+    watch.wait();
+    pass(900);
+    client.emit('drain');
+    watch.wait();
+    pass(900);
+    expect(client.destroyed).toBe(false);
+    pass(200);
+    expect(client.destroyed).toBe(true);
+  });
+
+  it('leaves no listener and no timer behind when it ends', () => {
+    const watch = watched();
+    watch.wait();
+    watch.end();
+    expect([listeners(), jest.getTimerCount()]).toEqual([[0, 0, 0], 0]);
+    pass(2 * slow_client_ms);
+    expect(client.destroyed).toBe(false);
+  });
+});
+
+describe.each([
+  ['drain', untilDrained],
+  ['finish', untilFinished],
+] as const)('the wait for %s', (event, until) => {
+  it('ends when the client has read on, and leaves nothing behind', async () => {
+    const waited = until(exchange, client.sink, slow_client_ms);
+    client.emit(event);
+    await waited;
+    expect([listeners(), jest.getTimerCount()]).toEqual([[0, 0, 0], 0]);
+    pass(2 * slow_client_ms);
+    expect([client.destroyed, exchange.end_reason]).toEqual([false, undefined]);
+  });
+
+  it('ends when the client has left', async () => {
+    const waited = until(exchange, client.sink, slow_client_ms);
+    client.emit('close');
+    await waited;
+    expect([listeners(), jest.getTimerCount()]).toEqual([[0, 0, 0], 0]);
+  });
+
+  it('cuts a client off that reads nothing', async () => {
+    const waited = until(exchange, client.sink, slow_client_ms);
+    pass(slow_client_ms);
+    await waited;
+    expect([client.destroyed, exchange.end_reason]).toEqual([true, 'slow_client']);
+  });
+});
+
+it('asks the exchange for its end only while it waits for the client to read on', async () => {
+  const offAbort = jest.spyOn(exchange, 'offAbort');
+  for (let rounds = 0; rounds < 3; rounds++) {
+    const waited = untilDrained(exchange, client.sink, slow_client_ms);
+    client.emit('drain');
+    await waited;
+    expect(offAbort).toHaveBeenCalledTimes(rounds + 1);
+  }
+  const aborted = untilDrained(exchange, client.sink, slow_client_ms);
+  exchange.abort('shutdown');
+  await aborted;
+});

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { StreamRenderer } from '../../../../src/dialects/dialect.ts';
+import type { Exchange } from '../../../../src/exchange.ts';
+import { StreamWriter } from '../../../../src/outbound/stream-writer.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { chunkOf } from '../../chunk-stream.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+import { FakeSink } from './sink.ts';
+
+const renderer: StreamRenderer = {
+  chunk: ({ choices }) => `data: ${choices[0]!.delta.content}\n\n`,
+  error: ({ message }) => `data: ${message}\n\n`,
+  end: () => 'data: [DONE]\n\n',
+};
+const heartbeat = ': keep-alive\n\n';
+const limits = { stream_commit_ms: 10_000, keepalive_ms: 100, slow_client_ms: 60_000 };
+
+let clock: FakeClock;
+let exchange: Exchange;
+let client: FakeSink;
+let writer: StreamWriter;
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['nextTick'] });
+  clock = new FakeClock();
+  exchange = sampleExchange({ start: { clock } });
+  client = new FakeSink();
+  writer = new StreamWriter(exchange, client.sink, renderer, limits);
+});
+afterEach(() => {
+  writer.close();
+  jest.useRealTimers();
+});
+
+function pass(ms: number): void {
+  clock.advance(ms);
+  jest.advanceTimersByTime(ms);
+}
+
+function say(text: string): void {
+  writer.chunk(chunkOf({ content: text }));
+  writer.flush();
+}
+
+describe('the heartbeat of a stream', () => {
+  it('is written after each silence', () => {
+    say('a');
+    pass(100);
+    pass(100);
+    expect(client.written).toBe(`data: a\n\n${heartbeat}${heartbeat}`);
+  });
+
+  it('is not written while the client reads nothing, and again when it does', async () => {
+    client.keepsUp = false;
+    say('a');
+    for (let beats = 0; beats < 20; beats++) pass(100);
+    expect(client.written).toBe('data: a\n\n');
+    client.keepsUp = true;
+    client.emit('drain');
+    await Promise.resolve();
+    pass(100);
+    expect(client.written).toBe(`data: a\n\n${heartbeat}`);
+  });
+
+  it('ends with the stream: nothing is written behind [DONE], and no timer is left', async () => {
+    say('a');
+    const ended = writer.end();
+    expect(jest.getTimerCount()).toBe(1);
+    pass(1000);
+    expect(client.written).toBe('data: a\n\ndata: [DONE]\n\n');
+    client.emit('finish');
+    await ended;
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('the end of a stream', () => {
+  it('waits for a client as long as slow_client_ms says', async () => {
+    say('a');
+    const ended = writer.end();
+    pass(limits.slow_client_ms - 1);
+    expect(client.destroyed).toBe(false);
+    pass(1);
+    await ended;
+    expect(client.destroyed).toBe(true);
+  });
+
+  it('waits two seconds at most when the gateway shuts down', async () => {
+    say('a');
+    exchange.abort('shutdown');
+    const ended = writer.end();
+    pass(1999);
+    expect(client.destroyed).toBe(false);
+    pass(1);
+    await ended;
+    expect(client.destroyed).toBe(true);
+  });
+});

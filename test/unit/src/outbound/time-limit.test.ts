@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Exchange } from '../../../../src/exchange.ts';
+import { beforeTimeLimit, ClientGone, withinTimeLimit } from '../../../../src/outbound/time-limit.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+const limit_ms = 30_000;
+let clock: FakeClock;
+let exchange: Exchange;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  clock = new FakeClock();
+  exchange = sampleExchange({ model: {}, start: { clock } });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+describe.each([
+  ['beforeTimeLimit', beforeTimeLimit],
+  ['withinTimeLimit', withinTimeLimit],
+] as const)('a reply of %s', (_, limited) => {
+  it('is given on when it comes in time, and leaves no timer behind', async () => {
+    expect(await limited(Promise.resolve('reply'), exchange, limit_ms)).toBe('reply');
+    expect([jest.getTimerCount(), exchange.end_reason]).toEqual([0, undefined]);
+  });
+
+  it('that fails in time fails with its own error, and leaves no timer behind', async () => {
+    const fault = new Error('broken');
+    await expect(limited(Promise.reject(fault), exchange, limit_ms)).rejects.toBe(fault);
+    expect([jest.getTimerCount(), exchange.end_reason]).toEqual([0, undefined]);
+  });
+
+  it('is refused with 524 when its time is over, counted from the beginning of the exchange', async () => {
+    clock.advance(10_000);
+    let fault: unknown;
+    void limited(new Promise(() => {}), exchange, limit_ms).catch(thrown => {
+      fault = thrown;
+    });
+    jest.advanceTimersByTime(19_999);
+    await Promise.resolve();
+    expect([fault, exchange.end_reason]).toEqual([undefined, undefined]);
+    jest.advanceTimersByTime(1);
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    expect(fault).toMatchObject({ status: 524, message: expect.stringContaining('within 30 seconds') });
+    expect(exchange.end_reason).toBe('time_limit');
+  });
+});
+
+describe('a client that leaves before its reply', () => {
+  it('ends the wait and not the reply, which is read on for the bill', async () => {
+    const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms);
+    exchange.clientLeft();
+    await expect(limited).rejects.toBeInstanceOf(ClientGone);
+    expect([exchange.aborted, jest.getTimerCount()]).toEqual([false, 0]);
+  });
+
+  it('ends the reply of a model that is configured so', () => {
+    exchange.model = { ...exchange.model!, on_client_gone: 'abort' };
+    void beforeTimeLimit(new Promise(() => {}), exchange, limit_ms);
+    exchange.clientLeft();
+    expect(exchange.aborted).toBe(true);
+  });
+});
