@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { cookieOf, setCookie } from './access/cookies.ts';
 import { FormTokens, isSameOrigin, token_field } from './access/forms.ts';
+import { type LoginAttempt, LoginThrottle } from './access/login-throttle.ts';
 import { Busy, Operators } from './access/operators.ts';
 import { type Session, Sessions } from './access/sessions.ts';
-import { SlowDown } from './access/slow-down.ts';
 import { type Answer, htmlAnswer, redirect } from './answer.ts';
 import type { Desk } from './desk.ts';
 import { readForm } from './read-form.ts';
@@ -26,6 +26,9 @@ export interface Entered {
 const session_cookie = 'sluice_session';
 /** Of whoever is not signed in, for the form that signs in; apart from the other, so that showing that form ends no session. */
 const sign_in_cookie = 'sluice_sign_in';
+/** Of a browser that has signed in before; gives no access by itself. */
+const browser_cookie = 'sluice_browser';
+const browser_cookie_s = 365 * 24 * 3600;
 
 /** Asked for by scripts as long as their page is open: a window that nobody uses must not keep its session. */
 const polled = /^\/overview-figures(\?|$)/;
@@ -36,7 +39,7 @@ export class Doorkeeper {
   readonly #operatorOf: OperatorOf | undefined;
   readonly #operators: Operators;
   readonly #sessions: Sessions;
-  readonly #slowDown: SlowDown;
+  readonly #throttle: LoginThrottle;
   readonly #tokens = new FormTokens();
 
   constructor(desk: Desk, operatorOf: OperatorOf | undefined) {
@@ -45,7 +48,7 @@ export class Doorkeeper {
     this.#operatorOf = operatorOf;
     this.#operators = new Operators(users);
     this.#sessions = new Sessions(desk.clock, { idle_ms: session_idle_ms, max_ms: session_max_ms });
-    this.#slowDown = new SlowDown(desk.clock);
+    this.#throttle = new LoginThrottle(desk.clock);
   }
 
   has(path: string): boolean {
@@ -136,17 +139,15 @@ export class Doorkeeper {
     const [name, password] = [form.get('name') ?? '', form.get('password') ?? ''];
     const next = localPage(form.get('next'));
     const address = this.#addressOf(request);
-    const wait_ms = this.#slowDown.wait_ms(name, address);
-    const outcome = wait_ms > 0 ? 'busy' : await this.#tried(name, password, address);
+    const browser = await this.#operators.knownBrowser(name, cookieOf(request, browser_cookie));
+    const attempt: LoginAttempt = { name, address, browser };
+    const wait_ms = this.#throttle.wait_ms(attempt);
+    const outcome = wait_ms > 0 ? 'throttled' : await this.#tried(attempt, password);
     if (outcome === 'accepted') {
-      const before = cookieOf(request, session_cookie);
-      if (before !== undefined) this.#sessions.end(before);
-      const { token } = this.#sessions.start(name);
-      setCookie(response, session_cookie, token, this.#isSecure(request));
-      this.#desk.log.info({ operator: name, address }, 'an operator has signed in');
+      await this.#signedIn(attempt, request, response);
       return redirect(next);
     }
-    this.#desk.log.warn({ operator: name.slice(0, 128), address, wait_ms }, 'a sign-in was refused');
+    this.#desk.log.warn({ operator: name.slice(0, 128), address, outcome, wait_ms }, 'a sign-in was refused');
     if (outcome === 'refused') {
       const fault = 'That name and password do not belong together.';
       return this.#signInForm(request, response, { next, name, fault, status: 401 });
@@ -157,16 +158,35 @@ export class Doorkeeper {
     return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } };
   }
 
-  async #tried(name: string, password: string, address: string): Promise<'accepted' | 'refused' | 'busy'> {
+  async #signedIn(
+    { name, address, browser }: LoginAttempt,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) {
+    const isSecure = this.#isSecure(request);
+    const before = cookieOf(request, session_cookie);
+    if (before !== undefined) this.#sessions.end(before);
+    const { token } = this.#sessions.start(name);
+    setCookie(response, session_cookie, token, isSecure);
+    if (browser === undefined) {
+      const known = await this.#operators.newBrowserCookie(name);
+      setCookie(response, browser_cookie, known, isSecure, browser_cookie_s);
+    }
+    this.#desk.log.info({ operator: name, address }, 'an operator has signed in');
+  }
+
+  async #tried(attempt: LoginAttempt, password: string): Promise<'accepted' | 'refused' | 'busy'> {
     // Counted before it is known, or as many could be tried at once as there is room for.
-    this.#slowDown.failed(name, address);
+    this.#throttle.failed(attempt);
     try {
-      if (!(await this.#operators.accept(name, password))) return 'refused';
+      if (!(await this.#operators.accept(attempt.name, password, attempt.browser))) return 'refused';
     } catch (thrown) {
+      // No password was compared.
+      this.#throttle.undone(attempt);
       if (thrown instanceof Busy) return 'busy';
       throw thrown;
     }
-    this.#slowDown.succeeded(name, address);
+    this.#throttle.succeeded(attempt);
     return 'accepted';
   }
 

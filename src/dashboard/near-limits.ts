@@ -1,3 +1,4 @@
+import { dayOf } from '../stores/records/usage-slices.ts';
 import { findAccount, type Use, usesOf } from './account-view.ts';
 import type { Desk } from './desk.ts';
 
@@ -16,8 +17,14 @@ export interface NearLimit {
 /** Of the accounts that were active last, the limits that are nearest to their end, nearest first; why not, where the store that counts is out. */
 export async function nearLimits(desk: Desk): Promise<readonly NearLimit[] | 'out'> {
   if (desk.state.outage) return 'out';
-  const rows = await desk.records.store.ledger.list({ limit: newest_rows });
-  const active = [...new Set(rows.map(({ account }) => account))].slice(0, max_accounts);
+  const { ledger, usage } = desk.records.store;
+  const [rows, refused] = await Promise.all([
+    ledger.list({ limit: newest_rows }),
+    // Exchanges that are refused have no rows, and those who have reached a limit have nothing else.
+    usage.refusals({ from_day: dayOf(desk.clock.epoch_ms()), limit: max_accounts / 2 }),
+  ]);
+  const named = [...refused, ...rows].map(({ account }) => account);
+  const active = [...new Set(named)].slice(0, max_accounts);
   const all = await Promise.all(active.map(account => limitsOf(desk, account)));
   return all
     .flat()

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { sendContinue } from '../inbound/expect-continue.ts';
 import { Refusal } from './refusal.ts';
 
 const usual_max_bytes = 32 * 1024;
@@ -26,9 +27,11 @@ function fieldsOf(body: object): URLSearchParams {
 }
 
 async function textOf(request: IncomingMessage, max_bytes: number): Promise<Buffer> {
+  if (Number(request.headers['content-length']) > max_bytes) throw tooLarge(max_bytes);
   const timer = setTimeout(() => request.destroy(), patience_ms);
   const parts: Buffer[] = [];
   let bytes = 0;
+  sendContinue(request);
   try {
     // What is refused is still answered.
     for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

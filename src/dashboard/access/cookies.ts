@@ -8,11 +8,18 @@ export function cookieOf({ headers }: IncomingMessage, name: string): string | u
 }
 
 /**
- * Sets a cookie of the browser's session, or with an empty value removes it. Without a path: the browser takes the folder of the page, which
- * is where the dashboard is mounted, also behind a proxy that mounts it elsewhere.
+ * Sets a cookie, by default of the browser's session, or with an empty value removes it. Without a path: the browser takes the folder of the
+ * page, which is where the dashboard is mounted, also behind a proxy that mounts it elsewhere.
  */
-export function setCookie(response: ServerResponse, name: string, value: string, isSecure: boolean): void {
+export function setCookie(
+  response: ServerResponse,
+  name: string,
+  value: string,
+  isSecure: boolean,
+  max_age_s?: number,
+): void {
   const attributes = ['HttpOnly', 'SameSite=Strict', ...(isSecure ? ['Secure'] : [])];
   if (value === '') attributes.push('Max-Age=0');
+  else if (max_age_s !== undefined) attributes.push(`Max-Age=${max_age_s}`);
   response.appendHeader('set-cookie', [`${name}=${value}`, ...attributes].join('; '));
 }

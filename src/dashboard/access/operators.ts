@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { type BulkheadPolicy, BulkheadRejectedError, bulkhead } from 'cockatiel';
 import { hashPassword, isPassword } from '../../stores/password.ts';
+import { knownBrowserCookie, knownBrowserOf } from './known-browser.ts';
 
-/** How somebody of the configuration signs in. */
+/** How an operator of the configuration signs in. */
 export type Credential = { readonly password: string } | { readonly password_hash: string };
 
-/** How many passwords are tried at the same time, and how many may wait: each takes memory and time of its own. */
-const at_once = 2;
+/** Passwords in the queue of either kind of browser; each takes memory and time of its own. */
 const max_waiting = 20;
 
 /** Too many passwords are being tried. */
@@ -17,9 +18,10 @@ export class Busy extends Error {
 export class Operators {
   readonly #hashes: ReadonlyMap<string, Promise<string>>;
   /** What unknown names are compared with, so that they take as long as known ones. */
-  readonly #nobody = hashPassword(randomBytes(24).toString('base64url'));
-  readonly #queue: (() => void)[] = [];
-  #running = 0;
+  readonly #unknownHash = hashPassword(randomBytes(24).toString('base64url'));
+  readonly #fromStrangers = bulkhead(2, max_waiting);
+  /** A place of their own, so that a flood of strangers' passwords does not keep them waiting. */
+  readonly #fromKnownBrowsers = bulkhead(1, max_waiting);
 
   constructor(credentials: Readonly<Record<string, Credential>>) {
     this.#hashes = new Map(
@@ -30,24 +32,29 @@ export class Operators {
     );
   }
 
-  /** Whether `password` is that of `name`. Throws Busy. */
-  async accept(name: string, password: string): Promise<boolean> {
-    await this.#turn();
+  /** Whether `password` is that of `name`; `browser` is the id of a known one. Throws Busy. */
+  async accept(name: string, password: string, browser: string | undefined): Promise<boolean> {
+    const queue: BulkheadPolicy = browser === undefined ? this.#fromStrangers : this.#fromKnownBrowsers;
+    const hash = this.#hashes.get(name);
     try {
-      const hash = this.#hashes.get(name);
-      const isRight = await isPassword(password, await (hash ?? this.#nobody));
+      const isRight = await queue.execute(async () =>
+        isPassword(password, await (hash ?? this.#unknownHash)),
+      );
       return isRight && hash !== undefined;
-    } finally {
-      this.#running--;
-      this.#queue.shift()?.();
+    } catch (thrown) {
+      if (thrown instanceof BulkheadRejectedError) throw new Busy('too many passwords are being tried');
+      throw thrown;
     }
   }
 
-  async #turn(): Promise<void> {
-    if (this.#running >= at_once) {
-      if (this.#queue.length >= max_waiting) throw new Busy('too many passwords are being tried');
-      await new Promise<void>(resolve => this.#queue.push(resolve));
-    }
-    this.#running++;
+  /** A cookie by which a browser that has signed in with `name` is known the next time. */
+  async newBrowserCookie(name: string): Promise<string> {
+    return knownBrowserCookie(name, await (this.#hashes.get(name) ?? this.#unknownHash));
+  }
+
+  /** The id of a browser that has signed in with `name` before, or undefined. */
+  async knownBrowser(name: string, cookie: string | undefined): Promise<string | undefined> {
+    if (cookie === undefined) return undefined;
+    return knownBrowserOf(cookie, name, await (this.#hashes.get(name) ?? this.#unknownHash));
   }
 }

@@ -1,0 +1,106 @@
+import ipaddr from 'ipaddr.js';
+import type { Clock } from '../../clock.ts';
+import { RecentCache } from '../../stores/recent-cache.ts';
+
+interface Failures {
+  readonly count: number;
+  readonly last_ms: number;
+}
+
+/** After `free` failures each further one doubles the wait, from one second up to a bound. */
+interface Backoff {
+  readonly free: number;
+  readonly max_wait_ms: number;
+}
+
+const of_name: Backoff = { free: 5, max_wait_ms: 30_000 };
+const of_address: Backoff = { free: 10, max_wait_ms: 900_000 };
+const of_browser: Backoff = { free: 5, max_wait_ms: 30_000 };
+/** Failures are forgotten after this. */
+const memory_ms = 3_600_000;
+/** About 150 bytes each. */
+const max_remembered = 20_000;
+
+/** Where an attempt to sign in comes from. */
+export interface LoginAttempt {
+  readonly name: string;
+  readonly address: string;
+  /** The id of a browser that has signed in with this name before. */
+  readonly browser?: string | undefined;
+}
+
+/**
+ * Makes guessing passwords slow, with bounded memory. Failures count by name and address together and by address alone, never by name
+ * alone: with that, wrong passwords from elsewhere would keep an operator out. A browser that has signed in before counts by itself, so
+ * that an attacker behind the same proxy does not keep it out either.
+ */
+export class LoginThrottle {
+  readonly #clock: Clock;
+  readonly #failures = new RecentCache<Failures>(max_remembered);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds until this attempt may be made; 0 for at once. */
+  wait_ms(attempt: LoginAttempt): number {
+    return Math.max(...countersOf(attempt).map(({ key, backoff }) => this.#wait_ms(key, backoff)));
+  }
+
+  failed(attempt: LoginAttempt): void {
+    const last_ms = this.#clock.elapsed_ms();
+    for (const { key } of countersOf(attempt))
+      this.#failures.set(key, { count: (this.#known(key)?.count ?? 0) + 1, last_ms });
+  }
+
+  /** Takes one failure back that was counted in advance. */
+  undone(attempt: LoginAttempt): void {
+    for (const { key } of countersOf(attempt)) {
+      const known = this.#known(key);
+      if (known) this.#failures.set(key, { ...known, count: known.count - 1 });
+    }
+  }
+
+  succeeded(attempt: LoginAttempt): void {
+    for (const { key } of countersOf(attempt)) this.#failures.delete(key);
+  }
+
+  #known(key: string): Failures | undefined {
+    const known = this.#failures.get(key);
+    return known && this.#clock.elapsed_ms() - known.last_ms < memory_ms ? known : undefined;
+  }
+
+  #wait_ms(key: string, { free, max_wait_ms }: Backoff): number {
+    const known = this.#known(key);
+    if (!known || known.count < free) return 0;
+    const wait_ms = Math.min(1000 * 2 ** (known.count - free), max_wait_ms);
+    return Math.max(0, known.last_ms + wait_ms - this.#clock.elapsed_ms());
+  }
+}
+
+interface FailureCounter {
+  readonly key: string;
+  readonly backoff: Backoff;
+}
+
+function countersOf({ name, address, browser }: LoginAttempt): FailureCounter[] {
+  if (browser !== undefined) return [{ key: `browser ${browser}`, backoff: of_browser }];
+  const network = networkOf(address);
+  return [
+    // What a client chooses is cut before it is remembered.
+    { key: `name ${network} ${name.slice(0, 128)}`, backoff: of_name },
+    { key: `address ${network}`, backoff: of_address },
+  ];
+}
+
+/** The address that counts: without a port, and of IPv6 the 64 bits of the network, because every host of it is its owner's. */
+function networkOf(address: string): string {
+  const host = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^([\d.]+):\d+$/, '$1');
+  if (!ipaddr.isValid(host)) return address.slice(0, 64);
+  const parsed = ipaddr.process(host);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return (parsed as ipaddr.IPv6).parts
+    .slice(0, 4)
+    .map(part => part.toString(16))
+    .join(':');
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import { LoginThrottle } from '../../../../../src/dashboard/access/login-throttle.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+
+function failing(times: number, name = 'olga', address = '192.0.2.1', browser?: string) {
+  const clock = new FakeClock();
+  const throttle = new LoginThrottle(clock);
+  for (let failures = 0; failures < times; failures++) throttle.failed({ name, address, browser });
+  return { clock, throttle };
+}
+
+describe('failed sign-ins', () => {
+  it.each([
+    [4, 0],
+    [5, 1000],
+    [6, 2000],
+    [8, 8000],
+  ])('of %d in a row make the next one wait %d ms', (failures, wait_ms) => {
+    expect(failing(failures).throttle.wait_ms({ name: 'olga', address: '192.0.2.1' })).toBe(wait_ms);
+  });
+
+  it('keep a name at one address back for half a minute while few names were tried, and an address for a quarter of an hour', () => {
+    expect(failing(9).throttle.wait_ms({ name: 'olga', address: '192.0.2.1' })).toBe(16_000);
+    const { throttle } = failing(40);
+    expect(throttle.wait_ms({ name: 'other', address: '192.0.2.1' })).toBe(900_000);
+  });
+
+  it('of one address keep no other address back, with the same name or another', () => {
+    const { throttle } = failing(40);
+    expect(throttle.wait_ms({ name: 'olga', address: '192.0.2.2' })).toBe(0);
+    expect(throttle.wait_ms({ name: 'other', address: '192.0.2.2' })).toBe(0);
+  });
+
+  it('of strangers keep no browser back that is known, and its own keep back no other', () => {
+    const { throttle } = failing(40);
+    expect(throttle.wait_ms({ name: 'olga', address: '192.0.2.1', browser: 'known' })).toBe(0);
+    const own = failing(40, 'olga', '192.0.2.1', 'known').throttle;
+    expect(own.wait_ms({ name: 'olga', address: '192.0.2.1', browser: 'known' })).toBe(30_000);
+    expect(own.wait_ms({ name: 'olga', address: '192.0.2.1' })).toBe(0);
+  });
+
+  it.each([
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2:ffff::1', 900_000],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:3::1', 0],
+    ['2001:db8::1', '2001:db8::ffff:2', 900_000],
+    ['2001:db8::1', '2001:db8:0:1::1', 0],
+    ['::ffff:192.0.2.1', '::ffff:192.0.2.2', 0],
+    ['::ffff:192.0.2.1', '192.0.2.1', 900_000],
+    ['192.0.2.1:1001', '192.0.2.1:1002', 900_000],
+    ['[2001:db8::1]:1001', '2001:db8::2', 900_000],
+  ])(
+    'at %s make %s wait %d ms: an IPv6 network counts as one address, a port does not count',
+    (failed, tried, wait_ms) => {
+      expect(failing(40, 'olga', failed).throttle.wait_ms({ name: 'other', address: tried })).toBe(wait_ms);
+    },
+  );
+
+  it('are forgotten by one that succeeds, and after an hour', () => {
+    const attempt = { name: 'olga', address: '192.0.2.1' };
+    const { throttle } = failing(40);
+    throttle.succeeded(attempt);
+    expect(throttle.wait_ms(attempt)).toBe(0);
+    const later = failing(40);
+    later.clock.advance(3_600_000);
+    later.throttle.failed(attempt);
+    expect(later.throttle.wait_ms(attempt)).toBe(0);
+  });
+
+  it('that were counted in advance and never made are taken back', () => {
+    const attempt = { name: 'olga', address: '192.0.2.1' };
+    const { throttle } = failing(5);
+    throttle.failed(attempt);
+    throttle.undone(attempt);
+    expect(throttle.wait_ms(attempt)).toBe(1000);
+  });
+});
