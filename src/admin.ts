@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AllowedHosts } from './allowed-hosts.ts';
 import type { Gateway } from './gateway.ts';
 import { openMetricsOf, openMetricsType, wantsOpenMetrics } from './telemetry/open-metrics.ts';
 
@@ -12,8 +13,11 @@ export function adminHandler(gateway: Gateway) {
       gateway.log.error({ err: fault }, 'an operator could not be answered');
       if (!response.headersSent) send(response, 500, 'text/plain', `${fault}\n`);
     });
+  const allowed = new AllowedHosts(gateway.settings.admin);
   return (request: IncomingMessage, response: ServerResponse): void => {
     const { url = '/' } = request;
+    if (!allowed.has(request))
+      return send(response, 421, 'text/plain', 'this Host is not allowed; add it to admin.hosts\n');
     if (!isBelowMount(url)) return void others(request, response);
     gateway.dashboard(mounted(request, url), response, () => {
       request.url = url;

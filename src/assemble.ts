@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { Registry } from 'prom-client';
 import { Catalog } from './catalog/catalog.ts';
 import { Chain } from './chain/chain.ts';
@@ -6,11 +5,14 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
 import { type Dialects, dialectsOf } from './dialects/dialects.ts';
 import { type EncodedCatalog, encodeCatalog } from './dialects/models.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { BufferedBytes } from './inbound/buffered-bytes.ts';
 import { Background } from './settlement/background.ts';
 import type { TokenCounter } from './settlement/token-estimator.ts';
 import { ConfiguredAccounts } from './stores/accounts.ts';
 import { type GatewayRecords, startGatewayRecords } from './stores/gateway-records.ts';
 import { openStateStore } from './stores/state/open.ts';
+import { stateSchema } from './stores/state/options.ts';
 import type { StateStore } from './stores/state/state-store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
@@ -19,25 +21,6 @@ import { failureKinds } from './upstream/failure.ts';
 import { Passthrough } from './upstream/passthrough.ts';
 import { Provider } from './upstream/provider.ts';
 import { Router } from './upstream/route.ts';
-
-/** What the surroundings of a gateway may bring along. */
-export interface GatewayOptions {
-  /** Answer 404 for every path that is not offered, instead of leaving it to the parent application. */
-  readonly terminal?: boolean;
-  readonly log?: Log;
-  /** Where metrics are registered; a registry of its own without it. */
-  readonly registry?: Registry;
-  readonly clock?: Clock;
-  /** Counters and concurrency in place of `stores.state`, for several gateways of one process; stays open when they close. */
-  readonly state?: StateStore;
-  /**
-   * For `gateway.dashboard` behind the parent application's own authentication: who has been let in there, by name for the audit log;
-   * `undefined` for nobody, who is refused. Without it the dashboard has its own sign-in, for `admin.users`.
-   */
-  readonly operatorOf?: (request: IncomingMessage) => string | undefined;
-  /** Where clients reach the gateway, once that is known, if `server.public_url` does not say it: for the examples that the dashboard shows. */
-  readonly publicUrl?: () => string | undefined;
-}
 
 /** The parts of one gateway. */
 export interface Parts {
@@ -60,6 +43,8 @@ export interface Parts {
   readonly router: Router;
   readonly passthrough: Passthrough;
   readonly background: Background;
+  /** Bounds the request bodies in memory. */
+  readonly buffered: BufferedBytes;
   /** What counts tokens where the upstream does not. */
   readonly newCounter: () => TokenCounter;
 }
@@ -90,11 +75,13 @@ type Surroundings = Pick<Parts, 'clock' | 'log' | 'metrics'>;
 function partsOf(
   settings: Settings,
   options: GatewayOptions,
-  { accounts }: GatewayRecords,
+  { accounts, past }: GatewayRecords,
   { clock, log, metrics }: Surroundings,
 ): Omit<Parts, 'records'> {
   const catalog = new Catalog(settings.models);
-  const state = options.state ?? openStateStore(settings.stores, { clock, log, registry: metrics.registry });
+  const state =
+    options.state ??
+    openStateStore(stateSchema.parse(settings.stores), { clock, log, registry: metrics.registry, past });
   const setup = {
     catalog,
     accounts,
@@ -131,6 +118,7 @@ function partsOf(
     router: new Router(settings, providers, { clock, metrics }),
     passthrough: new Passthrough(settings.passthrough, providers, settings.server, metrics),
     background: new Background(settings.server, metrics),
+    buffered: new BufferedBytes(settings.server, metrics.bodies),
     newCounter: settings.newCounter,
   };
 }

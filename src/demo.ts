@@ -33,7 +33,8 @@ export function demoConfig(
   const provider = { adapter, base_url: upstream_url, ...(api_key && { api_key }) };
   const config = {
     log: { level: 'warn' },
-    ...(port !== undefined && { server: { port } }),
+    // Nothing in front of a demo has to notice that it ends.
+    server: { unready_ms: 0, ...(port !== undefined && { port }) },
     admin: {
       users: { [operator]: { password } },
       ...(adminPort !== undefined && { port: adminPort }),

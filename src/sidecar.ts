@@ -1,13 +1,13 @@
-#!/usr/bin/env node
-import { parseArgs } from 'node:util';
 import { Registry } from 'prom-client';
+import { flagsOf, noSuchCommand } from './commands/flags.ts';
 import { runModels } from './commands/models.ts';
-import { ConfigError } from './config/issue.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { loadConfig } from './config/load.ts';
 import { type DemoPorts, demoConfig, invitation } from './demo.ts';
+import { ConfigError, notOneOf } from './diagnostics/config-error.ts';
 import { keepGarbageYoung } from './garbage.ts';
 import { type Sidecar, serve } from './serve.ts';
+import { ignoreHangUp, onSignal } from './signals.ts';
 import { startTracing } from './telemetry/sdk.ts';
 
 const usage = `sluice: middleware in front of LLM inference providers
@@ -23,6 +23,7 @@ const usage = `sluice: middleware in front of LLM inference providers
   sluice keys create | list | revoke        API keys in the records store (sluice keys --help)
   sluice accounts create | list | set-plan | set-limits   its accounts (sluice accounts --help)
   sluice usage --account A     what the ledger adds up to (sluice usage --help)
+  sluice ledger import         enters ledger rows that are only in the log (sluice ledger --help)
   sluice hash-password         the hash of a password, for who may sign in to the dashboard
 
 Environment:
@@ -38,24 +39,21 @@ const print = (text: string): void => {
 
 async function main(argv: string[]): Promise<void> {
   keepGarbageYoung();
+  ignoreHangUp();
   const [command] = argv;
   if (command === 'simulate') return simulate(argv.slice(1));
   if (command === 'models') return runModels(argv.slice(1), print);
   if (isOperatorCommand(command)) return runOperatorCommand(command, argv.slice(1));
-  const { values, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: {
-      config: { type: 'string', short: 'c' },
-      port: { type: 'string' },
-      'admin-port': { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
+  const { values, positionals } = flagsOf('sluice', argv, {
+    config: { type: 'string', short: 'c' },
+    port: { type: 'string' },
+    'admin-port': { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
   });
   const name = positionals[0] ?? 'serve';
   if (values.help) return print(usage);
   if (positionals.length > 1 || !['serve', 'check', 'schema'].includes(name))
-    throw new Error(`there is no command '${positionals.join(' ')}'\n\n${usage}`);
+    throw noSuchCommand(positionals.join(' '), commands, usage);
   if (name === 'schema') return print(JSON.stringify(configJsonSchema(), null, 2));
   const ports = {
     ...(values.port !== undefined && { port: portOf('--port', values.port) }),
@@ -88,9 +86,12 @@ async function check(file: string | undefined): Promise<void> {
 const operatorCommands = {
   keys: async () => (await import('./commands/keys.ts')).keysCommand,
   accounts: async () => (await import('./commands/accounts.ts')).accountsCommand,
+  ledger: async () => (await import('./commands/ledger.ts')).ledgerCommand,
   usage: async () => (await import('./commands/usage.ts')).usageCommand,
   'hash-password': async () => (await import('./commands/hash-password.ts')).hashPasswordCommand,
 };
+
+const commands = ['serve', 'check', 'schema', 'models', 'simulate', ...Object.keys(operatorCommands)];
 
 const isOperatorCommand = (name: string | undefined): name is keyof typeof operatorCommands =>
   name !== undefined && Object.hasOwn(operatorCommands, name);
@@ -106,7 +107,7 @@ async function runOperatorCommand(
 async function simulate(argv: string[]): Promise<void> {
   const { runSimulate } = await import('./simulator/command.ts');
   const simulator = await runSimulate(argv, print);
-  if (simulator) onSignal(() => simulator.close());
+  if (simulator) onSignal({ close: () => simulator.close() });
 }
 
 function portOf(flag: string, text: string): number {
@@ -117,7 +118,7 @@ function portOf(flag: string, text: string): number {
 
 function adapterOf(name = 'vllm'): 'vllm' | 'openai' {
   if (name === 'vllm' || name === 'openai') return name;
-  throw new Error(`UPSTREAM_ADAPTER must be vllm or openai, not '${name}'`);
+  throw new Error(`UPSTREAM_ADAPTER ${notOneOf(name, ['vllm', 'openai'])}`);
 }
 
 async function serveDemo(ports: DemoPorts): Promise<void> {
@@ -146,21 +147,16 @@ async function startDemoSimulator() {
 }
 
 function closeOnSignal(sidecar: Sidecar, after: () => Promise<void>): void {
-  onSignal(async () => {
-    await sidecar.close();
-    await after();
+  onSignal({
+    close: async signal => {
+      try {
+        await (signal === 'SIGINT' ? sidecar.close(0) : sidecar.close());
+      } finally {
+        await after();
+      }
+    },
+    abort: () => sidecar.abort(),
   });
-}
-
-/** Runs `close` at the first SIGTERM or SIGINT and exits 0 after it; a second signal exits at once. */
-function onSignal(close: () => Promise<void>): void {
-  let closing = false;
-  const stop = () => {
-    if (closing) process.exit(1);
-    closing = true;
-    close().then(() => process.exit(0), fail);
-  };
-  process.on('SIGTERM', stop).on('SIGINT', stop);
 }
 
 function fail(error: unknown): never {

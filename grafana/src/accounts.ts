@@ -91,9 +91,11 @@ export const accounts: Board = {
           kind: 'series',
           title: 'Stores up',
           description:
-            'state: counters and concurrency, shared by instances. records: keys, accounts, ledger.',
+            'state: counters and concurrency, shared by instances. records: read (keys, accounts) and write_ledger, each on its own.',
           unit: 'short',
-          queries: [{ expr: 'min by (store) (sluice_store_up)', legend: '{{store}}' }],
+          queries: [
+            { expr: 'min by (store, operation) (sluice_store_up)', legend: '{{store}} {{operation}}' },
+          ],
           thresholds: { warn: 1, bad: 0.5, falling: true },
           width: 8,
           mayBeEmpty: true,
@@ -116,12 +118,17 @@ export const accounts: Board = {
         {
           kind: 'stacked',
           title: 'Store errors',
-          description: 'Operations that a store did not do, or not in time.',
+          description:
+            'Operations that a store did not do, or not in time; and how often its circuit breaker opened.',
           unit: 'ops',
           queries: [
             {
               expr: `sum by (store, operation) (${perSecond('sluice_store_errors_total')})`,
               legend: '{{store}} {{operation}}',
+            },
+            {
+              expr: `sum by (store) (${perSecond('sluice_store_outages_total')})`,
+              legend: '{{store}} outages',
             },
           ],
           width: 8,
@@ -165,8 +172,8 @@ export const accounts: Board = {
           queries: [
             { expr: 'sum(sluice_state_settlements_waiting)', legend: 'waiting' },
             {
-              expr: `sum(${perSecond('sluice_state_settlements_dropped_total')})`,
-              legend: 'dropped per second',
+              expr: `sum by (reason) (${perSecond('sluice_state_settlements_dropped_total')})`,
+              legend: 'dropped per second: {{reason}}',
             },
           ],
           mayBeEmpty: true,

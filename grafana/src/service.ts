@@ -259,6 +259,26 @@ export const service: Board = {
           width: 8,
           mayBeEmpty: true,
         },
+        {
+          kind: 'series',
+          title: 'Request bodies in memory',
+          description:
+            'Bytes from their arrival to the end of their exchange; bounded by max_buffered_bytes.',
+          unit: 'bytes',
+          queries: [{ expr: 'sum by (instance) (sluice_buffered_request_bytes)', legend: '{{instance}}' }],
+          width: 12,
+        },
+        {
+          kind: 'series',
+          title: 'Request bodies refused',
+          description:
+            'Answered 502 because a bound of the bytes in memory was reached, of one account or of all.',
+          unit: 'short',
+          queries: [
+            { expr: `sum by (bound) (${perSecond('sluice_buffer_refusals_total')})`, legend: '{{bound}}' },
+          ],
+          width: 12,
+        },
       ],
     },
   ],

@@ -6,6 +6,8 @@ export interface ContentLimits {
   readonly max_content_characters: number;
 }
 
+const max_tool_calls = 128;
+
 interface Words {
   readonly content?: unknown;
   readonly reasoning?: string | undefined;
@@ -35,9 +37,10 @@ export class ContentCapture {
 
   /** A piece of the answer, or all of it. */
   said({ content, reasoning, tool_calls }: Words): void {
-    if (typeof content === 'string') this.#text = this.#cut(this.#text + content);
-    if (reasoning !== undefined) this.#reasoning = this.#cut(this.#reasoning + reasoning);
-    if (Array.isArray(tool_calls) && this.#tool_calls.length < 128) this.#tool_calls.push(...tool_calls);
+    if (typeof content === 'string') this.#text = this.#added(this.#text, content);
+    if (reasoning !== undefined) this.#reasoning = this.#added(this.#reasoning, reasoning);
+    if (Array.isArray(tool_calls))
+      this.#tool_calls.push(...tool_calls.slice(0, max_tool_calls - this.#tool_calls.length));
   }
 
   /** Puts what was said on the span, which must not have ended. */
@@ -49,6 +52,11 @@ export class ContentCapture {
       ...(this.#tool_calls.length > 0 && { tool_calls: this.#tool_calls }),
     };
     this.#span.setAttribute('gen_ai.output.messages', this.#cut(JSON.stringify([message])));
+  }
+
+  /** Nothing more once it has been cut: cutting it again for every piece would copy it every time. */
+  #added(text: string, more: string): string {
+    return text.length > this.#max_characters ? text : this.#cut(text + more);
   }
 
   #cut(text: string): string {

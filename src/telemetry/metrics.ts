@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { AccountMetrics } from './account-metrics.ts';
+import { BodyMetrics } from './body-metrics.ts';
 import { ClientMetrics, operationBuckets_s } from './client-metrics.ts';
 import { LimitCounts } from './limit-metrics.ts';
 import { type Measured, type MeasuredEnd, type MeasuredUsage, modelLabel } from './measured.ts';
@@ -36,6 +37,8 @@ export class Metrics {
   readonly client: ClientMetrics;
   /** Of the limits of accounts. */
   readonly limits: LimitCounts;
+  /** Of request bodies in memory. */
+  readonly bodies: BodyMetrics;
   #accounts: AccountMetrics | undefined;
   readonly #requests;
   readonly #duration;
@@ -56,6 +59,7 @@ export class Metrics {
     this.routing = new RoutingMetrics(registry);
     this.client = new ClientMetrics(registry);
     this.limits = new LimitCounts(registry);
+    this.bodies = new BodyMetrics(registry);
     const registers = [registry];
     const histogram = <L extends string>(
       name: string,

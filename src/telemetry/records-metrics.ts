@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { StoreUnavailable } from '../stores/records/database.ts';
 import { SeriesCounter } from './series.ts';
 import { StoreMetrics } from './store-metrics.ts';
 
@@ -30,11 +31,13 @@ export class RecordsMetrics {
   readonly #queue;
   readonly #written;
   readonly #dropped;
+  readonly #pruned;
 
   constructor(registry: Registry) {
     const registers = [registry];
     this.#store = StoreMetrics.on(registry);
-    this.#store.up('records', true);
+    this.#store.up('records', true, 'read');
+    this.ledgerWrites(true);
     this.#queue = new Gauge({
       name: 'sluice_ledger_queue_rows',
       help: 'Settled exchanges that are not in the ledger yet.',
@@ -53,15 +56,21 @@ export class RecordsMetrics {
       labelNames: ['reason'],
       registers,
     });
+    this.#pruned = new SeriesCounter({
+      name: 'sluice_records_pruned_total',
+      help: 'Rows of the ledger, and usage sums, deleted because stores.retention keeps them no longer.',
+      labelNames: ['kind'],
+      registers,
+    });
     // There from the beginning, so that the first row that is lost is seen as an increase.
     for (const reason of dropReasons) this.#dropped.series(reason);
   }
 
-  /** Times what `ask` asks of the store. */
+  /** Times what `ask` asks of the store. A read also shows whether the store can be read; of writes the ledger knows more. */
   async timed<T>(operation: RecordsOperation, ask: () => Promise<T>): Promise<T> {
     const started_ms = performance.now();
     const answered = (up: boolean) => {
-      this.#store.up('records', up);
+      if (operation !== 'ledger_insert') this.#store.up('records', up, 'read');
       this.#store.asked('records', operation, performance.now() - started_ms);
     };
     try {
@@ -69,10 +78,16 @@ export class RecordsMetrics {
       answered(true);
       return answer;
     } catch (thrown) {
-      answered(false);
+      // A refusal is an answer.
+      answered(!(thrown instanceof StoreUnavailable));
       this.#store.failed('records', operation);
       throw thrown;
     }
+  }
+
+  /** Whether the ledger can be written. */
+  ledgerWrites(up: boolean): void {
+    this.#store.up('records', up, 'write_ledger');
   }
 
   ledgerQueue(place: 'memory' | 'disk', rows: number): void {
@@ -85,5 +100,9 @@ export class RecordsMetrics {
 
   ledgerDropped(rows: number, reason: DropReason): void {
     this.#dropped.add(rows, reason);
+  }
+
+  pruned(kind: 'rows' | 'sums', count: number): void {
+    this.#pruned.add(count, kind);
   }
 }

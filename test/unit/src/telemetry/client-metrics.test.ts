@@ -1,0 +1,106 @@
+import { beforeEach, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { AccountMetrics } from '../../../../src/telemetry/account-metrics.ts';
+import { ClientMetrics } from '../../../../src/telemetry/client-metrics.ts';
+import { openMetricsOf, wantsOpenMetrics } from '../../../../src/telemetry/open-metrics.ts';
+
+let registry: Registry;
+let metrics: ClientMetrics;
+beforeEach(() => {
+  registry = new Registry();
+  metrics = new ClientMetrics(registry);
+});
+
+const exchange = {
+  endpoint: { name: 'chat.completions', public: false },
+  model: { id: 'a/one' },
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+};
+const labels = 'gen_ai_provider_name="a",gen_ai_request_model="a/one"';
+
+it('measures attempts in seconds and counts those that failed, by kind', async () => {
+  metrics.attempted(exchange, 'a', 2500, undefined);
+  metrics.attempted(exchange, 'a', 1500, 'timeout');
+  const text = await registry.metrics();
+  expect(text).toContain(`gen_ai_client_operation_duration_seconds_sum{${labels},error_type=""} 2.5\n`);
+  expect(text).toContain(
+    `gen_ai_client_operation_duration_seconds_sum{${labels},error_type="timeout"} 1.5\n`,
+  );
+  expect(text.match(/^sluice_upstream_errors_total.*$/gm)).toEqual([
+    'sluice_upstream_errors_total{gen_ai_provider_name="a",kind="timeout"} 1',
+  ]);
+});
+
+it('shows the failures of a provider as 0 before the first', async () => {
+  metrics.prepare('a', ['status', 'timeout']);
+  expect((await registry.metrics()).match(/^sluice_upstream_errors_total.* 0$/gm)).toHaveLength(2);
+});
+
+it('measures billable tokens in buckets of powers of four', async () => {
+  metrics.used(exchange, 'a', 16, 17);
+  const bucket = (type: string, le: number) =>
+    `gen_ai_client_token_usage_bucket{le="${le}",${labels},gen_ai_token_type="${type}"}`;
+  const text = await registry.metrics();
+  for (const line of [
+    `${bucket('input', 4)} 0`,
+    `${bucket('input', 16)} 1`,
+    `${bucket('output', 16)} 0`,
+    `${bucket('output', 64)} 1`,
+  ])
+    expect(text).toContain(`${line}\n`);
+});
+
+it('shows a trace beside its bucket where a scraper asks for OpenMetrics', async () => {
+  metrics.firstChunk(exchange, 'a', 500);
+  const text = await openMetricsOf(registry);
+  expect(text).toMatch(
+    new RegExp(
+      `_bucket\\{le="0.64",${labels}\\} 1 # \\{trace_id="${exchange.trace_id}"\\} 0.5 \\d+\\.\\d{3}\n`,
+    ),
+  );
+  expect(text).toContain('# TYPE sluice_upstream_errors counter\n');
+  expect(text).toContain(`_bucket{le="+Inf",${labels}} 1\n`);
+  expect(text.endsWith('# EOF\n')).toBe(true);
+});
+
+it.each([
+  ['application/openmetrics-text; version=1.0.0, text/plain', true],
+  ['text/plain', false],
+  [undefined, false],
+])('takes %j for a wish for OpenMetrics: %s', (accept, expected) => {
+  expect(wantsOpenMetrics(accept)).toBe(expected);
+});
+
+it('counts no more than ten thousand accounts each for itself', async () => {
+  const accounts = new AccountMetrics(registry);
+  const end = (account: string | undefined) => ({
+    end_reason: 'completed',
+    status: 200,
+    error_type: undefined,
+    account,
+    provider: 'a',
+    usage: {
+      prompt_tokens: 2,
+      completion_tokens: 3,
+      cached_tokens: 0,
+      completion_details: undefined,
+      estimated: false,
+    },
+    cost_usd: '0.5',
+    timings: { duration_ms: 1, first_token_ms: undefined },
+  });
+  accounts.settled(end(undefined));
+  for (let at = 0; at < 10_002; at++) accounts.settled(end(`account-${at}`));
+  accounts.settled(end('account-0'));
+  const text = await registry.metrics();
+  expect(text.match(/^sluice_account_cost_usd_total\{/gm)).toHaveLength(10_001);
+  for (const line of [
+    'sluice_account_requests_total{account="account-0",status="200"} 2',
+    'sluice_account_requests_total{account="account-9999",status="200"} 1',
+    'sluice_account_requests_total{account="_other",status="200"} 2',
+    'sluice_account_tokens_total{account="_other",kind="input"} 4',
+    'sluice_account_tokens_total{account="_other",kind="output"} 6',
+    'sluice_account_cost_usd_total{account="_other"} 1',
+  ])
+    expect(text).toContain(`${line}\n`);
+});

@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import type { MeasuredEnd, MeasuredUsage } from '../../../../src/telemetry/measured.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+
+const model = 'aion-labs/aion-3.5';
+const exchange = {
+  endpoint: { name: 'chat.completions', public: false },
+  model: { id: model },
+  trace_id: undefined,
+};
+
+let registry: Registry;
+let metrics: Metrics;
+beforeEach(() => {
+  registry = new Registry();
+  metrics = new Metrics(registry);
+});
+
+/** The end of an exchange of 2.1 seconds whose first token came after 100 ms. */
+function endOf(usage: Partial<MeasuredUsage> = {}, more: Partial<MeasuredEnd> = {}): MeasuredEnd {
+  return {
+    end_reason: 'completed',
+    status: 200,
+    error_type: undefined,
+    account: 'acme',
+    provider: 'a',
+    usage: {
+      prompt_tokens: 7,
+      completion_tokens: 21,
+      cached_tokens: 0,
+      completion_details: undefined,
+      estimated: false,
+      ...usage,
+    },
+    cost_usd: '0.0025',
+    timings: { duration_ms: 2100, first_token_ms: 100 },
+    ...more,
+  };
+}
+
+/** The samples of a metric, by name and labels as they are written. */
+async function samples(name: string): Promise<Record<string, number>> {
+  const lines = (await registry.getSingleMetricAsString(name)).split('\n');
+  const parts = lines.filter(line => line.startsWith(name)).map(line => /^(.*) (\S+)$/.exec(line)!);
+  return Object.fromEntries(parts.map(([, sample, value]) => [sample!.slice(name.length), Number(value)]));
+}
+
+const ofModel = `{gen_ai_request_model="${model}"}`;
+
+describe('the time per output token', () => {
+  const name = 'gen_ai_server_time_per_output_token_seconds';
+
+  it('is the time after the first token divided by the tokens that followed it', async () => {
+    metrics.begun(exchange);
+    metrics.settled(exchange, endOf());
+    expect(await samples(name)).toMatchObject({ [`_sum${ofModel}`]: 0.1, [`_count${ofModel}`]: 1 });
+  });
+
+  it.each([
+    ['of one token', endOf({ completion_tokens: 1 })],
+    ['without tokens', endOf({ completion_tokens: 0 })],
+    ['that is no stream', endOf({}, { timings: { duration_ms: 2100, first_token_ms: undefined } })],
+  ])('is not measured of an answer %s', async (_, end) => {
+    metrics.settled(exchange, end);
+    expect(await samples(name)).toEqual({});
+  });
+});
+
+it('measures the time to the first token and to the end in seconds', async () => {
+  metrics.settled(exchange, endOf({}, { error_type: 'provider_error' }));
+  expect(await samples('gen_ai_server_time_to_first_token_seconds')).toMatchObject({
+    [`_sum${ofModel}`]: 0.1,
+  });
+  expect(await samples('gen_ai_server_request_duration_seconds')).toMatchObject({
+    [`_sum{gen_ai_request_model="${model}",error_type="provider_error"}`]: 2.1,
+  });
+});
+
+it('counts an exchange as in flight until it has ended', async () => {
+  metrics.begun(exchange);
+  metrics.begun(exchange);
+  metrics.settled(exchange, endOf());
+  expect(await samples('sluice_in_flight')).toEqual({ '{endpoint="chat.completions"}': 1 });
+});
+
+it('counts exchanges with public endpoints, and measures none of them', async () => {
+  const listed = { ...exchange, model: undefined, endpoint: { name: 'models', public: true } };
+  metrics.settled(listed, endOf());
+  expect(Object.keys(await samples('sluice_requests_total'))).toEqual([
+    expect.stringContaining('endpoint="models",gen_ai_request_model="_other"'),
+  ]);
+  for (const name of ['gen_ai_server_request_duration_seconds', 'sluice_tokens_total'])
+    expect(await samples(name)).toEqual({});
+});
+
+it('counts billable tokens by kind and by who counted them, and their cost', async () => {
+  metrics.settled(exchange, endOf({ cached_tokens: 3, completion_details: { reasoning_tokens: 5 } }));
+  metrics.settled(exchange, endOf({ estimated: true, prompt_tokens: 0 }));
+  const series = (kind: string, source: string) =>
+    `{gen_ai_request_model="${model}",kind="${kind}",source="${source}"}`;
+  expect(await samples('sluice_tokens_total')).toEqual({
+    [series('input', 'exact')]: 7,
+    [series('cached', 'exact')]: 3,
+    [series('output', 'exact')]: 21,
+    [series('reasoning', 'exact')]: 5,
+    [series('output', 'estimated')]: 21,
+  });
+  expect(await samples('sluice_cost_usd_total')).toEqual({ [ofModel]: 0.005 });
+});
+
+it('counts by account only where that was asked for, however often it was', async () => {
+  metrics.settled(exchange, endOf());
+  expect(await registry.metrics()).not.toContain('acme');
+  metrics.countAccounts();
+  metrics.countAccounts();
+  metrics.settled(exchange, endOf());
+  expect(await registry.metrics()).toContain('account="acme"');
+});
+
+it('measures own time in seconds', async () => {
+  metrics.overhead(exchange, 3);
+  expect(await samples('sluice_overhead_seconds')).toMatchObject({
+    '_sum{endpoint="chat.completions"}': 0.003,
+  });
+});
+
+it('shows the refusals of a stage as 0 before the first', async () => {
+  metrics.prepareStage('mine', ['onReply']);
+  const series = '{stage="mine",hook="onReply",error_type="server_error"}';
+  expect(await samples('sluice_stage_refusals_total')).toEqual({ [series]: 0 });
+  metrics.stageRefused('mine', 'onReply', 'server_error');
+  expect(await samples('sluice_stage_refusals_total')).toEqual({ [series]: 1 });
+});
+
+it('has histograms whose bounds ascend', async () => {
+  metrics.settled(exchange, endOf());
+  metrics.overhead(exchange, 1);
+  metrics.estimateChecked(exchange, 1);
+  metrics.stageTime('mine', 'onReply').observe(1);
+  const bounds = new Map<string, number[]>();
+  for (const [, name, bound] of (await registry.metrics()).matchAll(/^(\w+_bucket)\{le="([\d.e-]+)"/gm))
+    bounds.set(name!, [...(bounds.get(name!) ?? []), Number(bound)]);
+  // A histogram with two series has its bounds twice; each of these has one, but for input and output tokens.
+  bounds.delete('gen_ai_client_token_usage_bucket');
+  expect(bounds.size).toBe(6);
+  for (const [name, all] of bounds) expect([name, all]).toEqual([name, all.toSorted((a, b) => a - b)]);
+});
+
+it('is one set for all who share a registry', () => {
+  const shared = new Registry();
+  expect(Metrics.on(shared)).toBe(Metrics.on(shared));
+  expect(Metrics.on(shared)).not.toBe(Metrics.on(new Registry()));
+});
