@@ -41,17 +41,23 @@ export const errorCatalogue = {
     message: 'Method not allowed.',
     when: 'The path exists, the method does not; `Allow` names those that do.',
   },
+  expectation_failed: {
+    status: 417,
+    type: 'invalid_request_error',
+    message: 'Expect: only 100-continue can be met.',
+    when: 'The request has an `Expect` header other than `100-continue`. From the sidecar only: elsewhere the server of the application answers.',
+  },
   body_too_large: {
     status: 413,
     type: 'invalid_request_error',
     message: 'The request body is too large.',
-    when: 'The body, or what it decompresses to, exceeds `server.max_body_bytes`.',
+    when: 'The body, or what it decompresses to, exceeds `server.max_body_bytes`; or it decompresses to more than `server.max_decompression_ratio` times its size.',
   },
   invalid_request: {
     status: 400,
     type: 'invalid_request_error',
     message: 'Invalid request.',
-    when: 'Malformed body, unknown model, a field outside its accepted values; the message names the field and what is accepted.',
+    when: 'Malformed body, one with more values or keys than `server.max_body_values` and `max_body_keys`, unknown model, a field outside its accepted values; the message names the field and what is accepted.',
   },
   upstream_refused: {
     status: 400,
@@ -101,6 +107,12 @@ export const errorCatalogue = {
     message: 'The upstream provider did not answer in time.',
     when: "The upstream's `first_token_timeout_ms` or `total_timeout_ms` has passed, or its `idle_timeout_ms` on a path that is passed through.",
   },
+  provider_unhealthy: {
+    status: 502,
+    type: 'provider_error',
+    message: 'The upstream provider stopped answering.',
+    when: "The upstream's health check failed before anything of its reply had arrived, and no other upstream answered either.",
+  },
   server_error: {
     status: 502,
     type: 'server_error',
@@ -132,7 +144,10 @@ export interface ErrorDetail {
 
 const brand = Symbol.for('sluice.GatewayError');
 
-/** An error that a client may see: `type`, `status` and `message` as they go out (spec 2.6). The `cause` goes to the log. */
+/**
+ * An error that a client may see: `type`, `status` and `message` as they go out (spec 2.6). The `cause` goes to the log. It has no stack of
+ * its own: to capture one takes longer than all else in a refusal, and only the cause's tells of a bug.
+ */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly [brand] = true;
@@ -150,7 +165,10 @@ export class GatewayError extends Error {
     message: string,
     detail: Omit<ErrorDetail, 'message'> & { code?: string | undefined } = {},
   ) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.type = type;
     this.status = status;
     this.headers = detail.headers ?? {};

@@ -173,6 +173,11 @@ export class Exchange {
     this.#log = start.log;
   }
 
+  /** Since it began. */
+  get elapsed_ms(): number {
+    return this.clock.elapsed_ms() - this.started_ms;
+  }
+
   /** The log, with this exchange's id on every line. */
   get log(): Log {
     const { trace_id } = this;

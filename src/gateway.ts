@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import { assemble, type GatewayOptions, type Parts } from './assemble.ts';
+import { assemble, type Parts } from './assemble.ts';
 import type { RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
@@ -8,10 +8,13 @@ import type { Desk } from './dashboard/desk.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
 import { refusal } from './errors.ts';
 import { Exchange } from './exchange.ts';
+import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
+import type { BufferedBody } from './inbound/buffered-bytes.ts';
 import { discardBody } from './inbound/discard-body.ts';
 import { pathOf, type Route, routeOf, unknownEndpoint } from './inbound/endpoint.ts';
-import { readBody, UploadAborted } from './inbound/read-body.ts';
+import { readBody } from './inbound/read-body.ts';
 import { requestIdOf } from './inbound/request-id.ts';
+import { UploadAborted } from './inbound/upload.ts';
 import { watchClient } from './inbound/watch-client.ts';
 import { identityOf } from './outbound/reply-identity.ts';
 import { beforeTimeLimit } from './outbound/time-limit.ts';
@@ -33,25 +36,36 @@ export type Gateway = RequestHandler & {
   readonly settings: Settings;
   readonly registry: Registry;
   readonly log: Log;
-  /** False once `close` has been called, and while the state store is out and its policy is to admit nobody. */
+  /** False once `markUnready` or `close` has been called, and while the state store is out and its policy refuses all requests. */
   readonly ready: boolean;
-  /** What operators should know beside that, a line each: an outage of a store, the end of this gateway. */
+  /** True once `markUnready` or `close` has been called. */
+  readonly draining: boolean;
+  /** What operators should know beside that, a line each: an outage of a store, ledger rows that wait, the end of this gateway. */
   readonly conditions: readonly string[];
   /** How many exchanges have begun and are not settled. */
   readonly inFlight: number;
   /** The operators' dashboard, for `app.use('/ops', gateway.dashboard)`. Leaves everything to the parent where nobody can sign in. */
   readonly dashboard: RequestHandler;
-  /** Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections. */
+  /** Makes `ready` false and serves on: for the time in which a load balancer notices, before `close`. */
+  markUnready(): void;
+  /**
+   * Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections.
+   * A later call shortens the time that is left: `close(0)` aborts what still runs. Rejects when rows of the ledger could only be logged.
+   */
   close(drain_ms?: number): Promise<void>;
 };
 
 /** The whole gateway as a handler for `app.use`. Throws a ConfigError that lists every mistake of the configuration, or an error that says why the records store cannot be used. */
 export async function createGateway(source: ConfigSource, options: GatewayOptions = {}): Promise<Gateway> {
+  checkGatewayOptions(options, 'options of createGateway');
   const settings = await loadConfig(source);
   const parts = await assemble(settings, options);
   await parts.state.started?.();
   for (const warning of settings.warnings) parts.log.warn(warning);
+  if (options.state && settings.stores.state !== 'memory')
+    parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
   const running = new UnderWay<{ readonly exchange: Exchange; readonly served: Promise<void> }>();
+  let draining = false;
   let closing = false;
 
   const handler: RequestHandler = (request, response, next) => {
@@ -70,19 +84,26 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     const place = running.add({ exchange, served });
   };
 
-  const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {
-    closing = true;
-    const timer = setTimeout(() => {
-      for (const { exchange } of running.items()) exchange.abort('shutdown');
-    }, drain_ms);
+  const abortRunning = () => {
+    for (const { exchange } of running.items()) exchange.abort('shutdown');
+  };
+  const drainAndClose = async (): Promise<void> => {
     while (running.size > 0) await Promise.all(running.items().map(({ served }) => served));
-    clearTimeout(timer);
     parts.passthrough.close();
-    await Promise.all([
+    const ends = await Promise.allSettled([
       ...parts.providers.map(provider => provider.close()),
       parts.ownsState && parts.state.close(),
       parts.records.close(),
     ]);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  };
+  let closed: Promise<void> | undefined;
+  const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {
+    draining = true;
+    closing = true;
+    const timer = setTimeout(abortRunning, drain_ms);
+    closed ??= drainAndClose();
+    await closed.finally(() => clearTimeout(timer));
   };
 
   const desk: Desk = {
@@ -95,15 +116,17 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     settings: { value: settings },
     registry: { value: parts.metrics.registry },
     log: { value: parts.log },
-    ready: { get: () => !closing && !parts.state.outage?.refuses },
-    conditions: { get: () => conditionsOf(closing, parts) },
+    ready: { get: () => !draining && !parts.state.outage?.refuses },
+    draining: { get: () => draining },
+    conditions: { get: () => conditionsOf(draining, parts) },
     inFlight: { get: () => running.size },
     dashboard: { value: createDashboard(desk, options.operatorOf) },
+    markUnready: { value: () => void (draining = true) },
     close: { value: close },
   }) as Gateway;
 }
 
-function conditionsOf(closing: boolean, { state, records, clock }: Parts): string[] {
+function conditionsOf(draining: boolean, { state, records, clock }: Parts): string[] {
   const told = (store: string, outage: Outage | undefined, meanwhile: string) => {
     if (!outage) return [];
     const out_s = Math.round((clock.epoch_ms() - outage.since_epoch_ms) / 1000);
@@ -111,9 +134,10 @@ function conditionsOf(closing: boolean, { state, records, clock }: Parts): strin
     return [`the ${store} store has been out for ${out_s} s, ${meanwhile}: ${why}`];
   };
   return [
-    ...(closing ? ['shutting down'] : []),
+    ...(draining ? ['shutting down'] : []),
     ...told('state', state.outage, 'when_state_is_out holds'),
     ...told('records', records.outage, 'keys that are known go on working for a time'),
+    ...records.ledger.conditions,
   ];
 }
 
@@ -133,6 +157,7 @@ async function serve(
   let attempts: Attempts | undefined;
   let meter: StreamMeter | undefined;
   let pending: Promise<unknown> | undefined;
+  let body: BufferedBody | undefined;
   watchClient(exchange, response);
   try {
     const asked = admitted(exchange, route);
@@ -141,7 +166,8 @@ async function serve(
     if (isPassthrough(asked)) return await parts.passthrough.send(exchange, asked, request, response);
     if (!dialect) return writeModels(exchange, response, parts.encodedCatalog);
 
-    exchange.request = dialect.parse(await readBody(request, server, exchange));
+    body = parts.buffered.open(exchange);
+    exchange.request = dialect.parse(await readBody(request, server, exchange, body));
     exchange.model = parts.catalog.find(exchange.request.model);
     exchange.received_ms = parts.clock.elapsed_ms();
     await passage.onRequest();
@@ -165,11 +191,12 @@ async function serve(
     if (thrown instanceof UploadAborted) exchange.clientLeft();
     if (!exchange.client_gone) writeError(exchange, response, passage.onError(thrown));
   } finally {
-    discardBody(request, server.max_body_bytes, server.body_idle_ms);
+    discardBody(request, server, exchange.elapsed_ms);
     await parts.background.finish(exchange, attempts, pending);
     // A stage may have stopped reading without a word, or never have begun.
     meter?.end();
     attempts?.settled();
+    body?.release();
     passage.onSettled(settle(exchange, parts.metrics, parts.records.ledger));
   }
 }

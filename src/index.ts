@@ -8,14 +8,15 @@ export {
   streamRechunk,
   validation,
 } from '../plugins/index.ts';
-export type { GatewayOptions } from './assemble.ts';
-export { type ChainOptions, createChain } from './chain/create-chain.ts';
+export type { ChainOptions } from './chain/chain-options.ts';
+export { createChain } from './chain/create-chain.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';
 export type { RequestHandler } from './chain/stage-plan.ts';
-export { ConfigError, type ConfigIssue } from './config/issue.ts';
 export type { GatewayConfig } from './config/schema.ts';
+export { ConfigError, type ConfigIssue } from './diagnostics/config-error.ts';
 export { errorCatalogue, GatewayError } from './errors.ts';
 export { createGateway, type Gateway } from './gateway.ts';
+export type { GatewayOptions } from './gateway-options.ts';
 export { MemoryStateStore } from './stores/state/memory.ts';
 export { openStateStore } from './stores/state/open.ts';
 export type { StateStore } from './stores/state/state-store.ts';

@@ -24,7 +24,7 @@ export { defineStage, type StageFactory } from './chain/define-stage.ts';
 export type { Hooks, StageSetup } from './chain/stage-plan.ts';
 export { type ChunkTransform, transformed } from './chain/transform.ts';
 export type { Clock } from './clock.ts';
-export { shown } from './dialects/explain.ts';
+export { shown } from './diagnostics/field-path.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
 export {
   defineKey,
@@ -35,6 +35,7 @@ export {
   type RunningUsage,
 } from './exchange.ts';
 export { ignoreParameters } from './ignored-parameters.ts';
+export { type JsonSize, jsonSizeOf, mayExceed } from './json-size.ts';
 export { estimateTokens, shownUsage } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
 export type { SseEvent } from './sse/parse.ts';

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { nearestName } from '../diagnostics/suggestion.ts';
 import { helpLines, optionFlag } from './help.ts';
 import { OPTION_NAMES, OPTIONS, type SimulatorOptions } from './options.ts';
 import { type Simulator, startSimulator } from './server.ts';
@@ -37,8 +38,11 @@ function readFlags(argv: string[]): Record<string, string | boolean | undefined>
     });
     return values as Record<string, string | boolean | undefined>;
   } catch (error) {
-    const accepted = [...OPTION_NAMES.map(optionFlag), '--help'].join(', ');
-    throw new Error(`${firstSentence(error)} Accepted: ${accepted}.`, { cause: error });
+    const accepted = [...OPTION_NAMES.map(optionFlag), '--help'];
+    const why = firstSentence(error);
+    const nearest = nearestName(/'(-[^']*)'/.exec(why)?.[1] ?? '', accepted);
+    const hint = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
+    throw new Error(`${why}${hint} Accepted: ${accepted.join(', ')}.`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ChatRequest } from '../canonical.ts';
-import type { ChainOptions } from '../chain/create-chain.ts';
+import type { ChainOptions } from '../chain/chain-options.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
 import type { StreamFixture } from './wire.ts';
 

@@ -43,6 +43,7 @@ describe('the dashboards', () => {
     );
     expect(unused.map(([, name]) => name)).toEqual([
       'sluice_breaker_transitions_total',
+      'sluice_records_pruned_total',
       'sluice_state_instances',
     ]);
   });

@@ -50,6 +50,6 @@ describe('the packages', () => {
     );
     expect(imports).toEqual([]);
     // What is packed is built from src and plugins alone, beside these.
-    expect(files).toEqual(['dist', 'sluice.example.yaml', 'CHANGELOG.md']);
+    expect(files).toEqual(['bin', 'dist', 'sluice.example.yaml', 'CHANGELOG.md']);
   });
 });

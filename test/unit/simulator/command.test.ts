@@ -48,7 +48,10 @@ describe('runSimulate', () => {
   });
 
   it.each([
-    [['--prot', '1'], /Unknown option '--prot'\. Accepted: --host, --port, .*--help\./],
+    [
+      ['--prot', '1'],
+      /Unknown option '--prot'\. Did you mean '--port'\? Accepted: --host, --port, .*--help\./,
+    ],
     [['serve'], /Unexpected argument 'serve'.*Accepted: --host/],
     [['--port'], /--port.*argument missing.*Accepted: --host/],
     [['--port', 'http'], /--port must be an integer of at least 0 and at most 65535, not 'http'/],

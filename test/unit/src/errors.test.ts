@@ -13,13 +13,14 @@ import { sampleSetup } from '../sample-setup.ts';
 
 const rows = Object.entries(errorCatalogue) as [ErrorCode, ErrorRow][];
 
-/** Spec 7 and protocol a1, b2, b4, j2: every status with the types that belong to it. */
+/** Spec 7, protocol a1, b2, b4, j2 and RFC 9110, 15.5.18: every status with the types that belong to it. */
 const typesByStatus: Record<number, readonly string[]> = {
   400: ['invalid_request_error', 'configuration_error'],
   401: ['authentication_error'],
   404: ['invalid_request_error'],
   405: ['invalid_request_error'],
   413: ['invalid_request_error'],
+  417: ['invalid_request_error'],
   429: ['rate_limit_error'],
   502: ['provider_error', 'server_error'],
   524: ['timeout_error'],
@@ -107,5 +108,29 @@ describe('the refusal of a field', () => {
     const error = invalidField('messages[2].content', 'must be a string.');
     expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param: 'messages[2].content' });
     expect(error.message).toBe('messages[2].content: must be a string.');
+  });
+});
+
+describe('the stack', () => {
+  const stackOf = (thrown: unknown): string => (thrown as Error).stack ?? '';
+
+  it.each(rows)('is captured for no refusal: %s', code => {
+    expect(refusal(code)).toBeInstanceOf(Error);
+    expect(stackOf(refusal(code))).not.toMatch(/\n\s+at /);
+    expect(stackOf(invalidField('n', 'must be 1'))).not.toMatch(/\n\s+at /);
+  });
+
+  it('of an internal fault is kept as that of the cause, whose place is what the log must tell', () => {
+    const fault = new TypeError('x is not a function');
+    const { cause } = GatewayError.from(fault);
+    expect(cause).toBe(fault);
+    expect(stackOf(cause)).toMatch(/errors\.test\.ts/);
+  });
+
+  it('is captured as before for errors that are made after a refusal', () => {
+    const { stackTraceLimit } = Error;
+    refusal('server_error');
+    expect(Error.stackTraceLimit).toBe(stackTraceLimit);
+    expect(stackOf(new Error('later'))).toMatch(/errors\.test\.ts/);
   });
 });

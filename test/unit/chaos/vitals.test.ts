@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { readVitals } from '../../bench/soak-vitals.ts';
+import { readVitals } from '../../chaos/vitals.ts';
 import {
   head,
   type ScriptedUpstream,
