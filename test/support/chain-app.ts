@@ -36,9 +36,11 @@ export const allStages = () => [
 
 type Stages = Parameters<typeof createChain>[0];
 
-/** A chain that knows the example catalog and one account, `tester`, with the key `clientKey`. */
-export const chainOf = (stages: Stages = allStages(), options: ChainOptions = {}) =>
-  createChain(stages, { models, accounts, log, ...options });
+/** A chain that knows the example catalog and, where it has `auth`, one account, `tester`, with the key `clientKey`. */
+export const chainOf = (stages: Stages = allStages(), options: ChainOptions = {}) => {
+  const hasAuth = stages.some(({ plan }) => plan.name === 'auth');
+  return createChain(stages, { models, log, ...(hasAuth && { accounts }), ...options });
+};
 
 /** The application's own proxy as its authors write it: nothing of it is changed for the chain. */
 export const proxyTo = (upstream: { readonly url: string }) =>

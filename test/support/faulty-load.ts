@@ -43,7 +43,7 @@ function configOf(
 ): Partial<GatewayConfig> {
   const upstreams = ['flaky', 'sound'].map((provider, at) => ({ provider, model: 'm', priority: at + 1 }));
   return {
-    server: { port: 0, non_stream_timeout_ms: 1500 },
+    server: { port: 0, unready_ms: 0, non_stream_timeout_ms: 1500 },
     metrics: { account_label: true },
     // Nobody listens there: limits are held alone.
     stores: { state: 'redis://127.0.0.1:9', when_state_is_out: { default: 'local' } },

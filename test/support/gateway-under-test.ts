@@ -120,7 +120,7 @@ export const providerNames = ['upstream', 'second', 'third', 'fourth'] as const;
 function configOf(overrides: GatewayOverrides): GatewayConfig {
   const { server, stages, model, config } = overrides;
   return {
-    server: { port: 0, ...server },
+    server: { port: 0, unready_ms: 0, ...server },
     admin: { port: 0 },
     log: { level: 'silent' },
     providers: providersOf(overrides),

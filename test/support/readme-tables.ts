@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../../plugins/index.ts';
 import { modelSchema, upstreamSchema } from '../../src/catalog/model-schema.ts';
 import { routingSchema } from '../../src/catalog/routing-schema.ts';
-import { chainOptionsSchema } from '../../src/chain/create-chain.ts';
+import { chainOptionsSchema } from '../../src/chain/chain-options.ts';
 import {
   adminSchema,
   logSchema,
@@ -18,6 +18,7 @@ import { chatCompletionsSchema, responsesSchema } from '../../src/dialects/diale
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts.ts';
 import { planSchema } from '../../src/stores/limits.ts';
+import { retentionSchema } from '../../src/stores/records/retention-schema.ts';
 import { outagePolicySchema } from '../../src/stores/state/outage-policy.ts';
 import { breakerSchema } from '../../src/upstream/breaker.ts';
 import { healthCheckSchema } from '../../src/upstream/health-check.ts';
@@ -51,6 +52,7 @@ const tables: Record<string, () => string> = {
   plans: () => optionTable(planSchema),
   stores: () => optionTable(storesSchema),
   'stores when_state_is_out': () => optionTable(outagePolicySchema),
+  'stores retention': () => optionTable(retentionSchema),
   chain: () => optionTable(chainOptionsSchema),
   ...Object.fromEntries(
     builtInStages.map(({ stageName, schema }) => [`stage ${stageName}`, () => optionTable(schema)]),

@@ -16,9 +16,14 @@ const start_ms = 25_000;
 export interface SidecarProcess {
   readonly url: string;
   readonly adminUrl: string;
+  readonly pid: number;
   /** All that it has printed so far, standard output and errors. */
   output(): string;
   signal(name: NodeJS.Signals): void;
+  /** Leaves its standard output unread from now on, as a log collector does that hangs. */
+  hangReader(): void;
+  /** Whether the process has ended, also while its output is not read. */
+  hasEnded(): boolean;
   /** The exit code, once it has ended; null if a signal has killed it. */
   readonly exited: Promise<number | null>;
   /** SIGTERM, and the exit code. May be called again. */
@@ -45,7 +50,7 @@ export function sidecarConfig(
     models: defaultModels('upstream'),
     accounts: { tester: { keys: [{ value: clientKey }] } },
     ...sections,
-    server: { port: 0, ...sections.server },
+    server: { port: 0, unready_ms: 0, ...sections.server },
   } as GatewayConfig;
 }
 
@@ -108,11 +113,21 @@ class Command {
     this.exited = closed.finally(cleanUp);
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   output = (): string => this.stdout + this.stderr;
 
   signal = (name: NodeJS.Signals): void => {
     this.#child.kill(name);
   };
+
+  hangReader = (): void => {
+    this.#child.stdout?.removeAllListeners('data').pause();
+  };
+
+  hasEnded = (): boolean => this.#child.exitCode !== null || this.#child.signalCode !== null;
 
   /** Resolves with the match when standard output has come to match. Rejects when the process ends or takes too long. */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
@@ -142,7 +157,7 @@ class Command {
 }
 
 async function listening(command: Command): Promise<SidecarProcess> {
-  const { output, signal, exited } = command;
+  const { pid, output, signal, hangReader, hasEnded, exited } = command;
   const stop = async () => {
     signal('SIGTERM');
     return exited;
@@ -151,7 +166,7 @@ async function listening(command: Command): Promise<SidecarProcess> {
     const [, url = '', adminUrl = ''] = await command.printed(
       /listening on (http:\/\/\S+) \(admin: (http:\/\/[^\s)]+)\)/,
     );
-    return { url, adminUrl, output, signal, exited, stop };
+    return { url, adminUrl, pid, output, signal, hangReader, hasEnded, exited, stop };
   } catch (error) {
     signal('SIGKILL');
     throw error;

@@ -11,6 +11,8 @@ export class SteadyLoad {
   readonly #began_ms = performance.now();
   readonly #running = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
+  /** By the order in which they were sent; sparse until all have been answered. */
+  readonly #waits_ms: (number | undefined)[] = [];
   #sent = 0;
 
   constructor(fleet: Fleet, account: string, per_second: number) {
@@ -20,14 +22,18 @@ export class SteadyLoad {
     this.#timer = setInterval(() => this.#catchUp(), 5);
   }
 
-  /** The longest wait of the fastest 99 %. */
-  get p99_ms(): number {
-    const sorted = this.answered.map(({ took_ms }) => took_ms).toSorted((a, b) => a - b);
-    return sorted[Math.ceil(sorted.length * 0.99) - 1]!;
-  }
-
   get longest_ms(): number {
     return Math.max(...this.answered.map(({ took_ms }) => took_ms));
+  }
+
+  /** The longest wait of a request among those from the `first` on, in the order in which they were sent. */
+  longestFrom(first: number): number {
+    return Math.max(...this.#waits_ms.slice(first).filter(wait => wait !== undefined));
+  }
+
+  /** How many requests have been sent. */
+  get sent(): number {
+    return this.#sent;
   }
 
   /** Sends no more. Resolves when all have been answered. */
@@ -39,14 +45,16 @@ export class SteadyLoad {
   #catchUp(): void {
     const due = ((performance.now() - this.#began_ms) / 1000) * this.#per_second;
     for (; this.#sent < due; this.#sent++) {
-      const running = this.#send().finally(() => this.#running.delete(running));
+      const running = this.#send(this.#sent).finally(() => this.#running.delete(running));
       this.#running.add(running);
     }
   }
 
-  async #send(): Promise<void> {
+  async #send(index: number): Promise<void> {
     try {
-      this.answered.push(await this.#fleet.send(this.#account));
+      const sent = await this.#fleet.send(this.#account);
+      this.answered.push(sent);
+      this.#waits_ms[index] = sent.took_ms;
     } catch {
       this.failed++;
     }

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../support/free-port.ts';
 import { gateway_core } from '../children.ts';
 import { type Contestant, proxied, Unavailable } from './contestant.ts';
-import { freePort } from './free-port.ts';
 
 const places = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx', '/opt/homebrew/bin/nginx'];
 

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '../../support/free-port.ts';
 import { gateway_core } from '../children.ts';
 import { type Contestant, proxied, Unavailable } from './contestant.ts';
-import { freePort } from './free-port.ts';
 
 const name = '@portkey-ai/gateway';
 const version = '1.15.2';

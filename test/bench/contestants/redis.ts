@@ -1,6 +1,6 @@
+import { freePort } from '../../support/free-port.ts';
 import { load_core } from '../children.ts';
 import { type Surroundings, Unavailable } from './contestant.ts';
-import { freePort } from './free-port.ts';
 
 /** The URL of a Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */
 export async function redisFor({ children, directory }: Surroundings): Promise<string> {

@@ -1,0 +1,87 @@
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import type { SimulatorOptions } from '../../src/simulator/server.ts';
+import type { Books } from './books.ts';
+import type { Kind } from './clients/errand.ts';
+import type { Vitals } from './vitals.ts';
+import type { World } from './world.ts';
+
+/** What must hold after a run, and whether it did. */
+export interface Check {
+  readonly name: string;
+  readonly holds: boolean;
+  readonly detail: string;
+}
+
+/** Servers that a scenario needs; without any of these: one gateway, one provider, limits in memory, SQLite. */
+export interface Servers {
+  readonly gateways?: number;
+  readonly providers?: number;
+  /** Options of the simulated providers. */
+  readonly provider?: Partial<SimulatorOptions>;
+  /** `relayed`: two servers, the second a replica, behind one address. */
+  readonly redis?: 'one' | 'relayed';
+  readonly postgres?: true;
+  /** The records store and the queue of the ledger on a disk that can be full. */
+  readonly small_disk?: true;
+  /** Changes to the configuration of all gateways. */
+  readonly config?: (config: GatewayConfig, options: RunOptions) => GatewayConfig;
+}
+
+/** Clients that come one after the other, `count` at the same time. */
+export interface Clients {
+  readonly count: number;
+  readonly kinds: readonly Kind[];
+  /** The longest pause between two; 40 without. */
+  readonly pause_ms?: number;
+}
+
+/** Something that happens under load. */
+export interface Step {
+  /** How much of the run's time passes before it. What is left after the last step passes then. */
+  readonly after: number;
+  readonly what: string;
+  do(world: World): unknown;
+}
+
+/** What a run has shown. */
+export interface Findings {
+  readonly seconds: number;
+  readonly world: World;
+  readonly books: Books;
+  readonly samples: readonly Vitals[];
+  /** Of each gateway, when all should be as it was before. */
+  readonly end: readonly Vitals[];
+  /** When steps were done, on `performance.now()`, in their order. */
+  readonly steps_ms: readonly number[];
+  readonly begun_ms: number;
+}
+
+/** One way to make life hard for the gateway. */
+export interface Scenario {
+  readonly name: string;
+  readonly what: string;
+  readonly servers?: Servers;
+  readonly clients: readonly Clients[];
+  readonly steps?: readonly Step[];
+  /** Load of another kind, beside that of the clients, until `over`. What it returns is reported. */
+  drive?(world: World, books: Books, seconds: number): Promise<Readonly<Record<string, string>>>;
+  /** Messages of level error that the operator must see, or may. */
+  readonly alarms?: RegExp;
+  /** Limits in the store are exactly the ledger's tokens afterwards; true where Redis is. */
+  readonly exact_limits?: boolean;
+  /** The longest that a good client may wait for its whole answer; 15 000 without. */
+  readonly slowest_good_ms?: number;
+  /** The most resident memory of a gateway; 600 without. */
+  readonly peak_rss_mb?: number;
+  /** What else must hold. */
+  checks?(findings: Findings, options: RunOptions): readonly Check[];
+}
+
+export interface RunOptions {
+  readonly seconds: number;
+  readonly seed: number;
+  /** Times as many clients. */
+  readonly load: number;
+}
+
+export const check = (name: string, holds: boolean, detail: string): Check => ({ name, holds, detail });

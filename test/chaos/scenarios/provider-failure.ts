@@ -1,0 +1,105 @@
+import { until } from '../../support/raw-client.ts';
+import { isAnswerOrCut } from '../clients/checks.ts';
+import { chat, type Kind, secret } from '../clients/errand.ts';
+import { type Check, check, type Findings, type RunOptions, type Scenario } from '../scenario.ts';
+import { readVitals } from '../vitals.ts';
+import type { World } from '../world.ts';
+
+/** How many probes a breaker wants, by default. */
+const probes = 3;
+/** How many parts of the ramp are looked at, one by one. */
+const parts = 5;
+const open_patience_ms = 20_000;
+const rampOf = ({ seconds }: RunOptions): number => seconds * 400;
+
+const kinds: readonly Kind[] = ['', 'stream'].map(stream => ({
+  name: stream || 'whole reply',
+  weight: 1,
+  good: true,
+  make: (draw, id) => {
+    const answer = secret(draw, id).slice(0, 200);
+    return {
+      request: chat(`Question ${id} [[sim:reasoning=none say=${answer}]]`, stream ? { stream: true } : {}),
+      endings: ['completed', 'upstream_failed'],
+      check: isAnswerOrCut(answer),
+    };
+  },
+}));
+
+/** One of two providers fails under load beside the other, and comes back. */
+const failure = (how: 'killed' | 'stopped'): Scenario => ({
+  name: how === 'killed' ? 'provider-failure' : 'provider-hang',
+  what: `One of two providers is ${how} under load and comes back: failures are covered, and it is not overrun.`,
+  servers: {
+    providers: 2,
+    provider: { ttft_ms: 40, tokens_per_second: 200 },
+    config: (config, options) => {
+      const breaker = { open_ms: 500, max_open_ms: 1000, ramp_ms: rampOf(options) };
+      const limits = how === 'stopped' ? { first_token_timeout_ms: 1000, total_timeout_ms: 2000 } : {};
+      const { p1, p2 } = config.providers;
+      return {
+        ...config,
+        providers: { p1: { ...p1, ...limits, breaker }, p2: { ...p2, breaker } },
+      } as typeof config;
+    },
+  },
+  clients: [{ count: 24, kinds }],
+  steps: [
+    {
+      after: 0.12,
+      what: `the first provider is ${how}`,
+      do: ({ providers: [first] }) => (how === 'killed' ? first!.kill() : first!.pause()),
+    },
+    // A slow machine sends less, so that more time passes until enough has failed.
+    { after: 0.13, what: 'its breaker is open', do: world => untilOpen(world) },
+    {
+      after: 0,
+      what: 'it is back',
+      do: ({ providers: [first] }) => (how === 'killed' ? first!.start() : first!.resume()),
+    },
+  ],
+  checks: recovery,
+});
+
+export const providerFailures = [failure('killed'), failure('stopped')];
+
+const untilOpen = ({ gateways: [gateway] }: World): Promise<void> =>
+  until(async () => (await readVitals(gateway!.adminUrl)).breakers.p1 === 'open', open_patience_ms);
+
+/** The breaker opened, let probes through, closed, and its share of the load grew slowly. */
+function recovery({ world, samples, steps_ms }: Findings, options: RunOptions): Check[] {
+  const [died_ms = 0, , back_ms = 0] = steps_ms;
+  const opened_ms = samples.find(({ at_ms, breakers }) => at_ms > died_ms && breakers.p1 === 'open')?.at_ms;
+  const closed_ms = samples.find(({ at_ms, breakers }) => at_ms > back_ms && breakers.p1 === 'closed')?.at_ms;
+  const end_ms = Number.POSITIVE_INFINITY;
+  const share = (from_ms: number, to_ms: number): number => {
+    const [first = 0, second = 0] = world.providers.map(
+      ({ calls_at_ms }) => calls_at_ms.filter(at_ms => at_ms >= from_ms && at_ms < to_ms).length,
+    );
+    return first / Math.max(1, first + second);
+  };
+  if (opened_ms === undefined || closed_ms === undefined)
+    return [check('the breaker opens and closes', false, `opened ${opened_ms}, closed ${closed_ms}`)];
+  const part_ms = rampOf(options) / parts;
+  const ramp = Array.from({ length: parts }, (_, at) =>
+    share(closed_ms + at * part_ms, closed_ms + (at + 1) * part_ms),
+  );
+  const last = share(closed_ms + rampOf(options), end_ms);
+  const early = world.providers[0]!.calls_at_ms.filter(at_ms => at_ms > back_ms && at_ms < closed_ms).length;
+  const sampled_ms = samples.at(-1)!.at_ms - samples.at(-2)!.at_ms;
+  const rate = world.providers[1]!.calls_at_ms.length / options.seconds;
+  // The breaker is seen closed at most two samples late, and a provider that hung answers what had been sent to it before.
+  const spare = Math.ceil(((2 * sampled_ms) / 1000) * rate * 0.2) + samples.at(-1)!.failovers;
+  const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
+  return [
+    check(
+      'the breaker opens and closes',
+      true,
+      `${(opened_ms - died_ms).toFixed(0)} ms after the failure, ${(closed_ms - back_ms).toFixed(0)} ms after the return`,
+    ),
+    check('failures are covered', samples.at(-1)!.failovers > 0, `${samples.at(-1)!.failovers} failovers`),
+    check('until then only probes come', early <= probes + spare, `${early} requests`),
+    check('then a few', ramp[0]! <= 0.4, ramp.map(percent).join(', ')),
+    check('in the end about its share', last >= 0.2, percent(last)),
+  ];
+}

@@ -1,0 +1,22 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+
+/** Below those that systems give to outgoing connections: a server that is restarted finds its port free again. */
+const first_port = 10_000;
+const last_port = 32_000;
+
+/** A port of 127.0.0.1 without a listener. Another process may take it before it is used, which the start then tells. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(first_port, last_port);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const server = createServer()
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask, clientKey } from './gateway-under-test.ts';
+import type { RecordsPlace } from './records-place.ts';
+import type { SidecarProcess } from './sidecar-process.ts';
+
+const tries = 600;
+const pause_ms = 50;
+
+/** Sends so many requests, one after the other, and returns their statuses. */
+export async function sendRequests({ url }: SidecarProcess, count: number): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let at = 0; at < count; at++) {
+    const reply = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(ask('Hello')),
+    });
+    await reply.arrayBuffer();
+    statuses.push(reply.status);
+  }
+  return statuses;
+}
+
+/** What `/readyz` answers, once it matches. Rejects with what it answered last. */
+export async function readinessLike({ adminUrl }: SidecarProcess, pattern: RegExp): Promise<string> {
+  let text = '';
+  for (let tried = 0; tried < tries; tried++) {
+    const reply = await fetch(`${adminUrl}/readyz`);
+    text = `${reply.status} ${await reply.text()}`;
+    if (pattern.test(text)) return text;
+    await sleep(pause_ms);
+  }
+  throw new Error(`/readyz did not come to match ${pattern}: ${text}`);
+}
+
+/** Whether each operation of the records store succeeds, as the gauge has it. */
+export async function recordsUp({ adminUrl }: SidecarProcess): Promise<Record<string, number>> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const samples = text.matchAll(/^sluice_store_up\{store="records",operation="(\w+)"\} (\d)/gm);
+  return Object.fromEntries([...samples].map(([, operation, up]) => [operation, Number(up)]));
+}
+
+/** How many rows the ledger has, which must be as many as its sums say. */
+export const ledgerRows = (place: RecordsPlace): Promise<number> =>
+  place.look(async store => {
+    const rows = await store.ledger.list({ limit: 100_000 });
+    const [sum] = await store.usage.sum({ by: [] });
+    if ((sum?.requests ?? 0) !== rows.length)
+      throw new Error(`${rows.length} rows, but a sum of ${sum?.requests}`);
+    return rows.length;
+  });
+
+/** How often `text` is in what the process has printed. */
+export const timesSaid = (sidecar: SidecarProcess, text: string): number =>
+  sidecar.output().split(text).length - 1;
