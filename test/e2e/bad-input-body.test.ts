@@ -125,6 +125,7 @@ describe('the encoding of a body', () => {
   it.each<[string, Buffer]>([
     ['gzip', gzipSync(valid)],
     ['GZIP', gzipSync(valid)],
+    ['x-gzip', gzipSync(valid)],
     ['deflate', deflateSync(valid)],
     ['br', brotliCompressSync(valid)],
     ['identity', Buffer.from(valid)],
@@ -159,12 +160,34 @@ describe('the encoding of a body', () => {
   it.each<[string, (text: Buffer) => Buffer]>([
     ['gzip', gzipSync],
     ['deflate', deflateSync],
-    ['br', brotliCompressSync],
   ])('may not hide more than 16 MiB in %s', async (encoding, compress) => {
     const bomb = compress(Buffer.alloc(200 * 1024 * 1024, ' '));
     expect(bomb.length).toBeLessThan(1024 * 1024);
     const reply = await encoded(encoding, bomb);
     expect(reply.status).toBe(413);
     expect(messageOf(reply)).toContain(`${limit_bytes} bytes`);
+  });
+
+  it.each<[string, (text: Buffer) => Buffer]>([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('may not hide more than a mebibyte and a hundred times its size in %s', async (encoding, compress) => {
+    const bomb = compress(Buffer.alloc(8 * 1024 * 1024, ' '));
+    const accepted_bytes = 1024 * 1024 + 100 * bomb.length;
+    const reply = await encoded(encoding, bomb);
+    expect(reply.status).toBe(413);
+    expect(messageOf(reply)).toBe(
+      `The request body decompresses to more than the ${accepted_bytes} bytes accepted of ${bomb.length} bytes of ${encoding}.`,
+    );
+  });
+
+  it.each<[string, (text: Buffer) => Buffer]>([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('may make a mebibyte of what is nearly nothing in %s', async (encoding, compress) => {
+    const padded = Buffer.concat([Buffer.from(valid), Buffer.alloc(1024 * 1024 - valid.length, ' ')]);
+    expect((await encoded(encoding, compress(padded))).status).toBe(200);
   });
 });

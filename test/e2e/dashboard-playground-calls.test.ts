@@ -350,7 +350,10 @@ describe('the page of the playground', () => {
     });
     expect((await none.visitor.get(location!)).text).toContain('<a href="playground">');
     expect((await none.visitor.get('playground')).text).not.toContain('No key has been issued yet');
-    const open = await opened(upstream, { stages: ['error-envelope', 'validation'] } as object);
+    const open = await opened(upstream, {
+      server: { port: 0, open: true },
+      stages: ['error-envelope', 'validation'],
+    } as object);
     expect((await open.visitor.get('playground')).text).not.toContain('name="key"');
     expect((await open.run(streaming('Hello?'), '')).at(-1)![0]).toBe('done');
   });

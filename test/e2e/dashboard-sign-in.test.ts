@@ -89,6 +89,7 @@ describe('the dashboard', () => {
     const plain = await visitor.post('sign-in', operator);
     expect(plain.headers.getSetCookie()).toEqual([
       expect.stringMatching(/^sluice_session=[\w-]{43}; HttpOnly; SameSite=Strict$/),
+      expect.stringMatching(/^sluice_browser=[\w-]{43}; HttpOnly; SameSite=Strict; Max-Age=31536000$/),
     ]);
     await visitor.get('sign-in');
     const tls = await visitor.post('sign-in', operator, { 'x-forwarded-proto': 'http, https' });
@@ -175,6 +176,51 @@ describe('a wrong password', () => {
       await visitor.post('sign-in', { name: `n${tries}`, password: 'wrong' }, from('198.51.100.1'));
     expect((await visitor.post('sign-in', operator, from('198.51.100.1'))).status).toBe(429);
     expect((await visitor.post('sign-in', operator, from('198.51.100.2'))).status).toBe(303);
+  });
+
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const wrong = { ...operator, password: 'wrong' };
+
+  it('tried from many addresses keeps the operator out of none of theirs', async () => {
+    const visitor = await dashboard(dashboardAdmin({ trust_proxy: true }));
+    await visitor.get('sign-in');
+    for (let tries = 0; tries < 6; tries++) {
+      for (let host = 1; host <= 12; host++) await visitor.post('sign-in', wrong, from(`198.51.100.${host}`));
+      expect((await visitor.post('sign-in', wrong, from('198.51.100.1'))).status).toBe(tries < 2 ? 401 : 429);
+      const owner = new DashboardVisitor(visitor.base);
+      await owner.get('sign-in');
+      expect((await owner.post('sign-in', operator, from('203.0.113.7'))).status).toBe(303);
+    }
+  });
+
+  it('tried at the address of an operator does not keep out their browser, which has signed in before', async () => {
+    const owner = await dashboard();
+    await owner.signIn();
+    await owner.post('sign-out', {});
+    const stranger = new DashboardVisitor(owner.base);
+    for (let tries = 0; tries < 12; tries++) await stranger.signIn('wrong', `name ${tries}`);
+    expect((await stranger.signIn()).status).toBe(429);
+    expect((await owner.signIn()).status).toBe(303);
+    // Its own failures count, so that a stolen cookie is no way around the throttle.
+    for (let tries = 0; tries < 5; tries++) expect((await owner.signIn('wrong')).status).toBe(401);
+    expect((await owner.signIn()).status).toBe(429);
+  });
+
+  it('in a flood from many addresses does not make a known browser wait for its turn', async () => {
+    const owner = await dashboard(dashboardAdmin({ trust_proxy: true }));
+    await owner.signIn();
+    const stranger = new DashboardVisitor(owner.base);
+    await stranger.get('sign-in');
+    let isOver = false;
+    const statuses = new Set<number>();
+    const flood = Array.from({ length: 40 }, async (_, host) => {
+      for (let tries = 0; !isOver && tries < 5; tries++)
+        statuses.add((await stranger.post('sign-in', wrong, from(`198.51.100.${host}`))).status);
+    });
+    for (let tries = 0; tries < 5; tries++) expect((await owner.signIn()).status).toBe(303);
+    isOver = true;
+    await Promise.all(flood);
+    expect(statuses).toEqual(new Set([401, 429]));
   });
 
   it('cannot be tried many times at once', async () => {

@@ -35,7 +35,7 @@ async function startConfigured(name: string): Promise<ExampleProcess> {
     if (file !== 'sluice.yaml') await symlink(join(examples, name, file), join(directory, file));
   const file = join(directory, 'sluice.yaml');
   const text = await readFile(join(examples, name, 'sluice.yaml'), 'utf8');
-  await writeFile(file, `${text}\nserver: { port: 0 }\nadmin: { port: 0 }\n`);
+  await writeFile(file, `${text}\nserver: { port: 0, unready_ms: 0 }\nadmin: { port: 0 }\n`);
   return startExample(['src/sidecar.ts', '--config', file], environment());
 }
 

@@ -43,6 +43,30 @@ describe('a handler that compresses although it was asked not to', () => {
   });
 });
 
+describe('an application that looks at the request afterwards', () => {
+  it.each([{}, { 'accept-encoding': 'br' }])('finds what the client accepts: %j', async accepted => {
+    const found: object[] = [];
+    const app = await startApp(app =>
+      app.use(
+        ({ headers }, response, next) => {
+          const encodings = () =>
+            'accept-encoding' in headers ? { 'accept-encoding': headers['accept-encoding'] } : {};
+          response.once('finish', () => found.push(encodings()));
+          next();
+        },
+        chainOf(),
+        (_request, response) => void response.type('json').end(whole),
+      ),
+    );
+    await send(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json', ...accepted },
+      body: JSON.stringify(ask('Hello?')),
+    });
+    expect(found).toStrictEqual([accepted]);
+  });
+});
+
 describe('under compression()', () => {
   it('a stream arrives as it is made, not at its end', async () => {
     const simulator = alongside(await startSimulator());

@@ -133,7 +133,7 @@ describe('several chains on one request', () => {
     const registry = new Registry();
     const app = await startApp(app => {
       app.use(auth({ accounts }));
-      app.use(createChain([validation()], { accounts, log, registry }));
+      app.use(createChain([validation()], { log, registry }));
       app.use(createChain(allStages(), { accounts, log, registry }), proxyTo(upstream));
     });
     await post(app.url + chat, ask('Hello?'));

@@ -34,21 +34,25 @@ const brokeOff = 'The upstream provider closed the stream unexpectedly.';
 const jsonHead = head(200, { 'content-type': 'application/json', 'content-length': 500 });
 
 describe.each(bothWays)('an upstream that fails before its reply, $way', ({ stream }) => {
-  const cases: readonly { name: string; script: Script }[] = [
+  const cases: readonly { name: string; script: Script; message?: string }[] = [
     { name: 'resets', script: thenReset() },
     { name: 'closes', script: thenClose() },
     { name: 'resets within the status line', script: thenReset('HTTP/1.1 20') },
     { name: 'closes within the headers', script: thenClose('HTTP/1.1 200 OK\r\ncontent-ty') },
     { name: 'does not speak HTTP', script: thenClose('220 mail.example ESMTP\r\n') },
     { name: 'speaks TLS', script: thenClose(Buffer.from([0x15, 3, 1, 0, 2, 2, 70])) },
-    { name: 'switches protocols', script: 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n' },
+    {
+      name: 'switches protocols',
+      script: 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n',
+      message: 'The upstream provider returned an invalid response.',
+    },
     { name: 'has endless headers', script: thenClose(head(200, { 'x-endless': 'x'.repeat(100_000) })) },
   ];
 
-  it.each(cases)('$name: a true 502', async ({ script }) => {
+  it.each(cases)('$name: a true 502', async ({ script, message = unreachable }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(script);
-    await expectRefusal(await send(stream), 502, 'provider_error', unreachable);
+    await expectRefusal(await send(stream), 502, 'provider_error', message);
     await upstream.last.closed;
   });
 
@@ -95,7 +99,7 @@ describe.each(bothWays)('an upstream that fails before its reply, $way', ({ stre
 });
 
 describe('an upstream that fails after its headers', () => {
-  const cases: readonly { name: string; script: Script }[] = [
+  const cases: readonly { name: string; script: Script; message?: string }[] = [
     { name: 'resets', script: thenReset(streamHead()) },
     { name: 'closes', script: thenClose(streamHead()) },
     { name: 'resets after a comment', script: thenReset(streamHead(), chunk(': waiting\n\n')) },
@@ -129,7 +133,7 @@ describe('an upstream that fails after its headers', () => {
 
 describe('an upstream that fails in the middle of its stream', () => {
   const start = [streamHead(), chunk(events(said('Hello'), said(' there')))];
-  const cases: readonly { name: string; script: Script }[] = [
+  const cases: readonly { name: string; script: Script; message?: string }[] = [
     { name: 'resets', script: thenReset(...start) },
     { name: 'closes', script: thenClose(...start) },
     { name: 'resets within an event', script: thenReset(...start, chunk('data: {"choices":[{"in')) },

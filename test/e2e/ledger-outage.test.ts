@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { Load, startTellingUpstream, type TellingUpstream } from '../support/ledger-load.ts';
+import { readinessLike, recordsUp, sendRequests, timesSaid } from '../support/ledger-watch.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
@@ -53,11 +55,6 @@ const metric = async ({ adminUrl }: SidecarProcess, pattern: RegExp): Promise<nu
   return Number(pattern.exec(text)?.[1] ?? Number.NaN);
 };
 
-const readiness = async ({ adminUrl }: SidecarProcess): Promise<string> => {
-  const reply = await fetch(`${adminUrl}/readyz`);
-  return `${reply.status} ${await reply.text()}`;
-};
-
 describe('the ledger in Postgres', () => {
   it('loses nothing and doubles nothing while the server is killed, paused and started again under load', async () => {
     const { key } = await place.look(store =>
@@ -71,13 +68,13 @@ describe('the ledger in Postgres', () => {
     const load = new Load(urls, key, 8);
     await sleep(2000);
     await postgres.kill();
-    await sleep(2500);
-    expect(await metric(sidecars[0]!, /sluice_store_up\{store="records"\} (\d)/)).toBe(0);
-    expect(await metric(sidecars[0]!, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/)).toBeGreaterThan(0);
     // It goes on serving, so it stays in rotation.
-    expect(await readiness(sidecars[0]!)).toMatch(
-      /^200 ready\nthe records store has been out for \d+ s, .+: .+\n$/,
+    const told = await readinessLike(sidecars[0]!, /store has been out[\s\S]+ on disk/);
+    expect(told).toMatch(
+      /^200 ready\nthe records store has been out for \d+ s, .+: .+\nledger writes have failed for \d+ s, .+ on disk .+\n$/,
     );
+    expect(await recordsUp(sidecars[0]!)).toEqual({ read: 0, write_ledger: 0 });
+    expect(await metric(sidecars[0]!, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/)).toBeGreaterThan(0);
     await postgres.start();
     await sleep(3000);
     postgres.pause();
@@ -91,9 +88,29 @@ describe('the ledger in Postgres', () => {
     expect(load.count(200)).toBe(telling.told.requests);
     expect(load.slowest_ms).toBeLessThan(3000);
     await allWritten();
-    expect(await readiness(sidecars[0]!)).toBe('200 ready\n');
+    await readinessLike(sidecars[0]!, /^200 ready\n$/);
     expect(await Promise.all(sidecars.map(sidecar => sidecar.stop()))).toEqual([0, 0]);
     await allWritten();
+  }, 120_000);
+
+  it('tells that the ledger cannot be written while everything can be read, and loses no row', async () => {
+    const sidecar = await startSidecar({ ...config, log: { level: 'info' } });
+    const other = new pg.Client({ connectionString: postgres.url });
+    await other.connect();
+    await other.query('BEGIN; LOCK TABLE ledger IN EXCLUSIVE MODE');
+    await sendRequests(sidecar, 5);
+    expect(await readinessLike(sidecar, /5 rows on disk/)).toMatch(
+      /^200 ready\nledger writes have failed for \d+ s, waiting: 5 rows on disk \(\S+\): .+\n$/,
+    );
+    expect(await recordsUp(sidecar)).toEqual({ read: 1, write_ledger: 0 });
+    await other.query('ROLLBACK');
+    await other.end();
+    await readinessLike(sidecar, /^200 ready\n$/);
+    expect(await recordsUp(sidecar)).toEqual({ read: 1, write_ledger: 1 });
+    expect(await sidecar.stop()).toBe(0);
+    await allWritten();
+    expect(timesSaid(sidecar, 'ledger writes fail, rows are queued on disk')).toBe(1);
+    expect(timesSaid(sidecar, 'ledger writes succeed again')).toBe(1);
   }, 120_000);
 
   it('waits on disk over a stop and a kill of the gateway, and is written by the next one', async () => {

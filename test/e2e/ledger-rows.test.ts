@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import type { RefusalSum } from '../../src/stores/records/refusals.ts';
+import type { UsageSum } from '../../src/stores/records/usage-records.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { RawConnection, until } from '../support/raw-client.ts';
@@ -18,6 +20,8 @@ let upstream: ScriptedUpstream;
 let place: RecordsPlace;
 let gateway: GatewayUnderTest;
 let rows: readonly LedgerRow[];
+let refusals: readonly RefusalSum[];
+let usage: readonly UsageSum[];
 let storedKey: { key: string; id: string };
 
 const model = 'aion-labs/aion-3.5';
@@ -60,7 +64,11 @@ beforeAll(async () => {
   );
   await leave('left');
   await gateway.close();
-  rows = await place.look(store => store.ledger.list({ limit: 100 }));
+  await place.look(async store => {
+    rows = await store.ledger.list({ limit: 100 });
+    refusals = await store.usage.refusals({ limit: 100 });
+    usage = await store.usage.sum({ account: 'tester', by: [] });
+  });
 });
 afterAll(async () => {
   await upstream.close();
@@ -119,18 +127,29 @@ describe('the ledger', () => {
     expect(twice[0]!.id).not.toBe(twice[1]!.id);
   });
 
-  it('has what was refused or failed, for nothing', () => {
-    const nothing = { prompt_tokens: 0, completion_tokens: 0, cost_usd: '0', estimated: false };
-    expect(rowOf('refused')).toMatchObject({
-      ...nothing,
-      status: 400,
-      end_reason: 'refused',
-      attempts: 0,
-      provider: null,
-    });
-    expect(rowOf('unknown')).toMatchObject({ ...nothing, status: 400, model: null });
+  it('has what was refused before an upstream was asked as numbers, and no rows of it', async () => {
+    expect([rowOf('refused'), rowOf('unknown')]).toEqual([undefined, undefined]);
+    expect(refusals).toEqual([
+      {
+        day: expect.any(String),
+        account: 'tester',
+        key_id: '',
+        model: '',
+        status: 400,
+        error_type: 'invalid_request_error',
+        end_reason: 'refused',
+        requests: 2,
+      },
+    ]);
+    expect(usage).toMatchObject([{ requests: 9, failed_requests: 3 }]);
+  });
+
+  it('has what failed at the upstream, for nothing', () => {
     expect(rowOf('failed')).toMatchObject({
-      ...nothing,
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      cost_usd: '0',
+      estimated: false,
       status: 502,
       error_type: 'provider_error',
       end_reason: 'upstream_failed',
@@ -151,6 +170,6 @@ describe('the ledger', () => {
   it('has nothing of those who are nobody', () => {
     expect(rowOf('no-key')).toBeUndefined();
     expect(rowOf('models')).toBeUndefined();
-    expect(rows).toHaveLength(9);
+    expect(rows).toHaveLength(7);
   });
 });

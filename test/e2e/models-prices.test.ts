@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../src/catalog/default-models.ts';
-import { ConfigError } from '../../src/config/issue.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { ConfigError } from '../../src/diagnostics/config-error.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { startGateway } from '../support/gateway-under-test.ts';
 

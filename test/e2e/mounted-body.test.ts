@@ -132,3 +132,44 @@ describe('after a middleware that reads the body and leaves nothing', () => {
     expect(performance.now() - asked_ms).toBeLessThan(5000);
   });
 });
+
+describe('after a parser that takes larger bodies than the gateway', () => {
+  const generous: [string, () => RequestHandler][] = [
+    ['express.json()', () => express.json({ limit: '20mb' })],
+    ['express.text()', () => express.text({ limit: '20mb', type: '*/*' })],
+    ['express.raw()', () => express.raw({ limit: '20mb', type: '*/*' })],
+  ];
+
+  it.each(generous)(
+    'a request of too many values or keys is refused as everywhere: %s',
+    async (_, parser) => {
+      const { chat } = await behind(parser);
+      const wide = ask('Hello?', { x: Array.from({ length: 300_000 }, () => 0) });
+      const keys = Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [`k${at}`, 0]));
+      await expectRefusal(
+        await post(chat, wide),
+        400,
+        'invalid_request_error',
+        'The request body has more than the 300000 values accepted.',
+      );
+      await expectRefusal(
+        await post(chat, ask('Hello?', { x: keys })),
+        400,
+        'invalid_request_error',
+        'The request body has more than the 150000 keys accepted.',
+      );
+      expect(simulator.requests).toEqual([]);
+    },
+  );
+
+  it.each(generous.slice(1))('a text above max_body_bytes is refused: %s', async (_, parser) => {
+    const { chat } = await behind(parser);
+    const reply = await post(chat, `${JSON.stringify(ask('Hello?'))}${' '.repeat(17_000_000)}`);
+    await expectRefusal(
+      reply,
+      413,
+      'invalid_request_error',
+      'The request body is larger than the 16777216 bytes accepted.',
+    );
+  });
+});

@@ -219,7 +219,9 @@ describe('a stage of a user’s own that is wrong', () => {
   it('in its options is refused, each mistake at its line', async () => {
     const said = await mistake({ './stages/first.ts': { mark: 'too long', lout: true } });
     expect(said).toMatch(/stages\/first\.ts\.mark \(line \d+\): .*1 character/);
-    expect(said).toMatch(/stages\/first\.ts\.lout \(line \d+\): unknown name; accepted here: mark, loud/);
+    expect(said).toMatch(
+      /stages\/first\.ts\.lout \(line \d+\): unknown name; did you mean .loud.\? Accepted here: mark, loud/,
+    );
   });
 
   it('because options are missing', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { answering, expectAnswerOf, openProviders } from '../support/failover-setting.ts';
+import { answering, expectAnswerOf, goodAnswer, openProviders } from '../support/failover-setting.ts';
 import { until } from '../support/raw-client.ts';
 import { type Script, whole } from '../support/scripted-upstream.ts';
 import { type Books, closeBalanced } from '../support/settlement.ts';
@@ -65,4 +65,71 @@ it('checks end with the gateway', async () => {
   await new Promise(resolve => setTimeout(resolve, 400));
   expect(books.upstream.requests.length).toBe(before);
   expect(books.upstream.open).toBe(0);
+});
+
+/** Lets the first provider take requests without an answer, or do with them what `taken` does. */
+function hanging(books: Books, health: Script, taken: Script = () => {}): void {
+  books.upstream.reply((socket, request) => {
+    const script = request.method === 'GET' ? health : taken;
+    if (typeof script === 'function') return script(socket, request);
+    socket.write(script);
+  });
+}
+
+const generations = ({ upstream }: Books) =>
+  upstream.requests.filter(({ method }) => method === 'POST').length;
+
+it.each([false, true])(
+  'moves an unanswered request on when the health check of its server fails (stream: %s)',
+  async stream => {
+    const books = await openProviders(2, { providers: [{ health_check }] });
+    books.upstreams[1]!.reply(answering(2));
+    hanging(books, whole(200, 'ok'));
+    const sent = books.send(stream);
+    await until(() => generations(books) === 1);
+    hanging(books, whole(503, 'out of memory'));
+    expectAnswerOf(2, await sent, ['upstream: unhealthy']);
+  },
+);
+
+it('waits on for a reply of which something has arrived, and for the only server', async () => {
+  const reply = goodAnswer(1, false);
+  for (const count of [2, 1]) {
+    const books = await openProviders(count, { providers: [{ health_check }] });
+    books.upstreams[1]?.reply(answering(2));
+    let finish = () => {};
+    hanging(books, whole(200, 'ok'), socket => {
+      const begun = count === 2 ? reply.length - 20 : 0;
+      socket.write(reply.subarray(0, begun));
+      finish = () => socket.write(reply.subarray(begun));
+    });
+    const sent = books.send(false);
+    await until(() => generations(books) === 1);
+    hanging(books, whole(503, 'out of memory'));
+    await until(async () => (await isHealthy(books)) === 0);
+    finish();
+    expectAnswerOf(1, await sent, []);
+    await closeBalanced();
+  }
+});
+
+it('waits on when no other server could be asked', async () => {
+  const books = await openProviders(2, {
+    providers: [{ health_check }, { health_check }],
+  });
+  const sick = whole(503, 'out of memory');
+  books.upstreams[1]!.reply(sick);
+  let finish = () => {};
+  hanging(books, whole(200, 'ok'), socket => {
+    finish = () => socket.write(goodAnswer(1, false));
+  });
+  const secondIsHealthy = () =>
+    books.gateway.metric('sluice_provider_healthy', { gen_ai_provider_name: 'second' });
+  await until(async () => (await secondIsHealthy()) === 0);
+  const sent = books.send(false);
+  await until(() => generations(books) === 1);
+  hanging(books, sick);
+  await until(async () => (await isHealthy(books)) === 0);
+  finish();
+  expectAnswerOf(1, await sent, []);
 });

@@ -90,39 +90,92 @@ describe('a burst of 500 requests', () => {
   });
 });
 
-describe('what is refused before the limits', () => {
-  it('counts nothing', async () => {
-    const { upstream, gateway, send, remaining } = await startLimited({
-      requests_per_minute: 1,
-      tokens_per_minute: 10_000,
-    });
-    upstream.reply(whole(200, completion('Yes.')));
-    const refusals = [
-      send({ model: 'a/unknown' }),
-      send({ max_tokens: 0 }),
-      gateway.post('{'),
+describe('the order of the limits and the other checks (a7, n20)', () => {
+  const limits = { requests_per_minute: 3, tokens_per_minute: 10_000 };
+
+  it('counts nothing of what is refused before the account is known', async () => {
+    const { gateway, remaining } = await startLimited(limits);
+    const replies = await Promise.all([
       gateway.post(ask('Hello?'), { headers: { authorization: 'Bearer sk-unknown' } }),
       gateway.post({}, { path: '/v1/nowhere' }),
       fetch(`${gateway.url}/v1/chat/completions`, { headers: { authorization: `Bearer ${clientKey}` } }),
-    ];
-    const replies = await Promise.all(refusals);
-    expect(replies.map(({ status }) => status)).toEqual([400, 400, 400, 401, 404, 405]);
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([401, 404, 405]);
     await drained(replies);
-    expect(remaining('requests_per_minute', 1)).toBe(1);
-    expect(remaining('tokens_per_minute', 10_000)).toBe(10_000);
-    expect((await send()).status).toBe(200);
-    await expectRefusal(await send(), 429, 'rate_limit_error');
+    expect(remaining('requests_per_minute', 3)).toBe(3);
   });
 
-  it('is validated first: a mistake is told also to whom the limits would refuse (a7)', async () => {
-    const { upstream, send } = await startLimited({ requests_per_minute: 1 });
+  it('counts a request that is refused for its content as one request and no tokens', async () => {
+    const { gateway, send, remaining, idle } = await startLimited(limits, {
+      server: { max_body_bytes: 1000 },
+    });
+    const replies = await Promise.all([
+      send({ model: 'a/unknown' }),
+      gateway.post('{'),
+      send({ user: 'x'.repeat(1000) }),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([400, 400, 413]);
+    await drained(replies);
+    await idle();
+    expect(remaining('requests_per_minute', 3)).toBe(0);
+    expect(remaining('tokens_per_minute', 10_000)).toBe(10_000);
+  });
+
+  it('refuses with 429 before 413 and 400, with the time to come again and the rate headers', async () => {
+    const { upstream, gateway, send, idle } = await startLimited(
+      { ...limits, requests_per_minute: 1 },
+      { server: { max_body_bytes: 1000 } },
+    );
     upstream.reply(whole(200, completion('Yes.')));
     await (await send()).text();
+    await idle();
+    for (const faulty of [
+      () => send({ model: 'a/unknown' }),
+      () => gateway.post('{'),
+      () => send({ user: 'x'.repeat(1000) }),
+    ]) {
+      const reply = await faulty();
+      expect([reply.headers.get('retry-after'), reply.headers.get('x-ratelimit-limit-requests')]).toEqual([
+        '60',
+        '1',
+      ]);
+      expect(reply.headers.get('x-ratelimit-remaining-tokens')).toBe('9990');
+      const message = 'Rate limit exceeded: 1 request per minute. Retry in 60 seconds.';
+      await expectRefusal(reply, 429, 'rate_limit_error', message);
+    }
+  });
+
+  it('refuses with 400 and 413 before 429 of tokens', async () => {
+    const { upstream, gateway, send, idle } = await startLimited(
+      { tokens_per_day: 600 },
+      { server: { max_body_bytes: 1000 } },
+    );
+    const usage = { prompt_tokens: 300, completion_tokens: 700 };
+    upstream.reply(whole(200, completion('Yes.', {}, { usage })));
+    await (await send()).text();
+    await idle();
     await expectRefusal(await send({ model: 'a/unknown' }), 400, 'invalid_request_error');
+    await expectRefusal(await gateway.post('{'), 400, 'invalid_request_error');
+    await expectRefusal(await send({ user: 'x'.repeat(1000) }), 413, 'invalid_request_error');
     await expectRefusal(await send(), 429, 'rate_limit_error');
   });
 
-  it('the catalog, is not limited', async () => {
+  it('gives a request back that failed for reasons of the provider, and counts one that tokens refused', async () => {
+    const { upstream, send, remaining, idle } = await startLimited({ ...limits, tokens_per_minute: 600 });
+    upstream.reply(whole(500, 'no'));
+    expect((await send()).status).toBe(502);
+    await idle();
+    expect([remaining('requests_per_minute', 3), remaining('tokens_per_minute', 600)]).toEqual([3, 600]);
+    const usage = { prompt_tokens: 300, completion_tokens: 700 };
+    upstream.reply(whole(200, completion('Yes.', {}, { usage })));
+    await (await send()).text();
+    await idle();
+    await expectRefusal(await send(), 429, 'rate_limit_error');
+    await idle();
+    expect(remaining('requests_per_minute', 3)).toBe(1);
+  });
+
+  it('does not limit the catalog', async () => {
     const { gateway } = await startLimited({ requests_per_minute: 1 });
     for (let at = 0; at < 5; at++) {
       const reply = await fetch(`${gateway.url}/v1/models`, {

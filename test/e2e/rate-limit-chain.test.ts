@@ -29,7 +29,7 @@ async function startLimitedApp(plan: object) {
   const { outcomes, stage } = settlements();
   const app = await startApp(app => {
     const accounts = { tester: { plan: 'tested', keys } };
-    const chain = chainOf([...allStages(), stage], { accounts, plans: { tested: plan }, state });
+    const chain = chainOf([stage, ...allStages()], { accounts, plans: { tested: plan }, state });
     app.use(chain, proxyTo(simulator));
   });
   const remaining = (name: LimitName, max: number) =>
@@ -105,23 +105,24 @@ describe('plans that a chain would not hold', () => {
   const plans = { free: { requests_per_minute: 1 } };
 
   it('are refused when it is made', () => {
-    expect(() => createChain([auth(), validation()], { plans })).toThrow(
-      'createChain: plans.free has limits, and the stage rate-limit, which holds them, is missing',
+    const accounts = { tester: { keys: [{ value: clientKey }] } };
+    expect(() => createChain([auth(), validation()], { accounts, plans })).toThrow(
+      'createChain: 1 mistake\n  stages: must list rate-limit: nothing else holds the limits of plans.free',
     );
-    expect(() => createChain([rateLimit(), auth()], { plans })).toThrow(
-      'createChain: rate-limit must come after auth, which finds the account that is limited',
+    expect(() => createChain([rateLimit(), auth()], { accounts, plans })).toThrow(
+      'createChain: 1 mistake\n  stages[0]: must come after auth, which finds the account that is limited',
     );
-    expect(() => createChain([auth()], { plans: { open: {} } })).not.toThrow();
+    expect(() => createChain([auth()], { accounts, plans: { open: {} } })).not.toThrow();
   });
 });
 
 describe('the stage alone', () => {
   it('limits the accounts that another stage has found', async () => {
-    const echo = alongside(await startEcho());
+    const simulator = alongside(await startSimulator());
     const app = await startApp(app => {
       app.use(auth({ accounts: { a: { keys }, b: { plan: 'big', keys: [{ value: 'sk-of-b-012' }] } } }));
       app.use(rateLimit({ limits: { requests_per_minute: 2 }, plans: { big: { requests_per_minute: 3 } } }));
-      app.use(proxyTo(echo));
+      app.use(proxyTo(simulator));
     });
     const admitted = async (key: string) => {
       let count = 0;

@@ -92,11 +92,16 @@ describe('every authenticated answer tells where the account stands (i1)', () =>
     ['an unknown model', 400, ({ send }) => send({ model: 'a/unknown' })],
     ['a field that is wrong', 400, ({ send }) => send({ max_tokens: 'five' })],
     ['a body that is no JSON', 400, ({ gateway }) => gateway.post('{')],
-  ])('%s, which counts nothing', async (_, status, ask) => {
+  ])('%s, which counts as a request and no tokens (n20)', async (_, status, ask) => {
     const limited = await startLimited(limits);
     const reply = await read(await ask(limited));
     expect(reply.status).toBe(status);
-    expect(told(reply)).toEqual({ ...standing(15, '0s'), 'x-ratelimit-remaining-tokens': '20000' });
+    expect(told(reply)).toEqual({
+      ...standing(14, '1m0s'),
+      'x-ratelimit-remaining-tokens': '20000',
+      'x-ratelimit-reset-tokens': '0s',
+    });
+    expect(limited.remaining('requests_per_minute', 15)).toBe(14);
   });
 
   it('the 524 of a request that took too long', async () => {

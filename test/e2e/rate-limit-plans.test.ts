@@ -66,18 +66,19 @@ describe('limits', () => {
     const model = 'aion-labs/aion-3.5';
     const other = 'aion-labs/aion-2.0';
     const limited = await startLimited({
-      requests_per_minute: 5,
+      requests_per_minute: 8,
       models: { [model]: { requests_per_minute: 2 } },
     });
     expect(await admittedOf(limited, 4, { model })).toBe(2);
     const message = `Rate limit exceeded: 2 requests per minute for ${model}. Retry in 60 seconds.`;
     await expectRefusal(await limited.send({ model }), 429, 'rate_limit_error', message);
+    // The three that the model's limit refused have counted as requests of the account (n20).
     expect(await admittedOf(limited, 4, { model: other })).toBe(3);
     await expectRefusal(
       await limited.send({ model: other }),
       429,
       'rate_limit_error',
-      'Rate limit exceeded: 5 requests per minute. Retry in 60 seconds.',
+      'Rate limit exceeded: 8 requests per minute. Retry in 60 seconds.',
     );
   });
 

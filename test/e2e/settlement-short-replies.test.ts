@@ -23,11 +23,11 @@ const warn_level = 40;
 const limit_ms = 200;
 
 /** A gateway that writes its log into `lines`, in front of an upstream that will be told what to play. */
-async function setting() {
+async function setting(non_stream_timeout_ms = 60_000) {
   const lines: Line[] = [];
   const log = pino({ level: 'info' }, { write: text => lines.push(JSON.parse(text) as Line) });
   const upstream = alongside(await startScriptedUpstream());
-  const gateway = await mountable(upstream, { server: { non_stream_timeout_ms: limit_ms } }, { log });
+  const gateway = await mountable(upstream, { server: { non_stream_timeout_ms } }, { log });
   const app = await startApp(express => express.use(gateway));
   const send = (stream: boolean): RawConnection => {
     const body = JSON.stringify(ask('Hello?', { stream }));
@@ -103,7 +103,7 @@ describe.each(cases)(
 
     it('is told as it was at the time limit, before it and after it', async () => {
       const at = async (offset_ms: number) => {
-        const { upstream, send, record } = await setting();
+        const { upstream, send, record } = await setting(limit_ms);
         upstream.reply(socket => short(socket, () => sleep(limit_ms - 30 + offset_ms)));
         await send(false).received(/^HTTP\/1\.1 (502|524) [\s\S]*"type":"(provider|timeout)_error"/);
         return (await record()).end_reason;

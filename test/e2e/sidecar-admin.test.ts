@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { RawConnection, send } from '../support/raw-client.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 
 let simulator: Simulator;
@@ -30,6 +32,54 @@ const samplesOf = (text: string, name: string): string[] =>
   text.split('\n').filter(line => new RegExp(`^${name}(_bucket|_sum|_count)?[{ ]`).test(line));
 
 describe('the admin address', () => {
+  const statusFor = async (host: string, path = '/metrics', admin = sidecar): Promise<number> =>
+    (await send(admin.adminUrl + path, { headers: { host } })).status;
+
+  it('answers by its own names alone, so that no page of another site can read it', async () => {
+    const { port } = new URL(sidecar.adminUrl);
+    for (const path of ['/metrics', '/readyz', '/healthz', '/dashboard/']) {
+      for (const host of [`attacker.example:${port}`, 'attacker.example', '192.0.2.1', 'localhost.example'])
+        expect([host, await statusFor(host, path)]).toEqual([host, 421]);
+    }
+    for (const host of [
+      `localhost:${port}`,
+      'LOCALHOST',
+      '127.0.0.1',
+      `127.0.0.1:${port}`,
+      '[::1]:1',
+      'localhost.',
+    ])
+      expect([host, await statusFor(host)]).toEqual([host, 200]);
+    const refused = await send(`${sidecar.adminUrl}/metrics`, { headers: { host: 'attacker.example' } });
+    expect(refused.text).toBe('this Host is not allowed; add it to admin.hosts\n');
+  });
+
+  it('answers by the names of admin.hosts and by the address that was reached', async () => {
+    const admin = { host: '0.0.0.0', port: 0, hosts: ['Sluice.internal'] };
+    const listed = await startSidecar(sidecarConfig(simulator.url, { admin } as Partial<GatewayConfig>));
+    try {
+      expect(await statusFor('sluice.INTERNAL:8081', '/metrics', listed)).toBe(200);
+      expect(await statusFor('other.internal', '/metrics', listed)).toBe(421);
+      const { port } = new URL(listed.adminUrl);
+      const reached = await send(`http://127.0.0.2:${port}/healthz`, {
+        headers: { host: `127.0.0.2:${port}` },
+      });
+      expect(reached.status).toBe(200);
+      expect(
+        (await send(`http://127.0.0.2:${port}/healthz`, { headers: { host: '127.0.0.3' } })).status,
+      ).toBe(421);
+    } finally {
+      await listed.stop();
+    }
+  });
+
+  it('answers health checks of HTTP/1.0, which have no Host', async () => {
+    const connection = new RawConnection(sidecar.adminUrl);
+    connection.write('GET /healthz HTTP/1.0\r\n\r\n');
+    await connection.received(/^HTTP\/1\.1 200 OK/);
+    await connection.closed;
+  });
+
   it('says that the process lives and is ready', async () => {
     for (const path of ['/healthz', '/readyz', '/healthz?probe=1']) {
       const reply = await fetch(sidecar.adminUrl + path);

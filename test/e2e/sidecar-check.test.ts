@@ -55,7 +55,7 @@ stages:
 `;
 
 const mistakes: [string, number, RegExp][] = [
-  ['server.prot', 2, /unknown name; accepted here: .*port/],
+  ['server.prot', 2, /unknown name; .*ccepted here: .*port/],
   ['server.non_stream_timeout_ms', 3, />0|positive|greater/i],
   ['admin.port', 4, /65535/],
   ['log.level', 5, /silent/],
@@ -70,12 +70,12 @@ const mistakes: [string, number, RegExp][] = [
   ['models[0].pricing.completion', 20, /decimal string without exponent/],
   ['models[0].reasoning_effort.default', 23, /must be one of levels: low/],
   ['models[0].upstreams[0].model', 25, /required/],
-  ['models[0].upstreams[0].modle', 25, /unknown name; accepted here: .*model/],
+  ['models[0].upstreams[0].modle', 25, /unknown name; .*ccepted here: .*model/],
   ['accounts.ann.keys[0]', 27, /8 characters/],
   ['accounts.ann.keys[1]', 27, /64 hexadecimal/],
-  ['stages[1]', 30, /there is no stage 'validatoin'; built in are: .*validation/],
+  ['stages[1]', 30, /there is no stage 'validatoin'; did you mean 'validation'\? Built in are: .*validation/],
   ['stages[2].validation.max_choices', 31, />=1|at least|greater/i],
-  ['stages[2].validation.unknown', 31, /unknown name; accepted here: .*unknown_parameters/],
+  ['stages[2].validation.unknown', 31, /unknown name; .*ccepted here: .*unknown_parameters/],
 ];
 
 function expectMistake(output: string, [path, line, says]: (typeof mistakes)[number]): void {
@@ -134,11 +134,47 @@ describe('sluice check', () => {
     expect((await runSidecar(['check', '-c', file], { SLUICE_TEST_KEY: 'sk-1' })).code).toBe(0);
   });
 
+  it('refuses what would mislead: half an expansion, a chain without auth, a port twice', async () => {
+    const server = 'server:\n  port: 9000\n';
+    const misleading = good
+      .replace(/server:\n {2}port: 0\n/, server)
+      .replace(/admin:\n {2}port: 0\n/, 'admin:\n  port: 9000\n')
+      .replace(/value: .*/, 'value: "${DEMO_KEY-sk-development}"');
+    expect(misleading).toContain(server);
+    const { code, stderr } = await runSidecar([
+      'check',
+      '-c',
+      await fileOf(`${misleading}stages: [validation]\n`),
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /accounts\.tester\.keys\[0\]\.value \(line \d+\): has a \$\{ that expands to nothing; /,
+    );
+    expect(stderr).toMatch(/stages \(line \d+\): must list auth: .* write server: \{ open: true \}/);
+    expect(stderr).toMatch(/admin\.port \(line \d+\): is the port of server\.port as well, 9000/);
+  });
+
+  it('takes the default of a variable that is not set, and warns of what has no effect', async () => {
+    const file = await fileOf(
+      good
+        .replace(/value: .*/, 'value: "${SLUICE_TEST_KEY:-sk-development}"')
+        .concat('stores: { ledger_queue: ./queue }\n'),
+    );
+    const { code, stdout, stderr } = await runSidecar(['check', '-c', file]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('warning: stores.ledger_queue: has no effect: records are in memory\n');
+  });
+
   it.each<[string, string[], RegExp]>([
     ['a file that is not there', ['check', '--config', '/nowhere/sluice.yaml'], /cannot be read: ENOENT/],
     ['no file', ['check'], /--config FILE is missing/],
-    ['an unknown command', ['chek'], /no command 'chek'[\s\S]*sluice check/],
-    ['an unknown flag', ['--confg', 'x'], /--confg/],
+    ['an unknown command', ['chek'], /no command 'chek'; did you mean 'check'\?[\s\S]*sluice check/],
+    [
+      'an unknown flag',
+      ['--confg', 'x'],
+      /^sluice: Unknown option '--confg'; did you mean '--config'\? Accepted here: --config, /,
+    ],
+    ['an unknown flag of the simulator', ['simulate', '--prot', '1'], /Did you mean '--port'\?/],
     ['a port that is none', ['--port', '99999'], /--port must be a number from 0 to 65535/],
     ['a port beside a configuration', ['--port', '0', '--config', 'x'], /server\.port/],
   ])('refuses %s', async (_, args, says) => {

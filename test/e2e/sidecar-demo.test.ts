@@ -96,7 +96,7 @@ describe('sluice without a configuration', () => {
   it('refuses a kind of server that it does not know', async () => {
     const environment = { UPSTREAM_URL: 'http://127.0.0.1:9/v1', UPSTREAM_ADAPTER: 'vlm' };
     await expect(demo(environment)).rejects.toThrow(
-      /exited with 1; .*UPSTREAM_ADAPTER must be vllm or openai, not 'vlm'/,
+      /exited with 1; .*UPSTREAM_ADAPTER must be one of: vllm, openai; not 'vlm'; did you mean 'vllm'/,
     );
   });
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Taken } from '../../src/stores/state/state-store.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
 import { StateLoad } from '../support/state-load.ts';
@@ -39,10 +40,14 @@ const take = (limits = wide, account = 'a') =>
 const isOut = () => opened.store.outage !== undefined;
 const isBack = () => opened.store.outage === undefined;
 
-/** What Redis itself says is used of tokens and leases. */
-const counted = async () => {
+/** What Redis itself says is used of tokens and leases; asked again where a busy machine took longer than the time-out. */
+const counted = async (): Promise<number[]> => {
   await opened.store.settled();
-  const standings = await opened.remote.standings('a', wide);
+  const standings = await opened.remote.standings('a', wide).catch(() => undefined);
+  if (!standings) {
+    await sleep(20);
+    return counted();
+  }
   return standings.map(({ limit: { max }, remaining }) => max - remaining).slice(0, 2);
 };
 
@@ -90,17 +95,20 @@ describe('a Redis that is killed and comes back under load', () => {
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const before = [await take(), await take()];
     await redis.kill();
-    await until(async () => (await take()).admitted && isOut());
+    const noticing: Taken[] = [];
+    await until(async () => {
+      noticing.push(await take());
+      return isOut();
+    });
     const meanwhile = [await take()];
     await redis.restart();
     await until(isBack);
     await until(async () => (await counted())[1]! >= 3);
     expect(await opened.metric('sluice_state_alone_total')).toBeGreaterThan(0);
     for (const taken of [...before, ...meanwhile]) if (taken.admitted) taken.ticket.settle(charge(7));
-    const [tokens, running] = await counted();
-    expect(tokens).toBe(21);
-    // Those that were taken to notice the outage are still held.
-    expect(running).toBeLessThan(10);
+    expect(await counted()).toEqual([21, noticing.length]);
+    for (const taken of noticing) if (taken.admitted) taken.ticket.settle(charge(0, 0, 0));
+    expect(await counted()).toEqual([21, 0]);
   });
 });
 
@@ -109,7 +117,10 @@ describe('while Redis is out', () => {
   const out = async (policies = {}) => {
     opened = await openRedisStore({ url: redis.url, timeout_ms, policies });
     await redis.kill();
-    while (!isOut()) await Promise.resolve(take([limit('tokens_per_day', 1e12)], 'other')).catch(() => {});
+    await until(async () => {
+      await Promise.resolve(take([limit('tokens_per_day', 1e12)], 'other')).catch(() => {});
+      return isOut();
+    });
   };
 
   it('`local` admits the share of this instance', async () => {

@@ -1,0 +1,289 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { readForm } from '../../src/dashboard/read-form.ts';
+import type { Refusal } from '../../src/dashboard/refusal.ts';
+import { createHttpServer, envelopeFormat, textFormat } from '../../src/http-server.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { RawConnection, until } from '../support/raw-client.ts';
+
+let simulator: Simulator;
+let gateway: GatewayUnderTest;
+const connections: RawConnection[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  gateway = await startGateway({
+    upstream: simulator,
+    config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] },
+  });
+});
+
+afterEach(() => {
+  for (const connection of connections.splice(0)) connection.destroy();
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await simulator?.close();
+});
+
+function open(bytes: string, url = gateway.url): RawConnection {
+  const connection = new RawConnection(url);
+  connections.push(connection);
+  connection.write(bytes);
+  return connection;
+}
+
+const valid = JSON.stringify(ask('Hello'));
+const authorization = `authorization: Bearer ${clientKey}`;
+const lines = (...parts: string[]): string => `${parts.join('\r\n')}\r\n\r\n`;
+const post = (length: number, ...more: string[]): string =>
+  lines(
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: gateway',
+    'content-type: application/json',
+    `content-length: ${length}`,
+    ...more,
+  );
+
+/** What Node would answer by itself, or hang up on: status, and a part of the message. */
+const refused: readonly [name: string, bytes: string, status: number, message: RegExp][] = [
+  ['a request without Host', lines('GET /v1/models HTTP/1.1'), 400, /no Host header/],
+  [
+    'a request with two Hosts',
+    lines('GET /v1/models HTTP/1.1', 'host: a', 'Host: b'),
+    400,
+    /more than one Host/,
+  ],
+  [
+    'a request with the same Host twice',
+    lines('GET /v1/models HTTP/1.0', 'host: a', 'host: a'),
+    400,
+    /more than one/,
+  ],
+  ['an unknown expectation', post(2, 'expect: 200-ok'), 417, /100-continue/],
+  ['CONNECT', lines('CONNECT example.com:443 HTTP/1.1', 'host: example.com:443'), 405, /CONNECT/],
+  [
+    'headers that are too large',
+    lines('GET / HTTP/1.1', 'host: a', `x: ${'y'.repeat(40_000)}`),
+    400,
+    /too large/,
+  ],
+  ['HTTP/2 without asking', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, /not valid HTTP/],
+  [
+    'chunk extensions that are too large',
+    `${lines('POST /v1/chat/completions HTTP/1.1', 'host: a', authorization, 'transfer-encoding: chunked')}2;${'x'.repeat(20_000)}\r\n{}\r\n`,
+    400,
+    /chunk extensions/,
+  ],
+];
+
+describe('a request that no handler sees', () => {
+  it.each(refused)(
+    'is answered in the envelope and its connection closed: %s',
+    async (_, bytes, status, message) => {
+      const { requests } = simulator.stats;
+      const connection = open(bytes);
+      await connection.closed;
+      const [head = '', body = ''] = connection.text.split('\r\n\r\n');
+      expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} \\w`));
+      expect(head).toMatch(/\r\nx-request-id: req_/);
+      expect(head).toMatch(/\r\ncontent-type: application\/json/);
+      expect(head).toMatch(/\r\nconnection: close/i);
+      const { error } = JSON.parse(body) as { error: { message: string; type: string } };
+      expect(error.type).toBe('invalid_request_error');
+      expect(error.message).toMatch(message);
+      expect(simulator.stats.requests).toBe(requests);
+    },
+  );
+
+  it.each(refused.slice(0, -1))(
+    'is answered in plain text at the admin address: %s',
+    async (_, bytes, status) => {
+      const connection = open(bytes.replace('/v1/chat/completions', '/dashboard'), gateway.adminUrl);
+      await connection.closed;
+      expect(connection.text).toMatch(
+        new RegExp(`^HTTP/1\\.1 ${status} \\w[\\s\\S]*content-type: text/plain`),
+      );
+      expect(connection.text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    },
+  );
+
+  it('keeps the request id that the client has given', async () => {
+    const connection = open(lines('CONNECT example.com:443 HTTP/1.1', 'host: a', 'x-request-id: mine'));
+    await connection.received(/^HTTP\/1\.1 405 [\s\S]*x-request-id: mine\r\n/);
+    expect(connection.text).toMatch(/\r\nallow: GET, HEAD, POST\r\n/);
+  });
+
+  it('may send all of its body before it reads the refusal', async () => {
+    const body = 'x'.repeat(500_000);
+    const connection = open(
+      `${lines('POST /v1/chat/completions HTTP/1.1', `content-length: ${body.length}`)}${body}`,
+    );
+    await connection.closed;
+    expect(connection.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*no Host header/);
+  });
+
+  it('may be HTTP/1.0 without Host', async () => {
+    const connection = open(lines('GET /v1/models HTTP/1.0'));
+    await connection.closed;
+    expect(connection.text).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('may wish for another protocol, which is ignored', async () => {
+    const connection = open(
+      lines(
+        'GET /v1/models HTTP/1.1',
+        'host: a',
+        'connection: upgrade, close',
+        'upgrade: h2c',
+        'http2-settings: ',
+      ),
+    );
+    await connection.closed;
+    expect(connection.text).toMatch(/^HTTP\/1\.1 200 [\s\S]*"object":"list"/);
+  });
+});
+
+describe('a connection that is refused', () => {
+  let server: Server;
+
+  beforeAll(async () => {
+    server = createHttpServer(() => {}, envelopeFormat);
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => new Promise(resolve => server.close(resolve)));
+
+  const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const open_count = () =>
+    new Promise<number>(resolve => server.getConnections((_, count) => resolve(count)));
+
+  it.each(['nonsense\r\n\r\n', lines('CONNECT a:1 HTTP/1.1', 'host: a')])(
+    'cannot be kept by a client that does not close its own side: %p',
+    async bytes => {
+      const { port } = new URL(url());
+      const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+      socket
+        .on('error', () => {})
+        .resume()
+        .write(bytes);
+      await once(socket, 'end');
+      await until(async () => (await open_count()) === 0);
+      socket.destroy();
+    },
+  );
+
+  it('is answered 400 and not 408 when its headers do not arrive in time: clients would repeat it', async () => {
+    const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    server.once('connection', socket => server.emit('clientError', late, socket));
+    const connection = open('', url());
+    await connection.closed;
+    expect(connection.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
+  });
+});
+
+describe('a client that waits for leave to send its body', () => {
+  const expecting = 'expect: 100-continue';
+
+  it.each([
+    ['a request without a key', post(valid.length, expecting), 401],
+    ['a request with a wrong key', post(valid.length, expecting, 'authorization: Bearer sk-wrong'), 401],
+    ['an unknown path', post(valid.length, expecting, authorization).replace('/chat/', '/chess/'), 404],
+    ['a wrong method', post(valid.length, expecting, authorization).replace('POST', 'PUT'), 405],
+    ['a body that is too large', post(1e9, expecting, authorization), 413],
+    [
+      'a body of a wrong type',
+      post(valid.length, expecting, authorization).replace('application/json', 'text/csv'),
+      400,
+    ],
+    [
+      'a body that is passed on, without a key',
+      post(valid.length, expecting).replace('chat/completions', 'embeddings'),
+      401,
+    ],
+    [
+      'a body that is passed on, too large',
+      post(1e12, expecting, authorization).replace('chat/completions', 'embeddings'),
+      413,
+    ],
+  ])('is refused without 100, and its connection closed: %s', async (_, bytes, status) => {
+    const connection = open(bytes);
+    await connection.closed;
+    expect(connection.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*connection: close`, 'i'));
+    expect(connection.text).not.toContain('HTTP/1.1 100');
+  });
+
+  it('reads the refusal also when it has not waited', async () => {
+    const connection = open(post(valid.length, expecting) + valid);
+    await connection.closed;
+    expect(connection.text).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it('is told to send it once its key is known, and keeps its connection', async () => {
+    const connection = open(post(valid.length, expecting, authorization));
+    await connection.received(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    connection.write(valid);
+    await connection.received(/HTTP\/1\.1 200 [\s\S]*"usage"/);
+    expect(connection.text).not.toMatch(/connection: close/i);
+    connection.write(post(valid.length, authorization) + valid);
+    await connection.received(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 200 /);
+  });
+
+  it('is told so for a path that is passed on as well', async () => {
+    const body = JSON.stringify({ model: 'x', input: 'y' });
+    const connection = open(
+      post(body.length, expecting, authorization).replace('chat/completions', 'embeddings'),
+    );
+    await connection.received(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
+    connection.write(body);
+    await connection.received(/HTTP\/1\.1 [2-5]\d\d [\s\S]*\r\n\r\n/);
+  });
+
+  it('reads in the envelope that what it then sends is not HTTP', async () => {
+    const head = lines(
+      'POST /v1/chat/completions HTTP/1.1',
+      'host: gateway',
+      authorization,
+      'transfer-encoding: chunked',
+      expecting,
+    );
+    const connection = open(head);
+    await connection.received(/^HTTP\/1\.1 100 /);
+    connection.write('zz\r\n');
+    await connection.closed;
+    expect(connection.text).toMatch(/HTTP\/1\.1 400 [\s\S]*not valid HTTP/);
+  });
+
+  it('is told to send a form of the dashboard', async () => {
+    const server = createHttpServer((request, response) => {
+      void readForm(request).then(
+        form => response.end(form.get('a')),
+        (refused: Refusal) => response.writeHead(refused.status, { connection: 'close' }).end(),
+      );
+    }, textFormat);
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const form = (length: number) =>
+      post(length, expecting).replace('application/json', 'application/x-www-form-urlencoded');
+    const connection = open(form(7), url);
+    await connection.received(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    connection.write('a=hello');
+    await connection.received(/HTTP\/1\.1 200 [\s\S]*hello/);
+    const large = open(form(1_000_000), url);
+    await large.closed;
+    expect(large.text).toMatch(/^HTTP\/1\.1 413 /);
+    connection.destroy();
+    await new Promise(resolve => server.close(resolve));
+  });
+
+  it('is not told so in HTTP/1.0', async () => {
+    const connection = open(
+      `${post(valid.length, expecting, authorization).replace('HTTP/1.1', 'HTTP/1.0')}${valid}`,
+    );
+    await connection.closed;
+    expect(connection.text).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});

@@ -1,0 +1,222 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { startTellingUpstream, type TellingUpstream } from '../support/ledger-load.ts';
+import { ledgerRows, readinessLike, recordsUp, sendRequests, timesSaid } from '../support/ledger-watch.ts';
+import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
+import {
+  configFile,
+  runSidecar,
+  type SidecarProcess,
+  sidecarConfig,
+  startSidecar,
+} from '../support/sidecar-process.ts';
+
+const ready = /^200 ready\n$/;
+
+let telling: TellingUpstream;
+let place: RecordsPlace;
+let started: SidecarProcess[];
+
+beforeEach(async () => {
+  started = [];
+  telling = await startTellingUpstream();
+  place = await recordsPlace();
+});
+afterEach(async () => {
+  for (const sidecar of started) sidecar.signal('SIGKILL');
+  await telling.upstream.close();
+  await place.remove();
+});
+
+const configOf = (stores: object = {}, level: 'info' | 'silent' = 'info'): GatewayConfig => ({
+  ...sidecarConfig(telling.upstream.url, { stores: { ...place.stores, ...stores } }),
+  log: { level },
+});
+
+async function start(config: GatewayConfig): Promise<SidecarProcess> {
+  const sidecar = await startSidecar(config);
+  started.push(sidecar);
+  return sidecar;
+}
+
+const recordsPath = () => join(place.directory, 'sluice.db');
+
+/** Another process that has the records file for itself: others can read it and not write it. */
+function lockRecords(): () => void {
+  const other = new DatabaseSync(recordsPath());
+  other.exec('BEGIN EXCLUSIVE');
+  return () => other.close();
+}
+
+describe('a records file that can be read and not written', () => {
+  it('is told by readiness, the gauge of its operation and the log, and loses no row', async () => {
+    const sidecar = await start(configOf());
+    expect(await recordsUp(sidecar)).toEqual({ read: 1, write_ledger: 1 });
+    const unlock = lockRecords();
+    expect(new Set(await sendRequests(sidecar, 5))).toEqual(new Set([200]));
+    const told = await readinessLike(sidecar, /5 rows on disk/);
+    expect(told).toMatch(
+      /^200 ready\nledger writes have failed for \d+ s, waiting: 5 rows on disk \(\S+queue\.db\): .+\n$/,
+    );
+    expect(await recordsUp(sidecar)).toEqual({ read: 1, write_ledger: 0 });
+    unlock();
+    await readinessLike(sidecar, ready);
+    expect(await recordsUp(sidecar)).toEqual({ read: 1, write_ledger: 1 });
+    expect(await sidecar.stop()).toBe(0);
+    expect(await ledgerRows(place)).toBe(telling.told.requests);
+    expect(timesSaid(sidecar, 'ledger writes fail, rows are queued on disk')).toBe(1);
+    expect(timesSaid(sidecar, 'ledger writes succeed again')).toBe(1);
+    expect(sidecar.output()).toContain('"rows_written":5');
+  }, 60_000);
+});
+
+describe('a stop while neither the records store nor the queue takes rows', () => {
+  it.each(['info', 'silent'] as const)(
+    'writes the rows to the log at level %s, fails, and they are imported once from there',
+    async level => {
+      const folder = join(place.directory, 'queue');
+      await mkdir(folder);
+      const config = configOf({ ledger_queue: join(folder, 'queue.db') }, level);
+      const sidecar = await start(config);
+      await rm(folder, { recursive: true });
+      const unlock = lockRecords();
+      await sendRequests(sidecar, 5);
+      const told = await readinessLike(sidecar, /5 rows in memory[\s\S]+unusable/);
+      expect(told).toMatch(
+        /\nthe ledger queue file \S+ has been unusable for \d+ s, rows wait in memory: .+\n$/,
+      );
+      expect(sidecar.output()).not.toContain('rows are queued on disk');
+      expect(await sidecar.stop()).toBe(1);
+      unlock();
+      const lines = sidecar.output().split('\n');
+      expect(lines.filter(line => line.includes('"ledger_row"'))).toHaveLength(5);
+      expect(sidecar.output()).toContain('5 ledger rows could not be written and are in the log');
+      expect(await ledgerRows(place)).toBe(0);
+
+      await mkdir(folder);
+      const log = join(place.directory, 'gateway.log');
+      // As a collector has it: a line cut in two, and something before the JSON.
+      const collected = lines.map((line, at) => (at % 2 ? line : `2026-11-22T07:00:00Z sluice[1]: ${line}`));
+      await writeFile(log, `${collected.join('\n')}\n`);
+      const first = await runCommand(config, 'ledger', 'import', log);
+      expect(first).toMatchObject({
+        code: 0,
+        stdout: 'imported: 5, already there: 0, unreadable: 0\n',
+      });
+      const again = await runCommand(config, 'ledger', 'import', log);
+      expect(again.stdout).toBe('imported: 0, already there: 5, unreadable: 0\n');
+      expect(await ledgerRows(place)).toBe(telling.told.requests);
+    },
+    60_000,
+  );
+});
+
+describe('the import of ledger rows', () => {
+  it('says what it cannot read, imports the rest and fails', async () => {
+    const log = join(place.directory, 'gateway.log');
+    await writeFile(log, 'started\n{"ledger_row":{"id":"1"}}\n{"ledger_row":{"id":\n');
+    const { code, stdout, stderr } = await runCommand(configOf(), 'ledger', 'import', log);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'imported: 0, already there: 0, unreadable: 2\n' });
+    expect(stderr).toMatch(/^line 2: .+\nline 3: .+\nnot every ledger row of the log could be imported\n$/);
+    const missing = await runCommand(configOf(), 'ledger', 'import', `${log}.1`);
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^sluice ledger import: ENOENT/),
+    });
+  });
+});
+
+describe('a queue path that cannot be used', () => {
+  it('keeps the gateway from starting, with one sentence that has the path and what to do', async () => {
+    const text = join(place.directory, 'notes.txt');
+    await writeFile(text, 'no database '.repeat(1000));
+    for (const [ledger_queue, why] of [
+      [join(place.directory, 'no', 'queue.db'), /the directory \S+\/no does not exist; create it, or set/],
+      [place.directory, /it is a directory; move it away, or set/],
+      [text, /it is damaged or not a SQLite file .+; move it away, or set/],
+      [recordsPath(), /it is a SQLite file of something else; move it away, or set/],
+    ] as const) {
+      const { file, remove } = await configFile(stringify(configOf({ ledger_queue })));
+      const { code, stderr } = await runSidecar(['--config', file]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`^stores\\.ledger_queue: ${ledger_queue} cannot be used: .+\n$`));
+      expect(stderr).toMatch(why);
+      await remove();
+    }
+  }, 60_000);
+});
+
+describe('the files of the records', () => {
+  it('are made for their owner only, whatever the umask, and others are warned of', async () => {
+    const umask = process.umask(0);
+    const sidecar = await start(configOf()).finally(() => process.umask(umask));
+    const unlock = lockRecords();
+    await sendRequests(sidecar, 1);
+    await readinessLike(sidecar, /1 row on disk/);
+    for (const file of ['sluice.db', 'queue.db'])
+      for (const suffix of ['', '-wal', '-shm'])
+        expect([file, suffix, (await stat(join(place.directory, file + suffix))).mode & 0o777]).toEqual([
+          file,
+          suffix,
+          0o600,
+        ]);
+    unlock();
+    await readinessLike(sidecar, ready);
+    await sidecar.stop();
+    expect(sidecar.output()).not.toContain('other users');
+
+    await chmod(recordsPath(), 0o644);
+    await chmod(join(place.directory, 'queue.db'), 0o640);
+    const next = await start(configOf());
+    await next.stop();
+    for (const file of ['sluice.db', 'queue.db'])
+      expect(next.output()).toMatch(
+        new RegExp(`other users of this machine may use \\S+${file}, .+chmod 600`),
+      );
+  }, 60_000);
+});
+
+/** Where this user may mount: a file system that can be full. */
+const canMount = (() => {
+  try {
+    execFileSync('unshare', ['--mount', 'true'], { stdio: 'ignore' });
+    return process.getuid?.() === 0;
+  } catch {
+    return false;
+  }
+})();
+
+(canMount ? describe : describe.skip)('a full disk', () => {
+  it('is told, keeps rows in memory, and takes them once there is room', async () => {
+    const disk = join(place.directory, 'disk');
+    await mkdir(disk);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk]);
+    try {
+      const records = `sqlite:${join(disk, 'sluice.db')}`;
+      const sidecar = await start(configOf({ records, ledger_queue: join(disk, 'queue.db') }));
+      await sendRequests(sidecar, 1);
+      await writeFile(join(disk, 'ballast'), Buffer.alloc(4_000_000)).catch(() => {});
+      let sent = 1;
+      let told = '';
+      // What SQLite has written already it writes over, so that it takes some rows for the disk to be full.
+      while (!/rows? in memory/.test(told) && sent < 200) {
+        sent += (await sendRequests(sidecar, 10)).length;
+        told = await readinessLike(sidecar, /^200 ready/);
+      }
+      expect(told).toMatch(/ledger writes have failed for \d+ s, .*rows? in memory.*: .*full/);
+      await rm(join(disk, 'ballast'));
+      await readinessLike(sidecar, ready);
+      expect(await sidecar.stop()).toBe(0);
+      const rows = new DatabaseSync(join(disk, 'sluice.db'));
+      expect(rows.prepare('SELECT COUNT(*) AS rows FROM ledger').get()).toEqual({ rows: sent });
+      rows.close();
+    } finally {
+      execFileSync('umount', ['-l', disk]);
+    }
+  }, 120_000);
+});

@@ -1,0 +1,135 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DiskQueue } from '../../src/stores/ledger/disk-queue.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { completion } from '../support/hostile-setting.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+
+const model = 'aion-labs/aion-3.5';
+const other = 'aion-labs/aion-3.0';
+/** Of every reply: 90 tokens, which cost 0.000003 and 0.000006 dollars each. */
+const usage = { prompt_tokens: 60, completion_tokens: 30, total_tokens: 90 };
+const cost_nano_usd = 60 * 3000 + 30 * 6000;
+
+let postgres: PostgresServer;
+let upstream: ScriptedUpstream;
+let place: RecordsPlace;
+let gateway: GatewayUnderTest | undefined;
+let databases = 0;
+
+beforeAll(async () => {
+  [postgres, upstream] = await Promise.all([
+    startPostgres(),
+    startScriptedUpstream(whole(200, completion('Hello.', {}, { usage }))),
+  ]);
+}, 60_000);
+afterAll(async () => {
+  await upstream.close();
+  await postgres.stop();
+});
+afterEach(async () => {
+  await gateway?.close();
+  gateway = undefined;
+  await place.remove();
+});
+
+const start = async (limits: object): Promise<GatewayUnderTest> => {
+  gateway = await startGateway({
+    upstream,
+    config: {
+      stores: place.stores,
+      accounts: { tester: { limits, keys: [{ value: clientKey }] } },
+      stages: ['error-envelope', 'auth', 'validation', { 'rate-limit': { initial_completion_tokens: 1 } }],
+    } as never,
+  });
+  return gateway;
+};
+
+const status = async (asked = model): Promise<number> => {
+  const response = await gateway!.post(ask('Hi', { model: asked, max_tokens: 1 }));
+  await response.arrayBuffer();
+  return response.status;
+};
+
+describe.each([
+  ['SQLite', () => recordsPlace()],
+  ['Postgres', async () => recordsPlace(await postgres.createDatabase(`restart_${++databases}`))],
+] as const)('limits after a restart, with the ledger in %s', (_, newPlace) => {
+  beforeEach(async () => {
+    place = await newPlace();
+  });
+
+  it('have used of the day what was used before, and refuse what is over', async () => {
+    await start({ tokens_per_day: 100 });
+    expect(await status()).toBe(200);
+    await gateway!.close();
+    await start({ tokens_per_day: 200 });
+    expect(await status()).toBe(200);
+    await gateway!.close();
+    await start({ tokens_per_day: 180 });
+    expect(await status()).toBe(429);
+  });
+
+  it('have used of the month what was spent before, and refuse what is over', async () => {
+    const limits = { usd_per_month: (2 * cost_nano_usd) / 1e9 };
+    await start(limits);
+    expect(await status()).toBe(200);
+    await gateway!.close();
+    await start(limits);
+    expect(await status()).toBe(200);
+    await gateway!.close();
+    await start(limits);
+    expect(await status()).toBe(429);
+  });
+
+  it('have used of each limited model what was used of it, and of others nothing', async () => {
+    const limits = {
+      tokens_per_day: 1000,
+      models: { [model]: { tokens_per_day: 90 }, [other]: { usd_per_month: 0.001 } },
+    };
+    await start(limits);
+    expect(await status()).toBe(200);
+    await gateway!.close();
+    await start(limits);
+    expect([await status(), await status(other)]).toEqual([429, 200]);
+  });
+
+  it('have used also what waits in the queue on disk', async () => {
+    const queue = new DiskQueue(place.stores.ledger_queue, 10);
+    const waiting = {
+      account: 'tester',
+      model,
+      started_ms: Date.now(),
+      prompt_tokens: 60,
+      completion_tokens: 30,
+    };
+    await queue.append([sampleRow(waiting), sampleRow({ ...waiting, account: 'another' })]);
+    expect(await queue.budgets(['tester'], new Date().toISOString().slice(0, 10))).toHaveLength(2);
+    await queue.close();
+    await start({ tokens_per_day: 90 });
+    expect(await status()).toBe(429);
+    await gateway!.close();
+    // Now they are in the ledger, once.
+    await start({ tokens_per_day: 185 });
+    expect([await status(), await status()]).toEqual([200, 429]);
+  });
+
+  it('leave no rows of a flood that is refused, and count every one of it', async () => {
+    await start({ requests_per_minute: 1 });
+    expect(await status()).toBe(200);
+    const flood = await Promise.all(Array.from({ length: 200 }, () => status()));
+    expect(new Set(flood)).toEqual(new Set([429]));
+    await gateway!.close();
+    await place.look(async store => {
+      expect(await store.ledger.list({ limit: 9 })).toHaveLength(1);
+      expect(await store.usage.refusals({ limit: 9 })).toMatchObject([
+        { account: 'tester', model: '', status: 429, end_reason: 'refused', requests: 200 },
+      ]);
+      expect(await store.usage.sum({ account: 'tester', by: [] })).toMatchObject([
+        { requests: 201, failed_requests: 200, prompt_tokens: 60 },
+      ]);
+    });
+  });
+});

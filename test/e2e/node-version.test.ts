@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const { bin, scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly bin: { readonly sluice: string };
+  readonly scripts: { readonly start: string };
+};
+const directory = mkdtempSync(join(tmpdir(), 'sluice-node-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Runs the command's entry, in a Node that says that it is `version`. */
+function run(version: string, ...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> {
+  const preload = join(directory, `${version}.cjs`);
+  writeFileSync(
+    preload,
+    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });\n`,
+  );
+  const node = ['--require', preload, '--conditions=sluice-source', join(root, bin.sluice), ...args];
+  return new Promise(resolve => {
+    execFile(process.execPath, node, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    );
+  });
+}
+
+describe('the command', () => {
+  it.each(['0.12.18', '18.20.4', '20.20.2', '22.1.0', '23.11.0'])(
+    'says in a sentence that Node %s is too old',
+    async version => {
+      expect(await run(version, '--help')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `sluice needs Node 24 or newer; this is Node ${version} (${process.execPath})\n`,
+      });
+    },
+  );
+
+  it('runs on the Node that it needs', async () => {
+    const { code, stdout, stderr } = await run('24.0.0', '--help');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('sluice check --config FILE');
+  });
+
+  it('is started by npm start through the same entry', () => {
+    expect(scripts.start).toBe(`node --conditions=sluice-source ${bin.sluice.replace('./', '')}`);
+  });
+});

@@ -1,0 +1,282 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { TakeRequest } from '../../src/stores/state/state-store.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { until } from '../support/raw-client.ts';
+import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts';
+import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../support/redis-store.ts';
+import { StateLoad } from '../support/state-load.ts';
+import { charge, limit } from '../support/state-store-contract.ts';
+import { TcpRelay } from '../support/tcp-relay.ts';
+
+const limits = [limit('tokens_per_day', 1e12), limit('usd_per_month', 1e12)];
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const start = async (options?: RedisOptions): Promise<RedisServer> => {
+  const redis = await startRedis(options);
+  cleanUps.push(() => redis.stop());
+  cleanUps.push(async () => redis.resume());
+  return redis;
+};
+const relayTo = async ({ port }: RedisServer): Promise<TcpRelay> => {
+  const relay = new TcpRelay(port);
+  await relay.listen();
+  cleanUps.push(() => relay.close());
+  return relay;
+};
+
+/** A store, its log, and exchanges that run against it. */
+class Setting {
+  readonly opened: RedisStore;
+  readonly lines: ReturnType<typeof capturedLog>['lines'];
+  #asked = 0;
+
+  constructor(opened: RedisStore, lines: Setting['lines']) {
+    this.opened = opened;
+    this.lines = lines;
+  }
+
+  load(): StateLoad {
+    return new StateLoad(this.opened.store, {
+      account: 'a',
+      limits,
+      per_second: 100,
+      reserve: charge(100, 100),
+      used: at => charge((at * 37) % 250, (at * 53) % 250),
+      lasts_ms: 50,
+    });
+  }
+
+  take(more: Partial<TakeRequest> = {}) {
+    const id = `${++this.#asked}`;
+    return this.opened.store.take({ id, account: 'a', limits, reserve: charge(10, 10), ...more });
+  }
+
+  isOut = () => this.opened.store.outage !== undefined;
+  isBack = () => this.opened.store.outage === undefined;
+  waiting = () => this.opened.metric('sluice_state_settlements_waiting');
+  outages = () => this.opened.metric('sluice_store_outages_total');
+  dropped = () => this.opened.metric('sluice_state_settlements_dropped_total');
+  /** How often that was logged. */
+  logged = (part: string) => this.lines.filter(({ msg }) => msg.includes(part)).length;
+}
+
+const open = async (options: RedisStoreOptions): Promise<Setting> => {
+  const { log, lines } = capturedLog('warn');
+  const opened = await openRedisStore({ timeout_ms: 1000, log, ...options });
+  cleanUps.push(() => opened.store.close());
+  return new Setting(opened, lines);
+};
+
+/** The tokens of the day in `redis` are those that the load has used, and nothing was dropped. */
+const expectExact = async (setting: Setting, redis: RedisServer, running: StateLoad) => {
+  await running.end();
+  await setting.opened.store.settled();
+  expect(running).toMatchObject({ refused: 0, failed: 0 });
+  expect(Number(await redis.cli('HGET', 'sluice:{a}:tokens_per_day', 'used'))).toBe(running.tokens);
+  expect([await setting.waiting(), await setting.dropped()]).toEqual([0, 0]);
+};
+
+/** The store is out for a reason, keeps what is settled meanwhile, and counts it once the reason is gone. */
+const expectKept = async (
+  setting: Setting,
+  redis: RedisServer,
+  reply: string,
+  { ail, heal }: Readonly<Record<'ail' | 'heal', () => Promise<unknown>>>,
+) => {
+  const running = setting.load();
+  await until(() => running.admitted > 20);
+  await ail();
+  await until(setting.isOut);
+  expect(String(setting.opened.store.outage?.cause)).toContain(reply);
+  await until(async () => (await setting.waiting()) > 50);
+  await heal();
+  await until(setting.isBack);
+  await expectExact(setting, redis, running);
+  expect(await setting.outages()).toBe(1);
+  expect(setting.logged('the state store is out: circuit breaker opened')).toBe(1);
+  expect(setting.logged('the state store is back: circuit breaker closed')).toBe(1);
+};
+
+describe('a Redis that cannot be written is an outage: settlements wait for it and none is lost', () => {
+  it('when it is out of memory', async () => {
+    const redis = await start();
+    const setting = await open({ url: redis.url });
+    await expectKept(setting, redis, 'OOM', {
+      ail: () => redis.cli('CONFIG', 'SET', 'maxmemory', '1'),
+      heal: () => redis.cli('CONFIG', 'SET', 'maxmemory', '0'),
+    });
+  });
+
+  it('when it cannot save its snapshots', async () => {
+    const redis = await start({ args: ['--enable-protected-configs', 'yes'] });
+    const setting = await open({ url: redis.url });
+    await expectKept(setting, redis, 'MISCONF', {
+      async ail() {
+        await redis.cli('CONFIG', 'SET', 'save', '3600 1000000');
+        await redis.cli('CONFIG', 'SET', 'dir', '/proc');
+        await redis.cli('BGSAVE');
+        await until(async () => (await redis.cli('INFO', 'persistence')).includes('bgsave_status:err'));
+      },
+      heal: () => redis.cli('CONFIG', 'SET', 'stop-writes-on-bgsave-error', 'no'),
+    });
+  });
+
+  it('when it has too few replicas', async () => {
+    const redis = await start();
+    const setting = await open({ url: redis.url });
+    await expectKept(setting, redis, 'NOREPLICAS', {
+      ail: () => redis.cli('CONFIG', 'SET', 'min-replicas-to-write', '1'),
+      heal: () => redis.cli('CONFIG', 'SET', 'min-replicas-to-write', '0'),
+    });
+  });
+
+  it('while it loads its data', async () => {
+    const redis = await start({
+      persistent: true,
+      args: ['--key-load-delay', '10000', '--loading-process-events-interval-bytes', '1024'],
+    });
+    await redis.cli('EVAL', "for i = 1, 200 do redis.call('SET', i, string.rep('x', 1024)) end", '0');
+    await redis.cli('BGREWRITEAOF');
+    await until(async () =>
+      (await redis.cli('INFO', 'persistence')).includes(
+        'aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0',
+      ),
+    );
+    const setting = await open({ url: redis.url });
+    const running = setting.load();
+    await until(() => running.admitted > 20);
+    const restarted = redis.restart();
+    const probed = () => setting.opened.remote.pulse().catch(String);
+    await until(async () => String(await probed()).includes('LOADING'));
+    await restarted;
+    await until(setting.isBack);
+    await expectExact(setting, redis, running);
+  });
+});
+
+describe('the heartbeat', () => {
+  it('fails where Redis is out of memory, also when other writes are let through', async () => {
+    const redis = await start();
+    const { opened } = await open({ url: redis.url });
+    await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
+    await expect(opened.remote.pulse()).rejects.toThrow('OOM');
+  });
+});
+
+describe('a primary that is demoted', () => {
+  it('is left for the one that has taken over its name, and nothing is lost', async () => {
+    const first = await start();
+    const second = await start({ args: ['--replicaof', '127.0.0.1', `${first.port}`] });
+    const info = (redis: RedisServer) => redis.cli('INFO', 'replication');
+    await until(async () => (await info(first)).includes('state=online'));
+    const relay = await relayTo(first);
+    const setting = await open({ url: relay.url });
+    const running = setting.load();
+    await until(() => running.admitted > 20);
+    await first.cli('FAILOVER', 'TO', '127.0.0.1', `${second.port}`);
+    await until(setting.isOut);
+    await until(async () => (await info(first)).includes('role:slave'));
+    // The name still leads to the replica: it is tried again and again.
+    const { connections } = relay;
+    await until(() => relay.connections > connections);
+    relay.port = second.port;
+    await until(setting.isBack);
+    const { admitted } = running;
+    const alone = await setting.opened.metric('sluice_state_alone_total');
+    await until(() => running.admitted > admitted + 20);
+    expect(await setting.opened.metric('sluice_state_alone_total')).toBe(alone);
+    await expectExact(setting, second, running);
+    expect(await setting.outages()).toBe(1);
+  });
+});
+
+describe('a reply that was lost', () => {
+  it('counts neither a take nor a settlement twice', async () => {
+    const redis = await start();
+    const relay = await relayTo(redis);
+    const setting = await open({ url: relay.url, timeout_ms: 300 });
+    const used = async () => Number(await redis.cli('HGET', 'sluice:{a}:tokens_per_day', 'used'));
+    // Redis knows the scripts from now on, so that it runs them before it answers.
+    const first = await setting.take();
+    if (first.admitted) first.ticket.settle(charge(0, 0, 0));
+    await setting.opened.store.settled();
+    const taken = await setting.take();
+    expect(await used()).toBe(10);
+    relay.swallowsReplies = true;
+    if (taken.admitted) taken.ticket.settle(charge(25));
+    const unheard = await setting.take();
+    await until(async () => (await used()) === 35);
+    if (unheard.admitted) unheard.ticket.settle(charge(7));
+    await until(async () => (await setting.waiting()) === 2);
+    relay.swallowsReplies = false;
+    await until(async () => (await setting.waiting()) === 0 && setting.isBack());
+    await setting.opened.store.settled();
+    expect([await used(), await setting.dropped()]).toEqual([32, 0]);
+  });
+});
+
+describe('a Redis that is silent', () => {
+  it('counts once for all that waited, and is no outage if it answers again', async () => {
+    const redis = await start();
+    const setting = await open({ url: redis.url, timeout_ms: 300 });
+    redis.pause();
+    await Promise.all(Array.from({ length: 50 }, () => setting.take()));
+    redis.resume();
+    await until(async () => {
+      const alone = await setting.opened.metric('sluice_state_alone_total');
+      await setting.take();
+      return (await setting.opened.metric('sluice_state_alone_total')) === alone;
+    });
+    expect([setting.isOut(), await setting.outages(), setting.logged('the state store failed')]).toEqual([
+      false,
+      0,
+      1,
+    ]);
+  });
+
+  it('is one outage in the metric and in the log, however many operations fail', async () => {
+    const redis = await start();
+    const setting = await open({ url: redis.url, timeout_ms: 100 });
+    redis.pause();
+    await until(async () => {
+      await Promise.all(Array.from({ length: 50 }, () => setting.take()));
+      return setting.isOut();
+    });
+    const failed = await setting.opened.metric('sluice_store_errors_total', 'operation="heartbeat"');
+    await until(
+      async () =>
+        (await setting.opened.metric('sluice_store_errors_total', 'operation="heartbeat"')) > failed + 2,
+    );
+    expect([await setting.outages(), setting.logged('circuit breaker opened')]).toEqual([1, 1]);
+    redis.resume();
+    await until(setting.isBack);
+  });
+});
+
+describe('an instance that starts while Redis is out', () => {
+  it('takes its part of the limit by min_instances, not the whole', async () => {
+    const redis = await start();
+    await redis.kill();
+    const setting = await open({ url: redis.url, min_instances: 4 });
+    const rpm = [limit('requests_per_minute', 20)];
+    const taken = await Promise.all(Array.from({ length: 30 }, () => setting.take({ limits: rpm })));
+    expect(taken.filter(({ admitted }) => admitted)).toHaveLength(5);
+  });
+});
+
+describe('a key of another type', () => {
+  it('is logged and is no outage: others are counted on', async () => {
+    const redis = await start();
+    const setting = await open({ url: redis.url });
+    await redis.cli('SET', 'sluice:{a}:tokens_per_day', 'text');
+    for (let at = 0; at < 10; at++) await setting.take();
+    const other = await setting.take({ account: 'b' });
+    expect([other.admitted, setting.isOut(), await setting.outages()]).toEqual([true, false, 0]);
+    expect(await redis.cli('HGET', 'sluice:{b}:tokens_per_day', 'used')).toBe('10');
+    expect(setting.logged('the state store rejected a command')).toBe(1);
+  });
+});
