@@ -9,18 +9,18 @@ import type { GatewayOptions } from './gateway-options.ts';
 import { BufferedBytes } from './inbound/buffered-bytes.ts';
 import { Background } from './settlement/background.ts';
 import type { TokenCounter } from './settlement/token-estimator.ts';
-import { ConfiguredAccounts } from './stores/accounts.ts';
-import { type GatewayRecords, startGatewayRecords } from './stores/gateway-records.ts';
-import { openStateStore } from './stores/state/open.ts';
-import { stateSchema } from './stores/state/options.ts';
-import type { StateStore } from './stores/state/state-store.ts';
+import { ConfiguredAccounts } from './stores/accounts/accounts.ts';
+import { openStateStore } from './stores/limits/open-state-store.ts';
+import { stateSchema } from './stores/limits/state-options.ts';
+import type { StateStore } from './stores/limits/state-store.ts';
+import { type GatewayRecords, startGatewayRecords } from './stores/records/gateway-records.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { RecordsMetrics } from './telemetry/records-metrics.ts';
-import { failureKinds } from './upstream/failure.ts';
-import { Passthrough } from './upstream/passthrough.ts';
-import { Provider } from './upstream/provider.ts';
-import { Router } from './upstream/route.ts';
+import { failureKinds } from './upstream/attempt/failure.ts';
+import { Provider } from './upstream/http/provider.ts';
+import { Passthrough } from './upstream/passthrough/passthrough.ts';
+import { Router } from './upstream/routing/router.ts';
 
 /** The parts of one gateway. */
 export interface Parts {

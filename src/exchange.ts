@@ -3,7 +3,7 @@ import type { Span } from '@opentelemetry/api';
 import type { ChatRequest, Usage } from './canonical.ts';
 import type { Model } from './catalog/catalog.ts';
 import type { Clock } from './clock.ts';
-import type { Account } from './stores/accounts.ts';
+import type { Account } from './stores/accounts/accounts.ts';
 import type { Log } from './telemetry/log.ts';
 import { markEvent, traceIdOf } from './telemetry/tracing.ts';
 

@@ -5,7 +5,7 @@ import { surroundings } from './chain/surroundings.ts';
 import type { Clock } from './clock.ts';
 import { ConfigError, issuesOf } from './diagnostics/config-error.ts';
 import { aFunction, withMethods } from './diagnostics/methods.ts';
-import type { StateStore } from './stores/state/state-store.ts';
+import type { StateStore } from './stores/limits/state-store.ts';
 import type { Log } from './telemetry/log.ts';
 
 /** What the surroundings of a gateway may bring along. */

@@ -4,9 +4,10 @@ import { assemble, type Parts } from './assemble.ts';
 import type { RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
-import type { Desk } from './dashboard/desk.ts';
+import type { DashboardContext } from './dashboard/dashboard-context.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
 import { refusal } from './errors.ts';
+import { InFlightSet } from './exchange/in-flight-set.ts';
 import { Exchange } from './exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import type { BufferedBody } from './inbound/buffered-bytes.ts';
@@ -24,12 +25,11 @@ import { writeJson } from './outbound/write-reply.ts';
 import { writeStream } from './outbound/write-stream.ts';
 import { meteredReply, StreamMeter } from './settlement/meter.ts';
 import { settle } from './settlement/settle.ts';
-import type { Outage } from './stores/outage.ts';
+import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
-import { UnderWay } from './under-way.ts';
-import type { Attempts } from './upstream/attempts.ts';
-import { isPassthrough } from './upstream/passthrough.ts';
+import type { Attempts } from './upstream/attempt/attempts.ts';
+import { isPassthrough } from './upstream/passthrough/passthrough.ts';
 
 /** An Express handler that serves the interface, and what its owner needs to run it. */
 export type Gateway = RequestHandler & {
@@ -64,7 +64,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   for (const warning of settings.warnings) parts.log.warn(warning);
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
-  const running = new UnderWay<{ readonly exchange: Exchange; readonly served: Promise<void> }>();
+  const running = new InFlightSet<{ readonly exchange: Exchange; readonly served: Promise<void> }>();
   let draining = false;
   let closing = false;
 
@@ -106,7 +106,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     await closed.finally(() => clearTimeout(timer));
   };
 
-  const desk: Desk = {
+  const desk: DashboardContext = {
     ...parts,
     inFlight: () => running.size,
     calls: new GatewayCalls(handler),
@@ -135,7 +135,7 @@ function conditionsOf(draining: boolean, { state, records, clock }: Parts): stri
   };
   return [
     ...(draining ? ['shutting down'] : []),
-    ...told('state', state.outage, 'when_state_is_out holds'),
+    ...told('state', state.outage, 'on_state_store_down holds'),
     ...told('records', records.outage, 'keys that are known go on working for a time'),
     ...records.ledger.conditions,
   ];

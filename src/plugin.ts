@@ -26,6 +26,7 @@ export { type ChunkTransform, transformed } from './chain/transform.ts';
 export type { Clock } from './clock.ts';
 export { shown } from './diagnostics/field-path.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
+export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export {
   defineKey,
   type Endpoint,
@@ -34,7 +35,6 @@ export {
   type Outcome,
   type RunningUsage,
 } from './exchange.ts';
-export { ignoreParameters } from './ignored-parameters.ts';
 export { type JsonSize, jsonSizeOf, mayExceed } from './json-size.ts';
 export { estimateTokens, shownUsage } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
@@ -46,7 +46,8 @@ export {
   accountsSchema,
   ConfiguredAccounts,
   unusableAccount,
-} from './stores/accounts.ts';
+} from './stores/accounts/accounts.ts';
+export { nanoUsdOf } from './stores/limits/money.ts';
 export {
   AccountLimits,
   type LimitSet,
@@ -54,8 +55,7 @@ export {
   type Plans,
   planSchema,
   plansSchema,
-} from './stores/limits.ts';
-export { nanoUsdOf } from './stores/money.ts';
+} from './stores/limits/plan-limits.ts';
 export type {
   Charge,
   Limit,
@@ -64,7 +64,7 @@ export type {
   StateStore,
   Taken,
   Ticket,
-} from './stores/state/state-store.ts';
+} from './stores/limits/state-store.ts';
 export type { LimitMetrics } from './telemetry/limit-metrics.ts';
 export {
   type Adapter,
@@ -74,8 +74,13 @@ export {
   type Target,
   type UpstreamRequest,
 } from './upstream/adapter.ts';
-export { decodeOpenAiReply, encodeOpenAi, newCallId } from './upstream/openai-format.ts';
-export { OpenAiStreamDecoder, type OpenAiStreamHabits } from './upstream/openai-stream.ts';
-export { scrubbed, UpstreamError } from './upstream/read-error.ts';
-export { effortFields, knownEfforts, leavesReasoning, templateEffort } from './upstream/reasoning.ts';
-export { type MemoryLimits, TurnMemory } from './upstream/turn-memory.ts';
+export { scrubbed, UpstreamError } from './upstream/http/upstream-error.ts';
+export { decodeOpenAiReply, encodeOpenAi, newCallId } from './upstream/openai/openai-format.ts';
+export { OpenAiStreamDecoder, type OpenAiStreamHabits } from './upstream/openai/openai-stream-decoder.ts';
+export { type MemoryLimits, ReasoningCache } from './upstream/openai/reasoning-cache.ts';
+export {
+  effortFields,
+  knownEfforts,
+  leavesReasoning,
+  templateEffort,
+} from './upstream/openai/reasoning-effort.ts';

@@ -5,9 +5,9 @@ import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-e
 import { chatCompletionsSchema, responsesSchema } from '../dialects/dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { replyLimits, streamLimits } from '../outbound/limits.ts';
-import { type AccountsConfig, accountsSchema } from '../stores/accounts.ts';
-import { plansSchema } from '../stores/limits.ts';
-import type { StateStore } from '../stores/state/state-store.ts';
+import { type AccountsConfig, accountsSchema } from '../stores/accounts/accounts.ts';
+import { plansSchema } from '../stores/limits/plan-limits.ts';
+import type { StateStore } from '../stores/limits/state-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { checkAccess } from './check-access.ts';
 import { checkBodyBounds } from './check-body-bounds.ts';

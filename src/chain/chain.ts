@@ -4,7 +4,7 @@ import type { Exchange, Outcome } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
 import { type Metrics, timedHooks } from '../telemetry/metrics.ts';
 import type { HistogramSeries } from '../telemetry/series.ts';
-import { inClientWords } from './client-words.ts';
+import { inClientWords } from './client-field-names.ts';
 import { StageTimes } from './instrument.ts';
 import { TimedStream } from './timed-stream.ts';
 
@@ -30,13 +30,13 @@ export class Chain {
   }
 
   /** Begins the way of `exchange` through these stages. */
-  enter(exchange: Exchange): Passage {
-    return new Passage(this, exchange);
+  enter(exchange: Exchange): ChainRun {
+    return new ChainRun(this, exchange);
   }
 }
 
 /** One exchange on its way through a chain: which stages it has entered, and how long each took. */
-export class Passage {
+export class ChainRun {
   readonly #chain: Chain;
   readonly #exchange: Exchange;
   readonly #times: StageTimes;

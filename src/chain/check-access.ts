@@ -1,6 +1,6 @@
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import type { AccountsConfig } from '../stores/accounts.ts';
-import { AccountLimits, type Plans } from '../stores/limits.ts';
+import type { AccountsConfig } from '../stores/accounts/accounts.ts';
+import { AccountLimits, type Plans } from '../stores/limits/plan-limits.ts';
 
 /** What decides who is served, and within which limits. */
 export interface Access {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
 import { routeOf } from '../inbound/endpoint.ts';
-import { digestOf } from '../key-digest.ts';
+import { hashKey } from '../stores/accounts/hash-key.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 
 const anyRecord = z.record(z.string(), z.unknown());
@@ -157,7 +157,7 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
     }
     for (const [at, { value, sha256 }] of keys.entries()) {
       // One key may be written in both forms.
-      const digest = value === undefined ? sha256?.toLowerCase() : digestOf(value);
+      const digest = value === undefined ? sha256?.toLowerCase() : hashKey(value);
       if (digest === undefined) continue;
       const owner = owners.get(digest);
       if (owner !== undefined)

@@ -23,16 +23,16 @@ import { writeStream } from '../outbound/write-stream.ts';
 import { Background } from '../settlement/background.ts';
 import { meteredReply, StreamMeter } from '../settlement/meter.ts';
 import { outcomeOf, settle } from '../settlement/settle.ts';
-import { type AccountsConfig, ConfiguredAccounts } from '../stores/accounts.ts';
-import { MemoryStateStore } from '../stores/state/memory.ts';
+import { type AccountsConfig, ConfiguredAccounts } from '../stores/accounts/accounts.ts';
+import { MemoryStateStore } from '../stores/limits/memory-state-store.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
-import { Chain, type Passage } from './chain.ts';
+import { Chain, type ChainRun } from './chain.ts';
 import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
 import { foreignBody, foreignReply, foreignStream } from './foreign-handler.ts';
 import { type Interception, interceptResponse, isIntercepted } from './intercept-response.ts';
+import { type Incoming, routeFor, sharedExchangeOf } from './shared-exchange.ts';
 import type { RequestHandler } from './stage-plan.ts';
-import { type Incoming, routeFor, visitOf } from './visit.ts';
 import { watchSilence } from './watch-silence.ts';
 
 type Checked = ReturnType<typeof checkedChain>;
@@ -48,7 +48,7 @@ export function createChain(stages: readonly ChainStage[], options: ChainOptions
   const checked = checkedChain(stages, options);
   const { log = createLog('warn') } = checked.options;
   for (const warning of checked.warnings) log.warn(warning);
-  const house = new ChainHouse(checked, log);
+  const house = new ChainHandler(checked, log);
   return (request, response, next) => {
     house.receive(request, response, next).catch(fault => {
       log.fatal({ err: fault }, 'an exchange could not be ended');
@@ -57,7 +57,7 @@ export function createChain(stages: readonly ChainStage[], options: ChainOptions
   };
 }
 
-class ChainHouse {
+class ChainHandler {
   readonly #chain: Chain;
   readonly #catalog: Catalog;
   readonly #log: Log;
@@ -109,7 +109,7 @@ class ChainHouse {
   async receive(request: Incoming, response: ServerResponse, next: Next): Promise<void> {
     if (isAnswered(response)) return next();
     const route = routeFor(request);
-    const visit = visitOf(request, response, route ?? unknownEndpoint, this.#log, this.#measured);
+    const visit = sharedExchangeOf(request, response, route ?? unknownEndpoint, this.#log, this.#measured);
     const { exchange, isFirst } = visit;
     const passage = this.#chain.enter(exchange);
     let body: BufferedBody | undefined;
@@ -190,7 +190,7 @@ class ChainHouse {
 
   async #onRequest(
     exchange: Exchange,
-    passage: Passage,
+    passage: ChainRun,
     dialect: Dialect,
     request: IncomingMessage,
     looksBack: boolean,
@@ -212,7 +212,7 @@ class ChainHouse {
   /** What the handler streams, up the chain to the client. */
   #relayStream(
     exchange: Exchange,
-    passage: Passage,
+    passage: ChainRun,
     dialect: Dialect,
     interception: Interception,
     isInner: boolean,

@@ -1,11 +1,11 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StreamMeter } from '../settlement/meter.ts';
-import { decodeStream, decodeWhole } from '../upstream/decode.ts';
-import { failureOf, failureOfStatus } from '../upstream/failure.ts';
-import { decodeOpenAiReply, encodeOpenAi } from '../upstream/openai-format.ts';
-import { OpenAiStreamDecoder } from '../upstream/openai-stream.ts';
-import { beginningOf, bytesOf } from '../upstream/read-body.ts';
+import { failureOf, failureOfStatus } from '../upstream/attempt/failure.ts';
+import { decodeStream, decodeWhole } from '../upstream/http/decode-reply.ts';
+import { beginningOf, bytesOf } from '../upstream/http/reply-body.ts';
+import { decodeOpenAiReply, encodeOpenAi } from '../upstream/openai/openai-format.ts';
+import { OpenAiStreamDecoder } from '../upstream/openai/openai-stream-decoder.ts';
 import type { Interception } from './intercept-response.ts';
 
 /** The handler behind a chain, treated as an upstream that speaks OpenAI's format: what it is asked, and what it replies. */

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Clock } from '../clock.ts';
 import type { Stage } from '../stage.ts';
-import type { AccountDirectory } from '../stores/accounts.ts';
-import type { Plans } from '../stores/limits.ts';
-import type { StateStore } from '../stores/state/state-store.ts';
+import type { AccountDirectory } from '../stores/accounts/accounts.ts';
+import type { Plans } from '../stores/limits/plan-limits.ts';
+import type { StateStore } from '../stores/limits/state-store.ts';
 import type { LimitMetrics } from '../telemetry/limit-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { withMethods } from '../diagnostics/methods.ts';
-import type { StateStore } from '../stores/state/state-store.ts';
+import type { StateStore } from '../stores/limits/state-store.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** What chains and gateways are given in code by the application around them. */

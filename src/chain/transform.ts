@@ -32,7 +32,7 @@ export function transformed(chunks: AsyncIterable<Chunk>, transform: ChunkTransf
 const ended = { value: undefined, done: true } as const;
 
 /** Thrown when a layer throws; says which. */
-class Broken {
+class TransformError {
   readonly layer: number;
   readonly thrown: unknown;
 
@@ -117,7 +117,7 @@ export class TransformedStream implements AsyncIterableIterator<Chunk>, FlowingS
     try {
       out = this.#through(result.value);
     } catch (broken) {
-      return this.#broken(broken as Broken);
+      return this.#broken(broken as TransformError);
     }
     if (!isSeveral(out)) return { value: out, done: false };
     this.#ready = out;
@@ -128,7 +128,7 @@ export class TransformedStream implements AsyncIterableIterator<Chunk>, FlowingS
   readonly #failed = (thrown: unknown): Promise<IteratorResult<Chunk>> =>
     this.#over ? Promise.resolve(ended) : this.#finish(0, { thrown });
 
-  /** One chunk through all layers. Throws nothing but a `Broken`. */
+  /** One chunk through all layers. Throws nothing but a `TransformError`. */
   #through(chunk: Chunk): Chunk | readonly Chunk[] {
     let out: Chunk | readonly Chunk[] = chunk;
     let mark_ms = performance.now();
@@ -137,7 +137,7 @@ export class TransformedStream implements AsyncIterableIterator<Chunk>, FlowingS
       try {
         out = applied(transform, out);
       } catch (thrown) {
-        throw new Broken(at, thrown);
+        throw new TransformError(at, thrown);
       }
       if (!clock) continue;
       const now_ms = performance.now();
@@ -152,7 +152,7 @@ export class TransformedStream implements AsyncIterableIterator<Chunk>, FlowingS
     try {
       out = this.#through(chunk);
     } catch (broken) {
-      const { layer, thrown } = broken as Broken;
+      const { layer, thrown } = broken as TransformError;
       this.#layers[layer]?.clock?.refused(thrown);
       flow?.stop();
       return this.#empty(layer + 1, { thrown }, sink);
@@ -199,7 +199,7 @@ export class TransformedStream implements AsyncIterableIterator<Chunk>, FlowingS
   }
 
   /** A layer itself threw: nothing of what is below is wanted any longer, those above end as at any fault. */
-  async #broken({ layer, thrown }: Broken): Promise<IteratorResult<Chunk>> {
+  async #broken({ layer, thrown }: TransformError): Promise<IteratorResult<Chunk>> {
     this.#layers[layer]?.clock?.refused(thrown);
     this.#over = true;
     try {

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
-import { limitOverridesSchema, plansSchema } from '../stores/limits.ts';
+import { limitOverridesSchema, plansSchema } from '../stores/limits/plan-limits.ts';
 import { type RecordsTarget, recordsSchema, targetOf } from '../stores/records/records-target.ts';
 import { expandVariables } from './environment.ts';
 import { readConfigFile } from './read-file.ts';

@@ -9,9 +9,9 @@ import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-e
 import { fieldPath } from '../diagnostics/field-path.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
-import type { RecordsSettings } from '../stores/gateway-records.ts';
+import type { RecordsSettings } from '../stores/records/gateway-records.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
-import { type ProviderConfig, providerBaseSchema } from '../upstream/provider.ts';
+import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
 import { expandVariables } from './environment.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { readKeyFile } from '../upstream/key-file.ts';
+import { readKeyFile } from '../upstream/http/key-file.ts';
 
 type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json =>

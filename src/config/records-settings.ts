@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import type { RecordsSettings } from '../stores/gateway-records.ts';
+import type { RecordsSettings } from '../stores/records/gateway-records.ts';
 import { targetOf } from '../stores/records/records-target.ts';
+import type { RetentionTimes } from '../stores/records/retention.ts';
 import { type RetentionConfig, retentionMs } from '../stores/records/retention-schema.ts';
-import type { RetentionTimes } from '../stores/retention.ts';
 import type { CheckedConfig } from './schema.ts';
 
 /** Where records are kept; relative paths start at the configuration's `directory`. */
@@ -11,7 +11,7 @@ export function recordsSettings(stores: CheckedConfig['stores'], directory: stri
   const beside = target.kind === 'sqlite' ? `${target.path}-ledger-queue` : 'sluice-ledger-queue.db';
   return {
     target,
-    known_keys_ms: stores.known_keys_ms,
+    key_cache_ttl_ms: stores.key_cache_ttl_ms,
     queue_path: resolve(directory, stores.ledger_queue ?? beside),
     queue_rows: stores.ledger_queue_rows,
     retention: retentionOf(stores.retention, target.kind === 'memory'),

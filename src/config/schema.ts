@@ -6,14 +6,14 @@ import { notOneOf } from '../diagnostics/config-error.ts';
 import { chatCompletionsSchema, responsesSchema } from '../dialects/dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { replyLimits, streamLimits } from '../outbound/limits.ts';
-import { accountsSchema } from '../stores/accounts.ts';
-import { plansSchema } from '../stores/limits.ts';
-import { isPasswordHash } from '../stores/password.ts';
+import { accountsSchema } from '../stores/accounts/accounts.ts';
+import { isPasswordHash } from '../stores/accounts/password.ts';
+import { plansSchema } from '../stores/limits/plan-limits.ts';
+import { stateOptions } from '../stores/limits/state-options.ts';
 import { recordsSchema } from '../stores/records/records-target.ts';
 import { retentionSchema } from '../stores/records/retention-schema.ts';
-import { stateOptions } from '../stores/state/options.ts';
-import { passthroughRuleSchema } from '../upstream/passthrough-rule.ts';
-import { providerBaseSchema } from '../upstream/provider.ts';
+import { providerBaseSchema } from '../upstream/http/provider.ts';
+import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
 
 /** A port, also as the text that an environment variable is. */
 const port = (value: number) =>
@@ -139,7 +139,7 @@ export const storesSchema = z.strictObject({
   records: recordsSchema.describe(
     'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory, keys that are issued and a short ledger end with the process.',
   ),
-  known_keys_ms: ms(600_000).describe(
+  key_cache_ttl_ms: ms(600_000).describe(
     'How long keys that have been used at this instance go on working while the records store is out.',
   ),
   ledger_queue: z

@@ -1,6 +1,6 @@
 import { builtInStages } from '../../plugins/index.ts';
-import { AccountLimits } from '../stores/limits.ts';
-import { stateSchema } from '../stores/state/options.ts';
+import { AccountLimits } from '../stores/limits/plan-limits.ts';
+import { stateSchema } from '../stores/limits/state-options.ts';
 import { routingWarnings } from './routing-warnings.ts';
 import { adminSchema, type CheckedConfig, serverSchema, storesSchema, tracingSchema } from './schema.ts';
 
@@ -75,7 +75,7 @@ function* sectionWarnings({ server, admin, tracing, stores }: CheckedConfig): Ge
       'stores',
       stores,
       storesSchema,
-      ['known_keys_ms', 'ledger_queue', 'ledger_queue_rows'],
+      ['key_cache_ttl_ms', 'ledger_queue', 'ledger_queue_rows'],
       'records are in memory',
     );
   if (Object.keys(admin.users).length === 0)

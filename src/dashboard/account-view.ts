@@ -1,6 +1,11 @@
-import { AccountLimits, type LimitOverrides, limitOverridesSchema, type Plan } from '../stores/limits.ts';
-import type { Limit, Standing } from '../stores/state/state-store.ts';
-import type { Desk } from './desk.ts';
+import {
+  AccountLimits,
+  type LimitOverrides,
+  limitOverridesSchema,
+  type Plan,
+} from '../stores/limits/plan-limits.ts';
+import type { Limit, Standing } from '../stores/limits/state-store.ts';
+import type { DashboardContext } from './dashboard-context.ts';
 
 /** An account as the dashboard shows it, wherever it stands. */
 export interface AccountView {
@@ -13,7 +18,7 @@ export interface AccountView {
 }
 
 /** The account of this name. One of the configuration wins over one of the store, as it does for requests. */
-export async function findAccount(desk: Desk, id: string): Promise<AccountView | undefined> {
+export async function findAccount(desk: DashboardContext, id: string): Promise<AccountView | undefined> {
   const configured = configuredAccount(desk, id);
   if (configured) return configured;
   const stored = await desk.records.store.accounts.find(id);
@@ -21,7 +26,7 @@ export async function findAccount(desk: Desk, id: string): Promise<AccountView |
 }
 
 /** The account of the configuration of this name. */
-export function configuredAccount({ settings }: Desk, id: string): AccountView | undefined {
+export function configuredAccount({ settings }: DashboardContext, id: string): AccountView | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
   const { plan, limits = {} } = settings.accounts[id]!;
   return { id, plan, limits, isConfigured: true, created_ms: undefined };
@@ -34,7 +39,7 @@ export type Use = Standing & { readonly used: number };
 export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
 
 /** Where an account stands under each of its limits now, as all instances together have counted. */
-export async function usesOf(desk: Desk, { id, plan, limits }: AccountView): Promise<Uses> {
+export async function usesOf(desk: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
   const stage = desk.settings.stages.find(({ name }) => name === 'rate-limit');
   if (!stage) return 'no stage';
   const { plans = desk.settings.plans, limits: others } = stage.options as RateLimits;

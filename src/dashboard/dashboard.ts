@@ -3,12 +3,12 @@ import type { RequestHandler } from '../chain/stage-plan.ts';
 import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
 import { type Answer, htmlAnswer, redirect, writeAnswer } from './answer.ts';
 import { loadAssets } from './assets.ts';
-import type { Desk } from './desk.ts';
-import { Doorkeeper, type OperatorOf } from './doorkeeper.ts';
+import type { DashboardContext } from './dashboard-context.ts';
+import type { Page, Visit } from './page-request.ts';
 import { pages } from './pages/index.ts';
 import { Refusal } from './refusal.ts';
+import { type OperatorOf, SessionGuard } from './session-guard.ts';
 import { errorPage } from './view/error-page.ts';
-import type { Page, Visit } from './visit.ts';
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 
@@ -16,9 +16,9 @@ type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonl
  * The dashboard as a handler, to be mounted at a path. Serves only whoever is signed in by `admin.users`, or whom `operatorOf` names; with
  * neither there is none, and all requests are left to the parent.
  */
-export function createDashboard(desk: Desk, operatorOf: OperatorOf | undefined): RequestHandler {
+export function createDashboard(desk: DashboardContext, operatorOf: OperatorOf | undefined): RequestHandler {
   if (!operatorOf && Object.keys(desk.settings.admin.users).length === 0) return (_, __, next) => next();
-  const dashboard = new Dashboard(desk, new Doorkeeper(desk, operatorOf));
+  const dashboard = new Dashboard(desk, new SessionGuard(desk, operatorOf));
   return (request, response, next) => {
     const { path, query } = placeOf(request);
     if (path === undefined) return writeAnswer(response, redirect(withSlash(request)));
@@ -37,12 +37,12 @@ export function createDashboard(desk: Desk, operatorOf: OperatorOf | undefined):
 }
 
 class Dashboard {
-  readonly #desk: Desk;
-  readonly #door: Doorkeeper;
+  readonly #desk: DashboardContext;
+  readonly #door: SessionGuard;
   readonly #assets = loadAssets();
   readonly #pages: ReadonlyMap<string, Page> = new Map(pages.map(page => [page.name, page]));
 
-  constructor(desk: Desk, door: Doorkeeper) {
+  constructor(desk: DashboardContext, door: SessionGuard) {
     this.#desk = desk;
     this.#door = door;
   }

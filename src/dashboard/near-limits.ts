@@ -1,6 +1,6 @@
 import { dayOf } from '../stores/records/usage-slices.ts';
 import { findAccount, type Use, usesOf } from './account-view.ts';
-import type { Desk } from './desk.ts';
+import type { DashboardContext } from './dashboard-context.ts';
 
 /** How many of the newest exchanges tell who is active, how many accounts are looked at, and how many limits are shown. */
 const newest_rows = 200;
@@ -15,7 +15,7 @@ export interface NearLimit {
 }
 
 /** Of the accounts that were active last, the limits that are nearest to their end, nearest first; why not, where the store that counts is out. */
-export async function nearLimits(desk: Desk): Promise<readonly NearLimit[] | 'out'> {
+export async function nearLimits(desk: DashboardContext): Promise<readonly NearLimit[] | 'out'> {
   if (desk.state.outage) return 'out';
   const { ledger, usage } = desk.records.store;
   const [rows, refused] = await Promise.all([
@@ -33,7 +33,7 @@ export async function nearLimits(desk: Desk): Promise<readonly NearLimit[] | 'ou
     .slice(0, max_shown);
 }
 
-async function limitsOf(desk: Desk, id: string): Promise<NearLimit[]> {
+async function limitsOf(desk: DashboardContext, id: string): Promise<NearLimit[]> {
   const account = await findAccount(desk, id);
   const uses = account === undefined ? 'unknown' : await usesOf(desk, account);
   if (typeof uses === 'string') return [];

@@ -1,5 +1,5 @@
-import type { Provider } from '../upstream/provider.ts';
-import { durationOf } from './view/words.ts';
+import type { Provider } from '../upstream/http/provider.ts';
+import { durationOf } from './view/format.ts';
 
 /** How something is that requests are sent to, in a word or two, and how bad that is. */
 export interface State {

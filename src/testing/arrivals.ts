@@ -1,6 +1,6 @@
 import type { Chunk, Completion } from '../canonical.ts';
-import { decodeStream } from '../upstream/decode.ts';
-import { decodeOpenAiReply } from '../upstream/openai-format.ts';
+import { decodeStream } from '../upstream/http/decode-reply.ts';
+import { decodeOpenAiReply } from '../upstream/openai/openai-format.ts';
 import { isInOrder, replyOf, resultOf } from './result.ts';
 import { steadyFormat } from './steady-format.ts';
 import { cutAt, cutEverywhere, placeName, placesIn } from './text-cuts.ts';

@@ -6,15 +6,15 @@ import type { ChatRequest } from '../canonical.ts';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { defaultModels } from '../catalog/default-models.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
-import { Chain, type Passage } from '../chain/chain.ts';
+import { Chain, type ChainRun } from '../chain/chain.ts';
 import { systemClock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import { Exchange } from '../exchange.ts';
 import { outcomeOf } from '../settlement/settle.ts';
 import type { Stage } from '../stage.ts';
-import { ConfiguredAccounts } from '../stores/accounts.ts';
-import { plansSchema } from '../stores/limits.ts';
-import { MemoryStateStore } from '../stores/state/memory.ts';
+import { ConfiguredAccounts } from '../stores/accounts/accounts.ts';
+import { MemoryStateStore } from '../stores/limits/memory-state-store.ts';
+import { plansSchema } from '../stores/limits/plan-limits.ts';
 import { createLog } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { type Breach, ContractError } from './contract-error.ts';
@@ -28,7 +28,7 @@ const catalogSchema = z.array(modelSchema.partial({ upstreams: true })).min(1);
 /** One exchange on its way, as a gateway would have it. */
 export interface Way {
   readonly exchange: Exchange;
-  readonly passage: Passage;
+  readonly passage: ChainRun;
 }
 
 /** The gateway around the stage: its chain, catalog and accounts, and what is asked of it. */

@@ -13,8 +13,8 @@ import { endServerSpan, outcomeOf } from '../../src/settlement/settle.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { startTracing } from '../../src/telemetry/sdk.ts';
 import { startServerSpan } from '../../src/telemetry/tracing.ts';
-import { AttemptSpan } from '../../src/upstream/attempt-span.ts';
-import type { Upstream } from '../../src/upstream/upstream.ts';
+import { AttemptSpan } from '../../src/upstream/attempt/attempt-span.ts';
+import type { Upstream } from '../../src/upstream/routing/upstream.ts';
 import { hooks } from './whole-reply.ts';
 
 const exchanges = 32_000;

@@ -59,7 +59,7 @@ export class GatewayProcess {
     const admin_port = this.adminUrl === '' ? 0 : Number(new URL(this.adminUrl).port);
     const config = { ...rest, server: { ...server, port }, admin: { ...admin, port: admin_port } };
     writeFileSync(this.#file, stringify(config));
-    const args = ['--conditions=sluice-source', 'src/sidecar.ts', '--config', this.#file];
+    const args = ['--conditions=sluice-source', 'src/cli/sidecar.ts', '--config', this.#file];
     const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     this.#isWanted = true;

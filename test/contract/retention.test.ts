@@ -7,7 +7,7 @@ import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
-import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/stores/retention.ts';
+import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/stores/records/retention.ts';
 import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { hashPassword } from '../../src/stores/password.ts';
+import { hashPassword } from '../../src/stores/accounts/password.ts';
 import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';

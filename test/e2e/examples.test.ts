@@ -36,7 +36,7 @@ async function startConfigured(name: string): Promise<ExampleProcess> {
   const file = join(directory, 'sluice.yaml');
   const text = await readFile(join(examples, name, 'sluice.yaml'), 'utf8');
   await writeFile(file, `${text}\nserver: { port: 0, unready_ms: 0 }\nadmin: { port: 0 }\n`);
-  return startExample(['src/sidecar.ts', '--config', file], environment());
+  return startExample(['src/cli/sidecar.ts', '--config', file], environment());
 }
 
 const question = 'Why do rivers bend? [[sim:reasoning_tokens=4]] [[sim:say=They wander.]]';

@@ -24,7 +24,7 @@ beforeAll(async () => {
       daily: { tokens_per_day: never },
       warm: load,
     },
-    stores: { state_timeout_ms: timeout_ms, when_state_is_out: { usd_per_month: 'closed' } },
+    stores: { state_timeout_ms: timeout_ms, on_state_store_down: { usd_per_month: 'closed' } },
   });
   // The first requests of a process are slow.
   for (let round = 0; round < 10; round++) await fleet.sendMany('warm', 40);
@@ -129,7 +129,7 @@ it('an instance whose limits are all closed leaves the rotation while Redis is o
   const closed = await startFleet({
     instances: 1,
     limits: { any: { requests_per_minute: 100 } },
-    stores: { when_state_is_out: { default: 'closed' } },
+    stores: { on_state_store_down: { default: 'closed' } },
   });
   try {
     expect(await closed.readiness(0)).toEqual({ status: 200, text: 'ready\n' });

@@ -110,7 +110,10 @@ beforeAll(async () => {
   await symlink(root, join(directory, 'node_modules/sluice'));
   await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules/zod'));
   simulator = await startSimulator();
-  sidecar = await startExample(['src/sidecar.ts', '--config', await configured([...builtIn, ...own])], {});
+  sidecar = await startExample(
+    ['src/cli/sidecar.ts', '--config', await configured([...builtIn, ...own])],
+    {},
+  );
 });
 
 afterAll(async () => {

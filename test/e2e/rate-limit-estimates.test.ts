@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryStateStore } from '../../src/stores/state/memory.ts';
-import type { Charge, StateStore } from '../../src/stores/state/state-store.ts';
+import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
+import type { Charge, StateStore } from '../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { closeLimited, startLimited } from '../support/limited-gateway.ts';

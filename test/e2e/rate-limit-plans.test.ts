@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryStateStore } from '../../src/stores/state/memory.ts';
+import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { completion, expectRefusal } from '../support/hostile-setting.ts';

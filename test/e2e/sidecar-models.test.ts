@@ -22,7 +22,7 @@ async function models(reply: Buffer, name = 'local') {
   writeFileSync(file, `providers:\n  local: ${provider}\n`);
   const command = [
     '--conditions=sluice-source',
-    'src/sidecar.ts',
+    'src/cli/sidecar.ts',
     'models',
     '--config',
     file,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Taken } from '../../src/stores/state/state-store.ts';
+import type { Taken } from '../../src/stores/limits/state-store.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
 import { StateLoad } from '../support/state-load.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { TakeRequest } from '../../src/stores/state/state-store.ts';
+import type { TakeRequest } from '../../src/stores/limits/state-store.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { until } from '../support/raw-client.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts';

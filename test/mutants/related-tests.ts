@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 
 /** End-to-end tests by the folder whose behaviour they show, the most particular folder first. */
 const shownBy: readonly (readonly [folder: string, tests: RegExp])[] = [
-  ['src/stores/state', /e2e\/(state-|limits-|rate-limit-)/],
+  ['src/stores/limits', /e2e\/(state-|limits-|rate-limit-)/],
   ['src/stores/ledger', /e2e\/ledger-/],
   ['src/stores', /e2e\/(ledger-|records-|stored-keys|usage-)/],
   ['src/settlement', /e2e\/settlement-/],

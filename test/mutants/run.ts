@@ -21,7 +21,7 @@ the bugs that no test noticed. What only the type check would reject is said to 
 /** Settlement, limits, streams, failover, ledger. */
 const beforeRelease = [
   'src/settlement',
-  'src/stores/state',
+  'src/stores/limits',
   'plugins/stages/rate-limit',
   'src/outbound',
   'src/upstream',

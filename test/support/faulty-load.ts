@@ -46,7 +46,7 @@ function configOf(
     server: { port: 0, unready_ms: 0, non_stream_timeout_ms: 1500 },
     metrics: { account_label: true },
     // Nobody listens there: limits are held alone.
-    stores: { state: 'redis://127.0.0.1:9', when_state_is_out: { default: 'local' } },
+    stores: { state: 'redis://127.0.0.1:9', on_state_store_down: { default: 'local' } },
     providers: {
       flaky: { adapter: 'vllm', base_url: flaky!.url, max_concurrent: 2, max_queue: 4 },
       sound: { adapter: 'openai', base_url: sound!.url },

@@ -16,14 +16,14 @@ import {
 } from '../../src/config/schema.ts';
 import { chatCompletionsSchema, responsesSchema } from '../../src/dialects/dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
-import { accountSchema } from '../../src/stores/accounts.ts';
-import { planSchema } from '../../src/stores/limits.ts';
+import { accountSchema } from '../../src/stores/accounts/accounts.ts';
+import { outagePolicySchema } from '../../src/stores/limits/outage-policy.ts';
+import { planSchema } from '../../src/stores/limits/plan-limits.ts';
 import { retentionSchema } from '../../src/stores/records/retention-schema.ts';
-import { outagePolicySchema } from '../../src/stores/state/outage-policy.ts';
-import { breakerSchema } from '../../src/upstream/breaker.ts';
-import { healthCheckSchema } from '../../src/upstream/health-check.ts';
-import { passthroughRuleSchema } from '../../src/upstream/passthrough-rule.ts';
-import { providerBaseSchema } from '../../src/upstream/provider.ts';
+import { providerBaseSchema } from '../../src/upstream/http/provider.ts';
+import { passthroughRuleSchema } from '../../src/upstream/passthrough/passthrough-rule.ts';
+import { breakerSchema } from '../../src/upstream/routing/circuit-breaker.ts';
+import { healthCheckSchema } from '../../src/upstream/routing/health-check.ts';
 import { clientTable } from './clients/table.ts';
 
 /**
@@ -51,7 +51,7 @@ const tables: Record<string, () => string> = {
   accounts: () => optionTable(accountSchema),
   plans: () => optionTable(planSchema),
   stores: () => optionTable(storesSchema),
-  'stores when_state_is_out': () => optionTable(outagePolicySchema),
+  'stores on_state_store_down': () => optionTable(outagePolicySchema),
   'stores retention': () => optionTable(retentionSchema),
   chain: () => optionTable(chainOptionsSchema),
   ...Object.fromEntries(

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { GuardedState } from '../../src/stores/state/guarded.ts';
-import { type OutagePolicies, outagePolicySchema } from '../../src/stores/state/outage-policy.ts';
-import { instance_ms } from '../../src/stores/state/pulse.ts';
-import { RedisState } from '../../src/stores/state/redis/redis-state.ts';
+import { instance_ms } from '../../src/stores/limits/heartbeat.ts';
+import { type OutagePolicies, outagePolicySchema } from '../../src/stores/limits/outage-policy.ts';
+import { RedisState } from '../../src/stores/limits/redis/redis-state.ts';
+import { ResilientStateStore } from '../../src/stores/limits/resilient-state-store.ts';
 import { createLog, type Log } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 
@@ -23,7 +23,7 @@ export interface RedisStoreOptions {
 
 /** A guarded state store on a Redis server, and what it counts of itself. */
 export interface RedisStore {
-  readonly store: GuardedState;
+  readonly store: ResilientStateStore;
   readonly remote: RedisState;
   /** The sum of a metric's values, of those that have `label` if it is given. */
   metric(name: string, label?: string): Promise<number>;
@@ -47,7 +47,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...(options.fakeTime && { now_ms: () => clock.epoch_ms() }),
   });
   const policies = outagePolicySchema.parse(options.policies ?? {});
-  const store = new GuardedState(remote, {
+  const store = new ResilientStateStore(remote, {
     policies,
     min_instances,
     lease_ms,

@@ -1,5 +1,5 @@
-import type { Hold, RemoteState, RemoteTaken, Settlement } from '../../src/stores/state/remote-state.ts';
-import type { Limit, Standing, TakeRequest } from '../../src/stores/state/state-store.ts';
+import type { Hold, RemoteState, RemoteTaken, Settlement } from '../../src/stores/limits/remote-state.ts';
+import type { Limit, Standing, TakeRequest } from '../../src/stores/limits/state-store.ts';
 
 /** A remote store that admits everybody and can be out, fail or be slow as a test says. */
 export class RemoteStandIn implements RemoteState {

@@ -100,7 +100,7 @@ class Command {
     cleanUp: () => Promise<void> = async () => {},
   ) {
     const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER, ...inherited } = process.env;
-    this.#child = spawn(process.execPath, ['--conditions=sluice-source', 'src/sidecar.ts', ...args], {
+    this.#child = spawn(process.execPath, ['--conditions=sluice-source', 'src/cli/sidecar.ts', ...args], {
       cwd: root,
       env: { ...inherited, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

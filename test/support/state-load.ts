@@ -1,4 +1,4 @@
-import type { Charge, Limit, StateStore, Taken } from '../../src/stores/state/state-store.ts';
+import type { Charge, Limit, StateStore, Taken } from '../../src/stores/limits/state-store.ts';
 
 export interface LoadOptions {
   readonly account: string;

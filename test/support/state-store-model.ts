@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import type { Charge, Limit, Standing, Ticket } from '../../src/stores/state/state-store.ts';
+import type { Charge, Limit, Standing, Ticket } from '../../src/stores/limits/state-store.ts';
 import { charge, limit, type StoreSetting } from './state-store-setting.ts';
 
 /** The limits from which every take asks some. Small, so that they are often reached. */

@@ -5,7 +5,7 @@ import type {
   StateStore,
   Taken,
   Ticket,
-} from '../../src/stores/state/state-store.ts';
+} from '../../src/stores/limits/state-store.ts';
 import type { FakeClock } from './fake-clock.ts';
 
 /** A store that keeps to `clock`, and nothing in it. */

@@ -2,8 +2,8 @@ import { Registry } from 'prom-client';
 import { Catalog, type Model } from '../../src/catalog/catalog.ts';
 import type { StageSetup } from '../../src/chain/stage-plan.ts';
 import { systemClock } from '../../src/clock.ts';
-import { type AccountsConfig, ConfiguredAccounts } from '../../src/stores/accounts.ts';
-import { MemoryStateStore } from '../../src/stores/state/memory.ts';
+import { type AccountsConfig, ConfiguredAccounts } from '../../src/stores/accounts/accounts.ts';
+import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 

@@ -20,9 +20,9 @@ import { SseParser } from '../../src/sse/parse.ts';
 import { ContentCapture } from '../../src/telemetry/content-capture.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { StreamDecoder } from '../../src/upstream/adapter.ts';
-import { EventReader } from '../../src/upstream/decode.ts';
-import { OpenAiStreamDecoder } from '../../src/upstream/openai-stream.ts';
-import { TurnMemory } from '../../src/upstream/turn-memory.ts';
+import { EventReader } from '../../src/upstream/http/decode-reply.ts';
+import { OpenAiStreamDecoder } from '../../src/upstream/openai/openai-stream-decoder.ts';
+import { ReasoningCache } from '../../src/upstream/openai/reasoning-cache.ts';
 import { costGrowth, most_growth } from '../support/cost-growth.ts';
 import { chunkOf, collected, streamOf } from './chunk-stream.ts';
 import { sampleExchange, sampleRequest } from './sample-exchange.ts';
@@ -197,7 +197,7 @@ describe('the cost of a text grows with its length, in', () => {
 
   it('what is remembered of turns', async () => {
     const remember: Subject = pieces => {
-      const memory = new TurnMemory<readonly string[]>({ max_characters: 1_000_000, max_age_ms: 60_000 });
+      const memory = new ReasoningCache<readonly string[]>({ max_characters: 1_000_000, max_age_ms: 60_000 });
       for (const [at, piece] of pieces.entries()) {
         const calls = [
           { id: `call_${at}`, type: 'function' as const, function: { name: 'f', arguments: piece } },
@@ -221,7 +221,7 @@ describe('the cost of a text grows with its length, in', () => {
 });
 
 describe('the cost of a stream grows with its length, in the decoder of', () => {
-  const memory = () => new TurnMemory<never>({ max_characters: 16_000_000, max_age_ms: 60_000 });
+  const memory = () => new ReasoningCache<never>({ max_characters: 16_000_000, max_age_ms: 60_000 });
   const event = (body: object) => ({ data: JSON.stringify(body) });
   const finish = (reason: string) => event({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
   const chat = (delta: object) => event({ choices: [{ index: 0, delta, finish_reason: null }] });

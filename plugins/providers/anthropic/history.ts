@@ -1,4 +1,4 @@
-import { type Message, type TurnMemory, textOf as wordsOf } from '../../../src/plugin.ts';
+import { type Message, type ReasoningCache, textOf as wordsOf } from '../../../src/plugin.ts';
 import { type Block, isSealed, textOf } from './blocks.ts';
 import type { Restore } from './messages.ts';
 
@@ -13,7 +13,7 @@ export type Outline = readonly Block[];
  * place for signatures: so the outlines of turns that called tools are remembered here and filled in when their results come. Where one
  * is not known, as after a restart or on another instance, a thinking budget cannot be kept up for the rest of that turn.
  */
-export type ThinkingMemory = TurnMemory<Outline>;
+export type ThinkingMemory = ReasoningCache<Outline>;
 
 /** One block of an outline; `undefined` for what may not stand in a request. */
 export function outlined(block: Block): Block | undefined {

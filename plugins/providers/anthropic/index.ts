@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineProvider, knownEfforts, TurnMemory } from '../../../src/plugin.ts';
+import { defineProvider, knownEfforts, ReasoningCache } from '../../../src/plugin.ts';
 import { decodeReply, errorStatus } from './decode.ts';
 import { encodeRequest, parameters } from './encode.ts';
 import type { ThinkingMemory } from './history.ts';
@@ -50,7 +50,7 @@ export const anthropic = defineProvider({
   }),
   efforts: knownEfforts,
   create({ version, beta, remember_characters, ...options }) {
-    const memory: ThinkingMemory = new TurnMemory({ max_characters: remember_characters, max_age_ms });
+    const memory: ThinkingMemory = new ReasoningCache({ max_characters: remember_characters, max_age_ms });
     const betas = options.on_changed_history === 'drop' ? [...beta, bindingBeta] : beta;
     const headers = {
       'anthropic-version': version,

@@ -4,16 +4,16 @@ import {
   type Completion,
   decodeOpenAiReply,
   OpenAiStreamDecoder,
+  type ReasoningCache,
   type SseEvent,
   type StreamDecoder,
   type ToolCall,
-  type TurnMemory,
   UpstreamError,
 } from '../../../src/plugin.ts';
 import { addDetails, detailsIn, type OwnDetail, type ReasoningDetail } from './reasoning-details.ts';
 
 type Json = Record<string, unknown>;
-type Memory = TurnMemory<readonly ReasoningDetail[]>;
+type Memory = ReasoningCache<readonly ReasoningDetail[]>;
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -6,7 +6,7 @@ import {
   encodeOpenAi,
   knownEfforts,
   type Message,
-  TurnMemory,
+  ReasoningCache,
 } from '../../../src/plugin.ts';
 import { decodeReply, errorStatus, OpenRouterStream } from './decode.ts';
 import type { ReasoningDetail } from './reasoning-details.ts';
@@ -35,7 +35,7 @@ export const openrouter = defineProvider({
   }),
   efforts: knownEfforts,
   create({ referer, title, routing, remember_characters }) {
-    const memory = new TurnMemory<readonly ReasoningDetail[]>({
+    const memory = new ReasoningCache<readonly ReasoningDetail[]>({
       max_characters: remember_characters,
       max_age_ms,
     });
@@ -75,7 +75,7 @@ const streamFields = ({ stream }: ChatRequest): Record<string, unknown> =>
 /** The messages as they are, and with those that called tools the reasoning that led to it, where it is known. */
 function withDetails(
   messages: readonly Message[],
-  memory: TurnMemory<readonly ReasoningDetail[]>,
+  memory: ReasoningCache<readonly ReasoningDetail[]>,
 ): readonly object[] {
   return messages.map(message => {
     const details = message.tool_calls && memory.recall(message.tool_calls);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { defineStage } from '../../../src/plugin.ts';
-import { Gate } from './gate.ts';
+import { LimitEnforcer } from './limit-enforcer.ts';
 import { schema } from './options.ts';
 
 /**
@@ -11,7 +11,7 @@ export const rateLimit = defineStage({
   name: 'rate-limit',
   schema,
   create(options, setup) {
-    const gate = new Gate(options, setup, randomUUID());
+    const gate = new LimitEnforcer(options, setup, randomUUID());
     return {
       onHeaders: exchange => gate.reserveBeforeBody(exchange),
       onRequest: exchange => gate.reserveWithRequest(exchange),

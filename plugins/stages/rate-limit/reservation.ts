@@ -6,7 +6,7 @@ import {
   nanoUsdOf,
   type Outcome,
 } from '../../../src/plugin.ts';
-import type { Habit } from './forecast.ts';
+import type { UsageAverage } from './usage-forecast.ts';
 
 /** Tokens of a character of English, and of each further byte that a character has in UTF-8; of the frame of a message. */
 const tokens_per_character = 0.23;
@@ -17,7 +17,7 @@ const tokens_per_message = 4;
  * Roughly how many tokens the prompt has: its characters, and its bytes, which tell English from Chinese. Takes a hundredth of the time of
  * an estimate by words; what upstreams count corrects it, by account and model.
  */
-export function roughPrompt({ messages, tools }: ChatRequest): number {
+export function estimatePromptTokens({ messages, tools }: ChatRequest): number {
   let tokens = tokens_per_message * messages.length;
   for (const { content, tool_calls } of messages) {
     if (typeof content === 'string') tokens += roughTokens(content);
@@ -35,7 +35,7 @@ function roughTokens(text: string): number {
 interface Expected {
   readonly request: ChatRequest;
   readonly model: Model | undefined;
-  readonly habit: Habit;
+  readonly habit: UsageAverage;
 }
 
 /**

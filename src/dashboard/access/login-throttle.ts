@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../clock.ts';
-import { RecentCache } from '../../stores/recent-cache.ts';
+import { RecentCache } from '../../stores/accounts/recent-cache.ts';
 
 interface Failures {
   readonly count: number;

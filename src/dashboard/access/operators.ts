@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type BulkheadPolicy, BulkheadRejectedError, bulkhead } from 'cockatiel';
-import { hashPassword, isPassword } from '../../stores/password.ts';
+import { hashPassword, isPassword } from '../../stores/accounts/password.ts';
 import { knownBrowserCookie, knownBrowserOf } from './known-browser.ts';
 
 /** How an operator of the configuration signs in. */

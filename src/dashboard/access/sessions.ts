@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
-import { digestOf } from '../../key-digest.ts';
+import { hashKey } from '../../stores/accounts/hash-key.ts';
 
 /** Somebody who is signed in. */
 export interface Session {
@@ -46,13 +46,13 @@ export class Sessions {
     const token = randomBytes(32).toString('base64url');
     const now_ms = this.#clock.epoch_ms();
     const session: Session = { actor, started_ms: now_ms };
-    this.#byDigest.set(digestOf(token), { session, seen_ms: now_ms });
+    this.#byDigest.set(hashKey(token), { session, seen_ms: now_ms });
     return { token, session };
   }
 
   /** The session of a browser, which has been used by this. `undefined` for one that has expired. */
   find(token: string): Session | undefined {
-    const digest = digestOf(token);
+    const digest = hashKey(token);
     const kept = this.#byDigest.get(digest);
     if (!kept) return undefined;
     this.#byDigest.delete(digest);
@@ -64,12 +64,12 @@ export class Sessions {
 
   /** The same for what a page asks by itself, which is no use of it. */
   look(token: string): Session | undefined {
-    const kept = this.#byDigest.get(digestOf(token));
+    const kept = this.#byDigest.get(hashKey(token));
     return kept && !this.#isExpired(kept) ? kept.session : undefined;
   }
 
   end(token: string): void {
-    this.#byDigest.delete(digestOf(token));
+    this.#byDigest.delete(hashKey(token));
   }
 
   #forgetExpired(): void {

@@ -2,12 +2,12 @@ import { type AccountRecord, AlreadyThere, isAccountName } from '../../stores/re
 import { type AccountView, configuredAccount } from '../account-view.ts';
 import { type Answer, redirect } from '../answer.ts';
 import { operatorOf } from '../operator.ts';
+import type { Page, Visit } from '../page-request.ts';
+import { countOf, linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { page_rows, pageOf, pager } from '../view/pager.ts';
 import { pageAnswer, postForm } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
-import { countOf, linkOf, timeOf } from '../view/words.ts';
-import type { Page, Visit } from '../visit.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 import { planSelect } from './plan-select.ts';
 

@@ -1,11 +1,11 @@
 import type { AuditEntry } from '../../stores/records/audit-log.ts';
 import type { Answer } from '../answer.ts';
+import type { Page, Visit } from '../page-request.ts';
+import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { page_rows, pageOf, pager } from '../view/pager.ts';
 import { pageAnswer } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
-import { linkOf, timeOf } from '../view/words.ts';
-import type { Page, Visit } from '../visit.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 
 /** Who has changed what, newest first. */

@@ -1,4 +1,4 @@
-import type { Page } from '../visit.ts';
+import type { Page } from '../page-request.ts';
 import { accountPage } from './account.ts';
 import { accountsPage } from './accounts.ts';
 import { auditPage } from './audit.ts';

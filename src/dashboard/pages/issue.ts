@@ -1,11 +1,11 @@
 import { findAccount } from '../account-view.ts';
 import { type Answer, redirect } from '../answer.ts';
 import { operatorOf } from '../operator.ts';
+import type { Page, Visit } from '../page-request.ts';
 import { Refusal } from '../refusal.ts';
+import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { pageAnswer, postForm } from '../view/shell.ts';
-import { linkOf, timeOf } from '../view/words.ts';
-import type { Page, Visit } from '../visit.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 
 const day_ms = 86_400_000;

@@ -1,11 +1,11 @@
 import type { Answer } from '../answer.ts';
+import type { Page, Visit } from '../page-request.ts';
+import { countOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { keyTable } from '../view/key-table.ts';
 import { page_rows, pageOf, pager } from '../view/pager.ts';
 import { pageAnswer } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { countOf } from '../view/words.ts';
-import type { Page, Visit } from '../visit.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 
 /** The keys of all accounts, newest first. */

@@ -1,13 +1,13 @@
 import type { Model } from '../../catalog/catalog.ts';
-import type { Upstream } from '../../upstream/upstream.ts';
-import type { Desk } from '../desk.ts';
+import type { Upstream } from '../../upstream/routing/upstream.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import type { Page } from '../page-request.ts';
 import { providerState, type State } from '../provider-state.ts';
+import { durationOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { providerTable, stateMark } from '../view/provider-table.ts';
 import { pageAnswer } from '../view/shell.ts';
 import { emptyState, tableOf } from '../view/table.ts';
-import { durationOf, numberOf } from '../view/words.ts';
-import type { Page } from '../visit.ts';
 
 /** The catalog as clients see it, who serves each model, and how they are. */
 export const modelsPage: Page = {
@@ -35,12 +35,12 @@ ${
 };
 
 /** What `GET /v1/models` says of each model, from the very bytes that clients are sent. */
-function publicEntries({ encodedCatalog }: Desk): ReadonlyMap<string, unknown> {
+function publicEntries({ encodedCatalog }: DashboardContext): ReadonlyMap<string, unknown> {
   const { data } = JSON.parse(encodedCatalog.body) as { data: readonly { id: string }[] };
   return new Map(data.map(entry => [entry.id, entry]));
 }
 
-function modelPanel(desk: Desk, model: Model, entry: unknown, at: number): Html {
+function modelPanel(desk: DashboardContext, model: Model, entry: unknown, at: number): Html {
   const { id, name, description, context_length, max_completion_tokens, pricing } = model;
   const fact = (title: string, value: Part) =>
     html`<div class="figure"><dt>${title}</dt><dd>${value}</dd></div>`;

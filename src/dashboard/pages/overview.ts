@@ -1,14 +1,14 @@
 import { type LiveFigures, liveFigures } from '../../telemetry/live-figures.ts';
 import { jsonAnswer } from '../answer.ts';
-import type { Desk } from '../desk.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 import { nearLimits } from '../near-limits.ts';
+import type { Page } from '../page-request.ts';
 import { dayOf } from '../usage-question.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { errorTable, nearLimitList } from '../view/overview-parts.ts';
 import { providerTable } from '../view/provider-table.ts';
 import { pageAnswer } from '../view/shell.ts';
 import { dollars } from '../view/usage-table.ts';
-import type { Page } from '../visit.ts';
 
 /** How this instance is doing, kept up to date by its script. */
 export const overviewPage: Page = {
@@ -63,13 +63,13 @@ const totalsOf = ({ requests, errors, tokens, first_tokens }: LiveFigures) => ({
   first_tokens,
 });
 
-async function costToday({ records, clock }: Desk): Promise<string> {
+async function costToday({ records, clock }: DashboardContext): Promise<string> {
   const day = dayOf(clock.epoch_ms());
   const [sum] = await records.store.usage.sum({ from_day: day, to_day: day, by: [] });
   return sum?.cost_usd ?? '0';
 }
 
-function tiles(desk: Desk, cost: string): Html {
+function tiles(desk: DashboardContext, cost: string): Html {
   return html`<dl class="figures tiles">
 ${tile('Requests', 'requests', 'per second, with errors', '–', 'requests and of errors')}
 ${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}

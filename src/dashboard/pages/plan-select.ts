@@ -1,8 +1,8 @@
-import type { Desk } from '../desk.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 import { type Html, html } from '../view/html.ts';
 
 /** The plans of the configuration to choose from. A plan that is no longer there stays to be seen. */
-export function planSelect({ settings }: Desk, chosen: string): Html {
+export function planSelect({ settings }: DashboardContext, chosen: string): Html {
   const plans = Object.keys(settings.plans);
   const isGone = chosen !== '' && !plans.includes(chosen);
   return html`<label>Plan <select name="plan">

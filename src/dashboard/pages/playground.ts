@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { beginEvents, jsonAnswer } from '../answer.ts';
-import type { Desk } from '../desk.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 import { TooManyCalls } from '../gateway-calls.ts';
+import type { Page, Visit } from '../page-request.ts';
 import { Refusal } from '../refusal.ts';
 import { relayReply } from '../relay-reply.ts';
 import { html } from '../view/html.ts';
 import { answerPanel, askPanel, codePanel } from '../view/playground-parts.ts';
 import { pageAnswer } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import type { Page, Visit } from '../visit.ts';
 
 /** A prompt that fills most of a context window still fits. */
 const max_form_bytes = 4 * 1024 * 1024;
@@ -78,13 +78,13 @@ export const playgroundRecordPage: Page = {
 };
 
 /** Whether there is a key that somebody could have at hand. */
-async function hasKeys({ settings, records }: Desk): Promise<boolean> {
+async function hasKeys({ settings, records }: DashboardContext): Promise<boolean> {
   const configured = Object.values(settings.accounts).some(({ keys }) => keys.length > 0);
   return configured || (await records.store.keys.list({ limit: 1 })).length > 0;
 }
 
 /** Where clients reach the gateway. One that listens on all addresses is reached at that of the dashboard; an unknown one is left to the script. */
-function publicUrlOf(desk: Desk, { headers }: IncomingMessage): string {
+function publicUrlOf(desk: DashboardContext, { headers }: IncomingMessage): string {
   const known = desk.publicUrl();
   if (known === undefined || !URL.canParse(known)) return '';
   const url = new URL(known);

@@ -2,11 +2,11 @@ import { NotThere } from '../../stores/records/account-records.ts';
 import type { KeyRecord } from '../../stores/records/key-records.ts';
 import { type Answer, redirect } from '../answer.ts';
 import { operatorOf } from '../operator.ts';
+import type { Page, Visit } from '../page-request.ts';
 import { Refusal } from '../refusal.ts';
+import { linkOf, timeOf } from '../view/format.ts';
 import { html } from '../view/html.ts';
 import { pageAnswer, postForm } from '../view/shell.ts';
-import { linkOf, timeOf } from '../view/words.ts';
-import type { Page, Visit } from '../visit.ts';
 
 /** Asks before a key is revoked, and revokes it. */
 export const revokePage: Page = { name: 'revoke', get: confirm, post: revoke };

@@ -2,8 +2,8 @@ import { no_model } from '../../stores/records/usage-columns.ts';
 import type { UsageSum } from '../../stores/records/usage-records.ts';
 import { dayOf } from '../usage-question.ts';
 import { type Bar, barChart, max_series } from '../view/bar-chart.ts';
+import { numberOf } from '../view/format.ts';
 import type { Html } from '../view/html.ts';
-import { numberOf } from '../view/words.ts';
 
 interface Measure {
   readonly title: string;

@@ -2,9 +2,9 @@ import { csvOf } from '../../stores/records/csv.ts';
 import { usageColumns } from '../../stores/records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../../stores/records/usage-records.ts';
 import { type Answer, fileAnswer } from '../answer.ts';
+import type { Page, Visit } from '../page-request.ts';
 import { Refusal } from '../refusal.ts';
 import { toMonthEnd, usageQuestion } from '../usage-question.ts';
-import type { Page, Visit } from '../visit.ts';
 
 /** More are not read into memory at once for one download. */
 const max_rows = 200_000;

@@ -1,15 +1,15 @@
 import { no_model } from '../../stores/records/usage-columns.ts';
 import type { UsageSum } from '../../stores/records/usage-records.ts';
 import type { Answer } from '../answer.ts';
-import type { Desk } from '../desk.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import type { Page, Visit } from '../page-request.ts';
 import { queryOf, toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
 import { totalOf, totalsBy } from '../usage-totals.ts';
+import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { pageAnswer } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { dollars, type UsageLine, usageTable } from '../view/usage-table.ts';
-import { linkOf, numberOf } from '../view/words.ts';
-import type { Page, Visit } from '../visit.ts';
 import { isMeasure, measures, usageChart } from './usage-chart.ts';
 
 /** How many accounts are listed; the export has all. */
@@ -60,11 +60,11 @@ ${byPeriod(sums, question)}`;
 const isLong = ({ from_day, to_day }: UsageQuestion): boolean =>
   (Date.parse(to_day) - Date.parse(from_day)) / day_ms >= max_days;
 
-const keptNotice = ({ settings }: Desk): Part =>
+const keptNotice = ({ settings }: DashboardContext): Part =>
   settings.records.target.kind === 'memory' &&
   html`<p class="notice warn">The ledger is kept in memory and ends with this process. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep it.</p>`;
 
-function filters({ catalog }: Desk, question: UsageQuestion, measure: string): Html {
+function filters({ catalog }: DashboardContext, question: UsageQuestion, measure: string): Html {
   const { from, to, account, model } = queryOf(question);
   return html`<form method="get" action="usage" class="row panel" role="search">
 <label>From <input type="date" name="from" value="${from}"></label>

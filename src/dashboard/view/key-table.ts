@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../../stores/records/key-records.ts';
+import { linkOf, timeOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';
-import { linkOf, timeOf } from './words.ts';
 
 export type KeyState = 'usable' | 'expired' | 'revoked';
 

@@ -1,7 +1,7 @@
-import type { LimitName } from '../../stores/state/state-store.ts';
+import type { LimitName } from '../../stores/limits/state-store.ts';
 import type { Use, Uses } from '../account-view.ts';
+import { durationOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
-import { durationOf, numberOf } from './words.ts';
 
 const titles: Readonly<Record<LimitName, string>> = {
   requests_per_minute: 'Requests per minute',

@@ -1,9 +1,9 @@
 import type { LiveFigures } from '../../telemetry/live-figures.ts';
 import type { NearLimit } from '../near-limits.ts';
+import { linkOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { limitBar } from './limit-bars.ts';
 import { emptyState, tableOf } from './table.ts';
-import { linkOf, numberOf } from './words.ts';
 
 /** The errors since the process began, by type. */
 export function errorTable({ errors, requests }: LiveFigures): Html {

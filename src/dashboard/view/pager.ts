@@ -1,5 +1,5 @@
+import { linkOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
-import { linkOf, numberOf } from './words.ts';
 
 /** How many rows a page of a list has. */
 export const page_rows = 50;

@@ -1,5 +1,5 @@
 import type { Model } from '../../catalog/catalog.ts';
-import type { Visit } from '../visit.ts';
+import type { Visit } from '../page-request.ts';
 import { type Html, html, type Part } from './html.ts';
 import { postForm } from './shell.ts';
 

@@ -1,8 +1,8 @@
-import type { Desk } from '../desk.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 import { providerState, type State } from '../provider-state.ts';
+import { numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './table.ts';
-import { numberOf } from './words.ts';
 
 const breakers = { closed: 'closed', open: 'open', half_open: 'half open' } as const;
 
@@ -10,7 +10,7 @@ const breakers = { closed: 'closed', open: 'open', half_open: 'half open' } as c
 export const stateMark = ({ words, tone }: State): Html => html`<span class="state ${tone}">${words}</span>`;
 
 /** Every provider and how it is at this instance. */
-export function providerTable({ providers, settings, catalog }: Desk): Html {
+export function providerTable({ providers, settings, catalog }: DashboardContext): Html {
   const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));
   const serves = (name: string): number =>
     catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
@@ -19,7 +19,7 @@ export function providerTable({ providers, settings, catalog }: Desk): Html {
     [
       { title: 'Provider', cell: ({ name }) => name, isName: true },
       { title: 'State', cell: provider => stateMark(providerState(provider)) },
-      { title: 'Breaker', cell: ({ breaker }) => breakers[breaker.state] },
+      { title: 'CircuitBreaker', cell: ({ breaker }) => breakers[breaker.state] },
       {
         title: 'Health check',
         cell: ({ config, healthy }) =>

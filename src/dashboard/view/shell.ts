@@ -1,7 +1,7 @@
 import { token_field } from '../access/forms.ts';
 import { type Answer, htmlAnswer } from '../answer.ts';
+import type { Visit } from '../page-request.ts';
 import { type Section, sections } from '../sections.ts';
-import type { Visit } from '../visit.ts';
 import { documentOf } from './document.ts';
 import { type Html, html, type Part } from './html.ts';
 

@@ -1,7 +1,7 @@
 import type { UsageSum } from '../../stores/records/usage-records.ts';
+import { numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';
-import { numberOf } from './words.ts';
 
 /** One line of usage: its name, where that leads, and what was counted. */
 export interface UsageLine {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
-import type { Outage } from '../outage.ts';
+import type { Outage } from '../records/outage.ts';
 
 export interface LedgerFaultsSetup {
   readonly clock: Clock;

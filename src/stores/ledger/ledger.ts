@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
-import { endedWithin } from '../ended-within.ts';
+import { endedWithin } from '../records/ended-within.ts';
 import type { LedgerEntry, LedgerRecords, LedgerRow } from '../records/ledger-records.ts';
 import type { DiskQueue } from './disk-queue.ts';
 import { LedgerFaults } from './ledger-faults.ts';

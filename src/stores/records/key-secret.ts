@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { digestOf } from '../../key-digest.ts';
+import { hashKey } from '../accounts/hash-key.ts';
 
 const prefix = 'sk-sluice-';
 const form = /^sk-sluice-([\w-]{43})([\w-]{6})$/;
@@ -18,7 +18,7 @@ export interface NewSecret {
 export function newSecret(): NewSecret {
   const random = randomBytes(32).toString('base64url');
   const key = `${prefix}${random}${checksum(random)}`;
-  return { key, digest: digestOf(key), hint: key.slice(-4) };
+  return { key, digest: hashKey(key), hint: key.slice(-4) };
 }
 
 /** Whether `key` can be one that `newSecret` made; any other need not be looked up anywhere. */

@@ -1,4 +1,4 @@
-import { Chain, type Passage } from '../../chain/chain.ts';
+import { Chain, type ChainRun } from '../../chain/chain.ts';
 import { refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { outcomeOf } from '../../settlement/settle.ts';
@@ -81,7 +81,12 @@ function breakingIn(hook: Hook): Stage {
 }
 
 /** The way of an exchange up to the throw in `hook`, and the chain's answer to that throw. */
-async function goAndBreak(setting: Setting, exchange: Exchange, passage: Passage, hook: Hook): Promise<void> {
+async function goAndBreak(
+  setting: Setting,
+  exchange: Exchange,
+  passage: ChainRun,
+  hook: Hook,
+): Promise<void> {
   try {
     await passage.onHeaders();
     setting.asks(exchange, hook !== 'onReply');

@@ -37,7 +37,7 @@ const sidecarWith = (
   ...contestant,
   async start(surroundings) {
     const { config, variables, spans } = await differing(surroundings);
-    const sidecar = fileURLToPath(new URL('src/sidecar.ts', root));
+    const sidecar = fileURLToPath(new URL('src/cli/sidecar.ts', root));
     const file = configFile(surroundings, contestant.name, config);
     const args = ['--conditions=sluice-source', sidecar, '--config', file];
     const child = surroundings.children.start(gateway_core, process.execPath, args, variables);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { serve } from '../../../src/cli/serve.ts';
 import { createGateway, openStateStore } from '../../../src/index.ts';
-import { serve } from '../../../src/serve.ts';
 import { sampleConfig } from './config/sample-config.ts';
 
 const messageOf = (made: Promise<unknown>): Promise<string> =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Chunk } from '../../../../src/canonical.ts';
-import { EventReader } from '../../../../src/upstream/decode.ts';
-import { failureOf } from '../../../../src/upstream/failure.ts';
+import { failureOf } from '../../../../src/upstream/attempt/failure.ts';
+import { EventReader } from '../../../../src/upstream/http/decode-reply.ts';
 import {
   adapterOf,
   assembledReply,

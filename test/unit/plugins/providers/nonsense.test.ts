@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { GatewayError } from '../../../../src/errors.ts';
-import { EventReader } from '../../../../src/upstream/decode.ts';
-import { UpstreamError } from '../../../../src/upstream/read-error.ts';
+import { EventReader } from '../../../../src/upstream/http/decode-reply.ts';
+import { UpstreamError } from '../../../../src/upstream/http/upstream-error.ts';
 import { adapterOf, fixturesOf, providerNames } from '../../../support/provider-fixtures.ts';
 
 const limits = { max_event_bytes: 100_000, max_reply_bytes: 1_000_000 };

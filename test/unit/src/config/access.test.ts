@@ -75,7 +75,7 @@ describe('an option without effect', () => {
   const local = { adapter: 'vllm', base_url: 'http://127.0.0.1:8000/v1' };
 
   it.each<[object, string]>([
-    [{ stores: { known_keys_ms: 1 } }, 'stores.known_keys_ms: has no effect: records are in memory'],
+    [{ stores: { key_cache_ttl_ms: 1 } }, 'stores.key_cache_ttl_ms: has no effect: records are in memory'],
     [{ stores: { ledger_queue: './q' } }, 'stores.ledger_queue: has no effect: records are in memory'],
     [{ stores: { ledger_queue_rows: 5 } }, 'stores.ledger_queue_rows: has no effect: records are in memory'],
     [{ stores: { state_timeout_ms: 20 } }, 'stores.state_timeout_ms: has no effect: state is kept in memory'],

@@ -108,7 +108,7 @@ describe('a configuration without mistakes', () => {
     expect(await of({ records: 'sqlite:./a/b.db' })).toMatchObject({
       target: { kind: 'sqlite', path: `${directory}/a/b.db` },
       queue_path: `${directory}/a/b.db-ledger-queue`,
-      known_keys_ms: 600_000,
+      key_cache_ttl_ms: 600_000,
     });
     expect(await of({ records: 'postgres://u:p@h/d', ledger_queue: 'q' })).toMatchObject({
       target: { kind: 'postgres', url: 'postgres://u:p@h/d' },

@@ -7,7 +7,7 @@ import { type ChunkTransform, transformed } from '../../../../src/chain/transfor
 import { flowInto } from '../../../../src/flow.ts';
 import { type Outlet, pump } from '../../../../src/outbound/pump.ts';
 import type { Stage } from '../../../../src/stage.ts';
-import { ChunkFeed } from '../../../../src/upstream/chunk-feed.ts';
+import { ChunkFeed } from '../../../../src/upstream/attempt/chunk-feed.ts';
 import { chunkOf } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 

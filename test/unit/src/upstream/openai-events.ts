@@ -1,5 +1,5 @@
 import type { Chunk } from '../../../../src/canonical.ts';
-import { OpenAiStreamDecoder } from '../../../../src/upstream/openai-stream.ts';
+import { OpenAiStreamDecoder } from '../../../../src/upstream/openai/openai-stream-decoder.ts';
 
 /** An event with this body. */
 export const event = (body: unknown) => ({ data: JSON.stringify(body) });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { usageOf } from '../../../../src/canonical.ts';
-import { decodeOpenAiReply, readUsage } from '../../../../src/upstream/openai-format.ts';
+import { decodeOpenAiReply, readUsage } from '../../../../src/upstream/openai/openai-format.ts';
 
 /** A whole reply with one choice, as a server sends it. */
 const replyOf = (choice: object, rest: object = {}) => ({

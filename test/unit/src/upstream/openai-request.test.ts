@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeOpenAi } from '../../../../src/upstream/openai-format.ts';
+import { encodeOpenAi } from '../../../../src/upstream/openai/openai-format.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
 describe('a request', () => {

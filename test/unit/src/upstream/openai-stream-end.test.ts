@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { OpenAiStreamDecoder } from '../../../../src/upstream/openai-stream.ts';
+import { OpenAiStreamDecoder } from '../../../../src/upstream/openai/openai-stream-decoder.ts';
 import { decoded, event, wire } from './openai-events.ts';
 
 describe('errors in a stream (c3, c4)', () => {

@@ -1,10 +1,10 @@
 import { vllm } from '../../../../plugins/providers/vllm/index.ts';
 import { routingSchema } from '../../../../src/catalog/routing-schema.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
-import type { Failure } from '../../../../src/upstream/failure.ts';
-import { ModelRoute, type Question } from '../../../../src/upstream/model-route.ts';
-import { Provider, providerBaseSchema } from '../../../../src/upstream/provider.ts';
-import { Upstream } from '../../../../src/upstream/upstream.ts';
+import type { Failure } from '../../../../src/upstream/attempt/failure.ts';
+import { Provider, providerBaseSchema } from '../../../../src/upstream/http/provider.ts';
+import { LoadBalancer, type Question } from '../../../../src/upstream/routing/load-balancer.ts';
+import { Upstream } from '../../../../src/upstream/routing/upstream.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 const providers: Provider[] = [];
@@ -35,7 +35,7 @@ export function routeOver(given: readonly Given[], options: object = {}, random 
     providers.push(provider);
     return new Upstream(provider, { model: 'm', effortMap: {}, extraParameters: [] }, { priority, weight });
   });
-  const route = new ModelRoute(upstreams, routingSchema.parse(options), clock, random);
+  const route = new LoadBalancer(upstreams, routingSchema.parse(options), clock, random);
   const ask = (more: Partial<Question> = {}) =>
     route.next({
       stream: true,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Message, ReplyMessage } from '../../../../../src/canonical.ts';
 import type { Adapter } from '../../../../../src/upstream/adapter.ts';
-import { EventReader } from '../../../../../src/upstream/decode.ts';
+import { EventReader } from '../../../../../src/upstream/http/decode-reply.ts';
 import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
 import { adaptive, bodyOf, budgeted, encoded } from './encoded.ts';
 

@@ -5,7 +5,7 @@ import {
 } from '../../../../../plugins/providers/openrouter/reasoning-details.ts';
 import type { Message } from '../../../../../src/canonical.ts';
 import type { Adapter } from '../../../../../src/upstream/adapter.ts';
-import { EventReader } from '../../../../../src/upstream/decode.ts';
+import { EventReader } from '../../../../../src/upstream/http/decode-reply.ts';
 import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { addRateHeaders, duration, retryHeaders } from '../../../../../plugins/stages/rate-limit/headers.ts';
 import { addIetfHeaders } from '../../../../../plugins/stages/rate-limit/ietf-headers.ts';
-import type { LimitName, Standing } from '../../../../../src/stores/state/state-store.ts';
+import type { LimitName, Standing } from '../../../../../src/stores/limits/state-store.ts';
 
 const standing = (
   name: LimitName,

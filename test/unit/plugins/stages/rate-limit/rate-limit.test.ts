@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { roughPrompt } from '../../../../../plugins/stages/rate-limit/reservation.ts';
+import { estimatePromptTokens } from '../../../../../plugins/stages/rate-limit/reservation.ts';
 import { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { outcomeOf } from '../../../../../src/settlement/settle.ts';
-import { MemoryStateStore } from '../../../../../src/stores/state/memory.ts';
-import type { StateStore } from '../../../../../src/stores/state/state-store.ts';
+import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';
+import type { StateStore } from '../../../../../src/stores/limits/state-store.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
 import type { FakeClock } from '../../../../support/fake-clock.ts';
 import { sampleExchange, sampleRequest } from '../../../sample-exchange.ts';
@@ -110,13 +110,13 @@ describe('an exchange', () => {
     const { tokens: before } = await limited.remaining();
     await limited.admitted();
     const { tokens: after } = await limited.remaining();
-    const prompt = roughPrompt(sampleRequest());
+    const prompt = estimatePromptTokens(sampleRequest());
     expect(before! - after!).toBe(prompt + expected);
   });
 
   it('learns by how much its prompt was estimated too low, unless its count is an estimate too', async () => {
     const limited = new LimitedStage({ tokens_per_minute: 10_000 });
-    const prompt = roughPrompt(sampleRequest());
+    const prompt = estimatePromptTokens(sampleRequest());
     const counted = await limited.admitted();
     limited.settle(counted, 4 * prompt, 0);
     const estimated = await limited.admitted();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Plan } from '../../../../../src/stores/limits.ts';
+import type { Plan } from '../../../../../src/stores/limits/plan-limits.ts';
 import { LimitedStage } from './limited-stage.ts';
 
 const evening_ms = Date.UTC(2026, 10, 21, 15, 36, 29);

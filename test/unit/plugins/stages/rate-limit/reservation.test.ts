@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Habit } from '../../../../../plugins/stages/rate-limit/forecast.ts';
-import { expectedUse, roughPrompt } from '../../../../../plugins/stages/rate-limit/reservation.ts';
+import { estimatePromptTokens, expectedUse } from '../../../../../plugins/stages/rate-limit/reservation.ts';
+import { UsageAverage } from '../../../../../plugins/stages/rate-limit/usage-forecast.ts';
 import type { ChatRequest } from '../../../../../src/canonical.ts';
 import { estimatePrompt } from '../../../../../src/settlement/estimate.ts';
 import { sampleModel, sampleRequest } from '../../../sample-exchange.ts';
@@ -15,13 +15,13 @@ describe('a rough prompt', () => {
     ['code', 'const total = items.map(item => item.price * item.count).reduce((a, b) => a + b, 0);\n'],
   ])('in %s is within a factor of two of the estimate by words', (_, text) => {
     const request = asking(text.repeat(40));
-    const ratio = roughPrompt(request) / estimatePrompt(request);
+    const ratio = estimatePromptTokens(request) / estimatePrompt(request);
     expect(ratio).toBeGreaterThan(0.5);
     expect(ratio).toBeLessThan(2);
   });
 
   it('counts parts, tool calls and tools', () => {
-    const base = roughPrompt(asking('Hello'));
+    const base = estimatePromptTokens(asking('Hello'));
     const long = 'a long text indeed '.repeat(50);
     const requests: Partial<ChatRequest>[] = [
       { messages: [{ role: 'user', content: [{ type: 'text', text: long }] }] },
@@ -36,17 +36,18 @@ describe('a rough prompt', () => {
       },
       { tools: [{ type: 'function', function: { name: 'f', description: long } }] },
     ];
-    for (const request of requests) expect(roughPrompt(sampleRequest(request))).toBeGreaterThan(base + 200);
+    for (const request of requests)
+      expect(estimatePromptTokens(sampleRequest(request))).toBeGreaterThan(base + 200);
   });
 });
 
 describe('what an exchange is expected to use', () => {
   const all = { limits: [], countsTokens: true, countsMoney: true };
   const model = sampleModel({ max_completion_tokens: 4000 });
-  const use = (request: Partial<ChatRequest>, habit = new Habit(500), rough_prompt = 100) =>
+  const use = (request: Partial<ChatRequest>, habit = new UsageAverage(500), rough_prompt = 100) =>
     expectedUse(all, rough_prompt, { request: sampleRequest(request), model, habit });
   const habitOf = (completion: number) => {
-    const habit = new Habit(500);
+    const habit = new UsageAverage(500);
     for (let at = 0; at < 200; at++)
       habit.learn({ estimated_prompt: 100, prompt: 120, completion, choices: 1, isCut: false });
     return habit;
@@ -74,7 +75,7 @@ describe('what an exchange is expected to use', () => {
 
   it('is not estimated where nobody asks', () => {
     const limits = { limits: [], countsTokens: false, countsMoney: false };
-    const expected = { request: sampleRequest(), model, habit: new Habit(500) };
+    const expected = { request: sampleRequest(), model, habit: new UsageAverage(500) };
     expect(expectedUse(limits, 100, expected)).toEqual({ requests: 1, tokens: 0, nano_usd: 0 });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { requestRewrite } from '../../../../../plugins/stages/request-rewrite/index.ts';
 import type { ChatRequest } from '../../../../../src/canonical.ts';
 import type { Model } from '../../../../../src/catalog/catalog.ts';
-import { encodeOpenAi } from '../../../../../src/upstream/openai-format.ts';
+import { encodeOpenAi } from '../../../../../src/upstream/openai/openai-format.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 

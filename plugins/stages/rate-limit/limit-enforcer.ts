@@ -1,0 +1,201 @@
+import {
+  type Charge,
+  defineKey,
+  type Exchange,
+  type Limit,
+  type LimitMetrics,
+  type Outcome,
+  refusal,
+  type StageSetup,
+  type Standing,
+  type StateStore,
+  type Taken,
+  type Ticket,
+} from '../../../src/plugin.ts';
+import { AccountPlans } from './account-plans.ts';
+import { addRateHeaders, retryHeaders } from './headers.ts';
+import { addIetfHeaders } from './ietf-headers.ts';
+import { refusalMessage } from './message.ts';
+import type { RateLimitOptions } from './options.ts';
+import { actualUse, estimatePromptTokens, expectedUse } from './reservation.ts';
+import { Forecast } from './usage-forecast.ts';
+
+/** What an exchange has reserved, and where its account stood then. */
+interface Held {
+  readonly account: string;
+  /** Of all that was reserved, in order; settled together. */
+  readonly tickets: Ticket[];
+  standings: readonly Standing[];
+  refused_by: Limit | undefined;
+  /** All limits of the exchange have decided, so `standings` has all of them. */
+  isComplete: boolean;
+  countsMoney: boolean;
+  rough_prompt: number;
+}
+
+function headroom(standings: readonly Standing[], of: Limit): number {
+  const remaining = standings.find(({ limit }) => limit === of)?.remaining ?? 0;
+  return remaining / of.max;
+}
+
+/** Names what a dry run would have refused, in the header beside what was named before the body. */
+function reportOver(exchange: Exchange, tickets: readonly Ticket[]): void {
+  const over = tickets.flatMap(ticket => ticket.over);
+  const names = over.map(({ name, model }) => (model === undefined ? name : `${name} of ${model}`));
+  exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(({ name }) => name))].join(', ');
+  if (exchange.isLogged('info'))
+    exchange.log.info({ account: exchange.account?.id, limits: names }, 'over a limit, let in by a dry run');
+}
+
+/** Where requests without an account are counted; no account can be called this. */
+const no_account = '';
+const idOf = ({ account }: Exchange): string => account?.id ?? no_account;
+const oneRequest: Charge = { requests: 1, tokens: 0, nano_usd: 0 };
+/** Whatever clients call models that are in no catalog: they must not be able to have more and more remembered. */
+const unlisted = '';
+
+/** Lets exchanges in as far as the limits of their accounts go, and settles what they have used. */
+export class LimitEnforcer {
+  readonly #options: RateLimitOptions;
+  readonly #state: StateStore;
+  readonly #metrics: LimitMetrics;
+  readonly #plans: AccountPlans;
+  readonly #forecast: Forecast;
+  /** Names leases, together with the number of the reservation: a client chooses the id of its exchange. */
+  readonly #name: string;
+  #reservations = 0;
+  /** Of this gate alone: one exchange may pass several. */
+  readonly #held = defineKey<Held>('what rate-limit has reserved');
+
+  constructor(options: RateLimitOptions, setup: StageSetup, name: string) {
+    this.#options = options;
+    this.#state = setup.state;
+    this.#metrics = setup.metrics;
+    this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
+    this.#forecast = new Forecast(options.initial_completion_tokens);
+    this.#name = name;
+  }
+
+  /**
+   * Reserves one request and one place of the concurrency, or throws 429. Of a path whose body is passed on unread nothing more will be
+   * known, so there every limit decides now. Returns no promise where the store needs none.
+   */
+  reserveBeforeBody(exchange: Exchange): void | Promise<void> {
+    const { endpoint } = exchange;
+    if (endpoint.public) return;
+    const set = this.#plans.limitsOf(exchange.account).of(undefined);
+    const isUnread = endpoint.name === 'passthrough' || endpoint.name === 'unknown';
+    const limits = isUnread ? set.limits : set.beforeBody;
+    if (limits.length === 0) return;
+    const held = this.#hold(exchange);
+    held.isComplete = isUnread;
+    return this.#reserve(exchange, held, limits, oneRequest);
+  }
+
+  /** Reserves what the request will probably use of the other limits, or throws 429. */
+  reserveWithRequest(exchange: Exchange): void | Promise<void> {
+    const { model, request } = exchange;
+    const account = idOf(exchange);
+    const set = this.#plans.limitsOf(exchange.account).of(model?.id);
+    const before = exchange.get(this.#held);
+    // An account that was found only with the body has reserved nothing yet.
+    const limits = before?.account === account ? set.withRequest : set.limits;
+    if (limits.length === 0) return;
+    const held = before?.account === account ? before : this.#hold(exchange, before?.tickets);
+    const rough_prompt = set.countsTokens || set.countsMoney ? estimatePromptTokens(request) : 0;
+    const habit = this.#forecast.of(account, model?.id ?? unlisted);
+    held.isComplete = true;
+    held.countsMoney = set.countsMoney;
+    held.rough_prompt = rough_prompt;
+    return this.#reserve(exchange, held, limits, expectedUse(set, rough_prompt, { request, model, habit }));
+  }
+
+  #hold(exchange: Exchange, tickets: Ticket[] = []): Held {
+    const held: Held = {
+      account: idOf(exchange),
+      tickets,
+      standings: [],
+      refused_by: undefined,
+      isComplete: false,
+      countsMoney: false,
+      rough_prompt: 0,
+    };
+    exchange.set(this.#held, held);
+    return held;
+  }
+
+  #reserve(exchange: Exchange, held: Held, limits: readonly Limit[], reserve: Charge): void | Promise<void> {
+    const id = `${this.#name}-${++this.#reservations}`;
+    const { account } = held;
+    const taken = this.#state.take({ id, account, limits, reserve, force: this.#options.dry_run });
+    return taken instanceof Promise
+      ? taken.then(answer => this.#decide(exchange, held, answer))
+      : this.#decide(exchange, held, taken);
+  }
+
+  #decide(exchange: Exchange, held: Held, taken: Taken): void {
+    const { standings } = taken;
+    held.standings = held.standings.length === 0 ? standings : [...held.standings, ...standings];
+    if (taken.admitted) {
+      held.tickets.push(taken.ticket);
+      this.#addHeaders(exchange, held.standings, undefined);
+      this.#count(standings, taken.ticket);
+      if (taken.ticket.over.length > 0) reportOver(exchange, held.tickets);
+      return;
+    }
+    const { refused_by, retry_ms } = taken;
+    held.refused_by = refused_by;
+    this.#addHeaders(exchange, held.standings, refused_by);
+    this.#metrics.limitDecided(refused_by.name, 'refused', headroom(standings, refused_by));
+    throw refusal('rate_limited', {
+      message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
+      headers: retryHeaders(retry_ms),
+    });
+  }
+
+  #count(standings: readonly Standing[], { over }: Ticket): void {
+    for (const { limit, remaining } of standings) {
+      const decision = over.length > 0 && over.includes(limit) ? 'over' : 'admitted';
+      this.#metrics.limitDecided(limit.name, decision, remaining / limit.max);
+    }
+  }
+
+  /** Adds to an error the standing under limits that have not decided, as far as this process knows it without asking the store. */
+  tell(exchange: Exchange): void {
+    const { account, model, endpoint } = exchange;
+    const held = exchange.get(this.#held);
+    if (!account || endpoint.public || held?.isComplete) return;
+    const set = this.#plans.limitsOf(account).of(model?.id);
+    const undecided = held ? set.withRequest : set.limits;
+    if (undecided.length === 0) return;
+    const known = this.#state.recall(account.id, undecided);
+    this.#addHeaders(exchange, [...(held?.standings ?? []), ...known], held?.refused_by);
+  }
+
+  #addHeaders(exchange: Exchange, standings: readonly Standing[], refused_by: Limit | undefined): void {
+    addRateHeaders(exchange.replyHeaders, standings, refused_by);
+    if (this.#options.ietf_headers) addIetfHeaders(exchange.replyHeaders, standings);
+  }
+
+  /** Puts what was used in place of everything that was reserved. */
+  settle(exchange: Exchange, outcome: Outcome): void {
+    const held = exchange.get(this.#held);
+    if (!held || held.tickets.length === 0) return;
+    const used = actualUse(held, outcome);
+    for (const ticket of held.tickets) ticket.settle(used);
+    if (used.tokens > 0 && exchange.hasRequest) this.#learn(exchange, held.rough_prompt, outcome.usage);
+  }
+
+  #learn(exchange: Exchange, rough_prompt: number, usage: Outcome['usage']): void {
+    const { request, model } = exchange;
+    const choices = request.n ?? 1;
+    const cap = request.max_tokens ?? model?.max_completion_tokens;
+    this.#forecast.learn(idOf(exchange), model?.id ?? unlisted, {
+      estimated_prompt: rough_prompt,
+      prompt: usage.estimated ? 0 : usage.prompt_tokens,
+      completion: usage.completion_tokens,
+      choices,
+      isCut: cap !== undefined && usage.completion_tokens >= cap * choices,
+    });
+  }
+}

@@ -1,0 +1,77 @@
+import { Document, type Pair, type YAMLMap } from 'yaml';
+import type { DiscoveredModel } from './discovered-model.ts';
+import { familyOf } from './model-families.ts';
+
+const unknown_context = 8192;
+const unknown_completion = 4096;
+
+/**
+ * The `models` of a configuration as YAML, made from what a server tells of its models. What nobody told is a careful guess and says so in a
+ * comment: prices above all, which are 0.
+ */
+export function catalogTemplate(provider: string, seen: readonly DiscoveredModel[], today: string): string {
+  const entries = seen.map(model => entryOf(provider, model, today));
+  const document = new Document({ models: entries.map(({ value }) => value) });
+  for (const [at, { comments }] of entries.entries()) {
+    const map = document.getIn(['models', at]) as YAMLMap;
+    for (const pair of map.items as Pair<{ value: string; commentBefore?: string }>[]) {
+      const comment = comments[pair.key.value];
+      if (comment !== undefined) pair.key.commentBefore = ` ${comment}`;
+    }
+    map.spaceBefore = at > 0;
+  }
+  return document.toString({ lineWidth: 110, flowCollectionPadding: true });
+}
+
+interface Entry {
+  readonly value: Record<string, unknown>;
+  /** What stands above a field. */
+  readonly comments: Readonly<Record<string, string | undefined>>;
+}
+
+function entryOf(provider: string, model: DiscoveredModel, today: string): Entry {
+  const { context_length = unknown_context, pricing } = model;
+  const family = familyOf(model.id);
+  const reasoning = model.reasoning ?? family !== undefined;
+  const priced = pricing?.prompt !== undefined && pricing.completion !== undefined;
+  const max_completion_tokens = model.max_completion_tokens ?? Math.min(unknown_completion, context_length);
+  const levels = reasoning
+    ? family?.canBeOff === false
+      ? ['low', 'medium', 'high']
+      : ['none', 'low', 'medium', 'high']
+    : [];
+  return {
+    value: {
+      id: model.id.includes('/') ? model.id : `${provider}/${model.id}`,
+      name: model.name ?? model.id.split('/').at(-1),
+      date: model.date ?? today,
+      context_length,
+      max_completion_tokens,
+      pricing: {
+        prompt: pricing?.prompt ?? '0',
+        completion: pricing?.completion ?? '0',
+        ...(pricing?.input_cache_read !== undefined && { input_cache_read: pricing.input_cache_read }),
+      },
+      reasoning,
+      tool_calls: model.tool_calls ?? true,
+      reasoning_effort: { supported: reasoning, levels, default: reasoning ? 'medium' : null },
+      ...(family?.startsInReasoning && { starts_in_reasoning: 'auto' }),
+      upstreams: [{ provider, model: model.id }],
+    },
+    comments: {
+      date: model.date === undefined ? 'not told by the server: the release date' : undefined,
+      context_length: model.context_length === undefined ? 'not told by the server' : undefined,
+      max_completion_tokens: model.max_completion_tokens === undefined ? 'not told by the server' : undefined,
+      pricing: priced ? undefined : 'not told by the server: nothing is charged until these are set',
+      reasoning: reasoningComment(model, family?.parser),
+      tool_calls: model.tool_calls === undefined ? 'not told by the server' : undefined,
+      reasoning_effort: reasoning ? 'check that the model knows these levels' : undefined,
+    },
+  };
+}
+
+function reasoningComment(model: DiscoveredModel, parser: string | undefined): string | undefined {
+  if (model.reasoning !== undefined) return undefined;
+  if (parser === undefined) return 'not told by the server';
+  return `by its name; in vLLM and SGLang its reasoning parser is ${parser}`;
+}

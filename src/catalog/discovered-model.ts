@@ -1,0 +1,88 @@
+/** What a server tells of one of its models; absent where it says nothing. */
+export interface DiscoveredModel {
+  /** The model's name at the server. */
+  readonly id: string;
+  readonly name?: string | undefined;
+  /** YYYY-MM-DD. */
+  readonly date?: string | undefined;
+  readonly context_length?: number | undefined;
+  readonly max_completion_tokens?: number | undefined;
+  readonly pricing?: Readonly<Record<'prompt' | 'completion' | 'input_cache_read', string | undefined>>;
+  readonly reasoning?: boolean | undefined;
+  readonly tool_calls?: boolean | undefined;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const objectAt = (value: Json, key: string): Json => (isObject(value[key]) ? value[key] : {});
+
+/** The first of `values` that is a whole number of tokens. */
+const tokens = (...values: unknown[]): number | undefined =>
+  values.find((value): value is number => Number.isInteger(value) && (value as number) > 0);
+
+/** A price as the catalog writes it, whichever way the server wrote it; never a number with an exponent. */
+function price(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? value.toFixed(12).replace(/\.?0+$/, '') : value;
+  return typeof text === 'string' && /^\d+(\.\d+)?$/.test(text) ? text : undefined;
+}
+
+/**
+ * The models in an answer of `GET /models`, in any of the forms that servers give it: OpenAI's list, and the fields that vLLM, SGLang,
+ * llama.cpp, OpenRouter and Anthropic add to it. Throws when it is no list of models.
+ */
+export function discoveredModels(body: unknown): DiscoveredModel[] {
+  const list = isObject(body) ? (Array.isArray(body.data) ? body.data : body.models) : body;
+  if (!Array.isArray(list)) throw new Error('the answer has no list of models');
+  return list.filter(isObject).flatMap(entry => {
+    const id = typeof entry.id === 'string' ? entry.id : entry.name;
+    return typeof id === 'string' && id !== '' ? [seenModel(id, entry)] : [];
+  });
+}
+
+function seenModel(id: string, entry: Json): DiscoveredModel {
+  const [meta, top, pricing] = [
+    objectAt(entry, 'meta'),
+    objectAt(entry, 'top_provider'),
+    objectAt(entry, 'pricing'),
+  ];
+  const parameters = Array.isArray(entry.supported_parameters) ? entry.supported_parameters : undefined;
+  const name = entry.name ?? entry.display_name;
+  return {
+    id,
+    name: typeof name === 'string' && name !== '' ? name : undefined,
+    date: dateOf(entry.created_at) ?? dateOf(entry.created),
+    context_length: tokens(
+      entry.max_model_len,
+      entry.context_length,
+      entry.context_window,
+      entry.max_input_tokens,
+      meta.n_ctx,
+      meta.n_ctx_train,
+    ),
+    max_completion_tokens: tokens(
+      top.max_completion_tokens,
+      entry.max_completion_tokens,
+      entry.max_output_tokens,
+      entry.max_tokens,
+    ),
+    pricing: {
+      prompt: price(pricing.prompt),
+      completion: price(pricing.completion),
+      input_cache_read: price(pricing.input_cache_read),
+    },
+    reasoning: parameters?.includes('reasoning'),
+    tool_calls: parameters?.includes('tools'),
+  };
+}
+
+/** Self-hosted servers say when they were started, which is no release date: only dates before today are taken. */
+function dateOf(value: unknown): string | undefined {
+  const at =
+    typeof value === 'number'
+      ? new Date(value * 1000)
+      : new Date(typeof value === 'string' ? value : Number.NaN);
+  if (Number.isNaN(at.getTime()) || at.getTime() < Date.UTC(2018, 0)) return undefined;
+  const day = at.toISOString().slice(0, 10);
+  return day < new Date().toISOString().slice(0, 10) ? day : undefined;
+}

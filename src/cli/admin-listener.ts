@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Gateway } from '../gateway.ts';
+import { openMetricsOf, openMetricsType, wantsOpenMetrics } from '../telemetry/open-metrics.ts';
+import { AllowedHosts } from './allowed-hosts.ts';
+
+const mount = '/dashboard';
+
+/** The second listener, for operators only: `/metrics`, `/healthz`, `/readyz`, `/dashboard`. Never put it on a public address. */
+export function adminHandler(gateway: Gateway) {
+  const others = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    answer(gateway, request, response).catch(fault => {
+      // Operators may see what it is; the process serves on.
+      gateway.log.error({ err: fault }, 'an operator could not be answered');
+      if (!response.headersSent) send(response, 500, 'text/plain', `${fault}\n`);
+    });
+  const allowed = new AllowedHosts(gateway.settings.admin);
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const { url = '/' } = request;
+    if (!allowed.has(request))
+      return send(response, 421, 'text/plain', 'this Host is not allowed; add it to admin.hosts\n');
+    if (!isBelowMount(url)) return void others(request, response);
+    gateway.dashboard(mounted(request, url), response, () => {
+      request.url = url;
+      void others(request, response);
+    });
+  };
+}
+
+const isBelowMount = (url: string): boolean =>
+  url.startsWith(mount) && ['/', '?', undefined].includes(url[mount.length]);
+
+/** As Express shows a request to what is mounted. */
+function mounted(request: IncomingMessage, url: string): IncomingMessage {
+  const below = url.slice(mount.length);
+  return Object.assign(request, {
+    url: below.startsWith('/') ? below : `/${below}`,
+    originalUrl: url,
+    baseUrl: mount,
+  });
+}
+
+async function answer(gateway: Gateway, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = request.url?.split('?')[0];
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return send(response, 405, 'text/plain', 'only GET\n');
+  if (path === '/healthz') return send(response, 200, 'text/plain', 'ok\n');
+  if (path === '/readyz') {
+    const { ready, conditions } = gateway;
+    const lines = ready ? ['ready', ...conditions] : conditions;
+    return send(response, ready ? 200 : 503, 'text/plain', `${lines.join('\n')}\n`);
+  }
+  if (path === '/metrics' && wantsOpenMetrics(request.headers.accept))
+    return send(response, 200, openMetricsType, await openMetricsOf(gateway.registry));
+  if (path === '/metrics')
+    return send(response, 200, gateway.registry.contentType, await gateway.registry.metrics());
+  send(response, 404, 'text/plain', 'here are: /metrics /healthz /readyz\n');
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import { defaultModels } from '../catalog/default-models.ts';
+import type { GatewayConfig } from '../config/schema.ts';
+
+const operator = 'demo';
+
+/** For accounts that are made in the dashboard; the demo's own key is not limited. */
+const demoPlans = {
+  free: { requests_per_minute: 15, tokens_per_minute: 20_000, tokens_per_day: 20_000 },
+  standard: {
+    requests_per_minute: 100,
+    tokens_per_minute: 1_000_000,
+    concurrent_requests: 20,
+    usd_per_month: 50,
+  },
+};
+
+/** Where the demo listens, if not at the configuration's default ports; 0 takes a free one. */
+export interface DemoPorts {
+  readonly port?: number;
+  readonly adminPort?: number;
+}
+
+/** A configuration for trying out: the example catalog in front of one server, a key and a password made now. */
+export function demoConfig(
+  upstream_url: string,
+  adapter: 'openai' | 'vllm',
+  api_key: string | undefined,
+  { port, adminPort }: DemoPorts = {},
+): { config: GatewayConfig; key: string; password: string } {
+  const key = `sk-demo-${randomBytes(18).toString('base64url')}`;
+  const password = randomBytes(12).toString('base64url');
+  const provider = { adapter, base_url: upstream_url, ...(api_key && { api_key }) };
+  const config = {
+    log: { level: 'warn' },
+    // Nothing in front of a demo has to notice that it ends.
+    server: { unready_ms: 0, ...(port !== undefined && { port }) },
+    admin: {
+      users: { [operator]: { password } },
+      ...(adminPort !== undefined && { port: adminPort }),
+    },
+    providers: { upstream: provider },
+    models: defaultModels('upstream'),
+    plans: demoPlans,
+    accounts: { demo: { keys: [{ value: key }] } },
+  };
+  return { config: config as GatewayConfig, key, password };
+}
+
+/** What the demo tells a newcomer of itself. */
+export interface DemoPlace {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly key: string;
+  readonly password: string;
+  readonly upstream: string;
+}
+
+/** What a newcomer types next. */
+export function invitation({ url, adminUrl, key, password, upstream }: DemoPlace): string {
+  return `
+sluice is listening on ${url} (admin: ${adminUrl}).
+Upstream: ${upstream}
+
+Try it, a streamed completion with its reasoning and its running usage:
+
+curl -N ${url}/v1/chat/completions \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"model":"aion-labs/aion-3.5","stream":true,"stream_options":{"continuous_usage_stats":true},"messages":[{"role":"user","content":"Why do rivers bend?"}]}'
+
+Dashboard: ${adminUrl}/dashboard/ (for this run: name ${operator}, password ${password})
+Or in the browser: ${adminUrl}/dashboard/playground with the key ${key}
+
+Then: curl ${url}/v1/models, curl ${adminUrl}/metrics, and your own configuration with --config FILE (sluice.example.yaml).
+Ctrl-C stops it.
+`;
+}

@@ -1,0 +1,124 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type GatewayError, refusal } from '../errors.ts';
+import { discardBody } from '../inbound/discard-body.ts';
+import { expectContinue } from '../inbound/expect-continue.ts';
+import { requestIdOf } from '../inbound/request-id.ts';
+import { endWhenReceived } from '../outbound/write-reply.ts';
+
+/** How the body of a refusal is written. */
+export interface RefusalFormat {
+  readonly type: string;
+  body(error: GatewayError): string;
+}
+
+/** The envelope of spec 2.6. */
+export const envelopeFormat: RefusalFormat = {
+  type: 'application/json; charset=utf-8',
+  body: error => JSON.stringify(error.envelope()),
+};
+
+/** A line of text, for operators. */
+export const textFormat: RefusalFormat = {
+  type: 'text/plain; charset=utf-8',
+  body: error => `${error.message}\n`,
+};
+
+/** How much of a request that is refused is still read, and for how long, so that its client can read the reply. */
+const linger_ms = 1000;
+const linger = { max_body_bytes: 1024 * 1024, body_idle_ms: linger_ms, body_timeout_ms: linger_ms };
+
+/**
+ * An HTTP server in which no request is answered by Node itself: what is not HTTP, or asks for what is not offered, is refused in `format`.
+ * `100 Continue` is left to the listener, by `sendContinue`.
+ */
+export function createHttpServer(listener: RequestListener, format: RefusalFormat): Server {
+  const receive: RequestListener = (request, response) => {
+    const error = hostFault(request);
+    if (!error) return listener(request, response);
+    response.writeHead(error.status, headersOf(error, format, request));
+    discardBody(request, linger);
+    endWhenReceived(response, format.body(error));
+  };
+  return createServer({ requireHostHeader: false }, receive)
+    .on('checkContinue', (request, response) => {
+      expectContinue(request, response);
+      receive(request, response);
+    })
+    .on('checkExpectation', (request, response) => {
+      const error = refusal('expectation_failed');
+      // Its client waits before it sends the body.
+      response.writeHead(error.status, headersOf(error, format, request)).end(format.body(error));
+    })
+    .on('connect', (request, socket) => {
+      socket.on('error', () => {}).resume();
+      const message = 'CONNECT is not accepted; this is no forward proxy.';
+      refuse(
+        socket,
+        refusal('method_not_allowed', { message, headers: { allow: 'GET, HEAD, POST' } }),
+        format,
+        request,
+      );
+    })
+    .on('clientError', (error, socket) => refuseMalformed(error, socket, format));
+}
+
+/** RFC 9112, 3.2: exactly one in HTTP/1.1, none or one in HTTP/1.0. */
+function hostFault({ httpVersionMinor, headers, rawHeaders }: IncomingMessage): GatewayError | undefined {
+  if (headers.host === undefined)
+    return httpVersionMinor === 0 ? undefined : malformed('The request has no Host header.');
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1 ? malformed('The request has more than one Host header.') : undefined;
+}
+
+const malformed = (message: string): GatewayError => refusal('invalid_request', { message });
+
+/** What Node calls the faults of which more can be said than that they are faults. */
+const faults: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The request headers are too large.',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'The chunk extensions of the request body are too large.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request headers did not arrive in time.',
+};
+
+/** All that may have been written before a reply. */
+const continue_bytes = 'HTTP/1.1 100 Continue\r\n\r\n'.length;
+
+const refused = new WeakSet<Duplex>();
+
+/** Refuses what is not HTTP, unless the connection has carried a reply already: this may be the middle of one. */
+function refuseMalformed({ code = '' }: NodeJS.ErrnoException, socket: Duplex, format: RefusalFormat): void {
+  // More of what has been refused.
+  if (refused.has(socket) && code !== 'ECONNRESET') return;
+  if (!socket.writable || code === 'ECONNRESET' || (socket as Socket).bytesWritten > continue_bytes) {
+    socket.destroy();
+    return;
+  }
+  refuse(socket, malformed(faults[code] ?? 'The request is not valid HTTP.'), format);
+}
+
+/** Refuses on a connection that has no response. Closed at once while the client still sends, it would be reset before the reply is read. */
+function refuse(socket: Duplex, error: GatewayError, format: RefusalFormat, request?: IncomingMessage): void {
+  refused.add(socket);
+  const lines = Object.entries(headersOf(error, format, request)).map(([name, value]) => `${name}: ${value}`);
+  const reason = error.status === 405 ? 'Method Not Allowed' : 'Bad Request';
+  socket.end(`HTTP/1.1 ${error.status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${format.body(error)}`);
+  const timer = setTimeout(() => socket.destroy(), linger_ms).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
+const headersOf = (
+  error: GatewayError,
+  format: RefusalFormat,
+  request?: IncomingMessage,
+): Record<string, string> => ({
+  'content-type': format.type,
+  'content-length': String(Buffer.byteLength(format.body(error))),
+  'x-request-id': requestIdOf(request?.headers ?? {}),
+  ...error.headers,
+  connection: 'close',
+});

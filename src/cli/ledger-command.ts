@@ -1,0 +1,102 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { linesOf, loggedRow } from '../stores/ledger/logged-rows.ts';
+import { insertAccepted } from '../stores/ledger/row-writer.ts';
+import { isRow, type LedgerEntry, type LedgerRecords } from '../stores/records/ledger-records.ts';
+import { asksForHelp, parsed, type Voice, withContext } from './command.ts';
+import { CommandMistake } from './flags.ts';
+
+const help = `sluice ledger: the ledger in the records store (stores.records in the configuration)
+
+  sluice ledger import [LOGFILE] --config FILE
+      enters the rows that a gateway could only write to its log, as lines with "ledger_row"; other lines are passed over. Standard
+      input without LOGFILE, or for -. A row that is there already is left as it is, so that a log may be imported again, as long as
+      the rows are kept.
+`;
+
+const batch_rows = 500;
+/** How many lines that could not be entered are told one by one. */
+const told_lines = 20;
+
+/** `sluice ledger …`. */
+export async function ledgerCommand(
+  args: readonly string[],
+  voice: Voice,
+  input: Readable = process.stdin,
+): Promise<void> {
+  const [action, ...rest] = args;
+  if (action === undefined || action === 'help' || asksForHelp(args)) return voice.print(help);
+  if (action !== 'import') throw new CommandMistake(`there is no command 'ledger ${action}'\n\n${help}`);
+  const { values, positionals } = parsed('ledger import', rest, {});
+  if (positionals.length > 1) throw new CommandMistake('sluice ledger import takes one LOGFILE');
+  const [file = '-'] = positionals;
+  await withContext('ledger import', values.config, voice, async ({ store }) => {
+    const source = (file === '-' ? input : createReadStream(file)).setEncoding('utf8');
+    const done = new Import(store.ledger, voice);
+    try {
+      for await (const line of linesOf(source)) await done.line(line);
+    } catch (thrown) {
+      const { code, message } = thrown as NodeJS.ErrnoException;
+      // A file that is missing, a directory, or one that may not be read.
+      if (code?.startsWith('E')) throw new CommandMistake(`sluice ledger import: ${message}`);
+      throw thrown;
+    }
+    await done.end();
+  });
+}
+
+/** Rows on their way from a log to the ledger, and what became of them. */
+class Import {
+  readonly #ledger: Pick<LedgerRecords, 'insert'>;
+  readonly #voice: Voice;
+  #lines = 0;
+  #batch: LedgerEntry[] = [];
+  #imported = 0;
+  #present = 0;
+  /** Batches of refused exchanges, of which the store does not tell which were new. */
+  #batches = 0;
+  #failed = 0;
+
+  constructor(ledger: Pick<LedgerRecords, 'insert'>, voice: Voice) {
+    this.#ledger = ledger;
+    this.#voice = voice;
+  }
+
+  async line(text: string): Promise<void> {
+    this.#lines++;
+    const logged = loggedRow(text);
+    if (logged.kind === 'unreadable') this.#fail(`line ${this.#lines}: ${logged.why}`);
+    if (logged.kind === 'row' && this.#batch.push(logged.row) === batch_rows) await this.#insert();
+  }
+
+  /** Enters the rest, and says what was done. Throws a CommandMistake if a row could not be entered. */
+  async end(): Promise<void> {
+    await this.#insert();
+    const batches = this.#batches === 0 ? '' : `, batches of refusals, each counted once: ${this.#batches}`;
+    this.#voice.print(
+      `imported: ${this.#imported}, already there: ${this.#present}, unreadable: ${this.#failed}${batches}`,
+    );
+    if (this.#failed > 0) throw new CommandMistake('not every ledger row of the log could be imported');
+  }
+
+  async #insert(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    let refused = 0;
+    const added = await insertAccepted(
+      rows => this.#ledger.insert(rows),
+      batch,
+      (row, fault) => {
+        if (isRow(row)) refused++;
+        this.#fail(`row ${row.id}: ${(fault as Error).message}`);
+      },
+    );
+    this.#imported += added;
+    this.#batches += batch.filter(entry => !isRow(entry)).length;
+    this.#present += batch.filter(isRow).length - added - refused;
+  }
+
+  #fail(what: string): void {
+    if (this.#failed++ < told_lines) this.#voice.remark(what);
+  }
+}

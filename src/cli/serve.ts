@@ -1,0 +1,148 @@
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { ConfigSource } from '../config/load.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+import { checkGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
+import { registerLogMetrics } from '../telemetry/log-metrics.ts';
+import { adminHandler } from './admin-listener.ts';
+import { createHttpServer, envelopeFormat, textFormat } from './http-server.ts';
+
+/** A gateway that listens on its own: the public address, the admin address, and their end. */
+export interface Sidecar {
+  readonly gateway: Gateway;
+  readonly url: string;
+  readonly adminUrl: string;
+  /**
+   * Unready at once; after `unready_ms` no new exchanges; running ones finish within `server.drain_ms`; then everything is closed.
+   * `server.unready_ms` is the default.
+   */
+  close(unready_ms?: number): Promise<void>;
+  /** Makes `close` end soon: what still runs is cut with an error, settled and written down. */
+  abort(): void;
+}
+
+/** Starts both listeners. Throws a ConfigError, or an error that says which address is taken. */
+export async function serve(
+  source: ConfigSource,
+  options: Pick<GatewayOptions, 'clock' | 'state' | 'registry'> = {},
+): Promise<Sidecar> {
+  checkGatewayOptions(options, 'options of serve');
+  const { registry = new Registry() } = options;
+  collectDefaultMetrics({ register: registry });
+  registerLogMetrics(registry);
+  let url: string | undefined;
+  const gateway = await createGateway(source, { ...options, terminal: true, registry, publicUrl: () => url });
+  const { server, admin } = gateway.settings;
+  const { reuse_port } = server;
+  const listeners: Server[] = [];
+  try {
+    const main = createHttpServer(receiver(gateway), envelopeFormat);
+    await listen(main, { host: server.host, port: server.port, reuse_port });
+    listeners.push(main);
+    url = urlOf(main);
+    // A streamed reply may last for hours; only the request's own arrival is timed, and that in `bytesOf` and `discardBody`.
+    main.requestTimeout = 0;
+    main.headersTimeout = 30_000;
+    main.keepAliveTimeout = 75_000;
+    const operators = createHttpServer(adminHandler(gateway), textFormat);
+    await listen(operators, { host: admin.host, port: admin.port, reuse_port });
+    listeners.push(operators);
+    return { gateway, url, adminUrl: urlOf(operators), ...endOf(gateway, main, operators) };
+  } catch (error) {
+    for (const listener of listeners) listener.close();
+    await gateway.close(0);
+    throw error;
+  }
+}
+
+/** Requests to the gateway. While it is unready, every reply closes its connection, so that the client's next one goes elsewhere. */
+function receiver(gateway: Gateway): RequestListener {
+  return (request, response) => {
+    if (gateway.draining) response.setHeader('connection', 'close');
+    gateway(request, response, () => {});
+  };
+}
+
+/** How long requests are still served after the listener has closed in favour of another process. */
+const hand_over_ms = 500;
+
+/** The two ways in which a sidecar ends. */
+function endOf(gateway: Gateway, main: Server, operators: Server): Pick<Sidecar, 'close' | 'abort'> {
+  const { reuse_port, unready_ms: configured_ms } = gateway.settings.server;
+  const waiting = new AbortController();
+  let closed: Promise<void> | undefined;
+  const finish = async (unready_ms: number) => {
+    gateway.markUnready();
+    // Another process answers at the same addresses: probes and scrapes are for that one from now on.
+    if (reuse_port) await closeListener(operators);
+    await sleep(unready_ms, undefined, { signal: waiting.signal }).catch(() => {});
+    // Without another process the listener stays open while draining, so that clients read a refusal and not a refused connection.
+    if (reuse_port) await handOver(main, waiting.signal);
+    try {
+      await gateway.close();
+    } finally {
+      await Promise.all([main, operators].map(closeListener));
+    }
+  };
+  const close = (unready_ms = configured_ms): Promise<void> => (closed ??= finish(unready_ms));
+  const abort = (): void => {
+    waiting.abort();
+    // Its own end is that of `close`.
+    gateway.close(0).catch(() => {});
+  };
+  return { close, abort };
+}
+
+/**
+ * Stops accepting connections, because another process does. At the end of an event loop turn, when all connections that have come are
+ * accepted: those that still wait are reset by the kernel, unless `net.ipv4.tcp_migrate_req` is set. Then waits for the first request of
+ * connections that are open already.
+ */
+async function handOver(server: Server, signal: AbortSignal): Promise<void> {
+  await nextTurn();
+  server.close();
+  await sleep(hand_over_ms, undefined, { signal }).catch(() => {});
+}
+
+/** Closes a listener and its connections, those that are in use after a second; also one that is closed already. */
+function closeListener(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    setTimeout(() => server.closeAllConnections(), 1000).unref();
+  });
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly reuse_port: boolean;
+}
+
+/**
+ * Connections that may wait to be accepted while the process is busy. With Node's default of 511, a thousand clients that connect within
+ * a pause of one second wait for retransmissions, and are reset after a minute. The kernel lowers it to `net.core.somaxconn`.
+ */
+const connection_backlog = 4096;
+
+function listen(server: Server, { host, port, reuse_port }: Address): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(
+              `${host}:${port} is in use; set another port in the configuration, or --port and --admin-port for the demo`,
+            )
+          : error,
+      );
+    });
+    server.listen({ port, host, backlog: connection_backlog, reusePort: reuse_port }, resolve);
+  });
+}
+
+function urlOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

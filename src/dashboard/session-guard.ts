@@ -1,0 +1,221 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { cookieOf, setCookie } from './access/cookies.ts';
+import { FormTokens, isSameOrigin, token_field } from './access/forms.ts';
+import { type LoginAttempt, LoginThrottle } from './access/login-throttle.ts';
+import { Busy, Operators } from './access/operators.ts';
+import { type Session, Sessions } from './access/sessions.ts';
+import { type Answer, htmlAnswer, redirect } from './answer.ts';
+import type { DashboardContext } from './dashboard-context.ts';
+import { readForm } from './read-form.ts';
+import { Refusal } from './refusal.ts';
+import { reloadPage } from './view/reload-page.ts';
+import { signInPage } from './view/sign-in-page.ts';
+
+/** Who a request comes from, as the parent application has found out; `undefined` for nobody whom it lets in. */
+export type OperatorOf = (request: IncomingMessage) => string | undefined;
+
+/** What a page is told of whoever has come in. */
+export interface Entered {
+  readonly session: Session;
+  readonly form: URLSearchParams;
+  readonly form_token: string;
+}
+
+const session_cookie = 'sluice_session';
+/** Of whoever is not signed in, for the form that signs in; apart from the other, so that showing that form ends no session. */
+const sign_in_cookie = 'sluice_sign_in';
+/** Of a browser that has signed in before; gives no access by itself. */
+const browser_cookie = 'sluice_browser';
+const browser_cookie_s = 365 * 24 * 3600;
+
+/** Asked for by scripts as long as their page is open: a window that nobody uses must not keep its session. */
+const polled = /^\/overview-figures(\?|$)/;
+
+/** Lets in who is signed in, takes only the dashboard's own forms, and signs in and out. */
+export class SessionGuard {
+  readonly #desk: DashboardContext;
+  readonly #operatorOf: OperatorOf | undefined;
+  readonly #operators: Operators;
+  readonly #sessions: Sessions;
+  readonly #throttle: LoginThrottle;
+  readonly #tokens = new FormTokens();
+
+  constructor(desk: DashboardContext, operatorOf: OperatorOf | undefined) {
+    const { users, session_idle_ms, session_max_ms } = desk.settings.admin;
+    this.#desk = desk;
+    this.#operatorOf = operatorOf;
+    this.#operators = new Operators(users);
+    this.#sessions = new Sessions(desk.clock, { idle_ms: session_idle_ms, max_ms: session_max_ms });
+    this.#throttle = new LoginThrottle(desk.clock);
+  }
+
+  has(path: string): boolean {
+    return path === 'sign-out' || (path === 'sign-in' && !this.#operatorOf);
+  }
+
+  async answer(
+    path: string,
+    query: URLSearchParams,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<Answer> {
+    if (request.method === 'POST')
+      return path === 'sign-in' ? this.#signIn(request, response) : this.#signOut(request, response);
+    if (path === 'sign-out') return redirect('.');
+    return this.#signInForm(request, response, { next: query.get('next') ?? '' });
+  }
+
+  /** The session of a request and its form, or the way to sign in. Throws a Refusal for forms of others. */
+  async enter(
+    path: string,
+    query: URLSearchParams,
+    request: IncomingMessage,
+    response: ServerResponse,
+    max_form_bytes?: number,
+  ): Promise<Entered | Answer> {
+    const found = this.#sessionOf(request, response);
+    if (!found) {
+      const { 'sec-fetch-dest': wanted_for, 'sec-fetch-site': from } = request.headers;
+      if (wanted_for === 'empty') throw new Refusal(401, 'You are signed out.');
+      // Whoever follows a link of another site may be signed in: only what this site asks for itself has its cookie.
+      if (from === 'cross-site' && request.method === 'GET') return htmlAnswer(200, reloadPage());
+      const next =
+        path === '' || request.method !== 'GET' ? '' : `${path}${query.size > 0 ? `?${query}` : ''}`;
+      return redirect(next === '' ? 'sign-in' : `sign-in?${new URLSearchParams({ next })}`);
+    }
+    const { token, session } = found;
+    const form =
+      request.method === 'POST' ? await this.#formOf(request, token, max_form_bytes) : new URLSearchParams();
+    return { session, form, form_token: this.#tokens.of(token) };
+  }
+
+  #sessionOf(request: IncomingMessage, response: ServerResponse) {
+    const token = cookieOf(request, session_cookie);
+    const session = token === undefined ? undefined : this.#kept(request, token);
+    if (!this.#operatorOf) return session && { token: token!, session };
+    const actor = this.#operatorOf(request);
+    if (actor === undefined || actor === '')
+      throw new Refusal(403, 'You may not use this dashboard.', 'Sign in where it is mounted.');
+    if (session?.actor === actor) return { token: token!, session };
+    const started = this.#sessions.start(actor);
+    setCookie(response, session_cookie, started.token, this.#isSecure(request));
+    return started;
+  }
+
+  #kept({ url = '' }: IncomingMessage, token: string): Session | undefined {
+    return polled.test(url) ? this.#sessions.look(token) : this.#sessions.find(token);
+  }
+
+  async #formOf(
+    request: IncomingMessage,
+    token: string | undefined,
+    max_bytes?: number,
+  ): Promise<URLSearchParams> {
+    const again = 'Go back, load the page again, and send it once more.';
+    if (!isSameOrigin(request)) throw new Refusal(403, 'This form was not sent by the dashboard.', again);
+    const form = await readForm(request, max_bytes);
+    if (token === undefined || !this.#tokens.accepts(token, form.get(token_field)))
+      throw new Refusal(403, 'This form has expired, or was not made for you.', again);
+    return form;
+  }
+
+  #signInForm(
+    request: IncomingMessage,
+    response: ServerResponse,
+    given: { next: string; name?: string; fault?: string; status?: number },
+  ): Answer {
+    let token = cookieOf(request, sign_in_cookie);
+    if (token === undefined) {
+      token = randomBytes(32).toString('base64url');
+      setCookie(response, sign_in_cookie, token, this.#isSecure(request));
+    }
+    return htmlAnswer(given.status ?? 200, signInPage({ ...given, form_token: this.#tokens.of(token) }));
+  }
+
+  async #signIn(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+    const form = await this.#formOf(request, cookieOf(request, sign_in_cookie));
+    const [name, password] = [form.get('name') ?? '', form.get('password') ?? ''];
+    const next = localPage(form.get('next'));
+    const address = this.#addressOf(request);
+    const browser = await this.#operators.knownBrowser(name, cookieOf(request, browser_cookie));
+    const attempt: LoginAttempt = { name, address, browser };
+    const wait_ms = this.#throttle.wait_ms(attempt);
+    const outcome = wait_ms > 0 ? 'throttled' : await this.#tried(attempt, password);
+    if (outcome === 'accepted') {
+      await this.#signedIn(attempt, request, response);
+      return redirect(next);
+    }
+    this.#desk.log.warn({ operator: name.slice(0, 128), address, outcome, wait_ms }, 'a sign-in was refused');
+    if (outcome === 'refused') {
+      const fault = 'That name and password do not belong together.';
+      return this.#signInForm(request, response, { next, name, fault, status: 401 });
+    }
+    const seconds = Math.max(1, Math.ceil(wait_ms / 1000));
+    const fault = `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+    const answer = this.#signInForm(request, response, { next, name, fault, status: 429 });
+    return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } };
+  }
+
+  async #signedIn(
+    { name, address, browser }: LoginAttempt,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) {
+    const isSecure = this.#isSecure(request);
+    const before = cookieOf(request, session_cookie);
+    if (before !== undefined) this.#sessions.end(before);
+    const { token } = this.#sessions.start(name);
+    setCookie(response, session_cookie, token, isSecure);
+    if (browser === undefined) {
+      const known = await this.#operators.newBrowserCookie(name);
+      setCookie(response, browser_cookie, known, isSecure, browser_cookie_s);
+    }
+    this.#desk.log.info({ operator: name, address }, 'an operator has signed in');
+  }
+
+  async #tried(attempt: LoginAttempt, password: string): Promise<'accepted' | 'refused' | 'busy'> {
+    // Counted before it is known, or as many could be tried at once as there is room for.
+    this.#throttle.failed(attempt);
+    try {
+      if (!(await this.#operators.accept(attempt.name, password, attempt.browser))) return 'refused';
+    } catch (thrown) {
+      // No password was compared.
+      this.#throttle.undone(attempt);
+      if (thrown instanceof Busy) return 'busy';
+      throw thrown;
+    }
+    this.#throttle.succeeded(attempt);
+    return 'accepted';
+  }
+
+  async #signOut(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+    const token = cookieOf(request, session_cookie);
+    if (token !== undefined && this.#sessions.find(token)) {
+      await this.#formOf(request, token);
+      this.#sessions.end(token);
+    }
+    setCookie(response, session_cookie, '', this.#isSecure(request));
+    return redirect(this.#operatorOf ? '.' : 'sign-in');
+  }
+
+  #isSecure(request: IncomingMessage & { secure?: boolean }): boolean {
+    if ((request.socket as TLSSocket).encrypted || request.secure === true) return true;
+    return this.#desk.settings.admin.trust_proxy && lastOf(request, 'x-forwarded-proto') === 'https';
+  }
+
+  #addressOf(request: IncomingMessage): string {
+    const forwarded = this.#desk.settings.admin.trust_proxy ? lastOf(request, 'x-forwarded-for') : undefined;
+    return forwarded ?? request.socket.remoteAddress ?? '';
+  }
+}
+
+/** What the proxy in front has added, which is the last of what it passes on. */
+function lastOf({ headers }: IncomingMessage, name: string): string | undefined {
+  return [headers[name]].flat().join(',').split(',').at(-1)?.trim() || undefined;
+}
+
+/** Where to go after signing in: a page of the dashboard, never anywhere else. */
+const localPage = (next: string | null): string =>
+  next && /^[a-z][a-z-]*(\?[!"$-[\]-~]*)?$/.test(next) ? next : '.';

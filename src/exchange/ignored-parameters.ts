@@ -1,0 +1,37 @@
+import { defineKey, type Exchange } from '../exchange.ts';
+
+const byStages = defineKey<readonly string[]>('parameters that stages ignore');
+const byUpstream = defineKey<readonly string[]>('parameters that the upstream in use does not take');
+
+/** What the client asked for and no stage forwards: the answer names it in `x-ignored-parameters` (protocol m5). */
+export function ignoreParameters(exchange: Exchange, names: readonly string[]): void {
+  if (names.length === 0) return;
+  exchange.set(byStages, [...(exchange.get(byStages) ?? []), ...names]);
+  announce(exchange);
+}
+
+/** The same for what the upstream that is asked does not take; what is said of a later upstream replaces it. */
+export function ignoredByUpstream(exchange: Exchange, names: readonly string[] = []): void {
+  if (names.length === 0 && !exchange.get(byUpstream)) return;
+  exchange.set(byUpstream, names);
+  announce(exchange);
+}
+
+function announce(exchange: Exchange): void {
+  const ignored = [...(exchange.get(byStages) ?? []), ...(exchange.get(byUpstream) ?? [])];
+  const names = new Set(ignored.map(name => clientsName(exchange, name)));
+  if (names.size > 0) exchange.replyHeaders['x-ignored-parameters'] = listed([...names]);
+  else delete exchange.replyHeaders['x-ignored-parameters'];
+}
+
+/** A field of the canonical form as its client calls it. */
+function clientsName({ request: { wording, unknown } }: Exchange, name: string): string {
+  const names = wording?.names ?? {};
+  return Object.hasOwn(names, name) && !Object.hasOwn(unknown, name) ? names[name]! : name;
+}
+
+/** Names as a header can carry them: visible ASCII without commas, at most twenty. */
+function listed(names: readonly string[]): string {
+  const safe = names.slice(0, 20).map(name => name.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?').slice(0, 64));
+  return names.length > 20 ? `${safe.join(', ')}, ...` : safe.join(', ');
+}

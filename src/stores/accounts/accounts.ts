@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { type GatewayError, refusal } from '../../errors.ts';
+import { type LimitOverrides, limitOverridesSchema } from '../limits/plan-limits.ts';
+import { hashKey } from './hash-key.ts';
+
+/** Who a request is billed to. Limits are per account, not per key (protocol i5). */
+export interface Account {
+  readonly id: string;
+  readonly plan: string | undefined;
+  /** Limits in place of those of the plan. */
+  readonly limits?: LimitOverrides | undefined;
+  /** Which of its keys was used, if that is one of the records store. */
+  readonly key_id?: string;
+}
+
+/** The refusal of an account that the operators have set up wrongly. */
+export function unusableAccount(what: string, cause?: unknown): GatewayError {
+  return refusal('provider_misconfigured', {
+    message: 'This account is not available because of a server-side configuration error.',
+    cause: new Error(what, { cause }),
+  });
+}
+
+const keySchema = z.union(
+  [
+    z.strictObject({ value: z.string().min(8, 'must have at least 8 characters') }),
+    z.strictObject({
+      sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits'),
+    }),
+  ],
+  'must be an object with one name: value or sha256',
+);
+
+export const accountSchema = z.strictObject({
+  plan: z.string().optional().describe('A name under `plans`.'),
+  limits: limitOverridesSchema
+    .optional()
+    .describe('Limits in place of those of the plan, name by name; `null` lifts one.'),
+  keys: z.array(keySchema).default([]).describe('Keys as `value` or, better, as their `sha256`.'),
+});
+
+export const accountsSchema = z.record(z.string().min(1), accountSchema);
+
+export type AccountsConfig = z.infer<typeof accountsSchema>;
+
+/** Finds the account of a key. Only digests are kept: a key cannot be read back, and comparing digests tells nothing of a key. */
+export interface AccountDirectory {
+  /** `undefined` for unknown and revoked keys alike. `digest` is that of the key, where it has been made already. */
+  find(key: string, digest?: string): Account | undefined | Promise<Account | undefined>;
+}
+
+/** The digest of a configured key, whichever way it is written. */
+export function digestOfKey(key: z.output<typeof keySchema>): string {
+  return 'sha256' in key ? key.sha256.toLowerCase() : hashKey(key.value);
+}
+
+/** The accounts and keys of the configuration. */
+export class ConfiguredAccounts implements AccountDirectory {
+  readonly #byDigest = new Map<string, Account>();
+  readonly #byId = new Map<string, Account>();
+
+  constructor(accounts: AccountsConfig) {
+    for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
+      const account = Object.freeze({ id, plan, limits });
+      this.#byId.set(id, account);
+      for (const key of keys) this.#byDigest.set(digestOfKey(key), account);
+    }
+  }
+
+  /**
+   * A map lookup by digest takes a time that depends on the digest alone. Whoever could measure it would learn about
+   * the SHA-256 of a guess, which is no step towards a key, so this is as good as a comparison in constant time (protocol a4).
+   */
+  find(key: string, digest = hashKey(key)): Account | undefined {
+    return this.#byDigest.get(digest);
+  }
+
+  /** The account of this name, whatever its keys. */
+  named(id: string): Account | undefined {
+    return this.#byId.get(id);
+  }
+}
+
+/** Keys of the configuration, and after them those of the records store. */
+export function eitherDirectory(first: AccountDirectory, second: AccountDirectory): AccountDirectory {
+  return {
+    find(key, digest = hashKey(key)) {
+      return first.find(key, digest) ?? second.find(key, digest);
+    },
+  };
+}

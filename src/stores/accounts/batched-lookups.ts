@@ -1,0 +1,66 @@
+import { StoreUnavailable } from '../records/database.ts';
+
+/** How many names may wait for an answer. */
+const max_waiting = 5000;
+/** After a failure no further query is tried for this long, so that a store that hangs costs its time-out once and not every request. */
+const pause_ms = 1000;
+
+interface Waiting<T> {
+  readonly answer: Promise<T>;
+  resolve(found: T): void;
+  reject(fault: unknown): void;
+}
+
+/** What is found for each of `names`, in their order. */
+export type LookUp<T> = (names: readonly string[]) => Promise<readonly T[]>;
+
+/**
+ * Looks names up in the store, all that are asked for meanwhile in one query, one query at a time: however many are asked for, by
+ * whomever, the store has one question to answer. Rejects with what the store rejects with, also when too many are waiting.
+ */
+export class BatchedLookups<T> {
+  readonly #lookUp: LookUp<T>;
+  readonly #names_per_query: number;
+  readonly #waiting = new Map<string, Waiting<T>>();
+  #running = new Map<string, Waiting<T>>();
+  #failed_ms = Number.NEGATIVE_INFINITY;
+  #fault: unknown;
+
+  constructor(lookUp: LookUp<T>, names_per_query = 200) {
+    this.#lookUp = lookUp;
+    this.#names_per_query = names_per_query;
+  }
+
+  find(name: string): Promise<T> {
+    const known = this.#waiting.get(name);
+    if (known) return known.answer;
+    if (performance.now() - this.#failed_ms < pause_ms) return Promise.reject(this.#fault);
+    if (this.#waiting.size >= max_waiting)
+      return Promise.reject(new StoreUnavailable('too much is being looked up'));
+    const { promise: answer, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.set(name, { answer, resolve, reject });
+    if (this.#running.size === 0) void this.#run();
+    return answer;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      this.#running = new Map([...this.#waiting].slice(0, this.#names_per_query));
+      for (const name of this.#running.keys()) this.#waiting.delete(name);
+      try {
+        const found = await this.#lookUp([...this.#running.keys()]);
+        for (const [at, { resolve }] of [...this.#running.values()].entries()) resolve(found[at]!);
+      } catch (thrown) {
+        this.#fail(thrown);
+      }
+    }
+    this.#running = new Map();
+  }
+
+  #fail(fault: unknown): void {
+    this.#failed_ms = performance.now();
+    this.#fault = fault;
+    for (const { reject } of [...this.#running.values(), ...this.#waiting.values()]) reject(fault);
+    this.#waiting.clear();
+  }
+}

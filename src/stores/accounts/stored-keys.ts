@@ -1,0 +1,166 @@
+import type { Clock } from '../../clock.ts';
+import { refusal } from '../../errors.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { limitOverridesSchema } from '../limits/plan-limits.ts';
+import type { ChangeFeed } from '../records/change-feed.ts';
+import type { FoundKey, KeyRecords } from '../records/key-records.ts';
+import { isStoredKeyForm } from '../records/key-secret.ts';
+import type { Outage } from '../records/outage.ts';
+import { type Account, unusableAccount } from './accounts.ts';
+import { BatchedLookups } from './batched-lookups.ts';
+import { hashKey } from './hash-key.ts';
+import { KeyUses } from './key-uses.ts';
+import { RecentCache } from './recent-cache.ts';
+import { StoreSync } from './store-sync.ts';
+
+/** What is remembered of keys: about 300 bytes each. */
+const max_known = 50_000;
+const max_unknown = 10_000;
+/** How long a key that is not in the store is refused without asking again; a new key is noticed sooner. */
+const unknown_ms = 30_000;
+
+/** A key that may be used. */
+interface Known {
+  readonly key_id: string;
+  readonly account: Account;
+  readonly expires_ms: number;
+}
+
+export interface StoredKeysSetup {
+  readonly keys: Pick<KeyRecords, 'lookUp' | 'used'>;
+  readonly changes: Pick<ChangeFeed, 'since'>;
+  /** The account of the configuration that has this id: it wins over one of the store. */
+  readonly configured: (id: string) => Account | undefined;
+  /** How long keys that are known go on working while the store is out. */
+  readonly key_cache_ttl_ms: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Throws `configuration_error` for limits that are none: left out they would let in more than was meant. */
+function storedAccount(id: string, { plan, limits }: NonNullable<FoundKey['stored']>): Account {
+  const checked = limitOverridesSchema.safeParse(limits);
+  if (!checked.success) throw unusableAccount(`the stored limits of account '${id}'`, checked.error);
+  return { id, plan: plan ?? undefined, limits: checked.data };
+}
+
+/**
+ * The keys of the records store. What has been looked up is remembered until the store tells of a change, which is asked for every
+ * two seconds: revoked keys and changed plans reach every instance within that and one answer of the store. While the store is out,
+ * keys that are known go on working for `key_cache_ttl_ms`, and others are refused with `server_error`, never as unknown.
+ */
+export class StoredKeys {
+  readonly #setup: StoredKeysSetup;
+  readonly #lookups: BatchedLookups<FoundKey | undefined>;
+  readonly #uses: KeyUses;
+  readonly #sync: StoreSync;
+  readonly #known = new RecentCache<Known>(max_known);
+  /** Keys that are not in the store, and when that was found out. */
+  readonly #unknown = new RecentCache<number>(max_unknown);
+
+  constructor(setup: StoredKeysSetup) {
+    this.#setup = setup;
+    this.#lookups = new BatchedLookups(async digests => {
+      const found = await setup.keys.lookUp(digests);
+      const byDigest = new Map(found.map(key => [key.digest, key]));
+      return digests.map(digest => byDigest.get(digest));
+    });
+    this.#uses = new KeyUses(setup.keys, setup.log);
+    this.#sync = new StoreSync(setup.changes, setup.clock, setup.log, {
+      digests: digests => {
+        for (const digest of digests) this.#forget(digest);
+      },
+      accounts: ids => {
+        const changed = new Set(ids);
+        this.#known.sweep(({ account }) => changed.has(account.id));
+      },
+      all: () => {
+        this.#known.sweep(() => true);
+        this.#unknown.sweep(() => true);
+      },
+    });
+  }
+
+  /** Without a promise for a key that is known. Throws `server_error` for one that cannot be looked up. */
+  find(key: string, digest = hashKey(key)): Account | undefined | Promise<Account | undefined> {
+    if (!isStoredKeyForm(key)) return undefined;
+    const age_ms = this.#sync.age_ms;
+    if (age_ms <= this.#setup.key_cache_ttl_ms) {
+      const known = this.#known.get(digest);
+      if (known) return this.#admitted(known);
+    }
+    const asked_ms = this.#unknown.get(digest);
+    if (asked_ms !== undefined && this.#sync.isCurrent && this.#now_ms() - asked_ms < unknown_ms)
+      return undefined;
+    return this.#lookUp(digest);
+  }
+
+  /** There while the store does not answer. */
+  get outage(): Outage | undefined {
+    return this.#sync.outage;
+  }
+
+  /** Begins to ask for changes and to write down uses. */
+  start(): void {
+    this.#sync.start();
+    this.#uses.start();
+  }
+
+  /** Takes over what has changed in the store, without waiting for the next time it is asked. */
+  refresh(): Promise<void> {
+    return this.#sync.refresh();
+  }
+
+  /** Writes down the last uses. */
+  async close(): Promise<void> {
+    this.#sync.stop();
+    await this.#uses.close();
+  }
+
+  async #lookUp(digest: string): Promise<Account | undefined> {
+    const { applied } = this.#sync;
+    const found = await this.#lookups.find(digest).catch((cause): never => {
+      throw refusal('server_error', { cause });
+    });
+    const known = found && this.#knownOf(found);
+    // What changes had been applied in the meantime may be newer than the answer.
+    if (this.#sync.applied === applied) {
+      if (known) this.#known.set(digest, known);
+      else this.#unknown.set(digest, this.#now_ms());
+    }
+    return known && this.#admitted(known);
+  }
+
+  #knownOf({ id, account, expires_ms, revoked_ms, stored }: FoundKey): Known | undefined {
+    if (revoked_ms !== null) return undefined;
+    const owner = this.#setup.configured(account) ?? (stored && storedAccount(account, stored));
+    if (!owner) {
+      this.#setup.log.warn(
+        { key_id: id, account },
+        'a key is refused: its account is neither configured nor stored',
+      );
+      return undefined;
+    }
+    return {
+      key_id: id,
+      account: Object.freeze({ ...owner, key_id: id }),
+      expires_ms: expires_ms ?? Number.POSITIVE_INFINITY,
+    };
+  }
+
+  #admitted({ key_id, account, expires_ms }: Known): Account | undefined {
+    const now_ms = this.#setup.clock.epoch_ms();
+    if (now_ms >= expires_ms) return undefined;
+    this.#uses.note(key_id, now_ms);
+    return account;
+  }
+
+  #forget(digest: string): void {
+    this.#known.delete(digest);
+    this.#unknown.delete(digest);
+  }
+
+  #now_ms(): number {
+    return this.#setup.clock.elapsed_ms();
+  }
+}

@@ -1,0 +1,113 @@
+import type { Clock } from '../../clock.ts';
+import { refusal } from '../../errors.ts';
+import { LastHeard } from './last-heard.ts';
+import { isCalendar, MemoryStateStore } from './memory-state-store.ts';
+import { type OutagePolicies, type OutagePolicy, policyOf } from './outage-policy.ts';
+import type { Limit, Standing, Taken, TakeRequest, Ticket } from './state-store.ts';
+
+/** More than anybody reaches. */
+const unlimited = Number.MAX_SAFE_INTEGER;
+
+/**
+ * What one instance admits by itself while the shared store is out. It counts what it admits at all times, so that an outage does not begin
+ * with a new minute; of a day or month it admits its part of what was left when the store was last heard.
+ */
+export class LocalQuota {
+  /** How many instances were last heard of. */
+  instances = 1;
+  readonly #min_instances: number;
+  readonly #own: MemoryStateStore;
+  readonly #policies: OutagePolicies;
+  readonly #heard: LastHeard;
+
+  /** Limits are divided by `min_instances` where fewer were heard of: an instance that started during the outage knows of none. */
+  constructor(policies: OutagePolicies, min_instances: number, clock: Clock) {
+    this.#min_instances = min_instances;
+    this.#own = new MemoryStateStore(clock);
+    this.#policies = policies;
+    this.#heard = new LastHeard(clock);
+  }
+
+  /** What limits are divided by. */
+  get divisor(): number {
+    return Math.max(this.instances, this.#min_instances);
+  }
+
+  /** Counts what the shared store has admitted. */
+  count(request: TakeRequest, standings: readonly Standing[]): Ticket {
+    const taken = this.#own.take({ ...request, force: true });
+    if (!taken.admitted) throw new Error('a forced take was refused');
+    this.#heard.note(request.account, standings, taken.standings);
+    return taken.ticket;
+  }
+
+  /** Hears how an account stands that the shared store has refused. */
+  hear(account: string, standings: readonly Standing[]): void {
+    const limits = standings.map(({ limit }) => limit);
+    this.#heard.note(account, standings, this.#own.standings(account, limits));
+  }
+
+  /** What the shared store last said, less the time since; of the limits of which it has said anything that still counts. */
+  recall(account: string, limits: readonly Limit[]): Standing[] {
+    return limits.flatMap(limit => {
+      const heard = this.#heard.of(account, limit);
+      return heard
+        ? { limit, remaining: Math.max(0, limit.max - heard.used), reset_ms: Math.ceil(heard.reset_ms) }
+        : [];
+    });
+  }
+
+  /** The strictest policy of `limits`, which is what decides about a request. */
+  policy(limits: readonly Limit[]): OutagePolicy {
+    const policies = limits.map(limit => policyOf(this.#policies, limit));
+    return (
+      policies.find(policy => policy === 'closed') ?? policies.find(policy => policy === 'local') ?? 'open'
+    );
+  }
+
+  /** Decides without the shared store. Throws the refusal with which a `closed` limit answers (protocol b5). */
+  take(request: TakeRequest, cause: unknown): Taken {
+    const { account, limits, force } = request;
+    if (!force && this.policy(limits) === 'closed') throw refusal('server_error', { cause });
+    const shares = limits.map(limit => this.#shareOf(account, limit));
+    const exhausted = shares.findIndex(({ max }) => max <= 0);
+    if (exhausted !== -1 && !force) return this.#exhausted(account, limits, exhausted);
+    const original = (share: Limit) => limits[shares.indexOf(share)]!;
+    const taken = this.#own.take({ ...request, limits: shares });
+    const standings = shown(limits, taken.standings);
+    if (!taken.admitted) return { ...taken, standings, refused_by: original(taken.refused_by) };
+    const { ticket } = taken;
+    const over = ticket.over.map(original);
+    return { admitted: true, standings, ticket: { over, settle: used => ticket.settle(used) } };
+  }
+
+  standings(account: string, limits: readonly Limit[]): readonly Standing[] {
+    const shares = limits.map(limit => this.#shareOf(account, limit));
+    return shown(limits, this.#own.standings(account, shares));
+  }
+
+  /** Others have used up a day or month of which this instance has used nothing. */
+  #exhausted(account: string, limits: readonly Limit[], at: number): Taken {
+    const limit = limits[at]!;
+    const { reset_ms } = this.#heard.of(account, limit)!;
+    const standings = this.standings(account, limits);
+    return { admitted: false, standings, refused_by: limit, retry_ms: Math.max(1, Math.ceil(reset_ms)) };
+  }
+
+  #shareOf(account: string, limit: Limit): Limit {
+    if (policyOf(this.#policies, limit) !== 'local') return { ...limit, max: unlimited };
+    const heard = isCalendar(limit) ? this.#heard.of(account, limit) : undefined;
+    if (!heard) return { ...limit, max: Math.max(1, Math.floor(limit.max / this.divisor)) };
+    const left = Math.max(0, limit.max - heard.used);
+    return { ...limit, max: heard.own + Math.floor(left / this.divisor) };
+  }
+}
+
+/** The standings under the shares, as standings under the limits. */
+function shown(limits: readonly Limit[], standings: readonly Standing[]): Standing[] {
+  return standings.map(({ limit: share, remaining, reset_ms }, at) => {
+    const limit = limits[at]!;
+    const left = share.max === unlimited ? limit.max - (unlimited - remaining) : remaining;
+    return { limit, remaining: Math.max(0, left), reset_ms };
+  });
+}

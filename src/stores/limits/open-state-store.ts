@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { Registry } from 'prom-client';
+import { z } from 'zod';
+import { type Clock, systemClock } from '../../clock.ts';
+import { ConfigError, issuesOf } from '../../diagnostics/config-error.ts';
+import { createLog, type Log } from '../../telemetry/log.ts';
+import { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import { instance_ms } from './heartbeat.ts';
+import { MemoryStateStore } from './memory-state-store.ts';
+import type { PastUses } from './past-use.ts';
+import { RedisState } from './redis/redis-state.ts';
+import { ResilientStateStore } from './resilient-state-store.ts';
+import { RestoredState } from './restored-state.ts';
+import { type StateConfig, type StateOptions, stateOptions } from './state-options.ts';
+import type { StateStore } from './state-store.ts';
+
+/** What the surroundings of a store may bring along. */
+export interface StateSurroundings {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly registry?: Registry;
+  /** What counters in memory begin with. */
+  readonly past?: PastUses | undefined;
+}
+
+/**
+ * The store that `options` describe, as they stand under `stores`. Redis need not be there yet: it is looked for at first use, or by
+ * `started`. Throws a ConfigError when options are wrong.
+ */
+export function openStateStore(options: StateOptions, surroundings: StateSurroundings = {}): StateStore {
+  const config = checkedOptions(options);
+  const { clock = systemClock, log = createLog('warn'), registry = new Registry(), past } = surroundings;
+  if (config.state === 'memory') {
+    const own = new MemoryStateStore(clock);
+    return past ? new RestoredState({ own, past, clock, log }) : own;
+  }
+  const {
+    state_lease_ms: lease_ms,
+    state_min_instances: min_instances,
+    on_state_store_down: policies,
+  } = config;
+  const redis = new RedisState({
+    url: config.state,
+    instance: randomUUID(),
+    key_prefix: config.state_key_prefix,
+    connect_timeout_ms: config.state_connect_timeout_ms,
+    timeout_ms: config.state_timeout_ms,
+    lease_ms,
+    instance_ms,
+    clock,
+    log,
+  });
+  return new ResilientStateStore(redis, {
+    policies,
+    min_instances,
+    lease_ms,
+    clock,
+    log,
+    metrics: StoreMetrics.on(registry),
+  });
+}
+
+const schema = z.strictObject(stateOptions);
+
+function checkedOptions(options: StateOptions): StateConfig {
+  const checked = schema.safeParse(options);
+  if (checked.success) return checked.data;
+  throw new ConfigError('openStateStore', issuesOf(checked.error, schema, options));
+}

@@ -1,0 +1,123 @@
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { isCalendar, type MemoryStateStore } from './memory-state-store.ts';
+import type { PastUses } from './past-use.ts';
+import type { Limit, Standing, StateStore, Taken, TakeRequest } from './state-store.ts';
+
+/** The longest that a request waits for what its account has used before. */
+const patience_ms = 2000;
+/** For how long no further request waits when one has waited in vain; then accounts are asked for again, so many at once. */
+const retry_ms = 1000;
+const retried_at_once = 100;
+
+export interface RestoredSetup {
+  readonly own: MemoryStateStore;
+  readonly past: PastUses;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/**
+ * Counters of this process that begin with what the ledger says was used of the present day and month, so that a restart gives no account a
+ * new one. The first request of an account waits for that, two seconds at most; if the ledger does not answer the account is let in by
+ * what is counted here, until the ledger does. The ledger has what other instances have used as well: with counters of its own each,
+ * an instance counts that too as far as it was written before the account's first request here.
+ */
+export class RestoredState implements StateStore {
+  readonly #setup: RestoredSetup;
+  /** Accounts that are counted without their past, with the limits under which they were. */
+  readonly #late = new Map<string, readonly Limit[]>();
+  #failed_ms = Number.NEGATIVE_INFINITY;
+  #retried_ms = 0;
+
+  constructor(setup: RestoredSetup) {
+    this.#setup = setup;
+  }
+
+  take(request: TakeRequest): Taken | Promise<Taken> {
+    const { account, limits } = request;
+    const { own } = this.#setup;
+    if (this.#late.size > 0) this.#catchUp(account, limits);
+    if (!this.#isUnknown(account, limits)) return own.take(request);
+    return this.#restore(account, limits).then(() => own.take(request));
+  }
+
+  standings(account: string, limits: readonly Limit[]): readonly Standing[] | Promise<readonly Standing[]> {
+    const { own } = this.#setup;
+    if (!this.#isUnknown(account, limits)) return own.standings(account, limits);
+    return this.#restore(account, limits).then(() => own.standings(account, limits));
+  }
+
+  recall(account: string, limits: readonly Limit[]): readonly Standing[] {
+    const { own } = this.#setup;
+    return own.recall(
+      account,
+      limits.filter(limit => !this.#isUnknown(account, [limit])),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#setup.own.close();
+  }
+
+  /** Requests without an account have no rows. */
+  #isUnknown(account: string, limits: readonly Limit[]): boolean {
+    return account !== '' && this.#setup.own.lacks(account, limits) && !this.#late.has(account);
+  }
+
+  /** Never rejects. */
+  async #restore(account: string, limits: readonly Limit[]): Promise<void> {
+    const { own, past, clock } = this.#setup;
+    try {
+      const wait_ms = clock.elapsed_ms() - this.#failed_ms < retry_ms ? 0 : patience_ms;
+      own.raise(account, limits, await within(past.find(account), wait_ms));
+    } catch (fault) {
+      this.#failed(account, limits, fault);
+    }
+  }
+
+  #failed(account: string, limits: readonly Limit[], fault: unknown): void {
+    const { clock, log } = this.#setup;
+    this.#failed_ms = clock.elapsed_ms();
+    if (this.#late.size === 0) {
+      this.#retried_ms = this.#failed_ms;
+      log.warn(
+        { err: fault },
+        'the ledger does not say what accounts have used: their days and months are counted from 0 until it does',
+      );
+    }
+    this.#late.set(account, limits.filter(isCalendar));
+  }
+
+  /** Asks again for some of the accounts that are counted without their past; nothing waits for it. */
+  #catchUp(account: string, limits: readonly Limit[]): void {
+    const known = this.#late.get(account);
+    const more =
+      known && limits.filter(limit => isCalendar(limit) && !known.some(each => isSame(each, limit)));
+    if (more && more.length > 0) this.#late.set(account, [...known, ...more]);
+    const now_ms = this.#setup.clock.elapsed_ms();
+    if (now_ms - this.#retried_ms < retry_ms) return;
+    this.#retried_ms = now_ms;
+    const { own, past } = this.#setup;
+    for (const late of [...this.#late.keys()].slice(0, retried_at_once)) {
+      past.find(late).then(
+        use => {
+          own.raise(late, this.#late.get(late) ?? [], use);
+          this.#late.delete(late);
+          this.#failed_ms = Number.NEGATIVE_INFINITY;
+        },
+        () => {},
+      );
+    }
+  }
+}
+
+const isSame = (a: Limit, b: Limit): boolean => a.name === b.name && a.model === b.model;
+
+async function within<T>(answer: Promise<T>, limit_ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${limit_ms} ms`)), limit_ms);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}

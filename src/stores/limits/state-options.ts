@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { outagePolicySchema } from './outage-policy.ts';
+
+/** `memory`, or where a Redis is. */
+function isPlace(text: string): boolean {
+  if (text === 'memory') return true;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return (
+    url !== undefined &&
+    /^rediss?:$/.test(url.protocol) &&
+    url.hostname !== '' &&
+    /^\/?\d*$/.test(url.pathname) &&
+    url.search + url.hash === ''
+  );
+}
+
+/** Options of the state store, as they stand under `stores`. */
+export const stateOptions = {
+  state: z
+    .string()
+    .refine(
+      isPlace,
+      'must be memory, or a URL such as redis://user:password@host:6379/0 or rediss://host:6380',
+    )
+    .default('memory')
+    .describe(
+      'Counters and concurrency: `memory` of this process, or `redis://…` (`rediss://…` over TLS), shared by all instances that name it.',
+    ),
+  state_timeout_ms: z
+    .int()
+    .min(10)
+    .default(250)
+    .describe('The longest that a request waits for Redis before it is decided without it.'),
+  state_connect_timeout_ms: z
+    .int()
+    .min(10)
+    .default(2000)
+    .describe('How long a connection to Redis may take to come up; no request waits for it.'),
+  state_lease_ms: z
+    .int()
+    .min(1000)
+    .default(15_000)
+    .describe('How long the concurrency that a killed instance held stays taken in Redis.'),
+  state_key_prefix: z
+    .string()
+    .regex(/^[^{}]*$/, 'must have no braces: they decide where a cluster keeps a key')
+    .default('sluice:')
+    .describe('Begins the name of every key in Redis; instances with another one share nothing.'),
+  state_min_instances: z
+    .int()
+    .min(1)
+    .default(2)
+    .describe(
+      'How many instances share Redis at least. `local` divides limits by it where fewer were last seen: an instance that starts during an outage knows of no other.',
+    ),
+  on_state_store_down: outagePolicySchema
+    .prefault({})
+    .describe(
+      'What becomes of limits while Redis does not answer or cannot be written, by the name of the limit.',
+    ),
+};
+
+export const stateSchema = z.object(stateOptions);
+
+export type StateOptions = z.input<typeof stateSchema>;
+
+export type StateConfig = z.output<typeof stateSchema>;

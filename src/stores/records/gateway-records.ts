@@ -1,0 +1,124 @@
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
+import { type AccountDirectory, type ConfiguredAccounts, eitherDirectory } from '../accounts/accounts.ts';
+import { StoredKeys } from '../accounts/stored-keys.ts';
+import { checkQueueFile } from '../ledger/check-queue-file.ts';
+import { DiskQueue } from '../ledger/disk-queue.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import type { PastUses } from '../limits/past-use.ts';
+import { endedWithin } from './ended-within.ts';
+import type { Outage } from './outage.ts';
+import { PastUsage } from './past-usage.ts';
+import { warnOfSharedFiles } from './private-file.ts';
+import { kept_in_memory, type RecordsStore } from './records-store.ts';
+import type { RecordsTarget } from './records-target.ts';
+import { Retention, type RetentionTimes } from './retention.ts';
+import { startRecords } from './start-records.ts';
+
+/** How long the end of the keys' and of the store's own work may take. */
+const close_ms = 5000;
+
+/** Where a gateway keeps its records. */
+export interface RecordsSettings {
+  readonly target: RecordsTarget;
+  readonly key_cache_ttl_ms: number;
+  /** Where rows of the ledger wait while the store is out. */
+  readonly queue_path: string;
+  readonly queue_rows: number;
+  readonly retention: RetentionTimes;
+}
+
+export interface GatewayRecordsSetup {
+  readonly settings: RecordsSettings;
+  readonly configured: ConfiguredAccounts;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: RecordsMetrics;
+}
+
+/** A gateway's part in the records: whose a key is, and the ledger. */
+export interface GatewayRecords {
+  readonly store: RecordsStore;
+  /** Keys of the configuration, and those of the store. */
+  readonly accounts: AccountDirectory;
+  readonly ledger: Ledger;
+  /** What accounts used before this process counted it; not there where the records end with the process. */
+  readonly past: PastUses | undefined;
+  /** There while the store does not answer. */
+  readonly outage: Outage | undefined;
+  /** Takes over what has just been changed here, so that it holds at once at this instance. */
+  refresh(): Promise<void>;
+  /** Writes what has not been written, and ends everything, in 15 seconds at most. Rejects when rows of the ledger are only in the log. */
+  close(): Promise<void>;
+}
+
+/** Opens the store and begins to use it. Throws for a store that cannot be used; one that is out is waited for. */
+export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<GatewayRecords> {
+  const { settings, configured, clock, log, metrics } = setup;
+  const { target, queue_path } = settings;
+  const inMemory = target.kind === 'memory';
+  const { store, close } = await startRecords(target, clock, log);
+  if (!inMemory) {
+    await checkQueueFile(queue_path, log).catch(async thrown => {
+      await close();
+      throw thrown;
+    });
+    warnOfSharedFiles(queue_path, log);
+  }
+  const disk = inMemory ? undefined : new DiskQueue(queue_path, settings.queue_rows);
+  const options = inMemory ? inMemoryOptions : {};
+  const ledger = new Ledger({ records: store.ledger, disk, clock, metrics, log, options });
+  const keys = storedKeys(setup, store);
+  if (inMemory)
+    log.info(
+      `records are kept in memory: keys that are issued and the ledger end with the process, of which the ledger has the last ${kept_in_memory} exchanges; set stores.records to keep more`,
+    );
+  const retention = retentionFor(setup, store);
+  ledger.start();
+  keys.start();
+  retention.start();
+  return {
+    store,
+    accounts: eitherDirectory(configured, keys),
+    ledger,
+    past: inMemory ? undefined : new PastUsage({ usage: store.usage, disk, clock }),
+    get outage() {
+      return keys.outage;
+    },
+    refresh: () => keys.refresh(),
+    close: async () => {
+      const others = Promise.all([keys.close(), retention.close()]);
+      const [lost] = await Promise.all([ledger.close(), endedWithin(others, close_ms)]);
+      await endedWithin(close(), close_ms);
+      if (lost > 0)
+        throw new Error(
+          `${lost} ledger rows could not be written and are in the log, as ledger_row: sluice ledger import LOGFILE enters them`,
+        );
+    },
+  };
+}
+
+/** Nothing there can be out, and only the newest rows are kept: rare large batches are cheapest. */
+const inMemoryOptions = { flush_ms: 2000, batch_rows: 10_000 };
+
+function retentionFor({ settings, clock, log, metrics }: GatewayRecordsSetup, { pruning }: RecordsStore) {
+  // In memory nothing else runs meanwhile.
+  const rows_per_step = settings.target.kind === 'memory' ? 50 : 500;
+  return new Retention({ pruning, times: settings.retention, rows_per_step, clock, log, metrics });
+}
+
+function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecordsSetup, store: RecordsStore) {
+  const { keys, changes } = store;
+  return new StoredKeys({
+    keys: {
+      lookUp: digests => metrics.timed('key_lookup', () => keys.lookUp(digests)),
+      used: times => keys.used(times),
+    },
+    changes: { since: since => metrics.timed('changes', () => changes.since(since)) },
+    configured: id => configured.named(id),
+    key_cache_ttl_ms: settings.key_cache_ttl_ms,
+    clock,
+    log,
+  });
+}

@@ -1,0 +1,252 @@
+import type { Chunk, Completion } from '../../canonical.ts';
+import { GatewayError, refusal } from '../../errors.ts';
+import type { Exchange } from '../../exchange.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { chunkOf, decodeText, EventReader, isEventStream } from '../http/decode-reply.ts';
+import type { Provider } from '../http/provider.ts';
+import { bytesOf, isPlain, textOf } from '../http/reply-body.ts';
+import { SentRequest } from '../http/sent-request.ts';
+import { type IntakeOwner, StreamReader } from '../http/stream-reader.ts';
+import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
+import type { AttemptPermit } from '../routing/attempt-permit.ts';
+import type { Upstream } from '../routing/upstream.ts';
+import type { ChunkFeed } from './chunk-feed.ts';
+import { ChunkTimes } from './chunk-times.ts';
+import { CommitBuffer } from './commit-buffer.ts';
+import { endReasonOf, type Failure } from './failure.ts';
+
+/** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
+export class Attempt {
+  /** What went wrong, once the attempt has failed; not there when it was ended from here, or nothing was sent. */
+  failure: Failure | undefined;
+  /** Something generated has arrived: from here on this attempt is the answer, whatever becomes of it (protocol i6). */
+  generated = false;
+  readonly #exchange: Exchange;
+  readonly #admission: AttemptPermit;
+  readonly #provider: Provider;
+  readonly #metrics: Metrics;
+  #sent: SentRequest | undefined;
+  #intake: StreamReader | undefined;
+  #times: ChunkTimes | undefined;
+  #firstWordLimit: NodeJS.Timeout | undefined;
+  #totalLimit: NodeJS.Timeout | undefined;
+  #waited = false;
+  #ended = false;
+  #superseded = false;
+
+  constructor(exchange: Exchange, admission: AttemptPermit, metrics: Metrics) {
+    this.#exchange = exchange;
+    this.#admission = admission;
+    this.#provider = admission.upstream.provider;
+    this.#metrics = metrics;
+  }
+
+  get upstream(): Upstream {
+    return this.#admission.upstream;
+  }
+
+  /** Whether the upstream was asked at all: its adapter may have no words for the request. */
+  get sent(): boolean {
+    return this.#sent !== undefined;
+  }
+
+  /** The whole reply, or a GatewayError. */
+  async reply(): Promise<Completion> {
+    try {
+      const { call, head } = await this.#open();
+      const reply = await this.#whole(call, head);
+      this.#sent?.span.answered(reply);
+      this.#wait();
+      this.#answered();
+      this.#end(undefined);
+      return reply;
+    } catch (thrown) {
+      throw this.#failed(thrown);
+    }
+  }
+
+  /**
+   * Sends the request and fills `feed`. Resolves when the first of the answer has been handed on; rejects with a GatewayError when the
+   * attempt fails before, and then nothing was. Up to `max_held` chunks without a word of the answer wait for its first word.
+   */
+  fill(feed: ChunkFeed, max_held: number): Promise<void> {
+    const gate = new CommitBuffer(feed, max_held, {
+      firstWord: () => {
+        this.generated = true;
+        clearTimeout(this.#firstWordLimit);
+        this.#answered();
+      },
+      released: () => this.#wait(),
+    });
+    const { first_token_timeout_ms } = this.#provider.config;
+    this.#firstWordLimit = setTimeout(this.#late, first_token_timeout_ms, 'first token').unref();
+    void this.#fill(gate);
+    return gate.begun;
+  }
+
+  /** All that was given has been read: more is welcome. */
+  drained(): void {
+    this.#intake?.drained();
+  }
+
+  async #fill(gate: CommitBuffer): Promise<void> {
+    try {
+      const { call, head } = await this.#open();
+      const { adapter, config } = this.#provider;
+      if (!isEventStream(head.headers)) {
+        this.#give(gate, [chunkOf(await this.#whole(call, head))]);
+        this.#finish(gate);
+      } else {
+        const intake = this.#intakeOf(gate, call, new EventReader(adapter.openStream(), config));
+        if (isPlain(head)) call.readInto(intake);
+        else await intake.decompressed(bytesOf(call, head));
+      }
+    } catch (thrown) {
+      this.#fault(gate, thrown);
+    }
+  }
+
+  #intakeOf(gate: CommitBuffer, call: UpstreamCall, reader: EventReader): StreamReader {
+    const owner: IntakeOwner = {
+      isOver: () => this.#ended,
+      give: chunks => this.#give(gate, chunks),
+      finish: () => this.#finish(gate),
+      fault: thrown => {
+        if (reader.tooLarge) this.generated = true;
+        this.#fault(gate, thrown);
+      },
+    };
+    this.#intake = new StreamReader(reader, gate, call, owner, { choices: this.#exchange.request.n ?? 1 });
+    return this.#intake;
+  }
+
+  /** What still comes of an attempt that is over is nobody's: the feed may be another attempt's by then. */
+  #give(gate: CommitBuffer, chunks: Chunk[]): void {
+    if (this.#ended) return;
+    const span = this.#sent?.span;
+    if (span?.observes) span.saw(chunks);
+    this.#times?.arrived(chunks.length);
+    gate.give(chunks);
+  }
+
+  #finish(gate: CommitBuffer): void {
+    if (this.#ended) return this.#fault(gate, new Error('the attempt was over'));
+    this.#end(undefined);
+    gate.end();
+  }
+
+  #fault(gate: CommitBuffer, thrown: unknown): void {
+    const told = gate.fail(this.#failed(thrown));
+    if (told && this.failure) this.#exchange.end_reason ??= endReasonOf(this.failure);
+  }
+
+  async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {
+    return decodeText(await this.#text(call, head), this.#provider.adapter);
+  }
+
+  async #text(call: UpstreamCall, head: ResponseHead): Promise<string> {
+    const { max_reply_bytes } = this.#provider.config;
+    const tooLarge = () =>
+      refusal('provider_invalid', { cause: new Error(`a reply over ${max_reply_bytes} bytes`) });
+    try {
+      if (!isPlain(head)) return await textOf(bytesOf(call, head), max_reply_bytes);
+      return (await call.whole(max_reply_bytes, tooLarge)).toString('utf8');
+    } catch (thrown) {
+      // What has broken off, or is too large, was generated (protocol i6).
+      this.generated = call.hasBody;
+      throw thrown;
+    }
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Ends the call if it has not ended. */
+  cancel(): void {
+    if (this.#ended) return;
+    this.#end('given up');
+    this.#sent?.call.cancel(new Error('the reply is not wanted any longer'));
+  }
+
+  /** Fails the attempt because its upstream is unhealthy, unless something of the reply has arrived. */
+  unhealthy(): void {
+    const call = this.#sent?.call;
+    if (call && !call.hasBody && !this.#ended)
+      call.cancel(refusal('provider_unhealthy', { cause: new Error('its health check failed') }));
+  }
+
+  async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
+    // While a stage was at work the client has left, or the gateway was closed: nobody is asked in vain.
+    if (this.#exchange.aborted || this.#ended) throw refusal('server_error');
+    const sent = new SentRequest(this.#exchange, this.upstream);
+    this.#sent = sent;
+    this.#times = new ChunkTimes(this.#exchange, this.#provider.name, this.#metrics.client, sent.sent_ms);
+    const { total_timeout_ms } = this.#provider.config;
+    if (total_timeout_ms !== undefined)
+      this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
+    this.#exchange.onAbort(this.#cancel);
+    return { head: await sent.head(), call: sent.call };
+  }
+
+  readonly #cancel = () => this.cancel();
+
+  /** A limit of time has passed. */
+  readonly #late = (limit: string): void => {
+    this.#sent?.call.cancel(refusal('provider_timeout', { cause: new Error(`the limit: ${limit}`) }));
+  };
+
+  #answered(): void {
+    this.#admission.answered(this.#exchange.clock.elapsed_ms());
+  }
+
+  #wait(): void {
+    if (this.#waited || !this.#sent) return;
+    this.#waited = true;
+    this.#exchange.upstream_wait_ms += this.#exchange.clock.elapsed_ms() - this.#sent.sent_ms;
+  }
+
+  #failed(thrown: unknown): GatewayError {
+    // Whatever an aborted call throws is our own doing; the reason is on the exchange.
+    if (this.#ended) return refusal('server_error', { cause: thrown });
+    // The request could not even be written: a mistake in this process, not the upstream's.
+    if (!this.#sent) {
+      this.#end('given up');
+      return GatewayError.from(thrown);
+    }
+    const failure = this.#sent.failureOf(thrown);
+    this.failure = failure;
+    this.#exchange.failed_attempts.push({ provider: this.#provider.name, kind: failure.kind });
+    this.#wait();
+    this.#end(failure);
+    this.#sent.call.cancel(new Error('the attempt has failed'));
+    return failure.error;
+  }
+
+  #end(how: Failure | 'given up' | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#intake?.close();
+    clearTimeout(this.#firstWordLimit);
+    clearTimeout(this.#totalLimit);
+    this.#exchange.offAbort(this.#cancel);
+    const now_ms = this.#exchange.clock.elapsed_ms();
+    this.#admission.ended(how, now_ms);
+    if (!this.#sent) return;
+    const { span, sent_ms } = this.#sent;
+    const kind = how === 'given up' ? 'aborted' : how?.kind;
+    this.#metrics.client.attempted(this.#exchange, this.#provider.name, now_ms - sent_ms, kind);
+    span.ended(kind);
+  }
+
+  /** Another attempt takes the place of this one, which has failed: nothing of what it may have used is billed. */
+  superseded(): void {
+    this.#superseded = true;
+    this.#sent?.span.superseded();
+  }
+
+  /** The exchange has ended, and what it used is known. */
+  settled(): void {
+    if (!this.#superseded) this.#sent?.span.settled();
+  }
+}

@@ -1,0 +1,138 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { GatewayError, refusal } from '../../errors.ts';
+import { messageOfErrorBody, scrubbed, UpstreamError } from '../http/upstream-error.ts';
+
+/** An attempt that failed: what the client sees, and the kind for metrics. */
+export interface Failure {
+  readonly error: GatewayError;
+  readonly kind: FailureKind;
+  /** For how long the upstream wants to be left alone, if it says so. */
+  readonly retry_after_s?: number | undefined;
+  /** It was about the key alone, and the provider has another one. */
+  readonly another_key?: boolean;
+}
+
+export const failureKinds = [
+  'refused',
+  'misconfigured',
+  'rate_limited',
+  'status',
+  'unreachable',
+  'timeout',
+  'unhealthy',
+  'broken',
+  'invalid',
+  'aborted',
+] as const;
+
+export type FailureKind = (typeof failureKinds)[number];
+
+const kindsOfErrors: Readonly<Record<string, FailureKind>> = {
+  provider_invalid: 'invalid',
+  provider_broke_off: 'broken',
+  provider_timeout: 'timeout',
+  provider_unhealthy: 'unhealthy',
+};
+
+/** Kinds that show a provider which does not work: not one that refuses, is at its limit or was set up wrongly. */
+const faults: ReadonlySet<FailureKind> = new Set(['status', 'unreachable', 'timeout', 'broken', 'invalid']);
+
+export const isProvidersFault = ({ kind }: Failure): boolean => faults.has(kind);
+
+/** What is wrong with the request is wrong at every provider, and what was ended from here is wanted nowhere. */
+export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' && kind !== 'aborted';
+
+/** Why an exchange ends that ends with this failure. */
+export const endReasonOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
+  kind === 'refused' ? 'refused' : 'upstream_failed';
+
+/** Whether what was thrown is a failure already, and not something that has to be read as one. */
+export const isFailure = (thrown: unknown): thrown is Failure =>
+  typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'error' in thrown;
+
+/** The upstream answered with an error status (protocol b6 to b8). */
+export function failureOfStatus(
+  status: number,
+  headers: IncomingHttpHeaders,
+  body: string,
+  pass_upstream_429: boolean,
+): Failure {
+  const message = messageOfErrorBody(body);
+  const cause = new Error(`upstream status ${status}: ${scrubbed(message ?? body.slice(0, 500))}`);
+  const retry = retryAfter(headers['retry-after']);
+  return failureTold(status, message, { cause, retry, pass_upstream_429 });
+}
+
+interface Circumstances {
+  readonly cause: Error;
+  readonly retry?: string | undefined;
+  readonly pass_upstream_429: boolean;
+}
+
+/** An error of this status, however it was told. */
+function failureTold(
+  status: number,
+  message: string | undefined,
+  { cause, retry, pass_upstream_429 }: Circumstances,
+): Failure {
+  if (status === 400 || status === 413 || status === 422) {
+    return {
+      kind: 'refused',
+      error: refusal('upstream_refused', { message: (message && scrubbed(message)) || undefined, cause }),
+    };
+  }
+  if (status === 401 || status === 403 || status === 404) {
+    return { kind: 'misconfigured', error: refusal('provider_misconfigured', { cause }) };
+  }
+  const detail = { cause, ...(retry !== undefined && { headers: { 'retry-after': retry } }) };
+  if (status === 429) {
+    const error = pass_upstream_429
+      ? refusal('rate_limited', { ...detail, message: 'The upstream provider is at its rate limit.' })
+      : refusal('provider_error', detail);
+    return { kind: 'rate_limited', error };
+  }
+  return { kind: 'status', error: refusal('provider_error', detail) };
+}
+
+/** A `Retry-After` that clients can rely on: whole seconds or a date, nothing else is copied. */
+function retryAfter(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,6}$/.test(value)) return value;
+  return /^[A-Z][a-z]{2}, .+ GMT$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
+}
+
+/** How many seconds the upstream wants to be left alone, in whichever header and form it says so. */
+export function retryAfter_s(headers: IncomingHttpHeaders, now_epoch_ms: number): number | undefined {
+  const precise_ms = headers['retry-after-ms'];
+  if (typeof precise_ms === 'string' && /^\d{1,9}(\.\d+)?$/.test(precise_ms))
+    return Number(precise_ms) / 1000;
+  const valid = retryAfter(headers['retry-after']);
+  if (valid === undefined) return undefined;
+  return /^\d+$/.test(valid) ? Number(valid) : Math.max(0, (Date.parse(valid) - now_epoch_ms) / 1000);
+}
+
+/** Something was thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
+export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = false): Failure {
+  if (UpstreamError.is(thrown)) {
+    const { status, message } = thrown;
+    const cause = new Error(
+      `upstream error ${status ?? 'without a status'} in its reply: ${scrubbed(message)}`,
+    );
+    return failureTold(status ?? 500, message, { cause, pass_upstream_429 });
+  }
+  if (GatewayError.is(thrown)) {
+    return {
+      error: thrown,
+      kind: kindsOfErrors[thrown.code ?? ''] ?? 'status',
+    };
+  }
+  const code = (thrown as { code?: unknown } | null)?.code;
+  const timeout =
+    code === 'UND_ERR_HEADERS_TIMEOUT' ||
+    code === 'UND_ERR_BODY_TIMEOUT' ||
+    code === 'UND_ERR_CONNECT_TIMEOUT';
+  return {
+    error: refusal(begun ? 'provider_broke_off' : 'provider_unreachable', { cause: thrown }),
+    kind: timeout ? 'timeout' : begun ? 'broken' : 'unreachable',
+  };
+}

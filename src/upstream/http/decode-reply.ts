@@ -1,0 +1,181 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
+import type { Chunk, Completion } from '../../canonical.ts';
+import { GatewayError, refusal } from '../../errors.ts';
+import { exceeds } from '../../json-size.ts';
+import { type SseEvent, SseParser } from '../../sse/parse.ts';
+import type { Adapter, StreamDecoder } from '../adapter.ts';
+import { failureOf } from '../attempt/failure.ts';
+import { textOf } from './reply-body.ts';
+
+export interface ReplyLimits {
+  readonly max_event_bytes: number;
+  readonly max_reply_bytes: number;
+}
+
+type Decoding = Pick<Adapter, 'decodeReply' | 'openStream'>;
+
+/** 32,768 tokens with log probabilities of twenty alternatives each have as many; a reply of 64 MiB could have seven times that. */
+const max_reply = { values: 6_000_000, keys: 4_000_000 };
+
+/** A whole reply's text in the canonical form. Throws `provider_invalid` for what is not JSON, or would be too large in memory. */
+export function decodeText(text: string, adapter: Decoding): Completion {
+  let body: unknown;
+  if (exceeds(text, max_reply))
+    throw refusal('provider_invalid', { cause: new Error('a reply of too many values') });
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw refusal('provider_invalid', { cause });
+  }
+  return adapter.decodeReply(body);
+}
+
+/** A whole reply's bytes in the canonical form. */
+export async function decodeWhole(
+  bytes: AsyncIterable<Buffer>,
+  adapter: Decoding,
+  limits: ReplyLimits,
+): Promise<Completion> {
+  return decodeText(await textOf(bytes, limits.max_reply_bytes), adapter);
+}
+
+/** How a streamed request was answered: with events, or with a plain reply, as some servers do (protocol k4). */
+export function isEventStream(headers: IncomingHttpHeaders): boolean {
+  const type = String(headers['content-type'] ?? '').toLowerCase();
+  if (type.startsWith('text/html')) throw refusal('provider_invalid', { cause: new Error('an HTML page') });
+  return !type.startsWith('application/json');
+}
+
+/** A stream's bytes as canonical chunks. `onDone` is called at `[DONE]`, after which nothing is read. */
+export async function* decodeStream(
+  bytes: AsyncIterable<Buffer>,
+  headers: IncomingHttpHeaders,
+  adapter: Decoding,
+  limits: ReplyLimits,
+  onDone: () => void,
+): AsyncGenerator<Chunk> {
+  if (!isEventStream(headers)) {
+    yield chunkOf(await decodeWhole(bytes, adapter, limits));
+    return;
+  }
+  const reader = new EventReader(adapter.openStream(), limits);
+  try {
+    for await (const part of bytes) {
+      for (const chunk of reader.read(part)) yield chunk;
+      if (reader.fault !== undefined) throw reader.fault;
+      if (reader.done) return onDone();
+    }
+  } catch (thrown) {
+    if (!reader.survives(thrown)) throw thrown;
+    return;
+  }
+  for (const chunk of reader.end()) yield chunk;
+  if (reader.fault !== undefined) throw reader.fault;
+}
+
+/** The bytes of one stream to chunks, without waiting for anything. What came before a fault is returned before the fault is told. */
+export class EventReader {
+  /** `[DONE]` has come, or what the format has in its place. */
+  done = false;
+  /** What is wrong with the stream; nothing can be read after it. */
+  fault: unknown;
+  /** The fault is that there is too much of it, be it one event or all. */
+  tooLarge = false;
+  readonly #decoder: StreamDecoder;
+  readonly #limits: ReplyLimits;
+  readonly #parser: SseParser;
+  /** Joins characters that were cut between two reads. */
+  readonly #characters = new StringDecoder('utf8');
+  #total_bytes = 0;
+
+  constructor(decoder: StreamDecoder, limits: ReplyLimits) {
+    this.#decoder = decoder;
+    this.#limits = limits;
+    this.#parser = new SseParser(limits.max_event_bytes);
+  }
+
+  read(bytes: Buffer): Chunk[] {
+    const { max_reply_bytes } = this.#limits;
+    this.#total_bytes += bytes.length;
+    if (this.#total_bytes > max_reply_bytes) {
+      this.tooLarge = true;
+      this.fault = refusal('provider_invalid', { cause: new Error(`a reply over ${max_reply_bytes} bytes`) });
+      return [];
+    }
+    return this.#decode(() => this.#parser.feed(this.#characters.write(bytes)));
+  }
+
+  /** Every choice that has begun has its finish reason. */
+  get complete(): boolean {
+    return this.#decoder.complete;
+  }
+
+  /** The stream has ended in good order: what its last event left, and whether every choice came to its end. */
+  end(): Chunk[] {
+    const chunks = this.#decode(() => this.#parser.end());
+    // All choices had ended: a cut within `[DONE]` takes nothing from the client (protocol c3).
+    if (this.#decoder.complete) {
+      if (GatewayError.is(this.fault) && this.fault.code === 'provider_invalid') this.fault = undefined;
+    } else {
+      this.fault ??= refusal('provider_broke_off', { cause: new Error('ended without finish_reason') });
+    }
+    return chunks;
+  }
+
+  /** Every choice had ended before the connection broke or fell silent: that takes nothing from the client (protocol c3). */
+  survives(thrown: unknown): boolean {
+    const { kind } = failureOf(thrown, true);
+    return this.#decoder.complete && (kind === 'broken' || kind === 'timeout');
+  }
+
+  #finish(): void {
+    this.done = true;
+    if (!this.#decoder.complete)
+      this.fault = refusal('provider_broke_off', { cause: new Error('its end came without finish_reason') });
+  }
+
+  #decode(parse: () => SseEvent[]): Chunk[] {
+    let chunks: Chunk[] = [];
+    try {
+      for (const event of parse()) {
+        if (isDone(event)) {
+          this.#finish();
+          break;
+        }
+        const decoded = this.#decoder.decode(event);
+        // Mostly one event comes at a time, and its chunks are the result.
+        if (chunks.length === 0) chunks = decoded;
+        else chunks.push(...decoded);
+        if (this.#decoder.done) {
+          this.#finish();
+          break;
+        }
+      }
+      if (this.#parser.isOverfull && !this.done) {
+        this.tooLarge = true;
+        this.fault = refusal('provider_invalid', {
+          cause: new Error('an event exceeds the configured size'),
+        });
+      }
+    } catch (thrown) {
+      this.fault = thrown;
+    }
+    return chunks;
+  }
+}
+
+const isDone = ({ data }: SseEvent): boolean => data === '[DONE]' || data.trim() === '[DONE]';
+
+/** A whole reply as the one chunk of a stream. */
+export function chunkOf({ choices, usage }: Completion): Chunk {
+  return {
+    choices: choices.map(({ index, message, finish_reason, logprobs }) => {
+      const { tool_calls, ...rest } = message;
+      const calls = tool_calls?.map((call, at) => ({ index: at, ...call }));
+      const delta = { ...rest, ...(calls && { tool_calls: calls }) };
+      return { index, delta, finish_reason, ...(logprobs != null && { logprobs }) };
+    }),
+    ...(usage && { usage }),
+  };
+}

@@ -1,0 +1,189 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { refusal } from '../../errors.ts';
+
+/** Above this many unread bytes the upstream is paused; it is resumed when they have been read. */
+const high_water_bytes = 256 * 1024;
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Takes a body as it arrives, without a turn in between. */
+export interface BodyConsumer {
+  /** False asks the call to pause the upstream until `resume`. */
+  bytes(part: Buffer): boolean;
+  end(): void;
+  fail(error: Error): void;
+}
+
+/** An upstream has answered 101, which it was not asked for. */
+export const switchedProtocols = (): Error =>
+  refusal('provider_invalid', { cause: new Error('the upstream switched protocols unasked') });
+
+/**
+ * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body as an async iterable that pauses the
+ * socket when nobody reads, or handed to a consumer. Whoever stops reading early ends the call by leaving the loop, or with `cancel`.
+ */
+export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<Buffer> {
+  readonly head: Promise<ResponseHead>;
+  /** At least one byte of a body has come. */
+  hasBody = false;
+  #resolveHead!: (head: ResponseHead) => void;
+  #rejectHead!: (error: Error) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #queue: Buffer[] = [];
+  #queued_bytes = 0;
+  #ended = false;
+  #error: Error | undefined;
+  #wake: (() => void) | undefined;
+  #released: NodeJS.Timeout | undefined;
+  #consumer: BodyConsumer | undefined;
+
+  constructor() {
+    this.head = new Promise((resolve, reject) => {
+      this.#resolveHead = resolve;
+      this.#rejectHead = reject;
+    });
+    // The head may fail while nobody waits for it, as when the call is cancelled first.
+    this.head.catch(() => {});
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#error) controller.abort(this.#error);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) this.#resolveHead({ status, headers });
+    // Nothing that follows would be HTTP; other interim replies say nothing that is waited for.
+    else if (status === 101) this.cancel(switchedProtocols());
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    this.hasBody = true;
+    if (this.#released || this.#ended) return;
+    if (this.#consumer) {
+      if (!this.#consumer.bytes(bytes)) controller.pause();
+      return;
+    }
+    this.#queue.push(bytes);
+    this.#queued_bytes += bytes.length;
+    if (this.#queued_bytes > high_water_bytes) controller.pause();
+    this.#wakeUp();
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true;
+    clearTimeout(this.#released);
+    this.#consumer?.end();
+    this.#wakeUp();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#ended = true;
+    clearTimeout(this.#released);
+    this.#error ??= error;
+    this.#rejectHead(this.#error);
+    this.#consumer?.fail(this.#error);
+    this.#wakeUp();
+  }
+
+  /** Ends the call and frees its connection. Waiting readers see `reason`. Does nothing once the call has ended. */
+  cancel(reason: Error): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = reason;
+    this.#queue = [];
+    this.#controller?.abort(reason);
+    this.#rejectHead(reason);
+    this.#consumer?.fail(reason);
+    this.#wakeUp();
+  }
+
+  /**
+   * Nothing more is wanted, and the upstream is about to end: what still comes is thrown away so that the connection can be used
+   * again, for at most `patience_ms`.
+   */
+  release(patience_ms: number): void {
+    if (this.#ended || this.#released) return;
+    this.#queue = [];
+    this.#queued_bytes = 0;
+    this.#released = setTimeout(
+      () => this.cancel(new Error('the upstream did not end its reply')),
+      patience_ms,
+    ).unref();
+    this.resume();
+  }
+
+  /** Hands what has come and what comes to `consumer`; in place of reading the call as an iterable. */
+  readInto(consumer: BodyConsumer): void {
+    this.#consumer = consumer;
+    const parts = this.#queue;
+    this.#queue = [];
+    this.#queued_bytes = 0;
+    let more = true;
+    for (const part of parts) more = consumer.bytes(part);
+    if (this.#ended) {
+      if (this.#error) consumer.fail(this.#error);
+      else consumer.end();
+    } else if (more) this.resume();
+  }
+
+  /** Lets a paused upstream go on. */
+  resume(): void {
+    if (this.#controller?.paused) this.#controller.resume();
+  }
+
+  /** The whole body. Rejects with `tooLarge` when it has more than `max_bytes`. */
+  whole(max_bytes: number, tooLarge: () => Error): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const parts: Buffer[] = [];
+      let total_bytes = 0;
+      this.readInto({
+        bytes: part => {
+          parts.push(part);
+          total_bytes += part.length;
+          if (total_bytes > max_bytes) {
+            const error = tooLarge();
+            // The call may have ended before anybody read it.
+            reject(error);
+            this.cancel(error);
+          }
+          return true;
+        },
+        end: () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes)),
+        fail: reject,
+      });
+    });
+  }
+
+  /** All bytes that have arrived since the last turn, joined: what came in one network read is handed on as one. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    try {
+      while (true) {
+        if (this.#queue.length > 0) yield this.#take();
+        else if (this.#error) throw this.#error;
+        else if (this.#ended) return;
+        else await new Promise<void>(wake => (this.#wake = wake));
+      }
+    } finally {
+      if (!this.#released) this.cancel(new Error('nobody reads the reply any longer'));
+    }
+  }
+
+  #take(): Buffer {
+    const bytes = this.#queue.length === 1 ? this.#queue[0]! : Buffer.concat(this.#queue, this.#queued_bytes);
+    this.#queue = [];
+    this.#queued_bytes = 0;
+    this.resume();
+    return bytes;
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

@@ -1,0 +1,203 @@
+import type { Chunk, ChunkChoice, Delta, ToolCallDelta, Usage } from '../../canonical.ts';
+import { usageOf } from '../../canonical.ts';
+import { refusal } from '../../errors.ts';
+import type { SseEvent } from '../../sse/parse.ts';
+import type { StreamDecoder } from '../adapter.ts';
+import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from '../http/upstream-error.ts';
+import { EventTemplate } from './event-template.ts';
+import {
+  argumentsText,
+  finishReasonOf,
+  isObject,
+  type Json,
+  newCallId,
+  readUsage,
+  reasoningOf,
+  textsOf,
+} from './openai-format.ts';
+
+/** What servers of this format do in different ways. */
+export interface OpenAiStreamHabits {
+  /** Running usage counts each choice for itself (protocol d8). */
+  readonly usagePerChoice?: boolean;
+  /** An error inside a stream says truly which HTTP status it stands for; elsewhere everything is called 400. */
+  readonly errorsHaveStatus?: boolean;
+  /** The final usage stands for one choice too: for the one that ended last. */
+  readonly finalUsagePerChoice?: boolean;
+  /** Where an event has its usage; `usage` without it. */
+  usageIn?(event: Json): unknown;
+  /** Sees every choice as it came; may throw an UpstreamError for an error that it tells. */
+  choice?(choice: Json): void;
+}
+
+/** One OpenAI stream in the canonical form. */
+export class OpenAiStreamDecoder implements StreamDecoder {
+  readonly #habits: OpenAiStreamHabits;
+  /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
+  readonly #tokensByChoice = new Map<number, number>();
+  /** Their sum, kept up: an upstream may name a choice more with every event. */
+  #tokens = 0;
+  readonly #open = new Set<number>();
+  readonly #finished = new Set<number>();
+  readonly #toolCalls = new Map<number, ToolCallIndexes>();
+  #begun = false;
+  /** The choice of the newest event that had one. */
+  #last = 0;
+  #steady: EventTemplate | undefined;
+  /** How many events had to be parsed, and after how many of them another one is learned from: ever fewer, as long as that helps. */
+  #parsed = 0;
+  #learn_at = 2;
+
+  constructor(habits: OpenAiStreamHabits = {}) {
+    this.#habits = habits;
+  }
+
+  decode(event: SseEvent): Chunk[] {
+    if (event.event === 'error') throw this.#error(event.data);
+    const steady = this.#steady?.read(event.data);
+    if (steady && this.#isExpected(steady)) return [steady];
+    const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
+    if (data === '[DONE]' || data === '') return [];
+    let body: unknown;
+    try {
+      body = JSON.parse(data);
+    } catch (cause) {
+      throw refusal('provider_invalid', { cause });
+    }
+    if (!isObject(body))
+      throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
+    if (body.error != null || body.type === 'error' || body.object === 'error') throw this.#error(data);
+    const chunks = this.#chunk(body);
+    if (++this.#parsed === this.#learn_at) this.#learn(data);
+    return chunks;
+  }
+
+  /** Habits may look at anything in an event, so that nothing is steady for them. */
+  #learn(data: string): void {
+    this.#learn_at *= 2;
+    if (this.#habits.choice || this.#habits.usageIn) return;
+    const decode = (probe: string) => new OpenAiStreamDecoder().decode({ data: probe });
+    this.#steady = EventTemplate.of(data, decode) ?? this.#steady;
+  }
+
+  /** A choice that has begun and goes on, the only one that has told its usage: nothing but that figure is to be remembered. */
+  #isExpected({ choices, usage }: Chunk): boolean {
+    const { index } = choices[0]!;
+    if (!this.#open.has(index)) return false;
+    if (usage && this.#habits.usagePerChoice) {
+      if (this.#tokensByChoice.size !== 1 || !this.#tokensByChoice.has(index)) return false;
+      this.#setTokens(index, usage.completion_tokens);
+    }
+    this.#last = index;
+    return true;
+  }
+
+  get complete(): boolean {
+    return this.#begun && this.#open.size === 0;
+  }
+
+  #error(data: string): UpstreamError {
+    const told = new UpstreamError(
+      messageOfErrorBody(data) ?? data.slice(0, 500),
+      statusInBody(jsonOf(data)),
+    );
+    return this.#habits.errorsHaveStatus ? told : told.withoutStatus();
+  }
+
+  #chunk(body: Json): Chunk[] {
+    const choices: ChunkChoice[] = [];
+    if (Array.isArray(body.choices)) {
+      for (const choice of body.choices) if (isObject(choice)) choices.push(this.#choice(choice));
+    }
+    const { usageIn } = this.#habits;
+    const usage = this.#usage(usageIn ? usageIn(body) : body.usage, choices);
+    if (choices.length === 0 && !usage) return [];
+    return [usage ? { choices, usage } : { choices }];
+  }
+
+  #choice(choice: Json): ChunkChoice {
+    const index = typeof choice.index === 'number' ? choice.index : 0;
+    this.#habits.choice?.(choice);
+    const finish = finishReasonOf(choice.finish_reason);
+    this.#begun = true;
+    this.#last = index;
+    // Some servers repeat a choice that has ended beside the final usage; it stays ended.
+    if (finish) this.#finished.add(index);
+    if (this.#finished.has(index)) this.#open.delete(index);
+    else this.#open.add(index);
+    const delta = isObject(choice.delta) ? this.#delta(index, choice.delta) : {};
+    const finish_reason = finish === 'stop' && this.#toolCalls.has(index) ? 'tool_calls' : (finish ?? null);
+    return choice.logprobs == null
+      ? { index, delta, finish_reason }
+      : { index, delta, finish_reason, logprobs: choice.logprobs };
+  }
+
+  #delta(index: number, from: Json): Delta {
+    const delta: Delta = {};
+    if (typeof from.role === 'string') delta.role = 'assistant';
+    const reasoning = reasoningOf(from);
+    if (typeof from.content === 'string') delta.content = from.content;
+    else if (Array.isArray(from.content)) Object.assign(delta, textsOf(from.content));
+    if (reasoning !== undefined && reasoning !== '') delta.reasoning = reasoning;
+    const calls = Array.isArray(from.tool_calls) ? from.tool_calls.filter(isObject) : [];
+    if (calls.length > 0) {
+      let indexes = this.#toolCalls.get(index);
+      if (!indexes) this.#toolCalls.set(index, (indexes = new ToolCallIndexes()));
+      delta.tool_calls = calls.map(call => indexes.delta(call));
+    }
+    if (typeof from.refusal === 'string') delta.refusal = from.refusal;
+    return delta;
+  }
+
+  #usage(value: unknown, choices: ChunkChoice[]): Usage | undefined {
+    const usage = readUsage(value);
+    const { usagePerChoice, finalUsagePerChoice } = this.#habits;
+    if (!usage || !usagePerChoice || (choices.length === 0 && !finalUsagePerChoice)) return usage;
+    const indexes = choices.length === 0 ? [this.#last] : choices.map(({ index }) => index);
+    for (const index of indexes) this.#setTokens(index, usage.completion_tokens);
+    if (this.#tokensByChoice.size === 1) return usage;
+    // The breakdown is of one choice, and would not add up.
+    return usageOf(usage.prompt_tokens, this.#tokens, usage.prompt_tokens_details.cached_tokens);
+  }
+
+  #setTokens(index: number, tokens: number): void {
+    this.#tokens += tokens - (this.#tokensByChoice.get(index) ?? 0);
+    this.#tokensByChoice.set(index, tokens);
+  }
+}
+
+/** Adds the `index` and `id` that some servers leave out of tool call deltas (protocol d13). */
+class ToolCallIndexes {
+  readonly #byId = new Map<string, number>();
+  readonly #begun = new Set<number>();
+  readonly #named = new Set<number>();
+  #last = -1;
+
+  delta(call: Json): ToolCallDelta {
+    const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined;
+    const called = isObject(call.function) ? call.function : {};
+    const name = typeof called.name === 'string' && called.name !== '' ? called.name : undefined;
+    const index = this.#indexOf(call.index, id, name);
+    const text = argumentsText(called.arguments);
+    const isNew = name !== undefined && !this.#named.has(index);
+    if (isNew) this.#named.add(index);
+    if (this.#begun.has(index)) return { index, function: { ...(isNew && { name }), arguments: text } };
+    this.#begun.add(index);
+    return {
+      index,
+      id: id ?? newCallId(),
+      type: 'function',
+      function: { name: name ?? '', arguments: text },
+    };
+  }
+
+  #indexOf(given: unknown, id: string | undefined, name: string | undefined): number {
+    if (typeof given === 'number') return (this.#last = given);
+    const known = id === undefined ? undefined : this.#byId.get(id);
+    if (known !== undefined) return known;
+    // Without an index, a name or a new id begins another call; anything else continues the last one.
+    if (this.#last === -1 || id !== undefined || name !== undefined) this.#last++;
+    if (id !== undefined) this.#byId.set(id, this.#last);
+    return this.#last;
+  }
+}

@@ -1,0 +1,214 @@
+import {
+  CircuitState,
+  ConsecutiveBreaker,
+  CountBreaker,
+  ExponentialBackoff,
+  halfJitterGenerator,
+  type IBackoff,
+  type IBreaker,
+} from 'cockatiel';
+import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
+
+/** When a provider is left alone, and how it is tried again. */
+export const breakerSchema = z
+  .strictObject({
+    consecutive_failures: z
+      .int()
+      .min(0)
+      .default(5)
+      .describe('Failed attempts in a row that open the breaker; 0: no number does.'),
+    failure_ratio: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.5)
+      .describe(
+        'Share of failed attempts among the last `window` above which the breaker opens; 1: no share does.',
+      ),
+    window: z
+      .int()
+      .min(2)
+      .max(10_000)
+      .default(50)
+      .describe('How many attempts `failure_ratio` looks back at; half of them must have been made.'),
+    open_ms: z
+      .int()
+      .positive()
+      .default(5000)
+      .describe(
+        'How long an open breaker keeps requests away; half of it at random, doubled each time the provider is tried in vain.',
+      ),
+    max_open_ms: z.int().positive().default(60_000).describe('The longest such time.'),
+    probes: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(3)
+      .describe('Attempts that must succeed before the breaker closes: first one, then two at a time, …'),
+    ramp_ms: z
+      .int()
+      .min(0)
+      .default(10_000)
+      .describe('How long the share of requests takes to rise from a tenth to all after the breaker closed.'),
+  })
+  .refine(({ open_ms, max_open_ms }) => max_open_ms >= open_ms, {
+    path: ['max_open_ms'],
+    message: 'must not be shorter than open_ms',
+  });
+
+export type BreakerConfig = z.output<typeof breakerSchema>;
+export type BreakerState = 'closed' | 'open' | 'half_open';
+
+/** What is left of a provider's share when its breaker has just closed. */
+const first_share = 0.1;
+/** How long to wait where all probes are under way: they decide. */
+const probing_ms = 1000;
+
+/**
+ * Whether a provider may be asked. When to open and for how long is cockatiel's judgement; its policy is not used, because it makes further
+ * calls wait for a probe where they should go to another provider, judges every call by its end where a stream is judged by its first
+ * word, and counts a call that its client gave up.
+ *
+ * Every attempt has a term, the number of the state it began in: what it comes to counts only while that state lasts.
+ */
+export class CircuitBreaker {
+  readonly #config: BreakerConfig;
+  readonly #clock: Clock;
+  readonly #onChange: (state: BreakerState) => void;
+  readonly #judges: readonly IBreaker[];
+  #state: BreakerState = 'closed';
+  #term = 0;
+  #backoff: IBackoff<unknown> | undefined;
+  #open_until_ms = 0;
+  #closed_ms = Number.NEGATIVE_INFINITY;
+  #probing = 0;
+  #passed = 0;
+
+  constructor(config: BreakerConfig, clock: Clock, onChange: (state: BreakerState) => void = () => {}) {
+    this.#config = config;
+    this.#clock = clock;
+    this.#onChange = onChange;
+    const { consecutive_failures, failure_ratio, window } = config;
+    this.#judges = [
+      ...(consecutive_failures > 0 ? [new ConsecutiveBreaker(consecutive_failures)] : []),
+      ...(failure_ratio < 1
+        ? [
+            new CountBreaker({
+              threshold: failure_ratio,
+              size: window,
+              minimumNumberOfCalls: Math.ceil(window / 2),
+            }),
+          ]
+        : []),
+    ];
+  }
+
+  /** An open breaker whose time is over is half open, though nobody has come yet. */
+  get state(): BreakerState {
+    return this.#state === 'open' && this.#clock.elapsed_ms() >= this.#open_until_ms
+      ? 'half_open'
+      : this.#state;
+  }
+
+  /** How long until an attempt is admitted, in milliseconds; 0 admits one now. */
+  get admits_in_ms(): number {
+    if (this.#state === 'closed') return 0;
+    if (this.#state === 'open') return Math.max(0, this.#open_until_ms - this.#clock.elapsed_ms());
+    const places = Math.min(1 + this.#passed, this.#config.probes - this.#passed);
+    return this.#probing < places ? 0 : probing_ms;
+  }
+
+  /** The share of its requests that the provider should be given: less than 1 for a while after a recovery. */
+  get share(): number {
+    if (this.#state !== 'closed') return 1;
+    const { ramp_ms } = this.#config;
+    const closed_for_ms = this.#clock.elapsed_ms() - this.#closed_ms;
+    if (closed_for_ms >= ramp_ms) return 1;
+    return first_share + (1 - first_share) * (closed_for_ms / ramp_ms);
+  }
+
+  /** An attempt begins. Gives its term. */
+  enter(): number {
+    if (this.state === 'half_open') {
+      if (this.#state === 'open') this.#become('half_open');
+      this.#probing++;
+    }
+    return this.#term;
+  }
+
+  /** An attempt of `term` has shown that the provider works. */
+  succeeded(term: number): void {
+    if (term !== this.#term) return;
+    if (this.#state === 'closed') {
+      for (const judge of this.#judges) judge.success(CircuitState.Closed);
+      return;
+    }
+    // Somebody asked in spite of an open breaker, and was answered.
+    if (this.#state === 'open') {
+      this.#become('half_open');
+      this.#probing = 1;
+    }
+    this.#probing--;
+    this.#passed++;
+    if (this.#passed >= this.#config.probes) this.#close();
+  }
+
+  /** An attempt of `term` has shown that the provider does not work. */
+  failed(term: number): void {
+    if (term !== this.#term || this.#state === 'open') return;
+    if (this.#state === 'half_open') return this.#open();
+    let opens = false;
+    for (const judge of this.#judges) if (judge.failure(CircuitState.Closed)) opens = true;
+    if (opens) this.#open();
+  }
+
+  /** An attempt of `term` has ended without showing anything. */
+  abandoned(term: number): void {
+    if (term === this.#term && this.#state === 'half_open') this.#probing--;
+  }
+
+  /** The present term; for what is learnt later than by an attempt's end. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Whether attempts are probes: the first word of one decides, not its end. */
+  get isProbing(): boolean {
+    return this.#state !== 'closed';
+  }
+
+  /** Somebody else has seen the provider work: it is tried without further waiting. */
+  tryNow(): void {
+    if (this.#state === 'open') this.#open_until_ms = 0;
+  }
+
+  #open(): void {
+    const { open_ms, max_open_ms } = this.#config;
+    this.#backoff = (
+      this.#backoff ??
+      new ExponentialBackoff({
+        initialDelay: open_ms,
+        maxDelay: max_open_ms,
+        generator: halfJitterGenerator,
+      })
+    ).next(undefined as never);
+    this.#open_until_ms = this.#clock.elapsed_ms() + this.#backoff.duration;
+    this.#become('open');
+  }
+
+  #close(): void {
+    for (const judge of this.#judges) judge.success(CircuitState.HalfOpen);
+    this.#backoff = undefined;
+    this.#closed_ms = this.#clock.elapsed_ms();
+    this.#become('closed');
+  }
+
+  #become(state: BreakerState): void {
+    this.#state = state;
+    this.#term++;
+    this.#probing = 0;
+    this.#passed = 0;
+    this.#onChange(state);
+  }
+}

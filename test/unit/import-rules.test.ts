@@ -1,0 +1,145 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const files = globSync(['src/**/*.ts', 'plugins/**/*.ts'], { cwd: root });
+
+interface Import {
+  from: string;
+  to: string;
+  /** Erased before running: types only. */
+  typeOnly: boolean;
+}
+
+const importsOf = (file: string): Import[] => {
+  const text = readFileSync(join(root, file), 'utf8');
+  const found = text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)';/gm);
+  return [...found].map(([, type, to]) => ({
+    from: file,
+    to: to!.startsWith('.') ? normalize(join(dirname(file), to!)) : to!,
+    typeOnly: type !== undefined,
+  }));
+};
+
+const imports = files.flatMap(importsOf);
+const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith('plugins/'));
+
+/** From the top layer down; a file imports from its own layer and those below. */
+const layers: readonly (readonly string[])[] = [
+  ['src/cli/'],
+  ['src/index.ts'],
+  ['src/gateway.ts', 'src/dashboard/'],
+  ['src/assemble.ts', 'src/gateway-options.ts'],
+  ['src/config/'],
+  ['plugins/'],
+  ['src/testing/'],
+  ['src/plugin.ts'],
+  ['src/chain/'],
+  ['src/settlement/', 'src/upstream/', 'src/stage.ts'],
+  ['src/inbound/', 'src/outbound/'],
+  ['src/dialects/', 'src/exchange.ts', 'src/exchange/ignored-parameters.ts'],
+  [
+    'src/diagnostics/',
+    'src/stores/',
+    'src/telemetry/',
+    'src/catalog/',
+    'src/sse/',
+    'src/canonical.ts',
+    'src/flow.ts',
+    'src/exchange/in-flight-set.ts',
+    'src/errors.ts',
+    'src/clock.ts',
+    'src/json-size.ts',
+  ],
+];
+
+const layerOf = (file: string): number =>
+  layers.findIndex(paths => paths.some(path => file.startsWith(path)));
+
+describe('import rules', () => {
+  it('reads a tree that has files and imports', () => {
+    expect(files.length).toBeGreaterThan(50);
+    expect(inside.length).toBeGreaterThan(100);
+  });
+
+  it('gives every file a layer', () => {
+    expect(files.filter(file => !file.startsWith('src/simulator/') && layerOf(file) === -1)).toEqual([]);
+  });
+
+  it('allows no import from a layer above', () => {
+    const up = inside.filter(
+      ({ from, to }) => !from.startsWith('src/simulator/') && layerOf(from) > layerOf(to),
+    );
+    expect(up.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+  });
+
+  it('lets plugins import only sluice/plugin, zod, Node and their own folder', () => {
+    const own = (from: string) => from.split('/').slice(0, 3).join('/');
+    const foreign = imports.filter(
+      ({ from, to }) =>
+        from.startsWith('plugins/') &&
+        from !== 'plugins/index.ts' &&
+        to !== 'src/plugin.ts' &&
+        to !== 'zod' &&
+        !to.startsWith('node:') &&
+        !to.startsWith(own(from)),
+    );
+    expect(foreign).toEqual([]);
+  });
+
+  it('lets only the configuration and the public index import the list of built-ins', () => {
+    const users = inside.filter(({ from, to }) => from.startsWith('src/') && to.startsWith('plugins/'));
+    expect(
+      [...new Set(users.map(({ from }) => from.replace(/^src\/config\/.*/, 'src/config/')))].sort(),
+    ).toEqual(['src/config/', 'src/index.ts']);
+  });
+
+  it('keeps servers and clients out of sse and dialects', () => {
+    const impure = imports.filter(
+      ({ from, to }) =>
+        /^src\/(sse|dialects)\//.test(from) && /^(express|undici|node:(http|net|stream))/.test(to),
+    );
+    expect(impure).toEqual([]);
+  });
+
+  it('lets only the command import the simulator', () => {
+    const users = inside.filter(
+      ({ from, to }) => to.startsWith('src/simulator/') && !from.startsWith('src/simulator/'),
+    );
+    expect(users.filter(({ from }) => from !== 'src/cli/sidecar.ts')).toEqual([]);
+    const known = inside.filter(
+      ({ from, to }) =>
+        from.startsWith('src/simulator/') &&
+        !to.startsWith('src/simulator/') &&
+        to !== 'src/diagnostics/suggestion.ts',
+    );
+    expect(known).toEqual([]);
+  });
+
+  it('lets nothing that serves import the stage test kit', () => {
+    const users = inside.filter(
+      ({ from, to }) => to.startsWith('src/testing/') && !from.startsWith('src/testing/'),
+    );
+    expect(users).toEqual([]);
+  });
+
+  it('has no circle of imports at run time', () => {
+    const next = new Map(
+      files.map(file => [file, inside.filter(i => i.from === file && !i.typeOnly).map(i => i.to)]),
+    );
+    const done = new Set<string>();
+    const circle = (file: string, path: readonly string[]): readonly string[] | undefined => {
+      if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+      if (done.has(file)) return undefined;
+      for (const to of next.get(file) ?? []) {
+        const found = circle(to, [...path, file]);
+        if (found) return found;
+      }
+      done.add(file);
+      return undefined;
+    };
+    expect(files.map(file => circle(file, [])).filter(Boolean)).toEqual([]);
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  Forecast,
+  type Sample,
+  UsageAverage,
+} from '../../../../../plugins/stages/rate-limit/usage-forecast.ts';
+
+const sample = (completion: number, more: Partial<Sample> = {}): Sample => ({
+  estimated_prompt: 0,
+  prompt: 0,
+  completion,
+  choices: 1,
+  isCut: false,
+  ...more,
+});
+
+const learnt = (...completions: readonly number[]): UsageAverage => {
+  const habit = new UsageAverage(500);
+  for (const completion of completions) habit.learn(sample(completion));
+  return habit;
+};
+
+describe('a habit', () => {
+  it('is as expected before the first completion', () => {
+    expect(new UsageAverage(500).completion).toBe(500);
+    expect(learnt(0).completion).toBe(500);
+  });
+
+  it('is a bit more than the mean of completions that are alike', () => {
+    const { completion } = learnt(...Array<number>(50).fill(200));
+    expect(completion).toBeGreaterThanOrEqual(200);
+    expect(completion).toBeLessThan(210);
+  });
+
+  it('is above most completions that differ', () => {
+    const lengths = Array.from({ length: 400 }, (_, at) => 50 + ((at * 7919) % 900));
+    const { completion } = learnt(...lengths);
+    const share = lengths.filter(length => length <= completion).length / lengths.length;
+    expect(share).toBeGreaterThan(0.6);
+    expect(share).toBeLessThan(0.98);
+  });
+
+  it('follows a change within some dozens of completions', () => {
+    const habit = learnt(...Array<number>(100).fill(2000));
+    for (let at = 0; at < 40; at++) habit.learn(sample(100));
+    expect(habit.completion).toBeLessThan(300);
+  });
+
+  it('never leaves the range of what was seen by more than its width', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1 }), completions => {
+        const { completion } = learnt(...completions);
+        const most = Math.max(...completions);
+        const least = Math.min(...completions);
+        expect(completion).toBeGreaterThanOrEqual(least);
+        expect(completion).toBeLessThanOrEqual(Math.ceil(most + Math.max(most - least, most / 2)));
+      }),
+    );
+  });
+
+  it('is of one choice', () => {
+    const habit = new UsageAverage(500);
+    for (let at = 0; at < 50; at++) habit.learn(sample(800, { choices: 4 }));
+    expect(habit.completion).toBeLessThan(210);
+  });
+
+  it('learns nothing of completions that were cut short, but that others are longer', () => {
+    const habit = learnt(...Array<number>(50).fill(500));
+    for (let at = 0; at < 50; at++) habit.learn(sample(1, { isCut: true }));
+    expect(habit.completion).toBeGreaterThanOrEqual(500);
+    for (let at = 0; at < 50; at++) habit.learn(sample(900, { isCut: true }));
+    expect(habit.completion).toBeGreaterThan(850);
+  });
+
+  it('learns nothing of a first one that was cut short, unless it is longer than was expected', () => {
+    const habit = new UsageAverage(500);
+    habit.learn(sample(1, { isCut: true }));
+    expect(habit.completion).toBe(500);
+    habit.learn(sample(8000, { isCut: true }));
+    expect(habit.completion).toBe(12_000);
+  });
+
+  it('corrects the estimate of prompts, within bounds', () => {
+    const habit = new UsageAverage(500);
+    expect(habit.prompt_ratio).toBe(1);
+    for (let at = 0; at < 60; at++) habit.learn(sample(1, { estimated_prompt: 100, prompt: 150 }));
+    expect(habit.prompt_ratio).toBeCloseTo(1.5, 2);
+    for (let at = 0; at < 100; at++) habit.learn(sample(1, { estimated_prompt: 1, prompt: 1_000_000 }));
+    expect(habit.prompt_ratio).toBeLessThanOrEqual(4);
+    const before = habit.prompt_ratio;
+    habit.learn(sample(1, { estimated_prompt: 100, prompt: 0 }));
+    expect(habit.prompt_ratio).toBe(before);
+  });
+});
+
+describe('the forecast', () => {
+  it('is of the account with the model, else of the model, else as configured', () => {
+    const forecast = new Forecast(500);
+    expect(forecast.of('a', 'm').completion).toBe(500);
+    forecast.learn('a', 'm', sample(1000));
+    expect(forecast.of('b', 'm').completion).toBe(1500);
+    forecast.learn('b', 'm', sample(1, { isCut: true }));
+    expect(forecast.of('b', 'm').completion).toBe(1500);
+    for (let at = 0; at < 50; at++) forecast.learn('b', 'm', sample(10));
+    expect(forecast.of('b', 'm').completion).toBeLessThan(20);
+    expect(forecast.of('a', 'm').completion).toBe(1500);
+    expect(forecast.of('a', 'other').completion).toBe(500);
+  });
+
+  it('remembers no more than ten thousand accounts of a model, the newest', () => {
+    const forecast = new Forecast(500);
+    forecast.learn('first', 'm', sample(100_000));
+    for (let at = 0; at < 10_000; at++) forecast.learn(`account-${at}`, 'm', sample(10));
+    expect(forecast.of('first', 'm')).toBe(forecast.of('nobody', 'm'));
+    expect(forecast.of('account-9999', 'm')).not.toBe(forecast.of('nobody', 'm'));
+  });
+});

@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { accountsCommand } from '../../../../src/cli/accounts-command.ts';
+import { keysCommand } from '../../../../src/cli/keys-command.ts';
+import { usageCommand } from '../../../../src/cli/usage-command.ts';
+import { sampleConfig } from '../config/sample-config.ts';
+
+const commands = { keys: keysCommand, accounts: accountsCommand, usage: usageCommand };
+let directory: string;
+let file: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'sluice-commands-'));
+  file = join(directory, 'sluice.json');
+  const config = sampleConfig({
+    stores: { records: 'sqlite:./sluice.db' },
+    plans: { small: { requests_per_minute: 2 } },
+    accounts: { tester: { plan: 'small' } },
+  });
+  await writeFile(file, JSON.stringify(config));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** What a command says that cannot do what it was asked, and that it did nothing else. */
+async function refusalOf([name, ...args]: readonly string[]): Promise<string> {
+  const said: string[] = [];
+  const voice = { print: (text: string) => said.push(text), remark: (text: string) => said.push(text) };
+  const run = commands[name as keyof typeof commands];
+  const refused = await run([...args, '--config', file], voice).then(
+    () => 'was carried out',
+    (thrown: Error) => thrown.message,
+  );
+  expect(said).toEqual([]);
+  return refused;
+}
+
+describe('a command that was mistyped', () => {
+  it.each([
+    [
+      ['keys', 'make'],
+      /^there is no command 'keys make'; there are: keys create, keys list, keys revoke\n\nsluice keys: /,
+    ],
+    [
+      ['accounts', 'lsit'],
+      /^there is no command 'accounts lsit'; did you mean 'accounts list'\? There are: /,
+    ],
+    [['keys', 'create'], /^sluice keys create: --account A is missing$/],
+    [
+      ['keys', 'create', '--account', 'nobody'],
+      /^there is no account 'nobody'; make it with: sluice accounts create nobody /,
+    ],
+    [
+      ['keys', 'create', '--account', 'tester', '--expires', 'soon'],
+      /^--expires: 'soon' is no time; use 12h, 30d, /,
+    ],
+    [
+      ['keys', 'create', '--account', 'tester', '--expires', '2020-01-01'],
+      /^--expires: 2020-01-01 has passed already$/,
+    ],
+    [
+      ['keys', 'create', '--account', 'tester', '--expires', '2027-02-31'],
+      /^--expires: '2027-02-31' is no time/,
+    ],
+    [['keys', 'create', 'tester'], /^sluice keys create: what is 'tester'\?/],
+    [['keys', 'revoke'], /^sluice keys revoke: which\?/],
+    [['keys', 'revoke', 'key_000'], /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
+    [['keys', 'revoke', 'sk-sluice-abc'], /takes the id of a key \(key_…\), not the key$/],
+    [
+      ['keys', 'list', '--acount', 'x'],
+      /^sluice keys list: Unknown option '--acount'; did you mean '--account'\? Accepted here: --account, /,
+    ],
+    [['keys', 'list', '--limit', '0'], /^--limit must be a number above 0, not '0'$/],
+    [['keys', 'list', '--format', 'xml'], /^--format must be one of: table, csv, json; not 'xml'$/],
+    [['accounts', 'create'], /^sluice accounts create takes NAME; given: nothing$/],
+    [['accounts', 'create', '-x'], /^sluice accounts create: Unknown option '-x'/],
+    [['accounts', 'create', 'a b'], /^'a b' cannot be an account's name: /],
+    [['accounts', 'create', 'tester'], /^account 'tester' is one of the configuration: its name is taken$/],
+    [['accounts', 'create', 'new', '--plan', 'huge'], /^there is no plan 'huge'; there are: small$/],
+    [['accounts', 'create', 'new', '--limits', '{'], /^limits must be JSON, /],
+    [['accounts', 'create', 'new', '--limits', '{"requests_per_minut":1}'], /^limits: .*requests_per_minut/],
+    [
+      ['accounts', 'create', 'new', '--limits', '{"models":{"v/none":{"requests_per_minute":1}}}'],
+      /^limits: there is no model 'v\/none'; there are: aion-labs\//,
+    ],
+    [['accounts', 'set-plan', 'nobody', 'small'], /^there is no account 'nobody'$/],
+    [
+      ['accounts', 'set-limits', 'tester', '{}'],
+      /^account 'tester' is one of the configuration: it is changed there$/,
+    ],
+    [['usage', '--by', 'hour'], /^--by must be one of: account, model, day, month; not 'hour'$/],
+    [['usage', '--from', '2026-11-31'], /^--from must be a day in UTC such as 2026-11-20, not '2026-11-31'$/],
+    [['usage', '--from', '2026-11-02', '--to', '2026-11-01'], /^--from 2026-11-02 is after --to 2026-11-01$/],
+  ])('is told what is accepted: %j', async (args, expected) => {
+    expect(await refusalOf(args)).toMatch(expected);
+  });
+});

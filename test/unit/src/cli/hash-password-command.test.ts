@@ -1,0 +1,31 @@
+import { Readable } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { hashPasswordCommand } from '../../../../src/cli/hash-password-command.ts';
+import { isPassword } from '../../../../src/stores/accounts/password.ts';
+
+async function run(text: string, args: readonly string[] = []): Promise<string> {
+  const printed: string[] = [];
+  const voice = { print: (line: string) => void printed.push(line), remark: () => {} };
+  await hashPasswordCommand(args, voice, Readable.from([Buffer.from(text)]));
+  return printed.join('\n');
+}
+
+describe('sluice hash-password', () => {
+  it('prints the hash of the first line, and nothing else', async () => {
+    const printed = await run('a long secret\nand more\n');
+    expect(printed).toMatch(/^scrypt:[\w:-]+$/);
+    expect(await isPassword('a long secret', printed)).toBe(true);
+  });
+
+  it('takes no password as an argument, where others could see it', async () => {
+    await expect(run('', ['a long secret'])).rejects.toThrow(/takes no argument/);
+  });
+
+  it.each(['', '\n', 'short\n'])('refuses one that is too short: %j', async text => {
+    await expect(run(text)).rejects.toThrow('a password has at least 12 characters');
+  });
+
+  it('explains itself', async () => {
+    expect(await run('', ['--help'])).toContain('admin: { users:');
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { ignoredByUpstream, ignoreParameters } from '../../../../src/exchange/ignored-parameters.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
+
+describe('what is ignored (m5)', () => {
+  it('is said nothing of where there is nothing', () => {
+    const exchange = sampleExchange({ request: {} });
+    ignoreParameters(exchange, []);
+    ignoredByUpstream(exchange);
+    expect(exchange.replyHeaders).toEqual({});
+  });
+
+  it('is named once, by stages and by the upstream', () => {
+    const exchange = sampleExchange({ request: {} });
+    ignoreParameters(exchange, ['top_k']);
+    ignoreParameters(exchange, ['min_p']);
+    ignoredByUpstream(exchange, ['top_k', 'seed']);
+    expect(exchange.replyHeaders).toEqual({ 'x-ignored-parameters': 'top_k, min_p, seed' });
+  });
+
+  it('is named as its client called it', () => {
+    const names = { reasoning_effort: 'reasoning.effort', max_tokens: 'max_output_tokens' };
+    const exchange = sampleExchange({ request: { wording: { names }, unknown: { max_tokens: 5 } } });
+    ignoreParameters(exchange, ['max_tokens']);
+    ignoredByUpstream(exchange, ['reasoning_effort', 'seed']);
+    expect(exchange.replyHeaders).toEqual({ 'x-ignored-parameters': 'max_tokens, reasoning.effort, seed' });
+  });
+
+  it('is what the last upstream ignored, not those before it', () => {
+    const exchange = sampleExchange({ request: {} });
+    ignoredByUpstream(exchange, ['seed']);
+    ignoredByUpstream(exchange, ['logprobs']);
+    expect(exchange.replyHeaders).toEqual({ 'x-ignored-parameters': 'logprobs' });
+    ignoredByUpstream(exchange);
+    expect(exchange.replyHeaders).toEqual({});
+  });
+});

@@ -1,0 +1,256 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Account } from '../../../../../src/stores/accounts/accounts.ts';
+import { StoredKeys } from '../../../../../src/stores/accounts/stored-keys.ts';
+import { StoreUnavailable } from '../../../../../src/stores/records/database.ts';
+import { newSecret } from '../../../../../src/stores/records/key-secret.ts';
+import { openRecords, type RecordsStore } from '../../../../../src/stores/records/records-store.ts';
+import { createLog } from '../../../../../src/telemetry/log.ts';
+
+const start_ms = Date.parse('2026-11-20T12:00:00Z');
+const operator = { actor: 'test', at_ms: start_ms };
+const second_ms = 1000;
+const key_cache_ttl_ms = 600 * second_ms;
+
+let now_ms = 0;
+const clock = { epoch_ms: () => start_ms + now_ms, elapsed_ms: () => now_ms };
+const configured = new Map<string, Account>([['of-the-config', { id: 'of-the-config', plan: 'big' }]]);
+
+let store: RecordsStore;
+let keys: StoredKeys;
+/** While set, the store answers nothing. */
+let isOut: boolean;
+let queries: number;
+
+/** The store as a gateway sees it, which can be cut off. */
+function reachable(): RecordsStore {
+  const guarded = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+        return async (...args: unknown[]) => {
+          queries++;
+          if (isOut) throw new StoreUnavailable('cut off');
+          return method.apply(target, args);
+        };
+      },
+    });
+  return { ...store, keys: guarded(store.keys), changes: guarded(store.changes) };
+}
+
+beforeEach(async () => {
+  now_ms = 0;
+  isOut = false;
+  queries = 0;
+  store = await openRecords({ kind: 'memory' });
+  await store.migrate(start_ms);
+  await store.accounts.create({ id: 'acme', plan: 'free', limits: {} }, operator);
+  keys = new StoredKeys({
+    ...reachable(),
+    configured: id => configured.get(id),
+    key_cache_ttl_ms,
+    clock,
+    log: createLog('silent'),
+  });
+  await keys.refresh();
+});
+afterEach(async () => {
+  isOut = false;
+  await keys.close();
+  await store.close();
+});
+
+const create = (account: string, expires_ms: number | null = null) =>
+  store.keys.create({ account, name: '', expires_ms }, operator);
+
+describe('a stored key', () => {
+  it('is found with its account, at first in the store and then without a promise', async () => {
+    const { key, record } = await create('acme');
+    const account = await keys.find(key);
+    expect(account).toEqual({ id: 'acme', plan: 'free', limits: {}, key_id: record.id });
+    expect(keys.find(key)).toBe(account);
+  });
+
+  it('of an account of the configuration has its plan', async () => {
+    const { key, record } = await create('of-the-config');
+    await store.accounts.create({ id: 'of-the-config', plan: 'other', limits: {} }, operator);
+    expect(await keys.find(key)).toEqual({ id: 'of-the-config', plan: 'big', key_id: record.id });
+  });
+
+  it('has the limits that are stored with its account', async () => {
+    const limits = {
+      requests_per_minute: 3,
+      usd_per_month: null,
+      models: { 'a/large': { tokens_per_day: 5 } },
+    };
+    await store.accounts.change('acme', { limits }, operator);
+    const { key } = await create('acme');
+    expect(await keys.find(key)).toMatchObject({ limits });
+  });
+
+  it('is refused where those are none', async () => {
+    await store.accounts.change('acme', { limits: { requests_per_minut: 3 } }, operator);
+    const { key } = await create('acme');
+    await expect(keys.find(key)).rejects.toMatchObject({ type: 'configuration_error', status: 400 });
+  });
+
+  it('of an account that is nowhere is not one', async () => {
+    const { key } = await create('nowhere');
+    expect(await keys.find(key)).toBeUndefined();
+  });
+
+  it('ends when it is revoked, once the store has told so', async () => {
+    const { key, record } = await create('acme');
+    await keys.find(key);
+    await store.keys.revoke(record.id, operator);
+    await keys.refresh();
+    expect(await keys.find(key)).toBeUndefined();
+  });
+
+  it('ends when it expires, with no word from the store', async () => {
+    const { key } = await create('acme', start_ms + 10 * second_ms);
+    expect(await keys.find(key)).toBeDefined();
+    now_ms = 10 * second_ms - 1;
+    expect(keys.find(key)).toBeDefined();
+    now_ms = 10 * second_ms;
+    expect(keys.find(key)).toBeUndefined();
+  });
+
+  it('has the new plan of its account, once the store has told so', async () => {
+    const { key } = await create('acme');
+    await keys.find(key);
+    await store.accounts.change('acme', { plan: 'paid' }, operator);
+    await keys.refresh();
+    expect(await keys.find(key)).toMatchObject({ plan: 'paid' });
+  });
+
+  it('that was unknown a moment ago is found once the store has told of it', async () => {
+    const { key } = await create('acme');
+    const { lookUp } = store.keys;
+    store.keys.lookUp = async () => [];
+    expect(await keys.find(key)).toBeUndefined();
+    store.keys.lookUp = lookUp;
+    expect(keys.find(key)).toBeUndefined();
+    await keys.refresh();
+    expect(await keys.find(key)).toBeDefined();
+  });
+
+  it('that was revoked while it was looked up is not remembered', async () => {
+    const { key, record } = await create('acme');
+    const looking = keys.find(key);
+    await store.keys.revoke(record.id, operator);
+    await keys.refresh();
+    await looking;
+    expect(await keys.find(key)).toBeUndefined();
+  });
+
+  /** Begins to look a key up, lets `change` happen and reach the gateway, and only then gives the answer, which was read before. */
+  async function lookedUpDuring(key: string, change: () => Promise<unknown>): Promise<void> {
+    const { lookUp } = store.keys;
+    const read = Promise.withResolvers<void>();
+    const given = Promise.withResolvers<void>();
+    store.keys.lookUp = async digests => {
+      const found = await lookUp.call(store.keys, digests);
+      read.resolve();
+      await given.promise;
+      return found;
+    };
+    const looking = keys.find(key);
+    await read.promise;
+    store.keys.lookUp = lookUp;
+    await change();
+    await keys.refresh();
+    given.resolve();
+    await looking;
+  }
+
+  it('that was revoked after the store had read it and before it answered is not remembered', async () => {
+    const { key, record } = await create('acme');
+    await lookedUpDuring(key, () => store.keys.revoke(record.id, operator));
+    expect(await keys.find(key)).toBeUndefined();
+  });
+
+  it('whose account changed after the store had read it has the new plan', async () => {
+    const { key } = await create('acme');
+    await lookedUpDuring(key, () => store.accounts.change('acme', { plan: 'paid' }, operator));
+    expect(await keys.find(key)).toMatchObject({ plan: 'paid' });
+  });
+
+  it('is noted as used when the gateway ends', async () => {
+    const { key, record } = await create('acme');
+    await keys.find(key);
+    now_ms = 5;
+    keys.find(key);
+    await keys.close();
+    expect((await store.keys.find(record.id))!.last_used_ms).toBe(start_ms + 5);
+  });
+});
+
+describe('a key that is not in the store', () => {
+  it('is not looked up if it cannot be there', () => {
+    const { key } = newSecret();
+    const wrong = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
+    const before = queries;
+    expect(keys.find(wrong)).toBeUndefined();
+    expect(keys.find('sk-other')).toBeUndefined();
+    expect(keys.find(`${key} `)).toBeUndefined();
+    expect(queries).toBe(before);
+  });
+
+  it('is looked up once in half a minute', async () => {
+    const { key } = newSecret();
+    expect(await keys.find(key)).toBeUndefined();
+    expect(keys.find(key)).toBeUndefined();
+    now_ms = 31 * second_ms;
+    await keys.refresh();
+    expect(keys.find(key)).toBeInstanceOf(Promise);
+  });
+
+  it('is one query with all others that are tried meanwhile', async () => {
+    const before = queries;
+    const tried = await Promise.all(Array.from({ length: 1000 }, () => keys.find(newSecret().key)));
+    expect(tried.every(account => account === undefined)).toBe(true);
+    expect(queries - before).toBeLessThanOrEqual(6);
+  });
+
+  it('is refused as a fault of ours when too many are tried', async () => {
+    const tried = Array.from({ length: 6000 }, () => keys.find(newSecret().key));
+    const results = await Promise.allSettled(tried);
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused[0]).toMatchObject({ reason: { type: 'server_error', status: 502 } });
+  });
+});
+
+describe('while the store is out', () => {
+  it('keys that are known go on working, for as long as was said', async () => {
+    const { key } = await create('acme');
+    await keys.find(key);
+    isOut = true;
+    now_ms = key_cache_ttl_ms;
+    await keys.refresh();
+    expect(keys.find(key)).toMatchObject({ id: 'acme' });
+    now_ms = key_cache_ttl_ms + 1;
+    await expect(keys.find(key)).rejects.toMatchObject({ type: 'server_error', status: 502 });
+  });
+
+  it('other keys are refused as a fault of ours, never as unknown', async () => {
+    const { key: unseen } = await create('acme');
+    const { key: unknown } = newSecret();
+    expect(await keys.find(unknown)).toBeUndefined();
+    isOut = true;
+    await expect(keys.find(unseen)).rejects.toMatchObject({ type: 'server_error', status: 502 });
+    now_ms = 6 * second_ms;
+    await expect(keys.find(unknown)).rejects.toMatchObject({ type: 'server_error', status: 502 });
+  });
+
+  it('a key that was revoked meanwhile ends as soon as the store is back', async () => {
+    const { key, record } = await create('acme');
+    await keys.find(key);
+    isOut = true;
+    await keys.refresh();
+    await store.keys.revoke(record.id, operator);
+    isOut = false;
+    await keys.refresh();
+    expect(await keys.find(key)).toBeUndefined();
+  });
+});

@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { Circuit } from '../../../../../src/stores/limits/circuit.ts';
+import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/limits/remote-state.ts';
+import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
+import { capturedLog } from '../../../../support/captured-log.ts';
+
+let circuit: Circuit;
+let registry: Registry;
+let lines: ReturnType<typeof capturedLog>['lines'];
+let opened: unknown[];
+let closed: number;
+
+beforeEach(() => {
+  registry = new Registry();
+  const captured = capturedLog();
+  lines = captured.lines;
+  circuit = new Circuit('state', new StoreMetrics(registry), captured.log);
+  opened = [];
+  closed = 0;
+  circuit.onOut(cause => opened.push(cause));
+  circuit.onClose(() => closed++);
+});
+
+const fails = (error: Error) => () => Promise.reject(error);
+const ask = (error: Error) => circuit.ask('take', fails(error)).catch((thrown: unknown) => thrown);
+const probe = (error: Error) => circuit.probe('heartbeat', fails(error)).catch(() => {});
+const works = async () => 'done';
+/** Operations that all waited in one silence, the heartbeat among them. */
+const silence = (operations: number) => {
+  const cause = new Error('no answer within 225 ms');
+  const fault = () => new Unreachable('no answer', { cause });
+  return Promise.all([...Array.from({ length: operations }, () => ask(fault())), probe(fault())]);
+};
+const metric = async (series: string) =>
+  Number(
+    (await registry.metrics())
+      .split('\n')
+      .find(line => line.startsWith(`${series} `))
+      ?.split(' ')[1],
+  );
+
+describe('the circuit breaker of the state store', () => {
+  it('counts one silence once, however many operations waited in it', async () => {
+    await silence(50);
+    await silence(0);
+    expect([circuit.closed, circuit.isOut, opened]).toEqual([false, false, []]);
+    expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
+      [40, 'the state store failed'],
+      [40, 'the state store failed'],
+    ]);
+    expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(1);
+    await silence(0);
+    expect([circuit.isOut, opened.length]).toEqual([true, 1]);
+    expect(await metric('sluice_store_outages_total{store="state"}')).toBe(1);
+    expect(await metric('sluice_store_errors_total{store="state",operation="take"}')).toBe(50);
+  });
+
+  it('lets no exchange wait again after a silence until the heartbeat is answered', async () => {
+    await silence(1);
+    let asked = 0;
+    const take = () =>
+      circuit.ask('take', async () => {
+        asked++;
+      });
+    await expect(take()).rejects.toThrow(Unreachable);
+    expect(asked).toBe(0);
+    await circuit.probe('heartbeat', works);
+    await take();
+    expect([asked, closed]).toEqual([1, 1]);
+  });
+
+  it('forgets silences after an answer to the heartbeat', async () => {
+    for (let time = 0; time < 5; time++) {
+      await silence(2);
+      await circuit.probe('heartbeat', works);
+    }
+    expect([circuit.closed, opened]).toEqual([true, []]);
+  });
+
+  it('opens at once when the store answers that it cannot serve, and asks no more', async () => {
+    const reply = new CannotServe('OOM command not allowed');
+    await ask(reply);
+    expect([circuit.closed, opened]).toEqual([false, [reply]]);
+    expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(0);
+    let asked = false;
+    const refused = circuit.ask('take', async () => {
+      asked = true;
+    });
+    await expect(refused).rejects.toThrow(Unreachable);
+    expect(asked).toBe(false);
+  });
+
+  it('has one outage however long it lasts, and closes when a probe succeeds', async () => {
+    for (let time = 0; time < 20; time++) await probe(new CannotServe('MISCONF'));
+    expect([opened.length, closed]).toEqual([1, 0]);
+    await circuit.probe('heartbeat', works);
+    expect([circuit.closed, closed]).toEqual([true, 1]);
+    expect(await metric('sluice_store_outages_total{store="state"}')).toBe(1);
+    expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(1);
+    await ask(new CannotServe('MISCONF'));
+    expect(await metric('sluice_store_outages_total{store="state"}')).toBe(2);
+  });
+
+  it('stays closed when commands are rejected, and logs one of them a minute', async () => {
+    for (let time = 0; time < 50; time++) await ask(new CommandRejected('WRONGTYPE Operation against a key'));
+    expect([circuit.closed, opened]).toEqual([true, []]);
+    expect(lines).toMatchObject([
+      { level: 50, operation: 'take', msg: 'the state store rejected a command' },
+    ]);
+  });
+
+  it('closes when the probe is rejected: a store that cannot be written would have said so first', async () => {
+    await ask(new CannotServe('READONLY'));
+    await probe(new CommandRejected('WRONGTYPE'));
+    expect(circuit.closed).toBe(true);
+  });
+
+  it('has its outages in the metrics before the first one', async () => {
+    expect(await metric('sluice_store_outages_total{store="state"}')).toBe(0);
+  });
+});

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { Circuit } from '../../../../../src/stores/limits/circuit.ts';
+import { Heartbeat } from '../../../../../src/stores/limits/heartbeat.ts';
+import { CannotServe, type RemoteState } from '../../../../../src/stores/limits/remote-state.ts';
+import { createLog } from '../../../../../src/telemetry/log.ts';
+import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
+
+let beats: PromiseWithResolvers<number>[];
+let heard: number[];
+let circuit: Circuit;
+let pulse: Heartbeat;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  beats = [];
+  heard = [];
+  circuit = new Circuit('state', new StoreMetrics(new Registry()), createLog('silent'));
+  const remote: Pick<RemoteState, 'pulse'> = {
+    pulse() {
+      const beat = Promise.withResolvers<number>();
+      beats.push(beat);
+      return beat.promise;
+    },
+  };
+  pulse = new Heartbeat(remote as RemoteState, circuit, instances => void heard.push(instances));
+});
+afterEach(() => {
+  pulse.stop();
+  jest.useRealTimers();
+});
+
+const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+it('beats every five seconds, and tells how many instances the store has heard of', async () => {
+  const started = pulse.start();
+  expect(beats).toHaveLength(1);
+  beats[0]!.resolve(3);
+  await started;
+  expect(heard).toEqual([3]);
+  await pass(4999);
+  expect(beats).toHaveLength(1);
+  await pass(1);
+  expect(beats).toHaveLength(2);
+});
+
+it('beats again soon after a failure, and twice a second while the store is out', async () => {
+  const started = pulse.start();
+  beats[0]!.reject(new Error('one failure'));
+  await started;
+  await pass(99);
+  expect(beats).toHaveLength(1);
+  await pass(1);
+  expect(beats).toHaveLength(2);
+  beats[1]!.reject(new CannotServe('MISCONF'));
+  await pass(0);
+  expect(circuit.isOut).toBe(true);
+  await pass(499);
+  expect(beats).toHaveLength(2);
+  await pass(1);
+  expect(beats).toHaveLength(3);
+  expect(heard).toEqual([]);
+});
+
+it('does not beat any longer once it has stopped, also not after the beat that was under way', async () => {
+  const started = pulse.start();
+  pulse.stop();
+  beats[0]!.resolve(1);
+  await started;
+  expect(jest.getTimerCount()).toBe(0);
+  await pass(60_000);
+  expect(beats).toHaveLength(1);
+});

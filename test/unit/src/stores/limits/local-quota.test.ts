@@ -1,0 +1,214 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { LocalQuota } from '../../../../../src/stores/limits/local-quota.ts';
+import { outagePolicySchema } from '../../../../../src/stores/limits/outage-policy.ts';
+import type { Limit, Taken } from '../../../../../src/stores/limits/state-store.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { charge, limit } from '../../../../support/state-store-contract.ts';
+
+const minute = [limit('requests_per_minute', 40)];
+const daily = [limit('tokens_per_day', 1000)];
+const day_ms = 12 * 3_600_000;
+
+let clock: FakeClock;
+let share: LocalQuota;
+let asked = 0;
+
+const open = (policies = {}, instances = 4, min_instances = 1) => {
+  clock = new FakeClock();
+  share = new LocalQuota(outagePolicySchema.parse(policies), min_instances, clock);
+  share.instances = instances;
+};
+beforeEach(() => open());
+
+const request = (limits: readonly Limit[], tokens = 10, account = 'a') => ({
+  id: `${++asked}`,
+  account,
+  limits,
+  reserve: charge(tokens, tokens),
+});
+const take = (limits: readonly Limit[], tokens?: number): Taken =>
+  share.take(request(limits, tokens), new Error('out'));
+const admitted = (times: number, limits: readonly Limit[], tokens?: number) =>
+  Array.from({ length: times }, () => take(limits, tokens)).filter(taken => taken.admitted).length;
+/** The shared store has admitted so many tokens of this instance, and says what remains. */
+const heard = (limits: readonly Limit[], tokens: number, remaining: number) => {
+  const standings = limits.map(limit => ({ limit, remaining, reset_ms: day_ms }));
+  return share.count(request(limits, tokens), standings);
+};
+
+describe('what was last heard', () => {
+  it('is known of all limits of an account, also of those that were asked one after the other', () => {
+    heard(minute, 1, 30);
+    heard(daily, 10, 700);
+    const model = [limit('tokens_per_day', 500, 'a/large')];
+    heard(model, 10, 90);
+    const known = share.recall('a', [...minute, ...daily, ...model]);
+    expect(known.map(({ remaining }) => remaining)).toEqual([30, 700, 90]);
+  });
+});
+
+describe('the share of an instance', () => {
+  it('is the limit divided by the instances, and at least one', () => {
+    expect(admitted(100, minute)).toBe(10);
+    open({}, 7);
+    expect(admitted(100, minute)).toBe(5);
+    open({}, 100);
+    expect(admitted(100, minute)).toBe(1);
+  });
+
+  it('is the limit divided by min_instances where fewer were heard of', () => {
+    open({}, 1, 5);
+    expect(admitted(100, minute)).toBe(8);
+    open({}, 10, 5);
+    expect(admitted(100, minute)).toBe(4);
+  });
+
+  it('of a day is what was left divided by min_instances where fewer were heard of', () => {
+    open({}, 1, 5);
+    heard(daily, 100, 400);
+    expect(admitted(100, daily, 10)).toBe(8);
+  });
+
+  it('slides as the limit does', () => {
+    expect(admitted(100, minute)).toBe(10);
+    clock.advance(61_000);
+    expect(admitted(100, minute)).toBe(10);
+  });
+
+  it('is less what the instance has admitted before', () => {
+    for (let at = 0; at < 4; at++) heard(minute, 1, 30);
+    expect(admitted(100, minute)).toBe(6);
+  });
+
+  it('of concurrency is less what still runs', () => {
+    const running = [limit('concurrent_requests', 12)];
+    const ticket = heard(running, 1, 11);
+    heard(running, 1, 10);
+    expect(admitted(10, running)).toBe(1);
+    ticket.settle(charge());
+    expect(admitted(10, running)).toBe(1);
+  });
+
+  it('of a day is a part of what was left, beside what the instance itself had used', () => {
+    heard(daily, 100, 400);
+    expect(admitted(100, daily, 10)).toBe(10);
+  });
+
+  it('of a day that nothing is left of is nothing, until the day ends', () => {
+    share.hear('a', [{ limit: daily[0]!, remaining: 0, reset_ms: day_ms }]);
+    expect(take(daily, 1)).toMatchObject({
+      admitted: false,
+      refused_by: daily[0],
+      retry_ms: day_ms,
+      standings: [{ limit: daily[0], remaining: 0 }],
+    });
+    clock.advance(day_ms);
+    expect(admitted(100, daily, 10)).toBe(25);
+  });
+
+  it('of a day of which nothing was heard is a part of the whole', () => {
+    expect(admitted(100, daily, 10)).toBe(25);
+  });
+
+  it('follows a limit that has been raised', () => {
+    heard(daily, 100, 0);
+    expect(admitted(100, daily, 10)).toBe(0);
+    expect(admitted(100, [limit('tokens_per_day', 1400)], 10)).toBe(10);
+  });
+
+  it('is told as what remains of the limit itself', () => {
+    const taken = take(minute);
+    expect(taken.standings).toEqual([{ limit: minute[0], remaining: 9, reset_ms: expect.any(Number) }]);
+    for (let at = 0; at < 9; at++) take(minute);
+    expect(take(minute)).toMatchObject({ admitted: false, refused_by: minute[0] });
+    expect(share.standings('a', minute)[0]).toMatchObject({ limit: minute[0], remaining: 0 });
+  });
+
+  it('of each model is its own', () => {
+    const limits = [limit('requests_per_minute', 40), limit('requests_per_minute', 8, 'm')];
+    expect(admitted(100, limits)).toBe(2);
+    expect(admitted(100, minute)).toBe(8);
+  });
+});
+
+describe('the policy of a limit', () => {
+  const both = [limit('requests_per_minute', 4), limit('usd_per_month', 1000)];
+
+  it('`open` applies none, and still counts', () => {
+    open({ default: 'open' });
+    expect(admitted(100, both)).toBe(100);
+    expect(share.standings('a', both).map(({ remaining }) => remaining)).toEqual([0, 0]);
+    expect(share.policy(both)).toBe('open');
+  });
+
+  it('`open` beside `local` leaves the other', () => {
+    open({ default: 'local', usd_per_month: 'open' }, 2);
+    expect(admitted(100, both)).toBe(2);
+    expect(share.policy(both)).toBe('local');
+  });
+
+  it('`closed` refuses whoever has the limit, with the cause for the log alone', () => {
+    open({ usd_per_month: 'closed' });
+    const cause = new Error('secret');
+    let thrown: unknown;
+    try {
+      share.take(request(both), cause);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({
+      status: 502,
+      type: 'server_error',
+      headers: { 'retry-after': '1' },
+      cause,
+    });
+    expect(String(thrown)).not.toContain('secret');
+    expect(take([both[0]!]).admitted).toBe(true);
+    expect(share.policy(both)).toBe('closed');
+  });
+
+  it('refuses nothing in a dry run, whatever it is', () => {
+    for (const policy of ['open', 'closed', 'local']) {
+      open({ default: policy });
+      for (let at = 0; at < 10; at++)
+        expect(share.take({ ...request(both), force: true }, undefined).admitted).toBe(true);
+    }
+  });
+
+  it('`local` tells a dry run which limits are over', () => {
+    open({}, 2);
+    const over = () => {
+      const taken = share.take({ ...request(both), force: true }, undefined);
+      return taken.admitted ? taken.ticket.over : [];
+    };
+    expect([over(), over(), over()]).toEqual([[], [], [both[0]]]);
+  });
+});
+
+describe('what an instance remembers of accounts', () => {
+  it('is bounded', () => {
+    for (let at = 0; at < 30_000; at++)
+      share.hear(`account-${at}`, [{ limit: daily[0]!, remaining: 7, reset_ms: day_ms }]);
+    expect(share.recall('account-29999', daily)).toEqual([
+      { limit: daily[0], remaining: 7, reset_ms: day_ms },
+    ]);
+    expect(share.recall('account-20000', daily)).toHaveLength(1);
+    expect(share.recall('account-1000', daily)).toEqual([]);
+  });
+
+  it('is the latest, whichever model it was heard with', () => {
+    const of = (model: string) => [limit('tokens_per_day', 1000), limit('tokens_per_day', 500, model)];
+    for (const [model, remaining] of [
+      ['m', 300],
+      ['n', 200],
+    ] as const) {
+      share.hear(
+        'a',
+        of(model).map(limit => ({ limit, remaining, reset_ms: day_ms })),
+      );
+      clock.advance(10);
+    }
+    const remaining = (model: string) => share.recall('a', of(model)).map(standing => standing.remaining);
+    expect([remaining('m'), remaining('n'), remaining('o')]).toEqual([[200, 300], [200, 200], [200]]);
+  });
+});

@@ -1,0 +1,153 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RedisConnection } from '../../../../../../src/stores/limits/redis/connection.ts';
+import { script } from '../../../../../../src/stores/limits/redis/script.ts';
+import { createLog } from '../../../../../../src/telemetry/log.ts';
+import { freePort } from '../../../../../support/free-port.ts';
+import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
+
+const one = script('return 1');
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const redis = async (): Promise<RedisServer> => {
+  const server = await startRedis();
+  cleanUps.push(() => server.stop());
+  return server;
+};
+
+/** A server that does with each connection what it is told. */
+const impostor = async (serve: (socket: Socket) => void): Promise<string> => {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer(socket => {
+    sockets.add(socket.on('error', () => {}));
+    serve(socket);
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  cleanUps.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise(resolve => server.close(resolve));
+  });
+  return `redis://127.0.0.1:${(server.address() as { port: number }).port}`;
+};
+
+const connect = async (url: string, timeout_ms = 200): Promise<RedisConnection> => {
+  const connection = new RedisConnection({
+    url,
+    connect_timeout_ms: 300,
+    timeout_ms,
+    log: createLog('silent'),
+  });
+  cleanUps.push(() => connection.close());
+  await connection.started();
+  return connection;
+};
+const reasonOf = (running: Promise<unknown>) =>
+  running.then(
+    () => 'answered',
+    (error: Error) => error.message,
+  );
+
+describe('a connection to Redis', () => {
+  it('runs scripts', async () => {
+    const connection = await connect((await redis()).url);
+    const echo = script('return { KEYS[1], ARGV[1], #KEYS }');
+    expect(await connection.run(echo, ['k'], ['a'])).toEqual(['k', 'a', 1]);
+    await expect(connection.run(script('return redis.call("NONSENSE")'), [], [])).rejects.toThrow();
+    expect(await connection.run(one, [], [])).toBe(1);
+    expect(connection.lives).toBe(1);
+  });
+
+  it('says why nothing can be asked where nobody listens', async () => {
+    const connection = await connect(`redis://127.0.0.1:${await freePort()}`);
+    expect(await reasonOf(connection.run(one, [], []))).toMatch(/ECONNREFUSED/);
+  });
+
+  it('fails all that waits for a server that never answers, when the first has waited long enough', async () => {
+    const connection = await connect(await impostor(() => {}));
+    const began_ms = performance.now();
+    const waiting: Promise<string>[] = [];
+    for (let at = 0; at < 5; at++) {
+      waiting.push(reasonOf(connection.run(one, [], [])));
+      await new Promise(resolve => setTimeout(resolve, 20));
+    }
+    expect(new Set(await Promise.all(waiting))).toEqual(
+      new Set([expect.stringMatching(/^no answer within \d+ ms$/)]),
+    );
+    const took_ms = performance.now() - began_ms;
+    expect(took_ms).toBeGreaterThan(150);
+    expect(took_ms).toBeLessThan(2000);
+    expect(connection.ready).toBe(false);
+  });
+
+  it('gives up a server whose login takes too long', async () => {
+    const began_ms = performance.now();
+    const url = await impostor(() => {});
+    const connection = await connect(url.replace('//', '//user:secret@'));
+    expect(performance.now() - began_ms).toBeLessThan(3000);
+    expect(await reasonOf(connection.run(one, [], []))).toBe('no connection within 300 ms');
+  });
+
+  it.each([
+    [
+      'speaks another protocol',
+      (socket: Socket) => void socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    ],
+    ['hangs up', (socket: Socket) => void socket.on('data', () => socket.end())],
+    ['resets', (socket: Socket) => void socket.on('data', () => socket.resetAndDestroy())],
+  ])('outlives a server that %s', async (_, serve) => {
+    const connection = await connect(await impostor(serve));
+    expect(await reasonOf(connection.run(one, [], []))).not.toBe('answered');
+  });
+
+  it('takes no long turn of its own process for a silence of the server', async () => {
+    const connection = await connect((await redis()).url, 100);
+    expect(await connection.run(one, [], [])).toBe(1);
+    const running = connection.run(one, [], []);
+    await new Promise(setImmediate);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    expect(await running).toBe(1);
+    expect(connection.lives).toBe(1);
+  });
+
+  it('comes up again by itself', async () => {
+    const server = await redis();
+    const connection = await connect(server.url);
+    for (const lives of [1, 2, 3]) {
+      expect(connection.lives).toBe(lives);
+      await server.restart();
+      while (!connection.ready || connection.lives === lives)
+        await new Promise(resolve => setTimeout(resolve, 10));
+      expect(await connection.run(one, [], [])).toBe(1);
+    }
+  });
+
+  it('ends at once, also while it connects and while it waits to do so again', async () => {
+    const nobody = `redis://127.0.0.1:${await freePort()}`;
+    const silent = (await impostor(() => {})).replace('//', '//:secret@');
+    for (const url of [nobody, silent]) {
+      const connection = new RedisConnection({
+        url,
+        connect_timeout_ms: 60_000,
+        timeout_ms: 100,
+        log: createLog('silent'),
+      });
+      void connection.started();
+      await new Promise(resolve => setTimeout(resolve, 50));
+      const began_ms = performance.now();
+      await connection.close();
+      expect(performance.now() - began_ms).toBeLessThan(1000);
+      expect(await reasonOf(connection.run(one, [], []))).toMatch(/closed|ECONNREFUSED/);
+    }
+  });
+
+  it('fails what waits when it is closed', async () => {
+    const connection = await connect(await impostor(() => {}), 60_000);
+    const running = reasonOf(connection.run(one, [], []));
+    await connection.close();
+    expect(await running).toBe('the connection has been closed');
+  });
+});

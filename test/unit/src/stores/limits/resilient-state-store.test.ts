@@ -1,0 +1,191 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { systemClock } from '../../../../../src/clock.ts';
+import { outagePolicySchema } from '../../../../../src/stores/limits/outage-policy.ts';
+import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/limits/remote-state.ts';
+import { ResilientStateStore } from '../../../../../src/stores/limits/resilient-state-store.ts';
+import { createLog } from '../../../../../src/telemetry/log.ts';
+import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
+import { until } from '../../../../support/raw-client.ts';
+import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
+import { charge, limit } from '../../../../support/state-store-contract.ts';
+
+const limits = [limit('requests_per_minute', 100), limit('concurrent_requests', 10)];
+const opened: ResilientStateStore[] = [];
+
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+});
+
+const open = (policies = {}, lease_ms = 15_000, min_instances = 1) => {
+  const remote = new RemoteStandIn();
+  const store = new ResilientStateStore(remote, {
+    policies: outagePolicySchema.parse(policies),
+    lease_ms,
+    min_instances,
+    clock: systemClock,
+    log: createLog('silent'),
+    metrics: new StoreMetrics(new Registry()),
+  });
+  opened.push(store);
+  let asked = 0;
+  const take = async () => store.take({ id: `${++asked}`, account: 'a', limits, reserve: charge(1) });
+  const ticket = async () => {
+    const taken = await take();
+    if (!taken.admitted) throw new Error('refused');
+    return taken.ticket;
+  };
+  return { remote, store, take, ticket };
+};
+
+describe('a guarded store', () => {
+  it('has looked for its server before the first take is decided', async () => {
+    const { remote, take } = open();
+    await take();
+    expect([remote.pulses, remote.takes]).toEqual([1, ['1']]);
+  });
+
+  it('does not ask a server that is out, and finds by itself that it is back', async () => {
+    const { remote, store, take } = open();
+    remote.fault = new CannotServe('OOM');
+    for (let at = 0; at < 5; at++) await take();
+    expect(store.outage?.cause).toBe(remote.fault);
+    const asked = remote.takes.length;
+    remote.fault = undefined;
+    await take();
+    expect(remote.takes).toHaveLength(asked);
+    await until(() => store.outage === undefined);
+    await take();
+    expect(remote.takes).toHaveLength(asked + 1);
+  });
+
+  it('gives back what it may have taken for somebody who was refused', async () => {
+    const { remote, take } = open({ default: 'closed' });
+    await take();
+    remote.fault = new Unreachable('no answer');
+    await expect(take()).rejects.toMatchObject({ status: 502 });
+    remote.fault = undefined;
+    await until(() => remote.settled.length === 1);
+    expect(remote.settled[0]).toMatchObject({
+      hold: { request: { id: '2' }, life: undefined },
+      used: { requests: 0, tokens: 0, nano_usd: 0 },
+    });
+  });
+
+  it('gives back what it may have taken for a request that its own share refused', async () => {
+    const { remote, take } = open({}, 15_000, 100);
+    await take();
+    remote.fault = new Unreachable('no answer');
+    expect((await take()).admitted).toBe(false);
+    remote.fault = undefined;
+    await until(() => remote.settled.length === 1);
+    expect(remote.settled[0]).toMatchObject({
+      hold: { request: { id: '2' }, life: undefined },
+      used: { requests: 0, tokens: 0, nano_usd: 0 },
+    });
+  });
+
+  it('decides by itself where a command is rejected, and is not out for that', async () => {
+    const { remote, store, take } = open();
+    remote.fault = new CommandRejected('WRONGTYPE');
+    for (let at = 0; at < 5; at++) expect((await take()).admitted).toBe(true);
+    expect(store.outage).toBeUndefined();
+  });
+
+  it('divides limits by min_instances where it has heard of no other instance', async () => {
+    const { remote, take } = open({}, 15_000, 5);
+    remote.fault = new CannotServe('LOADING');
+    const taken = await Promise.all(Array.from({ length: 50 }, take));
+    expect(taken.filter(({ admitted }) => admitted)).toHaveLength(2);
+  });
+
+  it('says whether nobody is admitted while its server is out', async () => {
+    for (const [policies, refuses] of [
+      [{ default: 'closed' }, true],
+      [{ usd_per_month: 'closed' }, false],
+      [{ default: 'open' }, false],
+    ] as const) {
+      const { remote, store, take } = open(policies);
+      remote.fault = new CannotServe('OOM');
+      while (!store.outage) await take().catch(() => {});
+      expect(store.outage.refuses).toBe(refuses);
+    }
+  });
+
+  it('renews what it holds, as long as it holds it', async () => {
+    const { remote, ticket } = open({}, 1000);
+    const short = await ticket();
+    const long = await ticket();
+    short.settle(charge(1));
+    await until(() => remote.renewed.length >= 2);
+    expect(new Set(remote.renewed.flat())).toEqual(new Set(['2']));
+    long.settle(charge(1));
+    const { length } = remote.renewed;
+    await new Promise(resolve => setTimeout(resolve, 800));
+    expect(remote.renewed).toHaveLength(length);
+  });
+
+  it('does not hold again what was settled while it was being renewed', async () => {
+    const { remote, ticket } = open({}, 1000);
+    const renew = remote.renew.bind(remote);
+    const answers: (() => void)[] = [];
+    remote.renew = async holds => {
+      await renew(holds);
+      await new Promise<void>(resolve => answers.push(resolve));
+    };
+    const settled = await ticket();
+    const held = await ticket();
+    await until(() => answers.length === 1);
+    settled.settle(charge(1));
+    answers[0]!();
+    await until(() => answers.length === 2);
+    expect(remote.renewed).toEqual([['1', '2'], ['2']]);
+    answers[1]!();
+    held.settle(charge(1));
+  });
+
+  it('renews all that it holds when its server is back', async () => {
+    const { remote, store, ticket } = open();
+    await ticket();
+    remote.fault = new CannotServe('OOM');
+    for (let at = 0; at < 4; at++) await ticket();
+    remote.fault = undefined;
+    await until(() => store.outage === undefined && remote.renewed.length === 1);
+    expect(remote.renewed).toEqual([['1', '2', '3', '4', '5']]);
+  });
+
+  it('sends a settlement once, and none for who has no limits', async () => {
+    const { remote, store, ticket } = open();
+    const one = await ticket();
+    for (let time = 0; time < 3; time++) one.settle(charge(5));
+    const free = await store.take({ id: 'free', account: 'a', limits: [], reserve: charge() });
+    if (free.admitted) free.ticket.settle(charge(9));
+    await store.settled();
+    expect(remote.settled.map(({ used }) => used.tokens)).toEqual([5]);
+    expect(remote.takes).toEqual(['1']);
+  });
+
+  it('ends only when what was settled has been told', async () => {
+    const { remote, store, ticket } = open();
+    let release = () => {};
+    remote.slow = new Promise(resolve => {
+      release = resolve;
+    });
+    (await ticket()).settle(charge(5));
+    const closing = store.close();
+    await new Promise(setImmediate);
+    expect(remote.closed).toBe(false);
+    release();
+    await closing;
+    expect([remote.settled.length, remote.closed]).toEqual([1, true]);
+  });
+
+  it('divides by the instances that it has heard of', async () => {
+    const { remote, take, ticket } = open();
+    remote.instances = 10;
+    (await ticket()).settle(charge(1));
+    remote.fault = new CannotServe('OOM');
+    const taken = await Promise.all(Array.from({ length: 50 }, take));
+    expect(taken.filter(({ admitted }) => admitted)).toHaveLength(1);
+  });
+});

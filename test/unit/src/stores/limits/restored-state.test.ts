@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import { calendarDayOf } from '../../../../../src/stores/limits/calendar.ts';
+import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';
+import type { PastUse } from '../../../../../src/stores/limits/past-use.ts';
+import { RestoredState } from '../../../../../src/stores/limits/restored-state.ts';
+import type { Limit, Taken } from '../../../../../src/stores/limits/state-store.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { charge, describeStateStore, limit } from '../../../../support/state-store-contract.ts';
+
+const day = limit('tokens_per_day', 100);
+const month = limit('usd_per_month', 1000);
+const ofModel: Limit = { ...limit('tokens_per_day', 50), model: 'v/one' };
+const limits = [day, month, ofModel, limit('requests_per_minute', 1000)];
+
+const nothing: Pick<PastUse, 'of'> = { of: () => 0 };
+const pastAt = (clock: FakeClock, use: Pick<PastUse, 'of'>): PastUse => ({
+  ...calendarDayOf(clock.epoch_ms()),
+  ...use,
+});
+
+describeStateStore('restored', clock => {
+  const own = new MemoryStateStore(clock);
+  const past = { find: async () => pastAt(clock, nothing) };
+  return { store: new RestoredState({ own, past, clock, log: { warn() {} } }) };
+});
+
+function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
+  const clock = new FakeClock();
+  const own = new MemoryStateStore(clock);
+  const asked: string[] = [];
+  const warnings: string[] = [];
+  const store = new RestoredState({
+    own,
+    past: {
+      find: account => {
+        asked.push(account);
+        return find(account, clock);
+      },
+    },
+    clock,
+    log: { warn: (_: unknown, message?: string) => void warnings.push(message!) } as never,
+  });
+  let id = 0;
+  const take = (tokens: number, account = 'a', under = limits): Taken | Promise<Taken> =>
+    store.take({ id: `${++id}`, account, limits: under, reserve: charge(tokens, tokens) });
+  const remaining = async (account = 'a') =>
+    (await store.standings(account, limits)).slice(0, 3).map(standing => standing.remaining);
+  return { clock, own, store, asked, warnings, take, remaining };
+}
+
+const used: Pick<PastUse, 'of'> = {
+  of: ({ name, model }) => (name === 'usd_per_month' ? 700 : model === undefined ? 90 : 20),
+};
+
+describe('counters that begin with what the ledger has', () => {
+  it('count what was used before, asked for once, by the first request alone', async () => {
+    const { take, asked, remaining } = open(async (_, clock) => pastAt(clock, used));
+    const first = take(5);
+    expect(first).toBeInstanceOf(Promise);
+    expect(await first).toMatchObject({ admitted: true });
+    expect(take(4)).toMatchObject({ admitted: true });
+    expect(take(4)).toMatchObject({ admitted: false, refused_by: day });
+    expect(await remaining()).toEqual([1, 291, 21]);
+    expect(asked).toEqual(['a']);
+  });
+
+  it('count it once where several first requests come at once', async () => {
+    const { take, remaining } = open(async (_, clock) => pastAt(clock, used));
+    await Promise.all([take(1), take(1), take(1)]);
+    expect(await remaining()).toEqual([7, 297, 27]);
+  });
+
+  it('show it before the first request, but not in headers that do not wait', async () => {
+    const { store, remaining } = open(async (_, clock) => pastAt(clock, used));
+    expect(store.recall('a', limits)).toEqual([expect.objectContaining({ limit: limits[3] })]);
+    expect(await remaining()).toEqual([10, 300, 30]);
+    expect(store.recall('a', limits)).toHaveLength(4);
+  });
+
+  it('ask for nothing where no day and no month is limited, and where there is no account', () => {
+    const { take, asked } = open(async (_, clock) => pastAt(clock, used));
+    expect(take(5, 'a', [limits[3]!])).toMatchObject({ admitted: true });
+    expect(take(5, '')).toMatchObject({ admitted: true });
+    expect(asked).toEqual([]);
+  });
+
+  it('count nothing of another day, and of its month what is of it', async () => {
+    const { take, remaining } = open(async (_, clock) => {
+      const today = pastAt(clock, used);
+      return { ...today, day: today.day - 1 };
+    });
+    await take(1);
+    expect(await remaining()).toEqual([99, 299, 49]);
+  });
+
+  it('let requests in by what is counted here while the ledger does not answer, and catch up when it does', async () => {
+    let isOut = true;
+    const { clock, take, asked, remaining, warnings } = open(async (_, at) => {
+      if (isOut) throw new Error('out');
+      return pastAt(at, used);
+    });
+    expect(await take(30)).toMatchObject({ admitted: true });
+    expect(await take(1, 'b')).toMatchObject({ admitted: true });
+    expect(take(1)).toMatchObject({ admitted: true });
+    expect(warnings).toHaveLength(1);
+    expect(asked).toEqual(['a', 'b']);
+    isOut = false;
+    clock.advance(1000);
+    // This one does not wait for it; the ones after it are under all that the ledger has.
+    expect(take(1)).toMatchObject({ admitted: true });
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(asked).toEqual(['a', 'b', 'a', 'b']);
+    expect([await remaining(), await remaining('b')]).toEqual([
+      [10, 300, 18],
+      [10, 300, 30],
+    ]);
+    clock.advance(1000);
+    expect(take(11)).toMatchObject({ admitted: false });
+    expect(asked).toHaveLength(4);
+  });
+});

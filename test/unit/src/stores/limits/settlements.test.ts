@@ -1,0 +1,146 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { Circuit } from '../../../../../src/stores/limits/circuit.ts';
+import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/limits/remote-state.ts';
+import { Settlements } from '../../../../../src/stores/limits/settlements.ts';
+import { createLog } from '../../../../../src/telemetry/log.ts';
+import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
+import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
+import { charge } from '../../../../support/state-store-contract.ts';
+
+let remote: RemoteStandIn;
+let circuit: Circuit;
+let settlements: Settlements;
+let registry: Registry;
+
+beforeEach(() => {
+  registry = new Registry();
+  const metrics = new StoreMetrics(registry);
+  remote = new RemoteStandIn();
+  const log = createLog('silent');
+  circuit = new Circuit('state', metrics, log);
+  settlements = new Settlements(remote, circuit, metrics, log);
+});
+
+const add = (id: number) => {
+  const request = { id: `${id}`, account: 'a', limits: [], reserve: charge() };
+  settlements.add({ hold: { request, taken_ms: 0, life: 1 }, used: charge(id), settled_ms: 0 });
+};
+const arrived = () => remote.settled.map(({ hold }) => Number(hold.request.id));
+const goOut = async () => {
+  remote.fault = new CannotServe('OOM');
+  await circuit.ask('test', () => remote.pulse()).catch(() => {});
+  expect(circuit.closed).toBe(false);
+};
+const comeBack = async () => {
+  remote.fault = undefined;
+  await circuit.probe('test', () => remote.pulse());
+};
+const metric = async (name: string) =>
+  Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await registry.metrics())?.[1]);
+const dropped = (reason: string) => metric(`sluice_state_settlements_dropped_total{reason="${reason}"}`);
+
+describe('settlements', () => {
+  it('are sent at once', async () => {
+    add(1);
+    add(2);
+    await settlements.settled();
+    expect(arrived()).toEqual([1, 2]);
+    expect(settlements.waiting).toBe(0);
+  });
+
+  it('wait while the store is out, and are sent in order when it is back', async () => {
+    await goOut();
+    for (let id = 0; id < 300; id++) add(id);
+    await settlements.settled();
+    expect(settlements.waiting).toBe(300);
+    expect(await metric('sluice_state_settlements_waiting')).toBe(300);
+    await comeBack();
+    await settlements.settled();
+    expect(arrived()).toEqual(Array.from({ length: 300 }, (_, id) => id));
+    expect(await metric('sluice_state_settlements_waiting')).toBe(0);
+  });
+
+  it('that have failed are sent again', async () => {
+    remote.fault = new CommandRejected('once');
+    add(1);
+    await new Promise(setImmediate);
+    remote.fault = undefined;
+    expect([arrived(), settlements.waiting]).toEqual([[], 1]);
+    await settlements.resend();
+    expect([arrived(), settlements.waiting]).toEqual([[1], 0]);
+  });
+
+  it('that the store never takes are given up, and do not hold up the others', async () => {
+    const settle = remote.settle.bind(remote);
+    remote.settle = async settlement => {
+      if (settlement.hold.request.id === '13') throw new CommandRejected('WRONGTYPE');
+      return settle(settlement);
+    };
+    for (let id = 10; id < 20; id++) add(id);
+    for (let time = 0; time < 10; time++) await settlements.settled();
+    expect(arrived()).toEqual([10, 11, 12, 14, 15, 16, 17, 18, 19]);
+    expect(settlements.waiting).toBe(0);
+    expect(await dropped('rejected')).toBe(1);
+    expect(circuit.closed).toBe(true);
+  });
+
+  it.each([
+    ['is not reached', () => new Unreachable('no answer')],
+    ['cannot be written', () => new CannotServe('OOM')],
+  ])('wait for a store that %s, however often they are sent', async (_, fault) => {
+    add(1);
+    await settlements.settled();
+    remote.fault = fault();
+    add(2);
+    for (let time = 0; time < 50; time++) {
+      await settlements.settled();
+      // The heartbeat succeeds and settlements do not.
+      await circuit.probe('test', async () => {});
+    }
+    expect([settlements.waiting, await dropped('rejected')]).toEqual([1, 0]);
+    remote.fault = undefined;
+    await settlements.settled();
+    expect(arrived()).toEqual([1, 2]);
+  });
+
+  it('are all kept within the bound', async () => {
+    await goOut();
+    for (let id = 0; id < 65_536; id++) add(id);
+    expect([settlements.waiting, await dropped('queue_full')]).toEqual([65_536, 0]);
+    await comeBack();
+    await settlements.settled();
+    expect(arrived()).toHaveLength(65_536);
+  });
+
+  it('are bounded while they wait: beyond the bound the oldest are dropped, and counted', async () => {
+    await goOut();
+    for (let id = 0; id < 70_000; id++) add(id);
+    expect(settlements.waiting).toBeGreaterThanOrEqual(65_536);
+    expect(settlements.waiting).toBeLessThan(65_536 + 1024);
+    const lost = await dropped('queue_full');
+    expect(lost + settlements.waiting).toBe(70_000);
+    await comeBack();
+    await settlements.settled();
+    expect(arrived()).toHaveLength(70_000 - lost);
+    expect(arrived().at(-1)).toBe(69_999);
+  });
+
+  it('are not all under way at once when many have waited', async () => {
+    await goOut();
+    for (let id = 0; id < 1000; id++) add(id);
+    let most = 0;
+    let running = 0;
+    const settle = remote.settle.bind(remote);
+    remote.settle = async settlement => {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      running--;
+      return settle(settlement);
+    };
+    await comeBack();
+    await settlements.settled();
+    expect(arrived()).toHaveLength(1000);
+    expect(most).toBeLessThanOrEqual(64);
+  });
+});

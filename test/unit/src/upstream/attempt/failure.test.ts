@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import { GatewayError, refusal } from '../../../../../src/errors.ts';
+import { failureOf, failureOfStatus } from '../../../../../src/upstream/attempt/failure.ts';
+import { UpstreamError } from '../../../../../src/upstream/http/upstream-error.ts';
+
+const words = JSON.stringify({ error: { message: 'Too long for http://10.0.0.7:8000.' } });
+const failed = (status: number, headers = {}, pass_upstream_429 = false) =>
+  failureOfStatus(status, headers, words, pass_upstream_429);
+
+describe('an error status', () => {
+  it.each([400, 413, 422])('%d is the request at fault: the words are passed on, scrubbed (b6)', status => {
+    const { error, kind } = failed(status);
+    expect(error).toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      message: expect.stringContaining('Too long for [address]'),
+    });
+    expect(kind).toBe('refused');
+  });
+
+  it.each(['', '<html></html>', '{"error":""}'])('400 with %j has words of our own', body => {
+    const { error } = failureOfStatus(400, {}, body, false);
+    expect(error.message).toBe('The upstream provider refused the request.');
+  });
+
+  it.each([401, 403, 404])('%d is the configuration at fault: the words are for the log (b7)', status => {
+    const { error, kind } = failed(status);
+    expect(error).toMatchObject({ status: 400, type: 'configuration_error' });
+    expect(error.message).not.toContain('long');
+    expect((error.cause as Error).message).toContain('Too long');
+    expect(kind).toBe('misconfigured');
+  });
+
+  it.each([302, 402, 405, 408, 409, 418, 500, 502, 503, 504, 529])(
+    '%d is the provider at fault: the words are for the log (b8)',
+    status => {
+      const { error, kind } = failed(status);
+      expect(error).toMatchObject({ status: 502, type: 'provider_error', headers: {} });
+      expect(error.message).not.toContain('long');
+      expect((error.cause as Error).message).toContain(`${status}: Too long`);
+      expect(kind).toBe('status');
+    },
+  );
+
+  it('429 is the provider at fault too, since 429 is for the account, unless configured otherwise', () => {
+    expect(failed(429)).toMatchObject({
+      kind: 'rate_limited',
+      error: { status: 502, type: 'provider_error' },
+    });
+    expect(failed(429, { 'retry-after': '7' }, true)).toMatchObject({
+      kind: 'rate_limited',
+      error: { status: 429, type: 'rate_limit_error', headers: { 'retry-after': '7' } },
+    });
+  });
+});
+
+describe('Retry-After', () => {
+  it.each(['0', '7', '86400', 'Wed, 21 Oct 2026 07:28:00 GMT'])('%s is copied', value => {
+    for (const status of [429, 503])
+      expect(failed(status, { 'retry-after': value }).error.headers).toEqual({ 'retry-after': value });
+  });
+
+  it.each(['', '-1', '1.5', 'soon', '99999999999', '7, 8', 'Wed, 99 Foo GMT', '7\r\nset-cookie: a'])(
+    '%j is not',
+    value => {
+      expect(failed(503, { 'retry-after': value }).error.headers).toEqual({});
+    },
+  );
+
+  it('is not copied where a retry is of no use', () => {
+    for (const status of [400, 401]) expect(failed(status, { 'retry-after': '7' }).error.headers).toEqual({});
+  });
+});
+
+describe('what is thrown while an upstream is called (b9, c3)', () => {
+  const coded = (code: string) => Object.assign(new Error(`connect 10.0.0.7 ${code}`), { code });
+
+  it.each([
+    ['ECONNREFUSED', false, 'unreachable', 'provider_unreachable'],
+    ['ENOTFOUND', false, 'unreachable', 'provider_unreachable'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', false, 'unreachable', 'provider_unreachable'],
+    ['ECONNRESET', false, 'unreachable', 'provider_unreachable'],
+    ['UND_ERR_CONNECT_TIMEOUT', false, 'timeout', 'provider_unreachable'],
+    ['UND_ERR_HEADERS_TIMEOUT', false, 'timeout', 'provider_unreachable'],
+    ['UND_ERR_BODY_TIMEOUT', true, 'timeout', 'provider_broke_off'],
+    ['ECONNRESET', true, 'broken', 'provider_broke_off'],
+    ['UND_ERR_SOCKET', true, 'broken', 'provider_broke_off'],
+  ])('%s, reply begun: %s → %s', (code, begun, kind, row) => {
+    const thrown = coded(code);
+    const failure = failureOf(thrown, begun);
+    expect(failure).toMatchObject({
+      kind,
+      error: { status: 502, type: 'provider_error', code: row, cause: thrown },
+    });
+    expect(failure.error.message).not.toContain('10.0.0.7');
+  });
+
+  it.each([null, undefined, 'text', 7])('%j as well', thrown => {
+    expect(failureOf(thrown, false)).toMatchObject({ kind: 'unreachable', error: { status: 502 } });
+  });
+
+  it.each([
+    [400, 'refused', 400, 'invalid_request_error'],
+    [401, 'misconfigured', 400, 'configuration_error'],
+    [429, 'rate_limited', 502, 'provider_error'],
+    [529, 'status', 502, 'provider_error'],
+    [undefined, 'status', 502, 'provider_error'],
+  ])('an error of status %s that was told inside a reply is %s', (told, kind, status, type) => {
+    const failure = failureOf(new UpstreamError('Busy at 10.0.0.7.', told), true);
+    expect(failure).toMatchObject({ kind, error: { status, type } });
+    expect(failure.error.message).not.toContain('10.0.0.7');
+    if (told === 400) expect(failure.error.message).toBe('Busy at [address].');
+    else expect(failure.error.message).not.toContain('Busy');
+    expect((failure.error.cause as Error).message).toContain('Busy');
+  });
+
+  it('such a 429 is passed on where the configuration says so', () => {
+    expect(failureOf(new UpstreamError('x', 429), false, true).error).toMatchObject({ status: 429 });
+  });
+
+  it.each([
+    ['provider_invalid', 'invalid'],
+    ['provider_broke_off', 'broken'],
+    ['provider_error', 'status'],
+  ] as const)('an error of the catalogue stays as it is: %s', (code, kind) => {
+    const error = refusal(code);
+    expect(failureOf(error, true)).toEqual({ error, kind });
+    expect(failureOf(error, true).error).toBe(error);
+    expect(GatewayError.is(error)).toBe(true);
+  });
+});

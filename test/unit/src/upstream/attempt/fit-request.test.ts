@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { fitted } from '../../../../../src/upstream/attempt/fit-request.ts';
+import { sampleRequest } from '../../../sample-exchange.ts';
+
+const all = { parameters: undefined, drop: [], extra: [] };
+
+describe('a request fitted to its upstream (m5)', () => {
+  const request = () =>
+    sampleRequest({
+      temperature: 0.5,
+      stop: ['\n'],
+      parameters: { top_p: 0.9, seed: 7, min_p: 0.1 },
+      unknown: { top_k: 5, priority: 1 },
+    });
+
+  it('is the same object where nothing is lost', () => {
+    const given = sampleRequest({ temperature: 0.5, parameters: { top_p: 0.9 } });
+    expect(fitted(given, all)).toEqual({ request: given, ignored: [] });
+    expect(fitted(given, all).request).toBe(given);
+  });
+
+  it('names the fields outside the interface that this upstream is not sent', () => {
+    expect(fitted(request(), all).ignored).toEqual(['top_k', 'priority']);
+    expect(fitted(request(), { ...all, extra: ['top_k'] }).ignored).toEqual(['priority']);
+  });
+
+  it('loses the parameters that the adapter does not take, not those of the operator', () => {
+    const fit = fitted(request(), { ...all, parameters: new Set(['top_p']) });
+    expect(fit.request.parameters).toEqual({ top_p: 0.9, min_p: 0.1 });
+    expect(fit.ignored).toEqual(['top_k', 'priority', 'seed']);
+  });
+
+  it('loses what the configuration drops', () => {
+    const fit = fitted(request(), { ...all, drop: ['temperature', 'stop', 'seed', 'logprobs'] });
+    expect(fit.request).toEqual({
+      ...sampleRequest(),
+      parameters: { top_p: 0.9, min_p: 0.1 },
+      unknown: { top_k: 5, priority: 1 },
+    });
+    expect(fit.ignored).toEqual(['top_k', 'priority', 'temperature', 'stop', 'seed']);
+  });
+
+  it('leaves the original whole for another upstream', () => {
+    const given = request();
+    fitted(given, { ...all, parameters: new Set(), drop: ['temperature', 'stop'] });
+    expect(given).toEqual(request());
+  });
+});

@@ -1,0 +1,207 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+
+import { usageOf } from '../../../../../src/canonical.ts';
+import { failureOf } from '../../../../../src/upstream/attempt/failure.ts';
+import {
+  decodeStream,
+  decodeWhole,
+  type ReplyLimits,
+} from '../../../../../src/upstream/http/decode-reply.ts';
+import { decodeOpenAiReply } from '../../../../../src/upstream/openai/openai-format.ts';
+import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-stream-decoder.ts';
+import { assembled, chunkOf, collected } from '../../../chunk-stream.ts';
+
+const format = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
+const wide: ReplyLimits = { max_event_bytes: 10_000, max_reply_bytes: 100_000 };
+
+async function* bytesOf(parts: readonly Buffer[], fault?: Error): AsyncGenerator<Buffer> {
+  yield* parts;
+  if (fault) throw fault;
+}
+
+const event = (body: unknown) => `data: ${JSON.stringify(body)}\n\n`;
+const step = (delta: object, finish_reason: string | null = null) =>
+  event({ choices: [{ index: 0, delta, finish_reason }] });
+const usage = event({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
+const done = 'data: [DONE]\n\n';
+const whole =
+  step({ role: 'assistant', content: '' }) +
+  step({ content: 'Да 你好 🎲' }) +
+  step({}, 'stop') +
+  usage +
+  done;
+
+async function decoded(
+  text: string | readonly Buffer[],
+  {
+    type = 'text/event-stream',
+    limits = wide,
+    fault,
+  }: { type?: string; limits?: ReplyLimits; fault?: Error } = {},
+) {
+  const parts = typeof text === 'string' ? [Buffer.from(text)] : text;
+  let ended = 0;
+  const stream = decodeStream(bytesOf(parts, fault), { 'content-type': type }, format, limits, () => ended++);
+  return { ...(await collected(stream)), ended };
+}
+
+const providerError = expect.objectContaining({ status: 502, type: 'provider_error' });
+
+describe('a stream', () => {
+  it('is the same however its bytes are cut, within characters too (k3)', async () => {
+    const bytes = Buffer.from(whole);
+    const expected = await decoded(whole);
+    expect(expected).toMatchObject({ fault: undefined, ended: 1 });
+    expect(assembled(expected.chunks).content).toBe('Да 你好 🎲');
+    expect(expected.chunks.at(-1)).toEqual({ choices: [], usage: usageOf(3, 2) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 10 }), async places => {
+        const at = [0, ...places.sort((a, b) => a - b), bytes.length];
+        const parts = at.slice(1).map((to, before) => bytes.subarray(at[before], to));
+        expect(await decoded(parts)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('ends at [DONE]: nothing after it is read', async () => {
+    const { chunks, fault, ended } = await decoded(
+      `${step({ content: 'a' }, 'stop')}data:  [DONE] \n\nnonsense\n\ndata: {\n\n`,
+    );
+    expect({ chunks, fault, ended }).toEqual({
+      chunks: [chunkOf({ content: 'a' }, 'stop')],
+      fault: undefined,
+      ended: 1,
+    });
+  });
+
+  it('that is cut anywhere gives an error, unless all of it but the end has come (c3)', async () => {
+    const finished = whole.indexOf('"stop"') + '"stop"}]}'.length;
+    const bytes = Buffer.from(whole);
+    const textEnd = Buffer.byteLength(whole.slice(0, finished));
+    for (const fault of [undefined, Object.assign(new Error('reset'), { code: 'ECONNRESET' })]) {
+      for (let length = 0; length < bytes.length; length++) {
+        const cut = await decoded([bytes.subarray(0, length)], fault && { fault });
+        const complete = fault ? length >= textEnd + 2 : length >= textEnd;
+        if (complete) expect({ length, fault: cut.fault }).toEqual({ length, fault: undefined });
+        else expect({ length, fault: cut.fault }).toEqual({ length, fault: fault ?? providerError });
+        expect('Да 你好 🎲').toContain(assembled(cut.chunks).content);
+      }
+    }
+  });
+
+  it('may lack the last blank line and [DONE]', async () => {
+    const { chunks, fault } = await decoded(step({ content: 'a' }, 'stop') + usage.trimEnd());
+    expect(fault).toBeUndefined();
+    expect(chunks.at(-1)!.usage).toEqual(usageOf(3, 2));
+  });
+
+  it.each<[string, string]>([
+    ['nothing', ''],
+    ['[DONE] alone', done],
+    ['an end without finish_reason', step({ content: 'a' }) + done],
+    ['bad JSON in the middle', `${step({ content: 'a' })}data: {"choices\n\n${step({}, 'stop')}`],
+    ['an error event after all had ended', `${step({}, 'stop')}${event({ error: { message: 'x' } })}`],
+    ['the error field', `${step({ content: 'a' })}error: {"message":"x"}\n\n`],
+  ])('of %s is an error', async (_, text) => {
+    expect(failureOf((await decoded(text)).fault, true).error).toEqual(providerError);
+  });
+
+  it('that ended as asked but lost its connection is an error only while it mattered', async () => {
+    const fault = new Error('other side closed');
+    expect((await decoded(step({ content: 'a' }), { fault })).fault).toBe(fault);
+    expect((await decoded(step({ content: 'a' }, 'stop'), { fault })).fault).toBeUndefined();
+  });
+});
+
+describe('the limits', () => {
+  it.each([
+    ['an event', { max_event_bytes: 50, max_reply_bytes: 100_000 }],
+    ['a reply', { max_event_bytes: 10_000, max_reply_bytes: 120 }],
+  ])('of %s', async (_, limits) => {
+    expect((await decoded(step({ content: 'x'.repeat(60) }, 'stop'), { limits })).fault).toEqual(
+      expect.objectContaining({ code: 'provider_invalid' }),
+    );
+  });
+});
+
+describe('other answers to a streamed request (k4)', () => {
+  const call = { id: 'a', type: 'function', function: { name: 'roll', arguments: '{}' } };
+  const reply = {
+    choices: [
+      { index: 0, message: { content: 'Yes.', reasoning: 'One.' }, finish_reason: 'stop' },
+      { index: 1, message: { content: null, tool_calls: [call] }, finish_reason: 'tool_calls' },
+    ],
+    usage: { prompt_tokens: 3, completion_tokens: 2 },
+  };
+
+  it.each(['application/json', 'Application/JSON; charset=utf-8'])('%s is one chunk', async type => {
+    const { chunks, fault } = await decoded(JSON.stringify(reply), { type });
+    expect(fault).toBeUndefined();
+    expect(chunks).toEqual([
+      {
+        choices: [
+          {
+            index: 0,
+            delta: { role: 'assistant', content: 'Yes.', reasoning: 'One.' },
+            finish_reason: 'stop',
+          },
+          {
+            index: 1,
+            delta: {
+              role: 'assistant',
+              content: null,
+              tool_calls: [
+                { index: 0, id: 'a', type: 'function', function: { name: 'roll', arguments: '{}' } },
+              ],
+            },
+            finish_reason: 'tool_calls',
+          },
+        ],
+        usage: usageOf(3, 2),
+      },
+    ]);
+  });
+
+  it.each([
+    ['application/json', '{"error":{"message":"Overloaded"}}'],
+    ['application/json', '{"choices":'],
+    ['text/html; charset=utf-8', '<html></html>'],
+  ])('%s %s is an error', async (type, text) => {
+    expect(failureOf((await decoded(text, { type })).fault, true).error).toEqual(providerError);
+  });
+
+  it('no content type at all is taken for a stream', async () => {
+    expect((await decoded(whole, { type: '' })).fault).toBeUndefined();
+  });
+});
+
+describe('a whole reply', () => {
+  const reading = (text: string, limits = wide) =>
+    decodeWhole(bytesOf([...Buffer.from(text)].map(byte => Buffer.from([byte]))), format, limits);
+  const reply = JSON.stringify({ choices: [{ message: { content: 'Да 🎲' }, finish_reason: 'stop' }] });
+
+  it('is put together from its bytes', async () => {
+    expect((await reading(reply)).choices[0]!.message.content).toBe('Да 🎲');
+  });
+
+  it.each(['', '{', 'OK', '<html></html>'])('%j is an error', async text => {
+    await expect(reading(text)).rejects.toEqual(providerError);
+  });
+
+  it('over the limit is an error', async () => {
+    await expect(reading(reply, { ...wide, max_reply_bytes: 20 })).rejects.toEqual(providerError);
+  });
+});
+
+describe('a whole reply of more values than memory has room for', () => {
+  it('is refused before it is parsed', async () => {
+    const text = `{"choices":[${'{},'.repeat(6_000_000)}{}]}`;
+    const limits = { ...wide, max_reply_bytes: text.length };
+    const reading = decodeWhole(bytesOf([Buffer.from(text)]), format, limits);
+    await expect(reading).rejects.toMatchObject({
+      code: 'provider_invalid',
+      cause: new Error('a reply of too many values'),
+    });
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ToolCallDelta } from '../../../../../src/canonical.ts';
+import { usageOf } from '../../../../../src/canonical.ts';
+import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-stream-decoder.ts';
+import { chunkOf } from '../../../chunk-stream.ts';
+import { decoded, event, wire } from '../openai-events.ts';
+
+describe('deltas', () => {
+  it.each<[string, object, object]>([
+    ['a role', { role: 'assistant', content: '' }, { role: 'assistant', content: '' }],
+    ['content', { content: 'Yes.' }, { content: 'Yes.' }],
+    ['nothing', {}, {}],
+    ['nulls', { content: null, reasoning: null, tool_calls: null, refusal: null }, {}],
+    ['reasoning (d3)', { reasoning: 'One.' }, { reasoning: 'One.' }],
+    ['reasoning_content', { content: null, reasoning_content: 'One.' }, { reasoning: 'One.' }],
+    [
+      'reasoning beside the same in reasoning_details',
+      { content: '', reasoning: 'One.', reasoning_details: [{ type: 'reasoning.text', text: 'One.' }] },
+      { content: '', reasoning: 'One.' },
+    ],
+    ['reasoning_details alone', { reasoning_details: [{ text: 'One.' }] }, { reasoning: 'One.' }],
+    ['an empty reasoning, which is none', { reasoning: '', content: 'Yes.' }, { content: 'Yes.' }],
+    [
+      'parts (f14)',
+      {
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'One.' }] },
+          { type: 'text', text: 'Yes.' },
+        ],
+      },
+      { content: 'Yes.', reasoning: 'One.' },
+    ],
+    ['a refusal', { refusal: 'No.' }, { refusal: 'No.' }],
+  ])('%s', (_, given, expected) => {
+    expect(decoded([wire(given)])).toEqual([chunkOf(expected)]);
+  });
+
+  it('keep their index and log probabilities', () => {
+    const choices = [{ index: 2, delta: { content: 'a' }, finish_reason: null, logprobs: { content: [] } }];
+    expect(decoded([event({ choices })])).toEqual([{ choices }]);
+  });
+
+  it('are none in an event without choices or usage, such as a ping', () => {
+    expect(
+      decoded([event({ type: 'ping' }), { data: '' }, { data: ' [DONE] ' }, event({ choices: [] })]),
+    ).toEqual([]);
+  });
+});
+
+describe('finish reasons (d12)', () => {
+  it.each([
+    ['stop', 'stop'],
+    ['end_turn', 'stop'],
+    ['max_tokens', 'length'],
+    ['tool_use', 'tool_calls'],
+    ['content_filter', 'content_filter'],
+    [null, null],
+    ['', null],
+  ])('%j → %j', (given, expected) => {
+    expect(decoded([wire({}, given)])[0]!.choices[0]!.finish_reason).toBe(expected);
+  });
+
+  it('is tool_calls where there were some, though the server said stop', () => {
+    const [, end] = decoded([
+      wire({ tool_calls: [{ index: 0, id: 'a', function: { name: 'roll' } }] }),
+      wire({}, 'stop'),
+    ]);
+    expect(end!.choices[0]!.finish_reason).toBe('tool_calls');
+  });
+});
+
+describe('tool calls (d13)', () => {
+  const calls = (...deltas: readonly (readonly object[])[]): ToolCallDelta[] =>
+    decoded(deltas.map(tool_calls => wire({ tool_calls }))).flatMap(
+      ({ choices }) => choices[0]!.delta.tool_calls!,
+    );
+  const first = (index: number, id: string, name = 'roll', text = '') => ({
+    index,
+    id,
+    type: 'function',
+    function: { name, arguments: text },
+  });
+  const more = (index: number, text: string) => ({ index, function: { arguments: text } });
+
+  it('pass as they are, mixed as they come', () => {
+    const given = [first(0, 'a'), more(0, '{"d":'), first(1, 'b'), more(1, '{}'), more(0, '20}')];
+    expect(calls(...given.map(call => [call]))).toEqual(given);
+  });
+
+  it('get a type and arguments at their beginning, and text for arguments', () => {
+    expect(
+      calls(
+        [{ index: 0, id: 'a', function: { name: 'roll' } }],
+        [{ index: 0, function: { arguments: { d: 20 } } }],
+      ),
+    ).toEqual([first(0, 'a'), more(0, '{"d":20}')]);
+  });
+
+  it('get an index where the server gives none, by their id', () => {
+    const given = (id: string | undefined, text: string, name?: string) => ({
+      id,
+      function: { name, arguments: text },
+    });
+    expect(
+      calls(
+        [given('a', '', 'roll')],
+        [given(undefined, '{"d":')],
+        [given('b', '{}', 'roll')],
+        [given('a', '20}')],
+      ),
+    ).toEqual([first(0, 'a'), more(0, '{"d":'), first(1, 'b', 'roll', '{}'), more(0, '20}')]);
+  });
+
+  it('get an index and an id where the server gives neither: each name begins another', () => {
+    const whole = { function: { name: 'roll', arguments: '{}' } };
+    const made = calls([whole, whole], [whole]);
+    const id = expect.stringMatching(/^call_[0-9a-f]{24}$/) as unknown as string;
+    expect(made).toEqual([0, 1, 2].map(index => first(index, id, 'roll', '{}')));
+    // Clients find a call by its id in a whole conversation.
+    expect(new Set(made.map(call => call?.id)).size).toBe(3);
+  });
+
+  it('are counted for each choice alone', () => {
+    const call = { function: { name: 'roll', arguments: '{}' } };
+    const both = [0, 1].map(index => ({ index, delta: { tool_calls: [call] }, finish_reason: null }));
+    const [chunk] = decoded([event({ choices: both })]);
+    expect(chunk!.choices.map(({ delta }) => delta.tool_calls![0]!.index)).toEqual([0, 0]);
+  });
+});
+
+describe('usage', () => {
+  const usage = (completion_tokens: number) => ({
+    usage: { prompt_tokens: 12, completion_tokens, total_tokens: 12 + completion_tokens },
+  });
+  const of = (index: number, completion_tokens: number) =>
+    event({
+      choices: [{ index, delta: { content: 'a' }, finish_reason: null }],
+      ...usage(completion_tokens),
+    });
+  const final = event({ choices: [], ...usage(30) });
+
+  it('stands beside choices or alone', () => {
+    const chunks = decoded([wire({ content: 'a' }, null, usage(1)), final, wire({}, null, { usage: null })]);
+    expect(chunks.map(chunk => chunk.usage)).toEqual([usageOf(12, 1), usageOf(12, 30), undefined]);
+    expect(chunks[1]!.choices).toEqual([]);
+  });
+
+  it('that counts each choice for itself is summed, except the final figure (d8)', () => {
+    const chunks = decoded(
+      [of(0, 1), of(1, 1), of(0, 2), of(1, 5), final],
+      new OpenAiStreamDecoder({ usagePerChoice: true }),
+    );
+    expect(chunks.map(chunk => chunk.usage!.completion_tokens)).toEqual([1, 2, 3, 7, 30]);
+  });
+
+  it('that counts all choices together is left as it is', () => {
+    expect(decoded([of(0, 1), of(1, 2), of(0, 3)]).map(chunk => chunk.usage!.completion_tokens)).toEqual([
+      1, 2, 3,
+    ]);
+  });
+});

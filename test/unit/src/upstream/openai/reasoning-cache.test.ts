@@ -1,0 +1,123 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ToolCall } from '../../../../../src/canonical.ts';
+import { ReasoningCache } from '../../../../../src/upstream/openai/reasoning-cache.ts';
+
+const call = (id: string, text = '{}', name = 'roll'): ToolCall => ({
+  id,
+  type: 'function',
+  function: { name, arguments: text },
+});
+
+function memoryOf(max_characters = 1000, max_age_ms = 1000) {
+  const clock = { now_ms: 0 };
+  return { clock, memory: new ReasoningCache<unknown>({ max_characters, max_age_ms }, () => clock.now_ms) };
+}
+
+describe('a turn that called tools', () => {
+  it('is found by its calls, as often as asked', () => {
+    const { memory } = memoryOf();
+    memory.keep([call('a'), call('b')], { seal: 1 });
+    expect(memory.recall([call('a'), call('b')])).toEqual({ seal: 1 });
+    expect(memory.recall([call('a'), call('b')])).toEqual({ seal: 1 });
+  });
+
+  it.each([
+    ['other ids', [call('x'), call('b')]],
+    ['one call less', [call('a')]],
+    ['another order', [call('b'), call('a')]],
+    ['other arguments', [call('a', '{"sides":6}'), call('b')]],
+    ['another name', [call('a', '{}', 'toss'), call('b')]],
+    ['none', []],
+  ])('is not found by %s', (_, calls) => {
+    const { memory } = memoryOf();
+    memory.keep([call('a'), call('b')], 1);
+    expect(memory.recall(calls)).toBeUndefined();
+  });
+
+  it('is found though its arguments were written anew', () => {
+    const { memory } = memoryOf();
+    memory.keep([call('a', '{"sides": 20,\n"times": 1}'), call('b', '')], 1);
+    expect(memory.recall([call('a', '{"sides":20,"times":1}'), call('b', '{}')])).toBe(1);
+  });
+
+  it('is found though its arguments are no JSON', () => {
+    const { memory } = memoryOf();
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    for (const text of ['{"sides":', deep]) {
+      memory.keep([call('a', text)], 1);
+      expect(memory.recall([call('a', text)])).toBe(1);
+    }
+  });
+
+  it('cannot be changed by who recalls it', () => {
+    const { memory } = memoryOf();
+    memory.keep([call('a')], { seal: 1 });
+    (memory.recall([call('a')]) as { seal: number }).seal = 2;
+    expect(memory.recall([call('a')])).toEqual({ seal: 1 });
+  });
+});
+
+describe('the limits', () => {
+  it('forget the turn that was used longest ago', () => {
+    const { memory } = memoryOf(330);
+    for (const id of ['a', 'b', 'c']) memory.keep([call(id)], 'x'.repeat(8));
+    expect(memory.characters).toBe(330);
+    memory.recall([call('a')]);
+    memory.keep([call('d')], 'x'.repeat(8));
+    expect(['a', 'b', 'c', 'd'].filter(id => memory.recall([call(id)]))).toEqual(['a', 'c', 'd']);
+    expect(memory.characters).toBe(330);
+  });
+
+  it('do not count a turn twice', () => {
+    const { memory } = memoryOf(330);
+    for (let time = 0; time < 10; time++) memory.keep([call('a')], 'x'.repeat(8));
+    expect(memory.characters).toBe(110);
+  });
+
+  it('forget what is too old', () => {
+    const { memory, clock } = memoryOf();
+    memory.keep([call('a')], 1);
+    clock.now_ms = 1000;
+    expect(memory.recall([call('a')])).toBe(1);
+    clock.now_ms = 1001;
+    expect(memory.recall([call('a')])).toBeUndefined();
+    expect(memory.characters).toBe(0);
+  });
+
+  it('make room of what is too old, though nobody asks for it', () => {
+    const { memory, clock } = memoryOf();
+    memory.keep([call('a')], 1);
+    clock.now_ms = 5000;
+    memory.keep([call('b')], 1);
+    expect(memory.characters).toBe(101);
+  });
+
+  it('keep nothing that is larger than all, and nothing at all with none', () => {
+    const { memory } = memoryOf(109);
+    memory.keep([call('a')], 'x'.repeat(8));
+    expect(memory.recall([call('a')])).toBeUndefined();
+    const { memory: none } = memoryOf(0);
+    none.keep([call('a')], 1);
+    expect(none.characters).toBe(0);
+  });
+
+  it('hold over many turns', () => {
+    const { memory, clock } = memoryOf(2000);
+    for (let turn = 0; turn < 5000; turn++) {
+      clock.now_ms += 1;
+      memory.keep([call(`call_${turn}`)], { text: 'x'.repeat(turn % 200) });
+      expect(memory.characters).toBeLessThanOrEqual(2000);
+    }
+  });
+});
+
+describe('arguments of very many values', () => {
+  const wide = `[${'0,'.repeat(60_000)}0]`;
+
+  it('are found when they come back as they were, and are not parsed to compare them', () => {
+    const { memory } = memoryOf();
+    memory.keep([call('a', wide)], { seal: 1 });
+    expect(memory.recall([call('a', wide)])).toEqual({ seal: 1 });
+    expect(memory.recall([call('a', `${wide} `)])).toBeUndefined();
+  });
+});

@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { vllm } from '../../../../../plugins/providers/vllm/index.ts';
+import { createLog } from '../../../../../src/telemetry/log.ts';
+import type { Failure, FailureKind } from '../../../../../src/upstream/attempt/failure.ts';
+import { Provider, providerBaseSchema } from '../../../../../src/upstream/http/provider.ts';
+import { AttemptPermit } from '../../../../../src/upstream/routing/attempt-permit.ts';
+import { Upstream } from '../../../../../src/upstream/routing/upstream.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+
+const providers: Provider[] = [];
+afterEach(async () => {
+  await Promise.all(providers.splice(0).map(provider => provider.close()));
+});
+
+function upstreamWith(breaker: object = {}) {
+  const clock = new FakeClock();
+  const config = providerBaseSchema.parse({ base_url: 'http://127.0.0.1:9/v1', breaker });
+  const content = { capture_content: false, max_content_characters: 1 };
+  const provider = new Provider('a', vllm, config, {}, { clock, log: createLog('silent'), content });
+  providers.push(provider);
+  const target = { model: 'm', effortMap: {}, extraParameters: [] };
+  const upstream = new Upstream(provider, target, { priority: 1, weight: 1 });
+  const take = (stream = true) => AttemptPermit.take(upstream, stream, clock.elapsed_ms());
+  const latency_ms = (stream = true) => upstream.candidate(stream, clock.elapsed_ms()).latency_ms;
+  return { clock, provider, upstream, take, latency_ms, breaker: provider.breaker };
+}
+
+const failure = (kind: FailureKind): Failure => ({ kind, error: undefined as never });
+const one = { consecutive_failures: 1, open_ms: 1000, probes: 2 };
+
+describe('a place', () => {
+  it('is given back once, however the attempt ends', () => {
+    const { provider, take } = upstreamWith();
+    for (const end of [undefined, 'given up', failure('broken')] as const) {
+      const admission = take();
+      expect(provider.bulkhead.in_flight).toBe(1);
+      admission.ended(end, 0);
+      admission.ended(end, 0);
+      expect(provider.bulkhead.in_flight).toBe(0);
+    }
+  });
+});
+
+describe('the breaker', () => {
+  it.each<FailureKind>(['status', 'unreachable', 'timeout', 'broken', 'invalid'])('hears of %s', kind => {
+    const { take, breaker } = upstreamWith(one);
+    take().ended(failure(kind), 0);
+    expect(breaker.state).toBe('open');
+  });
+
+  it.each<FailureKind>(['refused', 'misconfigured', 'rate_limited'])('hears nothing bad of %s', kind => {
+    const { take, breaker } = upstreamWith(one);
+    take().ended(failure(kind), 0);
+    expect(breaker.state).toBe('closed');
+  });
+
+  it('hears of a probe with its first word, and once', () => {
+    const { take, breaker, clock } = upstreamWith(one);
+    take().ended(failure('broken'), 0);
+    clock.advance(1000);
+    const probe = take();
+    probe.answered(clock.elapsed_ms());
+    const second = take();
+    probe.ended(undefined, clock.elapsed_ms());
+    expect(breaker.state).toBe('half_open');
+    second.answered(clock.elapsed_ms());
+    expect(breaker.state).toBe('closed');
+  });
+
+  it('hears of a probe that breaks off after its first word', () => {
+    const { take, breaker, clock } = upstreamWith(one);
+    take().ended(failure('broken'), 0);
+    clock.advance(1000);
+    const probe = take();
+    probe.answered(clock.elapsed_ms());
+    probe.ended(failure('broken'), clock.elapsed_ms());
+    expect(breaker.state).toBe('open');
+  });
+
+  it('hears of a stream that breaks off after its first word has closed it', () => {
+    const { take, breaker, clock } = upstreamWith({ ...one, probes: 1 });
+    take().ended(failure('broken'), 0);
+    clock.advance(1000);
+    const probe = take();
+    probe.answered(clock.elapsed_ms());
+    expect(breaker.state).toBe('closed');
+    probe.ended(failure('broken'), clock.elapsed_ms());
+    expect(breaker.state).toBe('open');
+  });
+
+  it('hears nothing of streams that began before the trouble', () => {
+    const { take, breaker, clock } = upstreamWith(one);
+    const [breaking, going, ending] = [take(), take(), take()];
+    take().ended(failure('broken'), 0);
+    clock.advance(1000);
+    take();
+    breaking.answered(clock.elapsed_ms());
+    breaking.ended(failure('broken'), clock.elapsed_ms());
+    going.answered(clock.elapsed_ms());
+    ending.ended(undefined, clock.elapsed_ms());
+    expect(breaker.state).toBe('half_open');
+    expect(breaker.admits_in_ms).toBeGreaterThan(0);
+  });
+
+  it('takes a stream that its client left for a good one, once it had begun', () => {
+    const { take, breaker } = upstreamWith({ consecutive_failures: 2 });
+    take().ended(failure('broken'), 0);
+    const left = take();
+    left.answered(0);
+    left.ended('given up', 0);
+    take().ended(failure('broken'), 0);
+    expect(breaker.state).toBe('closed');
+  });
+});
+
+describe('the latency', () => {
+  it('is that of the first word, for streams and for whole replies apart', () => {
+    const { take, clock, latency_ms } = upstreamWith();
+    const [stream, whole] = [take(true), take(false)];
+    clock.advance(200);
+    stream.answered(clock.elapsed_ms());
+    clock.advance(3000);
+    stream.ended(undefined, clock.elapsed_ms());
+    whole.answered(clock.elapsed_ms());
+    expect([latency_ms(true), latency_ms(false)]).toEqual([200, 3200]);
+  });
+
+  it('of one that fails at once is not good', () => {
+    const { take, clock, latency_ms } = upstreamWith();
+    take().ended(failure('status'), clock.elapsed_ms());
+    expect(latency_ms()).toBeGreaterThanOrEqual(1000);
+  });
+
+  it.each(['given up', failure('refused')] as const)('is not told by an attempt that was %s', end => {
+    const { take, latency_ms } = upstreamWith();
+    take().ended(end, 0);
+    expect(latency_ms()).toBeUndefined();
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type Candidate,
+  chooseOfTwo,
+  chooseSticky,
+  uniform,
+} from '../../../../../src/upstream/routing/choose-upstream.ts';
+
+interface Named extends Candidate {
+  readonly name: string;
+}
+
+const candidate = (name: string, fields: Partial<Candidate> = {}): Named => ({
+  name,
+  weight: 1,
+  seed: [...name].reduce((seed, character) => Math.imul(seed, 31) + character.charCodeAt(0), 7),
+  in_flight: 0,
+  latency_ms: undefined,
+  ...fields,
+});
+
+/** How often each is chosen, as shares of one. */
+function shares(candidates: readonly Named[], choose: (draw: number) => Named, draws = 20_000) {
+  const counts = Object.fromEntries(candidates.map(({ name }) => [name, 0]));
+  for (let draw = 0; draw < draws; draw++) counts[choose(draw).name]!++;
+  return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, count / draws]));
+}
+
+/** Random numbers that are the same in every run. */
+function seeded(seed = 1) {
+  let state = seed;
+  return () => uniform(state++);
+}
+
+describe('of two upstreams', () => {
+  it('weights are shares while both are well', () => {
+    const random = seeded();
+    const all = [candidate('a', { weight: 3 }), candidate('b', { weight: 1 })];
+    const { a } = shares(all, () => chooseOfTwo(all, random));
+    expect(a).toBeCloseTo(0.75, 1);
+  });
+
+  it('also a share of a hundredth, and while both are equally busy', () => {
+    const random = seeded();
+    const all = [
+      candidate('a', { weight: 0.99, in_flight: 99, latency_ms: 300 }),
+      candidate('b', { weight: 0.01, in_flight: 1, latency_ms: 300 }),
+    ];
+    const { b } = shares(all, () => chooseOfTwo(all, random));
+    expect(b).toBeGreaterThan(0.005);
+    expect(b).toBeLessThan(0.015);
+  });
+
+  it('the less busy one is taken', () => {
+    const all = [candidate('a', { in_flight: 9 }), candidate('b', { in_flight: 3 })];
+    expect(shares(all, () => chooseOfTwo(all, seeded()))).toEqual({ a: 0, b: 1 });
+  });
+
+  it('the faster one is taken', () => {
+    const all = [candidate('a', { latency_ms: 900 }), candidate('b', { latency_ms: 100 })];
+    expect(shares(all, () => chooseOfTwo(all, seeded()))).toEqual({ a: 0, b: 1 });
+  });
+
+  it('a fast one is not buried: who waits longer for less busy ones counts the same', () => {
+    const random = seeded();
+    const all = [
+      candidate('fast', { latency_ms: 100, in_flight: 19 }),
+      candidate('slow', { latency_ms: 1000, in_flight: 1 }),
+    ];
+    expect(shares(all, () => chooseOfTwo(all, random)).fast).toBeCloseTo(0.5, 1);
+  });
+
+  it('small differences are noise', () => {
+    const random = seeded();
+    const all = [candidate('a', { latency_ms: 110 }), candidate('b', { latency_ms: 100 })];
+    expect(shares(all, () => chooseOfTwo(all, random)).a).toBeCloseTo(0.5, 1);
+  });
+
+  it('one of which nothing is known is compared by its load alone', () => {
+    const random = seeded();
+    const all = [candidate('new'), candidate('known', { latency_ms: 100 })];
+    expect(shares(all, () => chooseOfTwo(all, random)).new).toBeCloseTo(0.5, 1);
+  });
+
+  it('the worst of many is taken by nobody, the others by all', () => {
+    const random = seeded();
+    const all = [candidate('a'), candidate('b'), candidate('c'), candidate('d', { in_flight: 20 })];
+    const { d, ...others } = shares(all, () => chooseOfTwo(all, random));
+    expect(d).toBe(0);
+    for (const share of Object.values(others)) expect(share).toBeGreaterThan(0.25);
+  });
+
+  it('one of those that are there is chosen, whatever they are', () => {
+    const some = fc.record({
+      weight: fc.double({ min: 0.001, max: 1000, noNaN: true }),
+      seed: fc.integer(),
+      in_flight: fc.nat(1000),
+      latency_ms: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true }), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(some, { minLength: 1, maxLength: 6 }),
+        fc.integer(),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (all, conversation, draw) => {
+          expect(all).toContain(chooseOfTwo(all, () => draw));
+          expect(all).toContain(chooseSticky(all, conversation, 1.5));
+        },
+      ),
+    );
+  });
+});
+
+describe('a conversation', () => {
+  const three = [candidate('a'), candidate('b'), candidate('c')];
+  const stays = (all: readonly Named[], conversation: number) => chooseSticky(all, conversation, 1.5);
+
+  it('stays with one upstream, and they share all conversations', () => {
+    const found = shares(three, draw => {
+      expect(stays(three, draw)).toBe(stays(three.toReversed(), draw));
+      return stays(three, draw);
+    });
+    for (const share of Object.values(found)) expect(share).toBeCloseTo(1 / 3, 1);
+  });
+
+  it('by weight', () => {
+    const all = [candidate('a', { weight: 4 }), candidate('b')];
+    expect(shares(all, draw => stays(all, draw)).a).toBeCloseTo(0.8, 1);
+  });
+
+  it('moves only when its own upstream goes', () => {
+    const [a, b] = three as [Named, Named];
+    for (let conversation = 0; conversation < 1000; conversation++) {
+      const before = stays(three, conversation);
+      if (before.name !== 'c') expect(stays([a, b], conversation)).toBe(before);
+    }
+  });
+
+  it('leaves an upstream that has more than its share, for the same other one each time', () => {
+    const busy = three.map(each => ({ ...each, in_flight: each.name === 'a' ? 60 : 20 }));
+    const found = shares(three, draw => {
+      const chosen = stays(busy, draw);
+      expect(stays(busy, draw)).toBe(chosen);
+      return chosen;
+    });
+    expect(found.a).toBe(0);
+  });
+
+  it('does not leave one for a handful of others', () => {
+    const all = three.map(each => ({ ...each, in_flight: each.name === 'a' ? 3 : 0 }));
+    expect(shares(all, draw => stays(all, draw)).a).toBeCloseTo(1 / 3, 1);
+  });
+
+  it('stays where it is when all are as busy', () => {
+    const all = three.map(each => ({ ...each, in_flight: 500 }));
+    for (let conversation = 0; conversation < 300; conversation++)
+      expect(stays(all, conversation).name).toBe(stays(three, conversation).name);
+  });
+});

@@ -1,0 +1,170 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Upstream } from '../../../../../src/upstream/routing/upstream.ts';
+import { closeRoutes, fill, type Given, open, pause, routeOver } from '../sample-route.ts';
+
+afterEach(closeRoutes);
+
+const now = (upstream: Upstream) => ({ when: 'now', upstream });
+
+describe('who is asked next', () => {
+  it('is one of the first priority that has anybody, then one of the next', () => {
+    const { a, b, c, ask } = routeOver([{ priority: 3 }, { priority: 1 }, { priority: 2 }]);
+    expect(ask()).toEqual(now(b));
+    open(b);
+    expect(ask()).toEqual(now(c));
+    fill(c);
+    expect(ask({ asked: new Map([[c, 1]]) })).toEqual(now(a));
+  });
+
+  it('is nobody twice as long as there are others', () => {
+    const { a, b, ask } = routeOver([{}, {}]);
+    expect(ask({ asked: new Map([[a, 1]]) })).toEqual(now(b));
+    expect(ask({ asked: new Map([[b, 1]]) })).toEqual(now(a));
+    expect(
+      ask({
+        asked: new Map([
+          [a, 1],
+          [b, 1],
+        ]),
+      }),
+    ).toMatchObject({ when: 'never', why: 'unusable' });
+  });
+
+  it('is somebody twice where so configured, never one that has no words for the request', () => {
+    const { a, b, ask } = routeOver([{}, {}], { retries_per_upstream: 1 });
+    const asked = new Map([
+      [a, 1],
+      [b, Number.POSITIVE_INFINITY],
+    ]);
+    expect(ask({ asked })).toEqual({ when: 'later', upstream: a, wait_ms: 0 });
+    expect(
+      ask({
+        asked: new Map([
+          [a, 2],
+          [b, 2],
+        ]),
+      }),
+    ).toMatchObject({ when: 'never' });
+  });
+
+  it('may be one that has no place, where it has a queue', () => {
+    const { a, b, ask } = routeOver([{ provider: { max_concurrent: 1, max_queue: 1 } }, { priority: 2 }]);
+    fill(a);
+    expect(ask()).toEqual({ when: 'in turn', upstream: a });
+    a.provider.bulkhead.wait(60_000).leave();
+    const waiting = a.provider.bulkhead.wait(60_000);
+    expect(ask()).toEqual(now(b));
+    waiting.leave();
+  });
+
+  it('is a free one of the same priority before one that must be waited for', () => {
+    const { a, b, ask } = routeOver([{ provider: { max_concurrent: 1, max_queue: 9 } }, {}]);
+    fill(a);
+    expect(ask()).toEqual(now(b));
+  });
+});
+
+describe('an upstream that has just recovered', () => {
+  const ramp = { breaker: { probes: 1, open_ms: 1000, max_open_ms: 1000, ramp_ms: 1000 } };
+  const recovered = (draw: { value: number }, others: readonly Given[]) => {
+    const all = routeOver([{ provider: ramp }, ...others], {}, () => draw.value);
+    open(all.a);
+    all.clock.advance(1000);
+    const { breaker } = all.a.provider;
+    breaker.succeeded(breaker.enter());
+    return all;
+  };
+
+  it('gets its share of requests, the others go on, also to the next priority', () => {
+    const draw = { value: 0.05 };
+    const { a, b, ask, clock } = recovered(draw, [{ priority: 2 }]);
+    expect(ask()).toEqual(now(a));
+    draw.value = 0.5;
+    expect(ask()).toEqual(now(b));
+    clock.advance(500);
+    expect(ask()).toEqual(now(a));
+    draw.value = 0.99;
+    clock.advance(500);
+    expect(ask()).toEqual(now(a));
+  });
+
+  it('gets all of them where there is nobody else', () => {
+    const { a, b, ask } = recovered({ value: 0.9 }, [{ priority: 2 }]);
+    open(b);
+    expect(ask()).toEqual(now(a));
+  });
+
+  it('gets back the same conversations each time', () => {
+    const { a, b, ask } = recovered({ value: 0.9 }, [{ priority: 2 }]);
+    const back = Array.from({ length: 400 }, (_, conversation) => ask({ conversation }));
+    expect(back).toEqual(Array.from({ length: 400 }, (_, conversation) => ask({ conversation })));
+    const share = back.filter(pick => 'upstream' in pick && pick.upstream === a).length / 400;
+    expect(share).toBeGreaterThan(0.04);
+    expect(share).toBeLessThan(0.18);
+    expect(back).toContainEqual(now(b));
+  });
+});
+
+describe('when nobody may be asked', () => {
+  it('the one that may be soonest is, of those with a place', () => {
+    const { a, b, c, ask, clock } = routeOver([{}, {}, { provider: { max_concurrent: 1 } }]);
+    pause(a, 60, clock);
+    pause(b, 30, clock);
+    pause(c, 10, clock);
+    expect(ask()).toEqual(now(c));
+    fill(c);
+    expect(ask()).toEqual(now(b));
+    clock.advance(30_000);
+    expect(ask()).toEqual(now(b));
+  });
+
+  it('nobody is, where so configured, and it is said how long', () => {
+    const { a, b, ask, clock } = routeOver([{}, {}], { when_unusable: 'refuse' });
+    pause(a, 60, clock);
+    pause(b, 30, clock);
+    expect(ask()).toEqual({ when: 'never', why: 'unusable', usable_in_ms: 30_000 });
+  });
+
+  it('nobody is after one that was: what rests is left to rest', () => {
+    const { a, b, ask, clock } = routeOver([{}, {}]);
+    pause(b, 30, clock);
+    expect(ask({ asked: new Map([[a, 1]]) })).toMatchObject({ when: 'never', why: 'unusable' });
+  });
+
+  it('and all places are taken, that is why', () => {
+    const { a, b, ask } = routeOver([
+      { provider: { max_concurrent: 1 } },
+      { provider: { max_concurrent: 1 } },
+    ]);
+    fill(a);
+    fill(b);
+    expect(ask()).toMatchObject({ when: 'never', why: 'full' });
+    // One that is only resting is not asked while another works at its limit.
+    open(b);
+    expect(ask()).toMatchObject({ when: 'never', why: 'full' });
+  });
+});
+
+describe('a pause', () => {
+  it.each([
+    ['Retry-After', { kind: 'status', retry_after_s: 2 }, 2000],
+    ['a Retry-After beyond reason', { kind: 'rate_limited', retry_after_s: 1e9 }, 600_000],
+    ['a limit without it', { kind: 'rate_limited' }, 1000],
+    ['a provider that was set up wrongly', { kind: 'misconfigured' }, 30_000],
+    ['a declined key beside others', { kind: 'rate_limited', retry_after_s: 9, another_key: true }, 0],
+    ['any other failure', { kind: 'broken' }, 0],
+  ] as const)('%s', (_, failure, pause_ms) => {
+    const { a, clock } = routeOver([{}]);
+    a.failed(true, { error: undefined as never, ...failure }, 5, clock.elapsed_ms());
+    expect(a.usable_in_ms(clock.elapsed_ms())).toBe(pause_ms);
+    clock.advance(pause_ms);
+    expect(a.usable_in_ms(clock.elapsed_ms())).toBe(0);
+  });
+
+  it('is never made shorter by a later one', () => {
+    const { a, clock } = routeOver([{}]);
+    pause(a, 60, clock);
+    pause(a, 1, clock);
+    expect(a.usable_in_ms(clock.elapsed_ms())).toBe(60_000);
+  });
+});

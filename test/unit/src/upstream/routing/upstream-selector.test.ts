@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { Metrics } from '../../../../../src/telemetry/metrics.ts';
+import { UpstreamSelector } from '../../../../../src/upstream/routing/upstream-selector.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
+import { closeRoutes, fill, type Given, open, pause, routeOver } from '../sample-route.ts';
+
+const limits = { stream_commit_ms: 10_000, non_stream_timeout_ms: 60_000 };
+const oneAtATime = { max_concurrent: 1, max_queue: 5, queue_timeout_ms: 2000 };
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await closeRoutes();
+});
+
+function searchOver(given: readonly Given[], options: object = {}, stream = true) {
+  const setting = routeOver(given, options);
+  const exchange = sampleExchange({ request: { stream }, start: { clock: setting.clock } });
+  const search = new UpstreamSelector(exchange, setting.route, {
+    metrics: new Metrics(new Registry()),
+    limits,
+  });
+  const pass = (ms: number) => {
+    setting.clock.advance(ms);
+    jest.advanceTimersByTime(ms);
+  };
+  return { ...setting, exchange, search, pass, bulkhead: setting.a.provider.bulkhead };
+}
+
+describe('an upstream that is free', () => {
+  it('is taken without a promise, with a place at its provider', () => {
+    const { search, a, bulkhead } = searchOver([{}]);
+    expect(search.next()).toMatchObject({ upstream: a });
+    expect(bulkhead.in_flight).toBe(1);
+  });
+});
+
+describe('a search that waits for a place', () => {
+  it('gets the place of the attempt that ends first', async () => {
+    const { search, exchange, a, bulkhead, pass } = searchOver([{ provider: oneAtATime }]);
+    fill(a);
+    const found = search.next();
+    pass(300);
+    bulkhead.leave();
+    expect(await found).toMatchObject({ upstream: a });
+    expect([bulkhead.in_flight, exchange.upstream_wait_ms, jest.getTimerCount()]).toEqual([1, 300, 0]);
+  });
+
+  it('gives its place back when the breaker has opened with the attempt that left it, and asks another', async () => {
+    const { search, a, b, bulkhead } = searchOver([{ provider: oneAtATime }, { priority: 2 }]);
+    fill(a);
+    const found = search.next();
+    bulkhead.leave();
+    open(a);
+    expect(await found).toMatchObject({ upstream: b });
+    expect(bulkhead.in_flight).toBe(0);
+  });
+
+  it('gives its place back when its client has left in the same moment', async () => {
+    const { search, a, bulkhead } = searchOver([{ provider: oneAtATime }]);
+    fill(a);
+    const found = search.next();
+    bulkhead.leave();
+    search.end();
+    await expect(found).rejects.toMatchObject({ why: 'left' });
+    expect(bulkhead.in_flight).toBe(0);
+  });
+
+  it('gives its place in the queue up when its client leaves', async () => {
+    const { search, exchange, a, bulkhead } = searchOver([{ provider: oneAtATime }]);
+    fill(a);
+    const found = search.next();
+    exchange.abort('client_gone');
+    await expect(found).rejects.toMatchObject({ why: 'left' });
+    expect([bulkhead.queued, bulkhead.in_flight, jest.getTimerCount()]).toEqual([0, 1, 0]);
+  });
+
+  it('asks another upstream when no place comes free in time', async () => {
+    const { search, a, b, bulkhead, pass } = searchOver([{ provider: oneAtATime }, { priority: 2 }]);
+    fill(a);
+    const found = search.next();
+    pass(2000);
+    expect(await found).toMatchObject({ upstream: b });
+    expect([bulkhead.queued, bulkhead.in_flight]).toEqual([0, 1]);
+  });
+
+  it('fails because all are full when there is no other', async () => {
+    const { search, a, pass } = searchOver([{ provider: oneAtATime }]);
+    fill(a);
+    const found = search.next();
+    pass(2000);
+    await expect(found).rejects.toMatchObject({ why: 'full' });
+  });
+
+  it.each([
+    ['until a stream must have begun', true, limits.stream_commit_ms],
+    ['until a whole reply must be there', false, limits.non_stream_timeout_ms],
+  ])('waits no longer than %s', async (_, stream, limit_ms) => {
+    const patient = { provider: { ...oneAtATime, queue_timeout_ms: 600_000 } };
+    const { search, a, bulkhead, pass } = searchOver([patient], {}, stream);
+    fill(a);
+    pass(1000);
+    const found = search.next();
+    pass(limit_ms - 1001);
+    await Promise.resolve();
+    expect(bulkhead.queued).toBe(1);
+    pass(1);
+    await expect(found).rejects.toMatchObject({ why: 'full' });
+  });
+
+  it('counts the time of a stream from the end of its request', async () => {
+    const patient = { provider: { ...oneAtATime, queue_timeout_ms: 600_000 } };
+    const { search, exchange, clock, a, bulkhead, pass } = searchOver([patient]);
+    fill(a);
+    pass(5000);
+    exchange.received_ms = clock.elapsed_ms();
+    const found = search.next();
+    pass(limits.stream_commit_ms - 1);
+    await Promise.resolve();
+    expect(bulkhead.queued).toBe(1);
+    pass(1);
+    await expect(found).rejects.toMatchObject({ why: 'full' });
+  });
+});
+
+describe('a search that asks the same upstream once more', () => {
+  const retries = { retries_per_upstream: 1, backoff_ms: 100, max_backoff_ms: 100 };
+  const failedOnce = (options: object = {}, provider: object = {}) => {
+    const setting = searchOver([{ provider }], { ...retries, ...options });
+    setting.search.failed(setting.a);
+    return setting;
+  };
+
+  it('waits no longer than its backoff', async () => {
+    const { search, exchange, a, pass } = failedOnce();
+    const found = search.next();
+    pass(100);
+    expect(await found).toMatchObject({ upstream: a });
+    expect(exchange.upstream_wait_ms).toBe(100);
+  });
+
+  it('waits as long as Retry-After asks for, and a moment more', async () => {
+    const { search, clock, a, bulkhead, pass } = failedOnce();
+    pause(a, 3, clock);
+    const found = search.next();
+    pass(3001);
+    await Promise.resolve();
+    expect(bulkhead.in_flight).toBe(0);
+    pass(1);
+    expect(await found).toMatchObject({ upstream: a });
+  });
+
+  it('does not wait where that would take too long', async () => {
+    const { search, clock, a } = failedOnce();
+    pause(a, 10, clock);
+    await expect(search.next()).rejects.toMatchObject({ why: 'time', usable_in_ms: 10_000 });
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('stops waiting when its client leaves', async () => {
+    const { search, exchange, bulkhead } = failedOnce();
+    const found = search.next();
+    exchange.abort('client_gone');
+    await expect(found).rejects.toMatchObject({ why: 'left' });
+    expect([bulkhead.in_flight, jest.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  it('does not ask an upstream whose breaker has opened meanwhile', async () => {
+    const { search, a, bulkhead, pass } = failedOnce();
+    const found = search.next();
+    open(a);
+    pass(102);
+    await expect(found).rejects.toMatchObject({ why: 'unusable' });
+    expect(bulkhead.in_flight).toBe(0);
+  });
+
+  it('does not take a place that another has taken meanwhile', async () => {
+    const { search, a, bulkhead, pass } = failedOnce({}, { max_concurrent: 1 });
+    const found = search.next();
+    fill(a);
+    pass(102);
+    await expect(found).rejects.toMatchObject({ why: 'full' });
+    expect(bulkhead.in_flight).toBe(1);
+  });
+
+  it('asks none again that has no words for the request', async () => {
+    const { search, a } = searchOver([{}], retries);
+    search.unfit(a);
+    await expect(search.next()).rejects.toMatchObject({ why: 'unusable' });
+  });
+
+  it('asks none more often than configured', async () => {
+    const { search, a } = failedOnce();
+    search.failed(a);
+    await expect(search.next()).rejects.toMatchObject({ why: 'unusable' });
+  });
+});
+
+describe('another upstream than the present one', () => {
+  it('is there while it may be asked, and somebody wants its answer', () => {
+    const { search, a, b } = searchOver([{}, {}]);
+    expect([search.hasOther(a), search.hasOther(b)]).toEqual([true, true]);
+    search.failed(b);
+    expect([search.hasOther(a), search.hasOther(b)]).toEqual([false, true]);
+    search.end();
+    expect(search.hasOther(b)).toBe(false);
+  });
+
+  it('is not one that would have to be waited for', () => {
+    const { search, a, b } = searchOver([{}, { provider: oneAtATime }]);
+    fill(b);
+    expect(search.hasOther(a)).toBe(false);
+  });
+});
