@@ -9,17 +9,14 @@ const files = globSync(['src/**/*.ts', 'plugins/**/*.ts'], { cwd: root });
 interface Import {
   from: string;
   to: string;
-  /** Erased before running: types only. */
-  typeOnly: boolean;
 }
 
 const importsOf = (file: string): Import[] => {
   const text = readFileSync(join(root, file), 'utf8');
-  const found = text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)';/gm);
-  return [...found].map(([, type, to]) => ({
+  const found = text.matchAll(/^(?:import|export)\s+(?:[^'";]*?\sfrom\s+)?'([^']+)';/gm);
+  return [...found].map(([, to]) => ({
     from: file,
     to: to!.startsWith('.') ? normalize(join(dirname(file), to!)) : to!,
-    typeOnly: type !== undefined,
   }));
 };
 
@@ -53,6 +50,19 @@ const layers: readonly (readonly string[])[] = [
     'src/clock.ts',
     'src/json-size.ts',
   ],
+];
+
+/** Files that still import each other in circles. Remove those that you untangle; add none. */
+const knownInCircles: readonly string[] = [
+  'src/stores/records/ledger-records.ts',
+  'src/stores/records/migrations.ts',
+  'src/stores/records/refill-sums.ts',
+  'src/stores/records/refusals.ts',
+  'src/stores/records/usage-records.ts',
+  'src/stores/records/usage-slices.ts',
+  'src/upstream/attempt/attempts.ts',
+  'src/upstream/routing/router.ts',
+  'src/upstream/routing/upstream-selector.ts',
 ];
 
 const layerOf = (file: string): number =>
@@ -125,21 +135,23 @@ describe('import rules', () => {
     expect(users).toEqual([]);
   });
 
-  it('has no circle of imports at run time', () => {
-    const next = new Map(
-      files.map(file => [file, inside.filter(i => i.from === file && !i.typeOnly).map(i => i.to)]),
-    );
-    const done = new Set<string>();
-    const circle = (file: string, path: readonly string[]): readonly string[] | undefined => {
-      if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
-      if (done.has(file)) return undefined;
-      for (const to of next.get(file) ?? []) {
-        const found = circle(to, [...path, file]);
-        if (found) return found;
-      }
-      done.add(file);
-      return undefined;
-    };
-    expect(files.map(file => circle(file, [])).filter(Boolean)).toEqual([]);
+  it('has no circle of imports, types included, beyond the known ones', () => {
+    expect(filesInCircles().sort()).toEqual(knownInCircles);
   });
 });
+
+/**
+ * The files that import each other in circles: what is left after removing, again and again, files that import none of the others and files
+ * that none of the others imports.
+ */
+function filesInCircles(): string[] {
+  const left = new Set(files);
+  const hasNeighbour = (file: string, end: 'from' | 'to', other: 'from' | 'to') =>
+    inside.some(i => i[end] === file && left.has(i[other]));
+  for (let size = 0; size !== left.size; ) {
+    size = left.size;
+    for (const file of left)
+      if (!hasNeighbour(file, 'from', 'to') || !hasNeighbour(file, 'to', 'from')) left.delete(file);
+  }
+  return [...left];
+}
