@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
+import QuickLRU from 'quick-lru';
 import type { Clock } from '../../clock.ts';
-import { RecentCache } from '../../stores/accounts/recent-cache.ts';
 
 interface Failures {
   readonly count: number;
@@ -18,8 +18,8 @@ const of_address: Backoff = { free: 10, max_wait_ms: 900_000 };
 const of_browser: Backoff = { free: 5, max_wait_ms: 30_000 };
 /** Failures are forgotten after this. */
 const memory_ms = 3_600_000;
-/** About 150 bytes each. */
-const max_remembered = 20_000;
+/** Counters of about 150 bytes; twice as many at most, because the cache keeps two generations. */
+const remembered = { maxSize: 10_000 };
 
 /** Where an attempt to sign in comes from. */
 export interface LoginAttempt {
@@ -36,7 +36,7 @@ export interface LoginAttempt {
  */
 export class LoginThrottle {
   readonly #clock: Clock;
-  readonly #failures = new RecentCache<Failures>(max_remembered);
+  readonly #failures = new QuickLRU<string, Failures>(remembered);
 
   constructor(clock: Clock) {
     this.#clock = clock;

@@ -1,3 +1,4 @@
+import QuickLRU from 'quick-lru';
 import type { Clock } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -10,12 +11,11 @@ import { type Account, unusableAccount } from './accounts.ts';
 import { BatchedLookups } from './batched-lookups.ts';
 import { hashKey } from './hash-key.ts';
 import { KeyUses } from './key-uses.ts';
-import { RecentCache } from './recent-cache.ts';
 import { StoreSync } from './store-sync.ts';
 
-/** What is remembered of keys: about 300 bytes each. */
-const max_known = 50_000;
-const max_unknown = 10_000;
+/** About 300 bytes each. A cache of `maxSize` n holds at most 2n entries: the n used last, and up to n before them. */
+const known_keys = { maxSize: 25_000 };
+const unknown_keys = { maxSize: 5_000 };
 /** How long a key that is not in the store is refused without asking again; a new key is noticed sooner. */
 const unknown_ms = 30_000;
 
@@ -54,9 +54,9 @@ export class StoredKeys {
   readonly #lookups: BatchedLookups<FoundKey | undefined>;
   readonly #uses: KeyUses;
   readonly #sync: StoreSync;
-  readonly #known = new RecentCache<Known>(max_known);
+  readonly #known = new QuickLRU<string, Known>(known_keys);
   /** Keys that are not in the store, and when that was found out. */
-  readonly #unknown = new RecentCache<number>(max_unknown);
+  readonly #unknown = new QuickLRU<string, number>(unknown_keys);
 
   constructor(setup: StoredKeysSetup) {
     this.#setup = setup;
@@ -72,11 +72,12 @@ export class StoredKeys {
       },
       accounts: ids => {
         const changed = new Set(ids);
-        this.#known.sweep(({ account }) => changed.has(account.id));
+        for (const [digest, { account }] of this.#known)
+          if (changed.has(account.id)) this.#known.delete(digest);
       },
       all: () => {
-        this.#known.sweep(() => true);
-        this.#unknown.sweep(() => true);
+        this.#known.clear();
+        this.#unknown.clear();
       },
     });
   }

@@ -66,6 +66,16 @@ describe('failed sign-ins', () => {
     expect(later.throttle.wait_ms(attempt)).toBe(0);
   });
 
+  it('of an address that goes on failing are kept while thousands of other addresses fail', () => {
+    const { throttle } = failing(40);
+    for (let at = 0; at < 50_000; at++) {
+      throttle.failed({ name: 'olga', address: `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}` });
+      if (at % 5000 === 0) throttle.failed({ name: 'olga', address: '192.0.2.1' });
+    }
+    expect(throttle.wait_ms({ name: 'other', address: '192.0.2.1' })).toBe(900_000);
+    expect(throttle.wait_ms({ name: 'olga', address: '10.0.0.1' })).toBe(0);
+  });
+
   it('that were counted in advance and never made are taken back', () => {
     const attempt = { name: 'olga', address: '192.0.2.1' };
     const { throttle } = failing(5);
