@@ -1,3 +1,8 @@
+import { fileURLToPath } from 'node:url';
+
+// Hundreds of tests start the command: with compiled modules kept on disk that costs it half the CPU time.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/node', import.meta.url));
+
 /** ESM TypeScript straight from the sources: swc strips the types, nothing else is transformed and no module is mocked. */
 export default {
   testEnvironment: 'node',
