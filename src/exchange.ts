@@ -3,6 +3,7 @@ import type { Span } from '@opentelemetry/api';
 import type { ChatRequest, Usage } from './canonical.ts';
 import type { Model } from './catalog/catalog.ts';
 import type { Clock } from './clock.ts';
+import { type Cause, type EndReason, ExchangeEnd } from './exchange/exchange-end.ts';
 import type { Account } from './stores/accounts/accounts.ts';
 import type { Log } from './telemetry/log.ts';
 import { markEvent, traceIdOf } from './telemetry/tracing.ts';
@@ -12,17 +13,6 @@ export interface Endpoint {
   readonly name: 'models' | 'chat.completions' | 'responses' | 'passthrough' | 'unknown';
   readonly public: boolean;
 }
-
-/** Why an exchange ended. */
-export type EndReason =
-  | 'completed'
-  | 'refused' // by a stage or by the gateway, before the upstream was asked
-  | 'upstream_failed'
-  | 'client_gone'
-  | 'slow_client'
-  | 'time_limit' // 524 sent, generation read to its end
-  | 'shutdown'
-  | 'internal_error';
 
 /** Tokens known or estimated so far; never decreasing while the exchange runs. */
 export interface RunningUsage {
@@ -140,16 +130,8 @@ export class Exchange {
   replied_ms: number | undefined;
   /** When the body had been read. */
   received_ms: number | undefined;
-  /** The HTTP status that was sent; 0 before. */
-  status = 0;
-  /** `error.type` of what was sent, if it was an error. */
-  error_type: string | undefined;
-  /** Why it ended, once that is decided. */
-  end_reason: EndReason | undefined;
-  /** The reply has been handed over to its end; a response that closes before has lost its client, or was answered by others. */
-  reply_ended = false;
-  /** Nobody reads the reply any longer. */
-  client_gone = false;
+  /** Decides how the exchange ends. */
+  readonly end = new ExchangeEnd();
 
   readonly #log: Log;
   #exchangeLog: Log | undefined;
@@ -171,6 +153,16 @@ export class Exchange {
     this.started_ms = start.clock.elapsed_ms();
     this.started_epoch_ms = start.clock.epoch_ms();
     this.#log = start.log;
+  }
+
+  /** What ends the exchange, once that is known; undefined while nothing has gone wrong. */
+  get end_reason(): EndReason | undefined {
+    return this.end.cause;
+  }
+
+  /** Nobody reads the reply any longer. */
+  get client_gone(): boolean {
+    return this.end.client_gone;
   }
 
   /** Since it began. */
@@ -233,8 +225,8 @@ export class Exchange {
   }
 
   /** Ends the exchange early. The first reason given stays. */
-  abort(reason: EndReason): void {
-    this.end_reason ??= reason;
+  abort(reason: Cause): void {
+    this.end.causedBy(reason);
     if (this.#aborted) return;
     this.#aborted = true;
     for (const listener of this.#abortListeners) listener();
@@ -249,9 +241,8 @@ export class Exchange {
 
   /** The connection was closed before the reply was complete (protocol j4, j5). */
   clientLeft(): void {
-    this.client_gone = true;
+    this.end.clientLeft();
     markEvent(this.span, 'client_gone');
-    this.end_reason ??= 'client_gone';
     this.whenLeft?.();
     if (this.readOn) this.readOn();
     else this.abort('client_gone');

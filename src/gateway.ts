@@ -65,8 +65,8 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
   const running = new InFlightSet<{ readonly exchange: Exchange; readonly served: Promise<void> }>();
-  let draining = false;
-  let closing = false;
+  let phase: 'serving' | 'unready' | 'closing' = 'serving';
+  const isDraining = () => phase !== 'serving';
 
   const handler: RequestHandler = (request, response, next) => {
     const path = pathBelowMount(request);
@@ -80,10 +80,16 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
       response.destroy();
       over();
     };
-    const served = serve(parts, exchange, closing ? 'closed' : route, request, response).then(over, failed);
+    const served = serve(parts, exchange, phase === 'closing' ? 'closed' : route, request, response).then(
+      over,
+      failed,
+    );
     const place = running.add({ exchange, served });
   };
 
+  const markUnready = () => {
+    if (phase === 'serving') phase = 'unready';
+  };
   const abortRunning = () => {
     for (const { exchange } of running.items()) exchange.abort('shutdown');
   };
@@ -99,8 +105,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   };
   let closed: Promise<void> | undefined;
   const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {
-    draining = true;
-    closing = true;
+    phase = 'closing';
     const timer = setTimeout(abortRunning, drain_ms);
     closed ??= drainAndClose();
     await closed.finally(() => clearTimeout(timer));
@@ -116,12 +121,12 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     settings: { value: settings },
     registry: { value: parts.metrics.registry },
     log: { value: parts.log },
-    ready: { get: () => !draining && !parts.state.outage?.refuses },
-    draining: { get: () => draining },
-    conditions: { get: () => conditionsOf(draining, parts) },
+    ready: { get: () => !isDraining() && !parts.state.outage?.refuses },
+    draining: { get: isDraining },
+    conditions: { get: () => conditionsOf(isDraining(), parts) },
     inFlight: { get: () => running.size },
     dashboard: { value: createDashboard(desk, options.operatorOf) },
-    markUnready: { value: () => void (draining = true) },
+    markUnready: { value: markUnready },
     close: { value: close },
   }) as Gateway;
 }
@@ -227,7 +232,7 @@ function begin(parts: Parts, path: string, route: Route | undefined, request: In
 function admitted(exchange: Exchange, route: Route | 'closed' | undefined): Route {
   const { method, path } = exchange;
   if (route === 'closed') {
-    exchange.end_reason = 'shutdown';
+    exchange.end.causedBy('shutdown');
     throw refusal('server_error', { headers: { connection: 'close' } });
   }
   if (!route)

@@ -182,10 +182,7 @@ class ChainHandler {
     pending: Promise<Completion> | undefined,
   ): Promise<void> {
     if (!pending || !interception || interception.ended) return;
-    const { status } = exchange;
     await this.#background.finish(exchange, interception, pending);
-    // A chain behind this one has written a reply that this one has not seen.
-    exchange.status = status;
   }
 
   async #onRequest(
@@ -262,10 +259,10 @@ function leave(
 ): void {
   for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
   const note = () => {
-    if (response.headersSent) exchange.status ||= response.statusCode;
+    if (response.headersSent) exchange.end.status || exchange.end.replied(response.statusCode);
   };
   const stopWatching = watchSilence(response, idle_ms, () => {
-    exchange.end_reason ??= 'upstream_failed';
+    exchange.end.causedBy('upstream_failed');
     exchange.log.warn(
       { path: exchange.path, idle_ms },
       'the handler was silent for too long: connection closed',
@@ -274,7 +271,7 @@ function leave(
   });
   response.once('finish', () => {
     note();
-    exchange.reply_ended = true;
+    exchange.end.replyEnded();
   });
   response.once('close', () => {
     stopWatching();
@@ -287,6 +284,6 @@ function leave(
 /** An error goes to the client, or to the chain around this one, which then has the last word on it. */
 function refuse(exchange: Exchange, sink: ReplySink, error: GatewayError, isInner: boolean): void {
   if (!isInner) return writeError(exchange, sink, error);
-  exchange.end_reason ??= error.type === 'server_error' ? 'internal_error' : 'refused';
+  exchange.end.handedOn(error.type);
   sink.destroy(error);
 }

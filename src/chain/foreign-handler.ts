@@ -100,7 +100,7 @@ async function accepted(head: Reply['head'], bytes: Reply['bytes']) {
 
 function failed(exchange: Exchange, thrown: unknown, begun: boolean): Error {
   const { error } = failureOf(thrown, begun);
-  exchange.end_reason ??= error.code === 'upstream_refused' ? 'refused' : 'upstream_failed';
+  exchange.end.causedBy(error.code === 'upstream_refused' ? 'refused' : 'upstream_failed');
   return error;
 }
 

@@ -51,7 +51,7 @@ export class BufferedBytes {
 
   #refuse(exchange: Exchange, bound: BufferBound, limit: string): never {
     // Overload, and no fault of this process.
-    exchange.end_reason ??= 'refused';
+    exchange.end.causedBy('refused');
     this.#metrics.refused(bound);
     throw refusal('server_error', { cause: new Error(`request bodies have reached ${limit}`) });
   }

@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange.ts';
  */
 export function watchClient(exchange: Exchange, response: ServerResponse): void {
   response.once('close', () => {
-    if (!response.writableEnded || !exchange.reply_ended) exchange.clientLeft();
+    if (!response.writableEnded || !exchange.end.reply_ended) exchange.clientLeft();
   });
   // Of a write to a response that somebody else has ended; nobody else may be listening, and then it would end the process.
   response.on('error', error => exchange.log.debug({ err: error }, 'the response could not be written'));

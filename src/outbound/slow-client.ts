@@ -89,7 +89,7 @@ export function untilFinished(
 }
 
 function cutSlow(exchange: Exchange, response: ReplySink): void {
-  exchange.end_reason ??= 'slow_client';
+  exchange.end.causedBy('slow_client');
   // When the process ends, what the system has taken may still be read.
   if (exchange.end_reason === 'shutdown') response.destroy();
   else cutOff(response);

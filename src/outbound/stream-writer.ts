@@ -77,7 +77,7 @@ export class StreamWriter implements Outlet {
     const response = this.#response;
     const last = this.#pending + this.#renderer.end();
     this.#pending = '';
-    this.#exchange.reply_ended = true;
+    this.#exchange.end.replyEnded();
     clearTimeout(this.#keepAlive);
     if (response.destroyed) return;
     const { slow_client_ms } = this.#limits;
@@ -109,7 +109,7 @@ export class StreamWriter implements Outlet {
     this.committed = true;
     clearTimeout(this.#commitTimer);
     const exchange = this.#exchange;
-    exchange.status = 200;
+    exchange.end.replied(200);
     markEvent(exchange.span, 'commit');
     exchange.replied_ms ??= exchange.clock.elapsed_ms();
     if (this.#response.destroyed) return;

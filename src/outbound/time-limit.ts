@@ -29,7 +29,7 @@ function limited<T>(
   return new Promise((resolve, reject) => {
     const remaining_ms = exchange.started_ms + limit_ms - exchange.clock.elapsed_ms();
     const timer = setTimeout(() => {
-      exchange.end_reason ??= 'time_limit';
+      exchange.end.causedBy('time_limit');
       const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
       reject(refusal('time_limit', { message }));
     }, remaining_ms);

@@ -17,7 +17,7 @@ export async function writeBytes(
   body: Readable,
   { slow_client_ms }: Pick<StreamLimits, 'slow_client_ms'>,
 ): Promise<void> {
-  exchange.status = status;
+  exchange.end.replied(status);
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
   headers['x-request-id'] = exchange.id;
   response.writeHead(status, Object.assign(headers, exchange.replyHeaders));
@@ -48,7 +48,7 @@ function passedOn(
       client.wait();
     };
     const closed = () => {
-      if (!exchange.reply_ended) body.destroy();
+      if (!exchange.end.reply_ended) body.destroy();
       over(resolve);
     };
     const watcher = { onDrained: () => body.resume(), onOver: closed };
@@ -60,9 +60,9 @@ function passedOn(
     const left = () => {
       if (exchange.client_gone) closed();
     };
-    const broke = (fault: unknown) => exchange.reply_ended || over(() => reject(fault));
+    const broke = (fault: unknown) => exchange.end.reply_ended || over(() => reject(fault));
     const end = (last?: Buffer) => {
-      exchange.reply_ended = true;
+      exchange.end.replyEnded();
       if (last) response.end(last);
       else response.end();
       if (hasTakenAll(response)) over(resolve);
@@ -81,10 +81,10 @@ function passedOn(
       body.pause();
       wait();
     });
-    body.on('end', () => exchange.reply_ended || end());
+    body.on('end', () => exchange.end.reply_ended || end());
     body.on('error', broke);
     // Without an end before, it was cut. An error costs more than a reply, so none is made for nothing.
-    body.on('close', () => exchange.reply_ended || broke(cut()));
+    body.on('close', () => exchange.end.reply_ended || broke(cut()));
   });
 }
 

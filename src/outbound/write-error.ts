@@ -5,6 +5,6 @@ import { writeJson } from './write-reply.ts';
 
 /** The envelope of spec 2.6 with its status, for an exchange whose reply has not begun. */
 export function writeError(exchange: Exchange, response: ReplySink, error: GatewayError): void {
-  exchange.error_type = error.type;
+  exchange.end.errorSent(error.type);
   writeJson(exchange, response, error.status, JSON.stringify(error.envelope()), error.headers);
 }

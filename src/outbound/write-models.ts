@@ -11,7 +11,7 @@ export function writeModels(exchange: Exchange, response: ReplySink, { body, eta
     ?.split(',')
     .some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
   if (!matches) return writeJson(exchange, response, 200, body, caching);
-  exchange.status = 304;
-  exchange.reply_ended = true;
+  exchange.end.replied(304);
+  exchange.end.replyEnded();
   response.writeHead(304, { 'x-request-id': exchange.id, ...exchange.replyHeaders, ...caching }).end();
 }

@@ -12,7 +12,7 @@ export function writeJson(
   headers?: OutgoingHttpHeaders,
 ): void {
   if (exchange.client_gone || response.headersSent || response.destroyed) return;
-  exchange.status = status;
+  exchange.end.replied(status);
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
   // The Edge's status of spec 7 has no name in Node's table.
   if (status === 524) response.statusMessage = 'A Timeout Occurred';
@@ -23,7 +23,7 @@ export function writeJson(
     ...exchange.replyHeaders,
     ...headers,
   });
-  exchange.reply_ended = true;
+  exchange.end.replyEnded();
   endWhenReceived(response, exchange.method === 'HEAD' ? '' : body);
 }
 

@@ -26,7 +26,7 @@ export async function writeStream(
     if (exchange.client_gone) return;
     if (!writer.committed) throw thrown;
     const error = toClientError(thrown);
-    exchange.error_type = error.type;
+    exchange.end.errorSent(error.type);
     writer.error(error);
   } finally {
     if (writer.committed && !exchange.client_gone) await writer.end();

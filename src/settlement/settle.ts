@@ -10,7 +10,6 @@ import { ledgerRowOf } from './ledger-row.ts';
  * `finally` that every exchange passes through.
  */
 export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledger, 'record'>): Outcome {
-  exchange.end_reason ??= endReasonOf(exchange);
   const outcome = outcomeOf(exchange);
   metrics.settled(exchange, outcome);
   const row = ledger && ledgerRowOf(exchange, outcome);
@@ -40,15 +39,15 @@ export function endServerSpan({ span }: Exchange, outcome: Outcome): void {
 
 /** How an exchange stands; its record, once it has ended. */
 export function outcomeOf(exchange: Exchange): Outcome {
-  const { account, model, usage, first_token_ms, started_ms } = exchange;
+  const { account, model, usage, first_token_ms, started_ms, end } = exchange;
   return {
     id: exchange.id,
     endpoint: exchange.endpoint.name,
     account: account?.id,
     model: model?.id,
-    end_reason: exchange.end_reason ?? endReasonOf(exchange),
-    status: exchange.status,
-    error_type: exchange.error_type,
+    end_reason: end.reason,
+    status: end.status,
+    error_type: end.error_type,
     usage,
     cost_usd: model ? costOf(usage, model.pricing) : '0',
     provider: exchange.provider,
@@ -61,12 +60,6 @@ export function outcomeOf(exchange: Exchange): Outcome {
       upstream_wait_ms: exchange.upstream_wait_ms,
     },
   };
-}
-
-function endReasonOf({ error_type, status }: Exchange): Outcome['end_reason'] {
-  if (error_type === 'server_error') return 'internal_error';
-  if (error_type === 'provider_error') return 'upstream_failed';
-  return error_type !== undefined || status >= 400 ? 'refused' : 'completed';
 }
 
 function logLine(exchange: Exchange, outcome: Outcome): void {

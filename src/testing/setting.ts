@@ -129,7 +129,7 @@ export class Setting {
 
 /** The end of an exchange, as the gateway's. */
 export function settle({ exchange, passage }: Way): void {
-  exchange.status ||= 200;
+  if (exchange.end.status === 0) exchange.end.replied(200);
   passage.onSettled(outcomeOf(exchange));
 }
 

@@ -52,7 +52,7 @@ function begun(span: Span): Exchange {
     unknown: {},
   };
   exchange.attempts = 1;
-  exchange.status = 200;
+  exchange.end.replied(200);
   return exchange;
 }
 

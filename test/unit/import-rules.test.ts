@@ -36,7 +36,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/chain/'],
   ['src/settlement/', 'src/upstream/', 'src/stage.ts'],
   ['src/inbound/', 'src/outbound/'],
-  ['src/dialects/', 'src/exchange.ts', 'src/exchange/ignored-parameters.ts'],
+  ['src/dialects/', 'src/exchange.ts', 'src/exchange/exchange-end.ts', 'src/exchange/ignored-parameters.ts'],
   [
     'src/diagnostics/',
     'src/stores/',

@@ -24,7 +24,7 @@ export async function checkSettlement(setting: Setting): Promise<void> {
       const exchange = setting.exchange();
       const passage = chain.enter(exchange);
       await goAndBreak(setting, exchange, passage, hook);
-      exchange.status = 502;
+      exchange.end.replied(502);
       passage.onSettled(outcomeOf(exchange));
       passage.onSettled(outcomeOf(exchange));
       const entered = place === 'behind' || hook !== 'onHeaders';

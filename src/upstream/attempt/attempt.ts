@@ -13,7 +13,7 @@ import type { Upstream } from '../routing/upstream.ts';
 import type { ChunkFeed } from './chunk-feed.ts';
 import { ChunkTimes } from './chunk-times.ts';
 import { CommitBuffer } from './commit-buffer.ts';
-import { endReasonOf, type Failure } from './failure.ts';
+import { causeOf, type Failure } from './failure.ts';
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
 export class Attempt {
@@ -137,7 +137,7 @@ export class Attempt {
 
   #fault(gate: CommitBuffer, thrown: unknown): void {
     const told = gate.fail(this.#failed(thrown));
-    if (told && this.failure) this.#exchange.end_reason ??= endReasonOf(this.failure);
+    if (told && this.failure) this.#exchange.end.causedBy(causeOf(this.failure));
   }
 
   async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {

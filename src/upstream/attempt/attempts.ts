@@ -9,7 +9,7 @@ import type { RouterSetup } from '../routing/router.ts';
 import { NoUpstreamAvailable, UpstreamSelector } from '../routing/upstream-selector.ts';
 import { Attempt } from './attempt.ts';
 import { ChunkFeed, type ChunkObserver } from './chunk-feed.ts';
-import { endReasonOf, type Failure, isRetryable } from './failure.ts';
+import { causeOf, type Failure, isRetryable } from './failure.ts';
 
 /** How many chunks without a word of the answer may wait for its first word, where another upstream could be asked. */
 const max_held = 16;
@@ -163,7 +163,7 @@ export class Attempts {
       return this.#lasting;
     }
     if (why === 'left') return refusal('server_error');
-    this.#exchange.end_reason ??= 'refused';
+    this.#exchange.end.causedBy('refused');
     if (why === 'full') {
       this.#setup.metrics.routing.overflowed(model);
       return refusal('server_error', {
@@ -177,7 +177,7 @@ export class Attempts {
 
   #over(error: unknown, failure?: Failure): unknown {
     this.#ended = true;
-    if (failure) this.#exchange.end_reason ??= endReasonOf(failure);
+    if (failure) this.#exchange.end.causedBy(causeOf(failure));
     return this.#lasting && GatewayError.is(error) ? lastingOf(this.#lasting, error) : error;
   }
 

@@ -43,7 +43,7 @@ export const isProvidersFault = ({ kind }: Failure): boolean => faults.has(kind)
 export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' && kind !== 'aborted';
 
 /** Why an exchange ends that ends with this failure. */
-export const endReasonOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
+export const causeOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
   kind === 'refused' ? 'refused' : 'upstream_failed';
 
 /** Whether what was thrown is a failure already, and not something that has to be read as one. */

@@ -12,7 +12,7 @@ import { writeBytes } from '../../outbound/write-bytes.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
 import {
-  endReasonOf,
+  causeOf,
   type Failure,
   failureOf,
   failureOfStatus,
@@ -113,10 +113,10 @@ export class Passthrough {
       if (exchange.client_gone) return;
       const failure = isFailure(thrown) ? thrown : failureOfCall(thrown, response.headersSent);
       kind = failure.kind;
-      exchange.end_reason ??= endReasonOf(failure);
+      exchange.end.causedBy(causeOf(failure));
       if (!response.headersSent) throw failure.error;
       // Too late for a status: the connection has been cut, and the log knows why.
-      exchange.error_type = failure.error.type;
+      exchange.end.errorSent(failure.error.type);
       exchange.log.warn(
         { err: thrown, provider: rule.provider },
         'a reply that was passed through broke off',

@@ -1,4 +1,4 @@
-import type { EndReason } from '../../../src/exchange.ts';
+import type { EndReason } from '../../../src/exchange/exchange-end.ts';
 import { clientKey } from '../../support/gateway-under-test.ts';
 import type { Draw } from './draw.ts';
 

@@ -35,7 +35,7 @@ describe('a reply that is sent byte by byte', () => {
     body.end('two');
     await sent;
     expect([client.written, client.isEnded]).toEqual(['one two', true]);
-    expect([exchange.status, exchange.reply_ended]).toEqual([206, true]);
+    expect([exchange.end.status, exchange.end.reply_ended]).toEqual([206, true]);
     expect(exchange.replied_ms).toBeDefined();
   });
 
@@ -76,7 +76,7 @@ describe('a reply that is sent byte by byte', () => {
     await turn();
     broke();
     await expect(sent).rejects.toThrow(message);
-    expect([client.destroyed, client.isEnded, exchange.reply_ended]).toEqual([true, false, false]);
+    expect([client.destroyed, client.isEnded, exchange.end.reply_ended]).toEqual([true, false, false]);
   });
 
   it('cuts the client off when the body had failed before', async () => {

@@ -152,7 +152,7 @@ describe('an end before the end', () => {
   it('bills the prompt when the client left while the upstream worked on it', async () => {
     const exchange = sampleExchange({ request: prompt });
     exchange.attempts = 1;
-    exchange.client_gone = true;
+    exchange.end.clientLeft();
     await collected(metered(exchange, streamOf([], broken), metrics()));
     expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 0, estimated: true });
   });
@@ -189,7 +189,7 @@ describe('a whole reply', () => {
   ] as const)('%s', async (_, code, expected) => {
     const exchange = sampleExchange({ request: prompt });
     exchange.attempts = 1;
-    exchange.client_gone = true;
+    exchange.end.clientLeft();
     const failing = meteredReply(exchange, Promise.reject(refusal(code)), metrics());
     await expect(failing).rejects.toThrow();
     expect(exchange.usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 0, estimated: true });

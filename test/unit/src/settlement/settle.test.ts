@@ -19,7 +19,7 @@ beforeEach(() => {
   captured = capturedLog();
   exchange = sampleExchange({ request: {}, model: {}, start: { clock, log: captured.log } });
   exchange.account = { id: 'acme', plan: undefined, key_id: 'key_1' };
-  exchange.status = 200;
+  exchange.end.replied(200);
   registry = new Registry();
   rows = [];
 });
@@ -37,12 +37,13 @@ describe('why an exchange ended', () => {
     [200, 'server_error', 'internal_error'],
     [502, 'provider_error', 'upstream_failed'],
   ] as const)('is, with status %s and error %s, %s', (status, error_type, expected) => {
-    Object.assign(exchange, { status, error_type });
+    exchange.end.replied(status);
+    if (error_type) exchange.end.errorSent(error_type);
     expect(settled().end_reason).toBe(expected);
   });
 
   it('stays what was decided before', () => {
-    exchange.end_reason = 'client_gone';
+    exchange.end.causedBy('client_gone');
     expect(settled().end_reason).toBe('client_gone');
   });
 });

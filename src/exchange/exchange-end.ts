@@ -1,0 +1,111 @@
+/** Why an exchange ended. */
+export type EndReason =
+  | 'completed'
+  | 'refused' // by a stage or by the gateway, before the upstream was asked; or by the upstream, as the client's mistake
+  | 'upstream_failed'
+  | 'client_gone'
+  | 'slow_client'
+  | 'time_limit' // 524 sent, generation read to its end
+  | 'shutdown'
+  | 'internal_error';
+
+/** What can end an exchange before its reply is complete. */
+export type Cause = Exclude<EndReason, 'completed'>;
+
+/**
+ * How one exchange ends: the only place that decides its `end_reason`, `status`, `error_type`, and whether its reply has been handed over.
+ * All other code reports facts here and reads the decision. The first row that applies decides `end_reason`:
+ *
+ * | # | fact                                        | end_reason        | reported by                                   |
+ * | - | ------------------------------------------- | ----------------- | --------------------------------------------- |
+ * | 1 | the first cause that was reported:          |                   |                                               |
+ * |   | - the connection closed before the end      | `client_gone`     | watch-client                                  |
+ * |   | - nothing was read for `slow_client_ms`     | `slow_client`     | slow-client                                   |
+ * |   | - `non_stream_timeout_ms` passed            | `time_limit`      | time-limit                                    |
+ * |   | - the gateway closes                        | `shutdown`        | gateway                                       |
+ * |   | - the last attempt, or the handler, failed  | `upstream_failed` | attempts, passthrough, handler                |
+ * |   | - the upstream blamed the request           | `refused`         | attempts, passthrough, handler                |
+ * |   | - overload: no memory, no usable upstream   | `refused`         | buffered-bytes, attempts                      |
+ * |   | - an error that goes to a chain around      | see rows 2 to 4   | runner                                        |
+ * | 2 | the error sent was a `server_error`         | `internal_error`  | writers                                       |
+ * | 3 | the error sent was a `provider_error`       | `upstream_failed` | writers                                       |
+ * | 4 | any other error or status from 400 was sent | `refused`         | writers                                       |
+ * | 5 | none of these                               | `completed`       |                                               |
+ *
+ * Among causes the earliest wins because the later ones are its consequences: an upstream is cut because the client left, a connection is
+ * reset because its client was slow, a client leaves while it is told of a failure.
+ */
+export class ExchangeEnd {
+  #cause: Cause | undefined;
+  #client_gone = false;
+  #status = 0;
+  #error_type: string | undefined;
+  #reply_ended = false;
+
+  /** The cause that will be the `end_reason`; undefined while nothing has gone wrong. */
+  get cause(): Cause | undefined {
+    return this.#cause;
+  }
+
+  /** Decides, for an exchange that has ended. */
+  get reason(): EndReason {
+    return this.#cause ?? conclusion(this.#error_type, this.#status) ?? 'completed';
+  }
+
+  /** The HTTP status sent; 0 before. */
+  get status(): number {
+    return this.#status;
+  }
+
+  /** `error.type` of the envelope or error event, if one was sent. */
+  get error_type(): string | undefined {
+    return this.#error_type;
+  }
+
+  /** All of the reply has been handed to the connection. A response that closes earlier has lost its client. */
+  get reply_ended(): boolean {
+    return this.#reply_ended;
+  }
+
+  /** The connection was closed, whatever the `cause`. */
+  get client_gone(): boolean {
+    return this.#client_gone;
+  }
+
+  /** Something ends the exchange. */
+  causedBy(cause: Cause): void {
+    this.#cause ??= cause;
+  }
+
+  /** The connection was closed before the reply was complete. */
+  clientLeft(): void {
+    this.#client_gone = true;
+    this.#cause ??= 'client_gone';
+  }
+
+  /** An error of this type goes to a chain around, which decides what its client sees. */
+  handedOn(error_type: string): void {
+    this.#cause ??= conclusion(error_type, 0);
+  }
+
+  /** A head was written. The last one counts, since an outer chain writes last; but 524 stays while the reply behind it is read on. */
+  replied(status: number): void {
+    if (this.#status !== 524) this.#status = status;
+  }
+
+  /** An error was sent, as the reply or in a stream. */
+  errorSent(error_type: string): void {
+    this.#error_type = error_type;
+  }
+
+  replyEnded(): void {
+    this.#reply_ended = true;
+  }
+}
+
+/** What an error or status says of the end. */
+function conclusion(error_type: string | undefined, status: number): Cause | undefined {
+  if (error_type === 'server_error') return 'internal_error';
+  if (error_type === 'provider_error') return 'upstream_failed';
+  return error_type !== undefined || status >= 400 ? 'refused' : undefined;
+}
