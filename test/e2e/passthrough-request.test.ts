@@ -156,6 +156,32 @@ describe('a path that is let through', () => {
   });
 });
 
+describe('a request that is passed through', () => {
+  it('stays what it was for the application around the gateway', async () => {
+    const upstream = await startScriptedUpstream(whole(200, {}));
+    const logged: unknown[] = [];
+    const { url } = await mounted(
+      upstream,
+      app =>
+        app.use((request, response, next) => {
+          response.on('finish', () => logged.push([request.url, request.headers['user-agent']]));
+          next();
+        }),
+      { passthrough: passthrough.map(rule => ({ ...rule, provider: 'upstream' })) },
+    );
+    const response = await fetch(`${url}/v1/embeddings?a=b`, {
+      method: 'POST',
+      body: '{}',
+      headers: { authorization, 'user-agent': 'client/1' },
+    });
+    await response.text();
+    await until(() => logged.length > 0);
+    expect(logged).toEqual([['/v1/embeddings?a=b', 'client/1']]);
+    expect(upstream.requests[0]!.headers['user-agent']).toBeUndefined();
+    await upstream.close();
+  });
+});
+
 describe('an upload', () => {
   it('of many megabytes passes through as it comes, parts and boundary unchanged', async () => {
     const received = createHash('sha256');

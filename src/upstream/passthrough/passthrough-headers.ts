@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 
-/** What a request may tell the upstream: its body and what it wants of the answer; never who sent it or by which way. */
+/** Request headers that go upstream: those of the body and of content negotiation, never of the client or its connection. */
 const requestHeaders = [
   'accept',
   'accept-encoding',
@@ -15,7 +15,7 @@ const requestHeaders = [
   'if-range',
 ] as const;
 
-/** What an answer may tell the client: its body; nothing of the server, its limits, cookies or connection. */
+/** Reply headers that reach the client: those of the body; nothing of the server, its limits, cookies or connection. */
 const replyHeaders = [
   'content-type',
   'content-length',
@@ -31,8 +31,8 @@ const replyHeaders = [
   'vary',
 ] as const;
 
-const picked = (names: readonly string[], from: IncomingHttpHeaders): OutgoingHttpHeaders => {
-  const headers: OutgoingHttpHeaders = {};
+const picked = (names: readonly string[], from: IncomingHttpHeaders): IncomingHttpHeaders => {
+  const headers: IncomingHttpHeaders = {};
   for (const name of names) if (from[name] !== undefined) headers[name] = from[name];
   return headers;
 };
@@ -42,7 +42,7 @@ export function headersForUpstream(
   from: IncomingHttpHeaders,
   also: readonly string[],
   own: Readonly<Record<string, string>>,
-): OutgoingHttpHeaders {
+): IncomingHttpHeaders {
   const headers = picked([...requestHeaders, ...also], from);
   // Without its framing a body would be read as the next request.
   if (headers['content-length'] === undefined && from['transfer-encoding'] !== undefined)

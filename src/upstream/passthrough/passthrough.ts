@@ -1,12 +1,11 @@
-import { Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SpanKind } from '@opentelemetry/api';
-import { createProxyMiddleware, type RequestHandler } from 'http-proxy-middleware';
 import { GatewayError, refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Route } from '../../inbound/endpoint.ts';
-import type { BodyLimits } from '../../inbound/limits.ts';
+import { type BodyLimits, tooLarge } from '../../inbound/limits.ts';
 import { restoreBody } from '../../inbound/replay-body.ts';
+import { UploadAborted } from '../../inbound/upload.ts';
 import type { StreamLimits } from '../../outbound/limits.ts';
 import { writeBytes } from '../../outbound/write-bytes.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -21,10 +20,10 @@ import {
 } from '../attempt/failure.ts';
 import type { Provider } from '../http/provider.ts';
 import { beginningOf, bytesOf } from '../http/reply-body.ts';
-import { PassthroughCall } from './passthrough-call.ts';
 import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
 import type { PassthroughRule } from './passthrough-rule.ts';
+import { ProviderProxy } from './provider-proxy.ts';
 
 /** How much of an error body is read, and for how long. */
 const error_body_bytes = 64 * 1024;
@@ -41,14 +40,14 @@ export const isPassthrough = (route: Route): route is PassthroughRoute => route.
 
 /**
  * Paths beside the interface that go to one provider with their bytes untouched: embeddings, audio, files. Keys, request limits, metrics,
- * spans and the error envelope are the gateway's. The one place that uses http-proxy-middleware.
+ * spans and the error envelope are the gateway's.
  */
 export class Passthrough {
   readonly #routes: readonly {
     readonly matches: (path: string) => boolean;
     readonly route: PassthroughRoute;
   }[];
-  readonly #legs = new Map<string, Leg>();
+  readonly #upstreams = new Map<string, { readonly provider: Provider; readonly proxy: ProviderProxy }>();
   readonly #limits: PassthroughLimits;
   readonly #metrics: Metrics;
 
@@ -65,14 +64,14 @@ export class Passthrough {
     this.#routes = ordered.map(rule => ({ matches: pathTest(rule.path), route: routeOfRule(rule) }));
     for (const provider of providers) {
       if (rules.some(rule => rule.provider === provider.name))
-        this.#legs.set(provider.name, new Leg(provider));
+        this.#upstreams.set(provider.name, { provider, proxy: new ProviderProxy(provider.config) });
     }
   }
 
   /** The route of a request's path, if it is let through. A path that could lead elsewhere is let through by no rule. */
   routeOf(path: string): PassthroughRoute | undefined {
     const route = this.#routes.find(({ matches }) => matches(path))?.route;
-    // A path that the configuration names has been looked at there.
+    // A path of the configuration was checked there.
     return route && (path === route.pattern || isPlainPath(path)) ? route : undefined;
   }
 
@@ -83,53 +82,50 @@ export class Passthrough {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const leg = this.#legs.get(rule.provider)!;
+    const { provider, proxy } = this.#upstreams.get(rule.provider)!;
     const query = queryOf(request.url ?? '/');
     if (query === undefined) throw refusal('unknown_url');
-    const call = new PassthroughCall(exchange, request, exchange.path.slice('/v1'.length) + query, {
-      max_body_bytes: rule.max_body_bytes,
-      min_body_bytes_per_second: rule.min_body_bytes_per_second,
-      body_idle_ms: this.#limits.body_idle_ms,
-      body_timeout_ms: this.#limits.body_timeout_ms,
-      idle_timeout_ms: leg.provider.config.idle_timeout_ms,
-    });
+    if (Number(request.headers['content-length']) > rule.max_body_bytes) throw tooLarge(rule.max_body_bytes);
     const span = startChildSpan(exchange.span, `${request.method} ${rule.path}`, SpanKind.CLIENT, {});
+    const key = provider.keys.next();
     const sent_ms = exchange.clock.elapsed_ms();
     const waited = () => (exchange.upstream_wait_ms ||= exchange.clock.elapsed_ms() - sent_ms);
     exchange.provider = rule.provider;
     exchange.attempts++;
     let kind: string | undefined;
     try {
-      leg.ask(call, rule, traceHeaders(span));
-      await call.replied;
-      const reply = call.reply!;
+      restoreBody(request);
+      const own = { ...traceHeaders(span), ...provider.ownHeaders, ...key?.headers };
+      const reply = await proxy.forward(exchange, request, response, {
+        url: exchange.path.slice('/v1'.length) + query,
+        headers: headersForUpstream(request.headers, rule.forward_headers, own),
+        limits: { ...this.#limits, ...rule },
+      });
       waited();
       const { statusCode: status = 502 } = reply;
-      leg.provider.keys.answered(call.key, status, retryAfter_s(reply.headers, exchange.clock.epoch_ms()));
-      if (status >= 300 && status !== 304) throw await failureOfReply(status, reply, leg.provider);
+      provider.keys.answered(key, status, retryAfter_s(reply.headers, exchange.clock.epoch_ms()));
+      if (status >= 300 && status !== 304) throw await failureOfReply(status, reply, provider);
       await writeBytes(exchange, response, status, headersForClient(reply.headers), reply, this.#limits);
     } catch (thrown) {
       waited();
       if (exchange.client_gone) return;
+      if (request.errored) throw new UploadAborted('the client left while sending its request');
       const failure = isFailure(thrown) ? thrown : failureOfCall(thrown, response.headersSent);
       kind = failure.kind;
       exchange.end.causedBy(causeOf(failure));
       if (!response.headersSent) throw failure.error;
       // Too late for a status: the connection has been cut, and the log knows why.
       exchange.end.errorSent(failure.error.type);
-      exchange.log.warn(
-        { err: thrown, provider: rule.provider },
-        'a reply that was passed through broke off',
-      );
+      exchange.log.warn({ err: thrown, provider: rule.provider }, 'passthrough reply broke off');
     } finally {
-      call.end();
+      proxy.end(request);
       this.#metrics.client.attempted(exchange, rule.provider, exchange.clock.elapsed_ms() - sent_ms, kind);
       endSpan(span, kind);
     }
   }
 
   close(): void {
-    for (const leg of this.#legs.values()) leg.close();
+    for (const { proxy } of this.#upstreams.values()) proxy.close();
   }
 }
 
@@ -169,65 +165,3 @@ async function errorText(reply: IncomingMessage, provider: Provider): Promise<st
     reply.destroy();
   }
 }
-
-/** The way to one provider: its address and connections. */
-class Leg {
-  readonly provider: Provider;
-  readonly #agent: HttpAgent;
-  readonly #proxy: RequestHandler;
-
-  constructor(provider: Provider) {
-    const { base_url } = provider.config;
-    this.provider = provider;
-    // Every request may hold a connection, so a cap here would be a cap on requests.
-    this.#agent = new (base_url.startsWith('https:') ? HttpsAgent : HttpAgent)({
-      keepAlive: true,
-      timeout: 4000,
-    });
-    // All its connections lead to one place, whose name need not be put together for every request.
-    this.#agent.getName = () => provider.name;
-    this.#proxy = createProxyMiddleware({
-      target: targetOf(base_url),
-      pathFilter: () => true,
-      agent: this.#agent,
-      changeOrigin: true,
-      xfwd: false,
-      // What is answered, and how, is decided here: the default plugins write errors of their own into replies that have begun.
-      ejectPlugins: true,
-      selfHandleResponse: true,
-      plugins: [
-        server => {
-          server.on('proxyRes', (reply, _request, call) => callOf(call).answered(reply));
-          server.on('error', (error, _request, call) => callOf(call).failed(error));
-          server.on('econnreset', (error, _request, call) => callOf(call).failed(error));
-        },
-      ],
-    });
-  }
-
-  /** Sends the call's request with the provider's credentials in place of the client's; the call is told of what comes of it. */
-  ask(call: PassthroughCall, rule: PassthroughRule, trace: Record<string, string>): void {
-    const { request } = call;
-    call.key = this.provider.keys.next();
-    restoreBody(request);
-    call.headers = headersForUpstream(request.headers, rule.forward_headers, {
-      ...trace,
-      ...this.provider.ownHeaders,
-      ...call.key?.headers,
-    });
-    const [asked, answered] = [call as unknown as IncomingMessage, call as unknown as ServerResponse];
-    void this.#proxy(asked, answered, error => call.failed(error));
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-}
-
-/** As plain values: text would be parsed for every request, and a URL's parts be cut out of it. */
-function targetOf(base_url: string): Partial<URL> {
-  const { protocol, host, hostname, port, pathname } = new URL(base_url.replace(/\/+$/, ''));
-  return { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port, pathname };
-}
-
-const callOf = (given: unknown): PassthroughCall => given as PassthroughCall;

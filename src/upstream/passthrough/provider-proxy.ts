@@ -1,0 +1,128 @@
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { createProxyMiddleware, type RequestHandler } from 'http-proxy-middleware';
+import { refusal } from '../../errors.ts';
+import type { Exchange } from '../../exchange.ts';
+import { sendContinue } from '../../inbound/expect-continue.ts';
+import type { ProviderConfig } from '../http/provider.ts';
+import { switchedProtocols } from '../http/upstream-call.ts';
+import { limitUpload, type UploadLimits } from './upload-limits.ts';
+
+/** Milliseconds that an idle connection is kept; servers such as uvicorn close theirs after 5 s. */
+const keep_alive_ms = 4000;
+
+/** One request on its way through http-proxy-middleware. */
+interface Transfer {
+  readonly exchange: Exchange;
+  readonly limits: UploadLimits;
+  readonly replied: PromiseWithResolvers<IncomingMessage>;
+  outgoing?: ClientRequest;
+  reply?: IncomingMessage;
+}
+
+/** http-proxy-middleware in front of one provider: pipes a client's request there, and leaves the reply to its caller. */
+export class ProviderProxy {
+  readonly #idle_timeout_ms: number;
+  readonly #agent: HttpAgent;
+  readonly #proxy: RequestHandler;
+  readonly #transfers = new WeakMap<IncomingMessage, Transfer>();
+
+  constructor({ base_url, idle_timeout_ms }: Pick<ProviderConfig, 'base_url' | 'idle_timeout_ms'>) {
+    this.#idle_timeout_ms = idle_timeout_ms;
+    // Every request may hold a connection, so a cap here would be a cap on requests.
+    const options = { keepAlive: true, timeout: keep_alive_ms };
+    this.#agent = base_url.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
+    this.#proxy = createProxyMiddleware({
+      target: new URL(base_url),
+      agent: this.#agent,
+      changeOrigin: true,
+      // The default plugins write errors of their own into replies that have begun.
+      ejectPlugins: true,
+      selfHandleResponse: true,
+      plugins: [
+        server => {
+          server.on('proxyReq', (outgoing, request) => this.#onSending(request, outgoing));
+          server.on('proxyRes', (reply, request) => this.#onReply(request, reply));
+          server.on('error', (error, request) => this.#onError(request, error));
+          server.on('econnreset', (error, request) => this.#onError(request, error));
+        },
+      ],
+    });
+  }
+
+  /** Pipes `request` to the provider under another URL and with other headers. Resolves with the reply once it begins. */
+  async forward(
+    exchange: Exchange,
+    request: IncomingMessage,
+    response: ServerResponse,
+    { url, headers, limits }: Pick<IncomingMessage, 'headers'> & { url: string; limits: UploadLimits },
+  ): Promise<IncomingMessage> {
+    const replied = Promise.withResolvers<IncomingMessage>();
+    this.#transfers.set(request, { exchange, limits, replied });
+    // For the application around the gateway the request stays what it was.
+    const own = { url: request.url, headers: request.headers };
+    Object.assign(request, { url, headers });
+    const fault = (error: unknown) =>
+      replied.reject(error ?? new Error('http-proxy-middleware did not pass the request on'));
+    void this.#proxy(request, response, fault);
+    try {
+      const reply = await replied.promise;
+      // httpxy would destroy the client's response when the reply breaks off, before an error could be told.
+      return reply.removeAllListeners('close').removeAllListeners('error');
+    } finally {
+      Object.assign(request, own);
+    }
+  }
+
+  /** Closes the upstream's connection, unless both the request and its reply are complete: then it is kept for the next request. */
+  end(request: IncomingMessage): void {
+    const { outgoing, reply } = this.#transfers.get(request) ?? {};
+    if (!outgoing || (reply?.complete && outgoing.writableFinished)) return;
+    request.unpipe(outgoing);
+    outgoing.destroy();
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** A connection has been found, and the body is about to be piped. */
+  #onSending(request: IncomingMessage, outgoing: ClientRequest): void {
+    const transfer = this.#transfers.get(request)!;
+    const { exchange, limits } = transfer;
+    transfer.outgoing = outgoing;
+    const fail = (error: Error) => {
+      request.unpipe(outgoing);
+      transfer.replied.reject(error);
+      transfer.reply?.destroy(error);
+      outgoing.destroy(error);
+    };
+    const abort = () => fail(new Error('the exchange was aborted'));
+    // Without this listener Node would close the connection silently.
+    outgoing.once('upgrade', (_, socket) => {
+      socket.destroy();
+      fail(switchedProtocols());
+    });
+    outgoing.socket?.setTimeout(this.#idle_timeout_ms);
+    outgoing.on('timeout', () =>
+      fail(refusal('provider_timeout', { cause: new Error('the limit: idle_timeout_ms') })),
+    );
+    outgoing.on('close', () => exchange.offAbort(abort));
+    sendContinue(request);
+    limitUpload(request, outgoing, exchange.clock, limits, fail);
+    exchange.onAbort(abort);
+  }
+
+  #onReply(request: IncomingMessage, reply: IncomingMessage): void {
+    const transfer = this.#transfers.get(request)!;
+    transfer.reply = reply;
+    if (reply.statusCode !== 101) return transfer.replied.resolve(reply);
+    // Without the headers of an upgrade it comes as a reply.
+    transfer.replied.reject(switchedProtocols());
+    transfer.outgoing?.destroy();
+  }
+
+  #onError(request: IncomingMessage | undefined, error: Error): void {
+    if (request) this.#transfers.get(request)?.replied.reject(error);
+  }
+}
