@@ -60,10 +60,10 @@ export type {
   Charge,
   Limit,
   LimitName,
-  Standing,
+  LimitStatus,
+  Reservation,
+  ReservationResult,
   StateStore,
-  Taken,
-  Ticket,
 } from './stores/limits/state-store.ts';
 export type { LimitMetrics } from './telemetry/limit-metrics.ts';
 export {

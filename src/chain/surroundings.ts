@@ -21,9 +21,9 @@ export const surroundings = {
     'metrics',
   ]).optional(),
   state: withMethods<StateStore>('a state store, such as openStateStore() or new MemoryStateStore() gives', [
-    'take',
-    'standings',
-    'recall',
+    'reserve',
+    'statuses',
+    'knownStatuses',
     'close',
   ]).optional(),
 };

@@ -4,7 +4,7 @@ import {
   limitOverridesSchema,
   type Plan,
 } from '../stores/limits/plan-limits.ts';
-import type { Limit, Standing } from '../stores/limits/state-store.ts';
+import type { Limit, LimitStatus } from '../stores/limits/state-store.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 
 /** An account as the dashboard shows it, wherever it stands. */
@@ -33,7 +33,7 @@ export function configuredAccount({ settings }: DashboardContext, id: string): A
 }
 
 /** Where an account stands under one of its limits. */
-export type Use = Standing & { readonly used: number };
+export type Use = LimitStatus & { readonly used: number };
 
 /** What is known of an account's use: of each limit; or why there is nothing to tell. */
 export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
@@ -52,8 +52,8 @@ export async function usesOf(desk: DashboardContext, { id, plan, limits }: Accou
     : allLimits(others, {});
   if (all.length === 0) return 'no limits';
   try {
-    const standings = await desk.state.standings(id, all);
-    return standings.map(standing => ({ ...standing, used: standing.limit.max - standing.remaining }));
+    const statuses = await desk.state.statuses(id, all);
+    return statuses.map(status => ({ ...status, used: status.limit.max - status.remaining }));
   } catch (fault) {
     desk.log.warn({ err: fault }, 'where an account stands is not known');
     return 'unknown';

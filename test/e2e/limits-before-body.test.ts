@@ -45,7 +45,7 @@ async function start(state: StateStore, plan: object) {
   });
   opened.push(gateway, state);
   const used = async (name: LimitName) => {
-    const [standing] = await state.standings('tester', [{ name, max: 1000 }]);
+    const [standing] = await state.statuses('tester', [{ name, max: 1000 }]);
     return 1000 - standing!.remaining;
   };
   const send = async (body: unknown) => {

@@ -32,8 +32,7 @@ async function startLimitedApp(plan: object) {
     const chain = chainOf([stage, ...allStages()], { accounts, plans: { tested: plan }, state });
     app.use(chain, proxyTo(simulator));
   });
-  const remaining = (name: LimitName, max: number) =>
-    state.standings('tester', [{ name, max }])[0]!.remaining;
+  const remaining = (name: LimitName, max: number) => state.statuses('tester', [{ name, max }])[0]!.remaining;
   const settled = async (count: number) => {
     await until(() => outcomes.length === count);
     return outcomes.reduce((sum, { usage }) => sum + usage.prompt_tokens + usage.completion_tokens, 0);

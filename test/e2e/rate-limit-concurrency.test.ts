@@ -139,15 +139,15 @@ describe('a store that takes its time', () => {
   function slow(answer_ms: number) {
     const memory = new MemoryStateStore(new FakeClock());
     const state: StateStore = {
-      async take(request) {
+      async reserve(request) {
         await sleep(answer_ms);
-        return memory.take(request);
+        return memory.reserve(request);
       },
-      standings: async (account, limits) => memory.standings(account, limits),
-      recall: () => [],
+      statuses: async (account, limits) => memory.statuses(account, limits),
+      knownStatuses: () => [],
       close: async () => {},
     };
-    const left = (name: LimitName, max: number) => memory.standings('tester', [{ name, max }])[0]!.remaining;
+    const left = (name: LimitName, max: number) => memory.statuses('tester', [{ name, max }])[0]!.remaining;
     return { state, left };
   }
 

@@ -28,18 +28,18 @@ function watched(clock: FakeClock) {
   const memory = new MemoryStateStore(clock);
   const settled: { reserved: Charge; used: Charge }[] = [];
   const state: StateStore = {
-    take(request) {
-      const taken = memory.take(request);
+    reserve(request) {
+      const taken = memory.reserve(request);
       if (!taken.admitted) return taken;
-      const { ticket } = taken;
+      const { reservation } = taken;
       const settle = (used: Charge) => {
-        settled.push({ reserved: request.reserve, used });
-        ticket.settle(used);
+        settled.push({ reserved: request.charge, used });
+        reservation.settle(used);
       };
-      return { ...taken, ticket: { over: ticket.over, settle } };
+      return { ...taken, reservation: { over: reservation.over, settle } };
     },
-    standings: (account, limits) => memory.standings(account, limits),
-    recall: (account, limits) => memory.standings(account, limits),
+    statuses: (account, limits) => memory.statuses(account, limits),
+    knownStatuses: (account, limits) => memory.statuses(account, limits),
     close: () => memory.close(),
   };
   return { state, settled };

@@ -29,7 +29,7 @@ async function open(overrides: Parameters<typeof openBooks>[0] = {}) {
     },
   });
   const counted = (name: LimitName, max = plenty) =>
-    max - state.standings('tester', [{ name, max }])[0]!.remaining;
+    max - state.statuses('tester', [{ name, max }])[0]!.remaining;
   return { ...books, books, counted };
 }
 

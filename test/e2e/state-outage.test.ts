@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Taken } from '../../src/stores/limits/state-store.ts';
+import type { ReservationResult } from '../../src/stores/limits/state-store.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
 import { StateLoad } from '../support/state-load.ts';
@@ -31,24 +31,24 @@ const load = (limits = wide) =>
     account: 'a',
     limits,
     per_second: 100,
-    reserve: charge(100, 100),
+    charge: charge(100, 100),
     used: at => charge((at * 37) % 250, (at * 53) % 250),
     lasts_ms: 150,
   });
 const take = (limits = wide, account = 'a') =>
-  opened.store.take({ id: `${Math.random()}`, account, limits, reserve: charge(10, 10) });
+  opened.store.reserve({ id: `${Math.random()}`, account, limits, charge: charge(10, 10) });
 const isOut = () => opened.store.outage !== undefined;
 const isBack = () => opened.store.outage === undefined;
 
 /** What Redis itself says is used of tokens and leases; asked again where a busy machine took longer than the time-out. */
 const counted = async (): Promise<number[]> => {
   await opened.store.settled();
-  const standings = await opened.remote.standings('a', wide).catch(() => undefined);
-  if (!standings) {
+  const statuses = await opened.remote.statuses('a', wide).catch(() => undefined);
+  if (!statuses) {
     await sleep(20);
     return counted();
   }
-  return standings.map(({ limit: { max }, remaining }) => max - remaining).slice(0, 2);
+  return statuses.map(({ limit: { max }, remaining }) => max - remaining).slice(0, 2);
 };
 
 describe('a Redis that is paused under load', () => {
@@ -95,7 +95,7 @@ describe('a Redis that is killed and comes back under load', () => {
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const before = [await take(), await take()];
     await redis.kill();
-    const noticing: Taken[] = [];
+    const noticing: ReservationResult[] = [];
     await until(async () => {
       noticing.push(await take());
       return isOut();
@@ -105,9 +105,9 @@ describe('a Redis that is killed and comes back under load', () => {
     await until(isBack);
     await until(async () => (await counted())[1]! >= 3);
     expect(await opened.metric('sluice_state_alone_total')).toBeGreaterThan(0);
-    for (const taken of [...before, ...meanwhile]) if (taken.admitted) taken.ticket.settle(charge(7));
+    for (const taken of [...before, ...meanwhile]) if (taken.admitted) taken.reservation.settle(charge(7));
     expect(await counted()).toEqual([21, noticing.length]);
-    for (const taken of noticing) if (taken.admitted) taken.ticket.settle(charge(0, 0, 0));
+    for (const taken of noticing) if (taken.admitted) taken.reservation.settle(charge(0, 0, 0));
     expect(await counted()).toEqual([21, 0]);
   });
 });
@@ -132,7 +132,7 @@ describe('while Redis is out', () => {
     const refused = taken.find(({ admitted }) => !admitted)!;
     expect(refused).toMatchObject({
       refused_by: { name: 'requests_per_minute', max: 20 },
-      standings: [{ limit: { max: 20 }, remaining: 0 }],
+      statuses: [{ limit: { max: 20 }, remaining: 0 }],
     });
   });
 
@@ -149,7 +149,7 @@ describe('while Redis is out', () => {
     const other = await openRedisStore({ url: redis.url });
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     for (let at = 0; at < 60; at++)
-      await other.store.take({ id: `other-${at}`, account: 'a', limits: daily, reserve: charge(10) });
+      await other.store.reserve({ id: `other-${at}`, account: 'a', limits: daily, charge: charge(10) });
     for (let at = 0; at < 10; at++) await take(daily);
     await other.store.close();
     await redis.kill();
@@ -162,7 +162,7 @@ describe('while Redis is out', () => {
     const daily = [limit('tokens_per_day', 1000)];
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const other = await openRedisStore({ url: redis.url });
-    await other.store.take({ id: 'other', account: 'a', limits: daily, reserve: charge(1000) });
+    await other.store.reserve({ id: 'other', account: 'a', limits: daily, charge: charge(1000) });
     expect((await take(daily)).admitted).toBe(false);
     await other.store.close();
     await redis.kill();
@@ -186,11 +186,11 @@ describe('while Redis is out', () => {
       headers: { 'retry-after': '1' },
     });
     expect((await take(rpm(5))).admitted).toBe(true);
-    const forced = await opened.store.take({
+    const forced = await opened.store.reserve({
       id: 'forced',
       account: 'a',
       limits: money,
-      reserve: charge(),
+      charge: charge(),
       force: true,
     });
     expect(forced.admitted).toBe(true);

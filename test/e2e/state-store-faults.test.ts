@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { TakeRequest } from '../../src/stores/limits/state-store.ts';
+import type { ReservationRequest } from '../../src/stores/limits/state-store.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { until } from '../support/raw-client.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -44,15 +44,15 @@ class Setting {
       account: 'a',
       limits,
       per_second: 100,
-      reserve: charge(100, 100),
+      charge: charge(100, 100),
       used: at => charge((at * 37) % 250, (at * 53) % 250),
       lasts_ms: 50,
     });
   }
 
-  take(more: Partial<TakeRequest> = {}) {
+  reserve(more: Partial<ReservationRequest> = {}) {
     const id = `${++this.#asked}`;
-    return this.opened.store.take({ id, account: 'a', limits, reserve: charge(10, 10), ...more });
+    return this.opened.store.reserve({ id, account: 'a', limits, charge: charge(10, 10), ...more });
   }
 
   isOut = () => this.opened.store.outage !== undefined;
@@ -201,16 +201,16 @@ describe('a reply that was lost', () => {
     const setting = await open({ url: relay.url, timeout_ms: 300 });
     const used = async () => Number(await redis.cli('HGET', 'sluice:{a}:tokens_per_day', 'used'));
     // Redis knows the scripts from now on, so that it runs them before it answers.
-    const first = await setting.take();
-    if (first.admitted) first.ticket.settle(charge(0, 0, 0));
+    const first = await setting.reserve();
+    if (first.admitted) first.reservation.settle(charge(0, 0, 0));
     await setting.opened.store.settled();
-    const taken = await setting.take();
+    const taken = await setting.reserve();
     expect(await used()).toBe(10);
     relay.swallowsReplies = true;
-    if (taken.admitted) taken.ticket.settle(charge(25));
-    const unheard = await setting.take();
+    if (taken.admitted) taken.reservation.settle(charge(25));
+    const unheard = await setting.reserve();
     await until(async () => (await used()) === 35);
-    if (unheard.admitted) unheard.ticket.settle(charge(7));
+    if (unheard.admitted) unheard.reservation.settle(charge(7));
     await until(async () => (await setting.waiting()) === 2);
     relay.swallowsReplies = false;
     await until(async () => (await setting.waiting()) === 0 && setting.isBack());
@@ -224,11 +224,11 @@ describe('a Redis that is silent', () => {
     const redis = await start();
     const setting = await open({ url: redis.url, timeout_ms: 300 });
     redis.pause();
-    await Promise.all(Array.from({ length: 50 }, () => setting.take()));
+    await Promise.all(Array.from({ length: 50 }, () => setting.reserve()));
     redis.resume();
     await until(async () => {
       const alone = await setting.opened.metric('sluice_state_alone_total');
-      await setting.take();
+      await setting.reserve();
       return (await setting.opened.metric('sluice_state_alone_total')) === alone;
     });
     expect([setting.isOut(), await setting.outages(), setting.logged('the state store failed')]).toEqual([
@@ -243,7 +243,7 @@ describe('a Redis that is silent', () => {
     const setting = await open({ url: redis.url, timeout_ms: 100 });
     redis.pause();
     await until(async () => {
-      await Promise.all(Array.from({ length: 50 }, () => setting.take()));
+      await Promise.all(Array.from({ length: 50 }, () => setting.reserve()));
       return setting.isOut();
     });
     const failed = await setting.opened.metric('sluice_store_errors_total', 'operation="heartbeat"');
@@ -263,7 +263,7 @@ describe('an instance that starts while Redis is out', () => {
     await redis.kill();
     const setting = await open({ url: redis.url, min_instances: 4 });
     const rpm = [limit('requests_per_minute', 20)];
-    const taken = await Promise.all(Array.from({ length: 30 }, () => setting.take({ limits: rpm })));
+    const taken = await Promise.all(Array.from({ length: 30 }, () => setting.reserve({ limits: rpm })));
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(5);
   });
 });
@@ -273,8 +273,8 @@ describe('a key of another type', () => {
     const redis = await start();
     const setting = await open({ url: redis.url });
     await redis.cli('SET', 'sluice:{a}:tokens_per_day', 'text');
-    for (let at = 0; at < 10; at++) await setting.take();
-    const other = await setting.take({ account: 'b' });
+    for (let at = 0; at < 10; at++) await setting.reserve();
+    const other = await setting.reserve({ account: 'b' });
     expect([other.admitted, setting.isOut(), await setting.outages()]).toEqual([true, false, 0]);
     expect(await redis.cli('HGET', 'sluice:{b}:tokens_per_day', 'used')).toBe('10');
     expect(setting.logged('the state store rejected a command')).toBe(1);

@@ -56,7 +56,7 @@ export async function startLimited(
     state,
     clock,
     send: (more, init) => gateway.post(ask('Hello?', more), init),
-    remaining: (name, max) => state.standings('tester', [{ name, max } satisfies Limit])[0]!.remaining,
+    remaining: (name, max) => state.statuses('tester', [{ name, max } satisfies Limit])[0]!.remaining,
     idle: () => until(() => gateway.gateway.inFlight === 0),
   };
   open.push(limited);

@@ -1,5 +1,10 @@
-import type { Hold, RemoteState, RemoteTaken, Settlement } from '../../src/stores/limits/remote-state.ts';
-import type { Limit, Standing, TakeRequest } from '../../src/stores/limits/state-store.ts';
+import type {
+  Hold,
+  RemoteReservationResult,
+  RemoteState,
+  Settlement,
+} from '../../src/stores/limits/remote-state.ts';
+import type { Limit, LimitStatus, ReservationRequest } from '../../src/stores/limits/state-store.ts';
 
 /** A remote store that admits everybody and can be out, fail or be slow as a test says. */
 export class RemoteStandIn implements RemoteState {
@@ -7,8 +12,8 @@ export class RemoteStandIn implements RemoteState {
   instances = 1;
   /** What everything rejects with, while it is set. */
   fault: Error | undefined;
-  /** What standings and takes say of each limit. */
-  standing: Pick<Standing, 'remaining' | 'reset_ms'> = { remaining: 5, reset_ms: 1000 };
+  /** What statuses and takes say of each limit. */
+  standing: Pick<LimitStatus, 'remaining' | 'reset_ms'> = { remaining: 5, reset_ms: 1000 };
   readonly takes: string[] = [];
   readonly settled: Settlement[] = [];
   readonly renewed: string[][] = [];
@@ -17,10 +22,10 @@ export class RemoteStandIn implements RemoteState {
   /** Settlements wait for this. */
   slow: Promise<void> | undefined;
 
-  async take({ id, limits }: TakeRequest): Promise<RemoteTaken> {
+  async reserve({ id, limits }: ReservationRequest): Promise<RemoteReservationResult> {
     this.#check();
     this.takes.push(id);
-    return { admitted: true, standings: this.#standings(limits), over: [] };
+    return { admitted: true, statuses: this.#statuses(limits), over: [] };
   }
 
   async settle(settlement: Settlement): Promise<void> {
@@ -34,9 +39,9 @@ export class RemoteStandIn implements RemoteState {
     this.renewed.push(holds.map(({ request }) => request.id));
   }
 
-  async standings(_account: string, limits: readonly Limit[]): Promise<readonly Standing[]> {
+  async statuses(_account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
     this.#check();
-    return this.#standings(limits);
+    return this.#statuses(limits);
   }
 
   async pulse(): Promise<number> {
@@ -53,7 +58,7 @@ export class RemoteStandIn implements RemoteState {
     if (this.fault) throw this.fault;
   }
 
-  #standings(limits: readonly Limit[]): Standing[] {
+  #statuses(limits: readonly Limit[]): LimitStatus[] {
     return limits.map(limit => ({ limit, ...this.standing }));
   }
 }

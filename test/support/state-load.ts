@@ -1,10 +1,10 @@
-import type { Charge, Limit, StateStore, Taken } from '../../src/stores/limits/state-store.ts';
+import type { Charge, Limit, ReservationResult, StateStore } from '../../src/stores/limits/state-store.ts';
 
 export interface LoadOptions {
   readonly account: string;
   readonly limits: readonly Limit[];
   readonly per_second: number;
-  readonly reserve: Charge;
+  readonly charge: Charge;
   /** What the exchange of that number uses. */
   readonly used: (at: number) => Charge;
   /** How long an exchange lasts. */
@@ -61,11 +61,11 @@ export class StateLoad {
   }
 
   async #exchange(at: number): Promise<void> {
-    const { account, limits, reserve, used, lasts_ms } = this.#options;
+    const { account, limits, charge, used, lasts_ms } = this.#options;
     const began_ms = performance.now();
-    let taken: Taken;
+    let taken: ReservationResult;
     try {
-      taken = await this.#store.take({ id: `${process.pid}-${account}-${at}`, account, limits, reserve });
+      taken = await this.#store.reserve({ id: `${process.pid}-${account}-${at}`, account, limits, charge });
     } catch {
       this.failed++;
       return;
@@ -75,8 +75,8 @@ export class StateLoad {
     if (!taken.admitted) return void this.refused++;
     this.admitted++;
     await new Promise(resolve => setTimeout(resolve, lasts_ms));
-    const charge = used(at);
-    this.tokens += charge.tokens;
-    taken.ticket.settle(charge);
+    const spent = used(at);
+    this.tokens += spent.tokens;
+    taken.reservation.settle(spent);
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Taken, Ticket } from '../../src/stores/limits/state-store.ts';
+import type { Reservation, ReservationResult } from '../../src/stores/limits/state-store.ts';
 import { FakeClock, noon_ms } from './fake-clock.ts';
 import { checkAgainstModel } from './state-store-model.ts';
 import { charge, limit, nothing, StoreSetting, type StoreUnderTest } from './state-store-setting.ts';
@@ -46,17 +46,17 @@ function describeMinute(start: Start): void {
   it('admits as many as the limit says and no more', async () => {
     const setting = await start();
     for (let at = 0; at < 3; at++) await setting.admitted(three);
-    const { refused_by, retry_ms, standings } = await setting.refused(three);
+    const { refused_by, retry_ms, statuses } = await setting.refused(three);
     expect(refused_by).toEqual(three[0]);
     expect(retry_ms).toBeGreaterThan(59_000);
     expect(retry_ms).toBeLessThanOrEqual(61_000);
-    expect(standings).toEqual([{ limit: three[0], remaining: 0, reset_ms: expect.any(Number) }]);
+    expect(statuses).toEqual([{ limit: three[0], remaining: 0, reset_ms: expect.any(Number) }]);
   });
 
   it('admits exactly as many of a burst', async () => {
     const setting = await start();
     const limits = [limit('requests_per_minute', 40)];
-    const taken = await Promise.all(Array.from({ length: 200 }, () => setting.take(limits)));
+    const taken = await Promise.all(Array.from({ length: 200 }, () => setting.reserve(limits)));
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(40);
   });
 
@@ -127,16 +127,16 @@ function describeMinute(start: Start): void {
 
   it('tells what remains and when nothing counts any longer', async () => {
     const setting = await start();
-    const taken = await setting.take(three);
-    expect(taken.standings[0]!.remaining).toBe(2);
+    const taken = await setting.reserve(three);
+    expect(taken.statuses[0]!.remaining).toBe(2);
     setting.clock.advance(20_000);
-    await setting.take(three);
-    const [standing] = (await setting.store.standings('a', three)) as [Taken['standings'][number]];
+    await setting.reserve(three);
+    const [standing] = (await setting.store.statuses('a', three)) as [ReservationResult['statuses'][number]];
     expect(standing.remaining).toBe(1);
     expect(standing.reset_ms).toBeGreaterThan(59_000);
     expect(standing.reset_ms).toBeLessThanOrEqual(61_000);
     setting.clock.advance(61_000);
-    expect(await setting.store.standings('a', three)).toEqual([
+    expect(await setting.store.statuses('a', three)).toEqual([
       { limit: three[0], remaining: 3, reset_ms: 0 },
     ]);
   });
@@ -158,10 +158,10 @@ function describeCalendar(start: Start): void {
   it('a day ends at midnight in UTC', async () => {
     const setting = await start(Date.UTC(2026, 10, 21, 15, 36, 29));
     await setting.admitted(daily, charge(900));
-    const { retry_ms, standings } = await setting.refused(daily, charge(101));
+    const { retry_ms, statuses } = await setting.refused(daily, charge(101));
     const to_midnight_ms = Date.UTC(2026, 10, 22) - setting.clock.epoch_ms();
     expect(retry_ms).toBe(to_midnight_ms);
-    expect(standings).toEqual([{ limit: daily[0], remaining: 100, reset_ms: to_midnight_ms }]);
+    expect(statuses).toEqual([{ limit: daily[0], remaining: 100, reset_ms: to_midnight_ms }]);
     setting.clock.advance(to_midnight_ms - 1);
     await setting.refused(daily, charge(101));
     setting.clock.advance(1);
@@ -216,9 +216,9 @@ function describeConcurrency(start: Start): void {
     const setting = await start();
     const first = await setting.admitted(two);
     await setting.admitted(two);
-    const { retry_ms, standings } = await setting.refused(two);
+    const { retry_ms, statuses } = await setting.refused(two);
     expect(retry_ms).toBe(1000);
-    expect(standings).toEqual([{ limit: two[0], remaining: 0, reset_ms: 0 }]);
+    expect(statuses).toEqual([{ limit: two[0], remaining: 0, reset_ms: 0 }]);
     setting.clock.advance(3000);
     await setting.refused(two);
     await setting.settle(first, charge());
@@ -245,10 +245,10 @@ function describeSettlement(start: Start): void {
 
   it('gives back what was reserved and not used', async () => {
     const setting = await start();
-    const ticket = await setting.admitted(limits, charge(800, 700));
+    const reservation = await setting.admitted(limits, charge(800, 700));
     expect(await setting.remaining(...limits)).toEqual([9, 200, 4200, 8300]);
     setting.clock.advance(5000);
-    await setting.settle(ticket, charge(50, 40));
+    await setting.settle(reservation, charge(50, 40));
     expect(await setting.remaining(...limits)).toEqual([9, 950, 4950, 8960]);
     // It counts from when it was taken.
     setting.clock.advance(56_000);
@@ -257,16 +257,16 @@ function describeSettlement(start: Start): void {
 
   it('gives the request back with the rest', async () => {
     const setting = await start();
-    const ticket = await setting.admitted(limits, charge(800, 700));
-    await setting.settle(ticket, nothing);
+    const reservation = await setting.admitted(limits, charge(800, 700));
+    await setting.settle(reservation, nothing);
     expect(await setting.remaining(...limits)).toEqual([10, 1000, 5000, 9000]);
   });
 
   it('charges more than was reserved, into debt', async () => {
     const setting = await start();
-    const ticket = await setting.admitted(limits, charge(100, 100));
+    const reservation = await setting.admitted(limits, charge(100, 100));
     setting.clock.advance(30_000);
-    await setting.settle(ticket, charge(6000, 20_000));
+    await setting.settle(reservation, charge(6000, 20_000));
     expect(await setting.remaining(...limits)).toEqual([9, 0, 0, 0]);
     const { refused_by } = await setting.refused(limits, charge(1, 1));
     expect(refused_by.name).toBe('usd_per_month');
@@ -280,43 +280,43 @@ function describeSettlement(start: Start): void {
   it('of debt refuses also what reserves nothing', async () => {
     const setting = await start();
     const tokens = [limit('tokens_per_minute', 1000)];
-    const ticket = await setting.admitted(tokens, charge(10));
-    await setting.settle(ticket, charge(1001));
+    const reservation = await setting.admitted(tokens, charge(10));
+    await setting.settle(reservation, charge(1001));
     await setting.refused(tokens, charge(0));
   });
 
   it('is done once', async () => {
     const setting = await start();
-    const ticket = await setting.admitted(limits, charge(100, 100));
-    await setting.settle(ticket, charge(300, 300));
-    for (const again of [charge(5000, 5000), nothing]) await setting.settle(ticket, again);
+    const reservation = await setting.admitted(limits, charge(100, 100));
+    await setting.settle(reservation, charge(300, 300));
+    for (const again of [charge(5000, 5000), nothing]) await setting.settle(reservation, again);
     expect(await setting.remaining(...limits)).toEqual([9, 700, 4700, 8700]);
   });
 
   it('gives nothing back where what was taken counts no longer', async () => {
     const setting = await start(Date.UTC(2026, 10, 30, 23, 59, 50));
-    const ticket = await setting.admitted(limits, charge(800, 700));
+    const reservation = await setting.admitted(limits, charge(800, 700));
     setting.clock.advance(62_000);
     await setting.admitted(limits, charge(300, 200));
-    await setting.settle(ticket, nothing);
+    await setting.settle(reservation, nothing);
     expect(await setting.remaining(...limits)).toEqual([9, 700, 4700, 8800]);
   });
 
   it('charges the present day for what was reserved the day before', async () => {
     const setting = await start(Date.UTC(2026, 10, 30, 23, 59, 50));
-    const ticket = await setting.admitted(limits, charge(800, 700));
+    const reservation = await setting.admitted(limits, charge(800, 700));
     setting.clock.advance(62_000);
-    await setting.settle(ticket, charge(900, 750));
+    await setting.settle(reservation, charge(900, 750));
     expect(await setting.remaining(...limits)).toEqual([10, 900, 4900, 8950]);
   });
 
   it('is exact however many there are at once', async () => {
     const setting = await start();
     const wide = limits.map(({ name }) => limit(name, 1_000_000));
-    const tickets = await Promise.all(
+    const reservations = await Promise.all(
       Array.from({ length: 100 }, () => setting.admitted(wide, charge(50, 60))),
     );
-    await Promise.all(tickets.map((ticket, at) => setting.settle(ticket, charge(at, 2 * at))));
+    await Promise.all(reservations.map((reservation, at) => setting.settle(reservation, charge(at, 2 * at))));
     expect(await setting.remaining(...wide)).toEqual([999_900, 995_050, 995_050, 990_100]);
   });
 }
@@ -346,9 +346,9 @@ function describeSeveral(start: Start): void {
       limit('requests_per_minute', 1),
     ];
     await setting.admitted(limits, charge(100));
-    const { refused_by, standings } = await setting.refused(limits, charge(1));
+    const { refused_by, statuses } = await setting.refused(limits, charge(1));
     expect(refused_by).toBe(limits[1]);
-    for (const [at, standing] of standings.entries()) expect(standing.limit).toBe(limits[at]);
+    for (const [at, standing] of statuses.entries()) expect(standing.limit).toBe(limits[at]);
   });
 
   it('of a model count that model alone, beside those of the account', async () => {
@@ -377,21 +377,22 @@ function describeSeveral(start: Start): void {
     const limits = [limit('requests_per_minute', 5), limit('tokens_per_day', 100)];
     await setting.admitted(limits, charge(60));
     setting.clock.advance(10_000);
-    const [requests, tokens] = setting.store.recall('a', limits);
+    const [requests, tokens] = setting.store.knownStatuses('a', limits);
     expect([requests!.remaining, tokens!.remaining]).toEqual([4, 40]);
     expect(requests!.reset_ms).toBeLessThanOrEqual(51_000);
     expect(requests!.reset_ms).toBeGreaterThan(49_000);
     expect(tokens!.reset_ms).toBe(Date.UTC(2026, 10, 22) - setting.clock.epoch_ms());
     const refused = await setting.refused(limits, charge(41));
-    expect(setting.store.recall('a', limits)).toEqual(refused.standings);
-    for (const { limit: of, remaining } of setting.store.recall('b', limits)) expect(remaining).toBe(of.max);
+    expect(setting.store.knownStatuses('a', limits)).toEqual(refused.statuses);
+    for (const { limit: of, remaining } of setting.store.knownStatuses('b', limits))
+      expect(remaining).toBe(of.max);
   });
 
   it('are none for who has none', async () => {
     const setting = await start();
-    const taken = await setting.take([], charge(1_000_000));
-    expect(taken).toMatchObject({ admitted: true, standings: [] });
-    await setting.settle((taken as { ticket: Ticket }).ticket, charge(5));
+    const taken = await setting.reserve([], charge(1_000_000));
+    expect(taken).toMatchObject({ admitted: true, statuses: [] });
+    await setting.settle((taken as { reservation: Reservation }).reservation, charge(5));
   });
 
   it.each(['tokens_per_minute', 'tokens_per_day', 'usd_per_month'] as const)(
@@ -400,9 +401,9 @@ function describeSeveral(start: Start): void {
       const setting = await start();
       const limits = [limit(name, 1000)];
       const reserve = charge(5000, 5000);
-      const ticket = await setting.admitted(limits, reserve);
+      const reservation = await setting.admitted(limits, reserve);
       await setting.refused(limits, charge(1, 1));
-      await setting.settle(ticket, charge(1, 1));
+      await setting.settle(reservation, charge(1, 1));
       expect(await setting.remaining(...limits)).toEqual([999]);
       await setting.refused(limits, reserve);
     },

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import type { Charge, Limit, Standing, Ticket } from '../../src/stores/limits/state-store.ts';
+import type { Charge, Limit, LimitStatus, Reservation } from '../../src/stores/limits/state-store.ts';
 import { charge, limit, type StoreSetting } from './state-store-setting.ts';
 
 /** The limits from which every take asks some. Small, so that they are often reached. */
@@ -15,7 +15,7 @@ const limits: readonly Limit[] = [
 ];
 
 type Step =
-  | { do: 'take'; account: string; asked: number; tokens: number; nano_usd: number; force: boolean }
+  | { do: 'reserve'; account: string; asked: number; tokens: number; nano_usd: number; force: boolean }
   | { do: 'settle'; which: number; used: Charge }
   | { do: 'wait'; ms: number };
 
@@ -24,7 +24,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      do: fc.constant('take' as const),
+      do: fc.constant('reserve' as const),
       account: fc.constantFrom('a', 'b'),
       /** A bit for each limit. */
       asked: fc.integer({ min: 1, max: 2 ** limits.length - 1 }),
@@ -105,7 +105,7 @@ class Book {
 const isoDay = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
 
 interface Open {
-  readonly ticket: Ticket;
+  readonly reservation: Reservation;
   readonly reserved: Charge;
   readonly entries: readonly { readonly limit: Limit; readonly book: Book; readonly entry: Entry }[];
 }
@@ -136,7 +136,7 @@ class Model {
 
   async run(step: Step): Promise<void> {
     if (step.do === 'wait') this.#setting.clock.advance(step.ms);
-    else if (step.do === 'take') await this.#take(step);
+    else if (step.do === 'reserve') await this.#take(step);
     else if (this.#open.length > 0) await this.#settle(step.which % this.#open.length, step.used);
   }
 
@@ -145,10 +145,10 @@ class Model {
     while (this.#open.length > 0) await this.#settle(0, charge(10, 10));
     this.#setting.clock.advance(61_000);
     for (const account of ['a', 'b'])
-      this.#compare(account, await this.#setting.store.standings(this.#idOf(account), limits));
+      this.#compare(account, await this.#setting.store.statuses(this.#idOf(account), limits));
   }
 
-  async #take({ account, asked, tokens, nano_usd, force }: Extract<Step, { do: 'take' }>): Promise<void> {
+  async #take({ account, asked, tokens, nano_usd, force }: Extract<Step, { do: 'reserve' }>): Promise<void> {
     const now_ms = this.#setting.clock.epoch_ms();
     const reserved = charge(tokens, nano_usd);
     const wanted = limits.filter((_, at) => asked & (1 << at));
@@ -157,20 +157,20 @@ class Model {
       const need = Math.min(amountOf(limit, reserved), limit.max);
       return { limit, mustRefuse: least + need > limit.max, mayRefuse: most + need > limit.max };
     });
-    const taken = await this.#setting.take(wanted, reserved, { account: this.#idOf(account), force });
+    const taken = await this.#setting.reserve(wanted, reserved, { account: this.#idOf(account), force });
     if (!taken.admitted) {
       expect(force).toBe(false);
       expect(before.filter(({ mayRefuse }) => mayRefuse).map(({ limit }) => limit)).toContainEqual(
         taken.refused_by,
       );
       expect(taken.retry_ms).toBeGreaterThanOrEqual(1);
-      this.#compare(account, taken.standings);
+      this.#compare(account, taken.statuses);
       return;
     }
-    const { ticket } = taken;
+    const { reservation } = taken;
     if (!force) expect(before.filter(({ mustRefuse }) => mustRefuse)).toEqual([]);
     for (const { limit, mustRefuse, mayRefuse } of before) {
-      const isOver = ticket.over.includes(limit);
+      const isOver = reservation.over.includes(limit);
       if (mustRefuse) expect([limit, isOver]).toEqual([limit, true]);
       if (isOver) expect([limit, mayRefuse]).toEqual([limit, true]);
     }
@@ -178,14 +178,14 @@ class Model {
       const book = this.#book(account, limit);
       return { limit, book, entry: book.add({ at_ms: now_ms, amount: amountOf(limit, reserved) }) };
     });
-    this.#open.push({ ticket, reserved, entries });
-    this.#compare(account, taken.standings);
+    this.#open.push({ reservation, reserved, entries });
+    this.#compare(account, taken.statuses);
   }
 
   async #settle(at: number, used: Charge): Promise<void> {
-    const [{ ticket, reserved, entries }] = this.#open.splice(at, 1) as [Open];
+    const [{ reservation, reserved, entries }] = this.#open.splice(at, 1) as [Open];
     const now_ms = this.#setting.clock.epoch_ms();
-    await this.#setting.settle(ticket, used);
+    await this.#setting.settle(reservation, used);
     for (const { limit, book, entry } of entries) {
       const more =
         limit.name === 'concurrent_requests' ? -1 : amountOf(limit, used) - amountOf(limit, reserved);
@@ -194,9 +194,9 @@ class Model {
     }
   }
 
-  #compare(account: string, standings: readonly Standing[]): void {
+  #compare(account: string, statuses: readonly LimitStatus[]): void {
     const now_ms = this.#setting.clock.epoch_ms();
-    for (const { limit, remaining, reset_ms } of standings) {
+    for (const { limit, remaining, reset_ms } of statuses) {
       const { least, most } = this.#book(account, limit).counted(now_ms);
       const room = (counted: number) => Math.max(0, limit.max - counted);
       expect([limit, remaining]).toEqual([limit, Math.min(Math.max(remaining, room(most)), room(least))]);

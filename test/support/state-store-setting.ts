@@ -2,9 +2,9 @@ import type {
   Charge,
   Limit,
   LimitName,
+  Reservation,
+  ReservationResult,
   StateStore,
-  Taken,
-  Ticket,
 } from '../../src/stores/limits/state-store.ts';
 import type { FakeClock } from './fake-clock.ts';
 
@@ -33,35 +33,43 @@ export class StoreSetting {
     this.clock = clock;
   }
 
-  async take(
+  async reserve(
     limits: readonly Limit[],
-    reserve = charge(),
+    estimate = charge(),
     more: { account?: string; force?: boolean } = {},
-  ): Promise<Taken> {
-    return this.#under.store.take({ id: `lease-${++this.#asked}`, account: 'a', limits, reserve, ...more });
+  ): Promise<ReservationResult> {
+    return this.#under.store.reserve({
+      id: `lease-${++this.#asked}`,
+      account: 'a',
+      limits,
+      charge: estimate,
+      ...more,
+    });
   }
 
-  /** The ticket of a take that must be admitted. */
-  async admitted(...asked: Parameters<StoreSetting['take']>): Promise<Ticket> {
-    const taken = await this.take(...asked);
+  /** The reservation of a take that must be admitted. */
+  async admitted(...asked: Parameters<StoreSetting['reserve']>): Promise<Reservation> {
+    const taken = await this.reserve(...asked);
     if (!taken.admitted) throw new Error(`refused by ${taken.refused_by.name} for ${taken.retry_ms} ms`);
-    return taken.ticket;
+    return taken.reservation;
   }
 
   /** The answer to a take that must be refused. */
-  async refused(...asked: Parameters<StoreSetting['take']>): Promise<Extract<Taken, { admitted: false }>> {
-    const taken = await this.take(...asked);
+  async refused(
+    ...asked: Parameters<StoreSetting['reserve']>
+  ): Promise<Extract<ReservationResult, { admitted: false }>> {
+    const taken = await this.reserve(...asked);
     if (taken.admitted) throw new Error('admitted');
     return taken;
   }
 
-  async settle(ticket: Ticket, used: Charge): Promise<void> {
-    ticket.settle(used);
+  async settle(reservation: Reservation, used: Charge): Promise<void> {
+    reservation.settle(used);
     await this.#under.settled?.();
   }
 
   async remaining(...limits: readonly Limit[]): Promise<number[]> {
-    return (await this.#under.store.standings('a', limits)).map(({ remaining }) => remaining);
+    return (await this.#under.store.statuses('a', limits)).map(({ remaining }) => remaining);
   }
 
   get lease_ms(): number {

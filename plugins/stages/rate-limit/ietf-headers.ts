@@ -1,4 +1,4 @@
-import type { LimitName, Standing } from '../../../src/plugin.ts';
+import type { LimitName, LimitStatus } from '../../../src/plugin.ts';
 
 /** Name, quota unit and window in seconds of a policy. Money has no unit there, and is nobody's business but the account's. */
 const policies: Partial<Record<LimitName, readonly [name: string, unit: string, window: string]>> = {
@@ -12,8 +12,8 @@ const policies: Partial<Record<LimitName, readonly [name: string, unit: string, 
  * `RateLimit-Policy` and `RateLimit` as the IETF's draft (draft-ietf-httpapi-ratelimit-headers-10) has them: all limits, each with a name
  * that ends in `-model` if it is on the request's model alone.
  */
-export function addIetfHeaders(headers: Record<string, string>, standings: readonly Standing[]): void {
-  const told = standings.flatMap(({ limit, remaining, reset_ms }) => {
+export function addIetfHeaders(headers: Record<string, string>, statuses: readonly LimitStatus[]): void {
+  const told = statuses.flatMap(({ limit, remaining, reset_ms }) => {
     const policy = policies[limit.name];
     if (!policy) return [];
     const [name, unit, window] = policy;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { defineStage } from '../../../src/plugin.ts';
 import { LimitEnforcer } from './limit-enforcer.ts';
-import { schema } from './options.ts';
+import { schema } from './rate-limit-options.ts';
 
 /**
  * Holds the limits of accounts (spec 7, 8; protocol i, n20). Requests and concurrency are reserved before the body is read; tokens, money and

@@ -4,19 +4,19 @@ import {
   type Exchange,
   type Limit,
   type LimitMetrics,
+  type LimitStatus,
   type Outcome,
+  type Reservation,
+  type ReservationResult,
   refusal,
   type StageSetup,
-  type Standing,
   type StateStore,
-  type Taken,
-  type Ticket,
 } from '../../../src/plugin.ts';
 import { AccountPlans } from './account-plans.ts';
-import { addRateHeaders, retryHeaders } from './headers.ts';
 import { addIetfHeaders } from './ietf-headers.ts';
-import { refusalMessage } from './message.ts';
-import type { RateLimitOptions } from './options.ts';
+import { addRateHeaders, retryHeaders } from './rate-limit-headers.ts';
+import type { RateLimitOptions } from './rate-limit-options.ts';
+import { refusalMessage } from './refusal-message.ts';
 import { actualUse, estimatePromptTokens, expectedUse } from './reservation.ts';
 import { Forecast } from './usage-forecast.ts';
 
@@ -24,23 +24,23 @@ import { Forecast } from './usage-forecast.ts';
 interface Held {
   readonly account: string;
   /** Of all that was reserved, in order; settled together. */
-  readonly tickets: Ticket[];
-  standings: readonly Standing[];
+  readonly reservations: Reservation[];
+  statuses: readonly LimitStatus[];
   refused_by: Limit | undefined;
-  /** All limits of the exchange have decided, so `standings` has all of them. */
+  /** All limits of the exchange have decided, so `statuses` has all of them. */
   isComplete: boolean;
   countsMoney: boolean;
   rough_prompt: number;
 }
 
-function headroom(standings: readonly Standing[], of: Limit): number {
-  const remaining = standings.find(({ limit }) => limit === of)?.remaining ?? 0;
+function headroom(statuses: readonly LimitStatus[], of: Limit): number {
+  const remaining = statuses.find(({ limit }) => limit === of)?.remaining ?? 0;
   return remaining / of.max;
 }
 
 /** Names what a dry run would have refused, in the header beside what was named before the body. */
-function reportOver(exchange: Exchange, tickets: readonly Ticket[]): void {
-  const over = tickets.flatMap(ticket => ticket.over);
+function reportOver(exchange: Exchange, reservations: readonly Reservation[]): void {
+  const over = reservations.flatMap(reservation => reservation.over);
   const names = over.map(({ name, model }) => (model === undefined ? name : `${name} of ${model}`));
   exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(({ name }) => name))].join(', ');
   if (exchange.isLogged('info'))
@@ -101,7 +101,7 @@ export class LimitEnforcer {
     // An account that was found only with the body has reserved nothing yet.
     const limits = before?.account === account ? set.withRequest : set.limits;
     if (limits.length === 0) return;
-    const held = before?.account === account ? before : this.#hold(exchange, before?.tickets);
+    const held = before?.account === account ? before : this.#hold(exchange, before?.reservations);
     const rough_prompt = set.countsTokens || set.countsMoney ? estimatePromptTokens(request) : 0;
     const habit = this.#forecast.of(account, model?.id ?? unlisted);
     held.isComplete = true;
@@ -110,11 +110,11 @@ export class LimitEnforcer {
     return this.#reserve(exchange, held, limits, expectedUse(set, rough_prompt, { request, model, habit }));
   }
 
-  #hold(exchange: Exchange, tickets: Ticket[] = []): Held {
+  #hold(exchange: Exchange, reservations: Reservation[] = []): Held {
     const held: Held = {
       account: idOf(exchange),
-      tickets,
-      standings: [],
+      reservations,
+      statuses: [],
       refused_by: undefined,
       isComplete: false,
       countsMoney: false,
@@ -124,37 +124,37 @@ export class LimitEnforcer {
     return held;
   }
 
-  #reserve(exchange: Exchange, held: Held, limits: readonly Limit[], reserve: Charge): void | Promise<void> {
+  #reserve(exchange: Exchange, held: Held, limits: readonly Limit[], charge: Charge): void | Promise<void> {
     const id = `${this.#name}-${++this.#reservations}`;
     const { account } = held;
-    const taken = this.#state.take({ id, account, limits, reserve, force: this.#options.dry_run });
-    return taken instanceof Promise
-      ? taken.then(answer => this.#decide(exchange, held, answer))
-      : this.#decide(exchange, held, taken);
+    const result = this.#state.reserve({ id, account, limits, charge, force: this.#options.dry_run });
+    return result instanceof Promise
+      ? result.then(answer => this.#decide(exchange, held, answer))
+      : this.#decide(exchange, held, result);
   }
 
-  #decide(exchange: Exchange, held: Held, taken: Taken): void {
-    const { standings } = taken;
-    held.standings = held.standings.length === 0 ? standings : [...held.standings, ...standings];
-    if (taken.admitted) {
-      held.tickets.push(taken.ticket);
-      this.#addHeaders(exchange, held.standings, undefined);
-      this.#count(standings, taken.ticket);
-      if (taken.ticket.over.length > 0) reportOver(exchange, held.tickets);
+  #decide(exchange: Exchange, held: Held, result: ReservationResult): void {
+    const { statuses } = result;
+    held.statuses = held.statuses.length === 0 ? statuses : [...held.statuses, ...statuses];
+    if (result.admitted) {
+      held.reservations.push(result.reservation);
+      this.#addHeaders(exchange, held.statuses, undefined);
+      this.#count(statuses, result.reservation);
+      if (result.reservation.over.length > 0) reportOver(exchange, held.reservations);
       return;
     }
-    const { refused_by, retry_ms } = taken;
+    const { refused_by, retry_ms } = result;
     held.refused_by = refused_by;
-    this.#addHeaders(exchange, held.standings, refused_by);
-    this.#metrics.limitDecided(refused_by.name, 'refused', headroom(standings, refused_by));
+    this.#addHeaders(exchange, held.statuses, refused_by);
+    this.#metrics.limitDecided(refused_by.name, 'refused', headroom(statuses, refused_by));
     throw refusal('rate_limited', {
       message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
       headers: retryHeaders(retry_ms),
     });
   }
 
-  #count(standings: readonly Standing[], { over }: Ticket): void {
-    for (const { limit, remaining } of standings) {
+  #count(statuses: readonly LimitStatus[], { over }: Reservation): void {
+    for (const { limit, remaining } of statuses) {
       const decision = over.length > 0 && over.includes(limit) ? 'over' : 'admitted';
       this.#metrics.limitDecided(limit.name, decision, remaining / limit.max);
     }
@@ -168,21 +168,21 @@ export class LimitEnforcer {
     const set = this.#plans.limitsOf(account).of(model?.id);
     const undecided = held ? set.withRequest : set.limits;
     if (undecided.length === 0) return;
-    const known = this.#state.recall(account.id, undecided);
-    this.#addHeaders(exchange, [...(held?.standings ?? []), ...known], held?.refused_by);
+    const known = this.#state.knownStatuses(account.id, undecided);
+    this.#addHeaders(exchange, [...(held?.statuses ?? []), ...known], held?.refused_by);
   }
 
-  #addHeaders(exchange: Exchange, standings: readonly Standing[], refused_by: Limit | undefined): void {
-    addRateHeaders(exchange.replyHeaders, standings, refused_by);
-    if (this.#options.ietf_headers) addIetfHeaders(exchange.replyHeaders, standings);
+  #addHeaders(exchange: Exchange, statuses: readonly LimitStatus[], refused_by: Limit | undefined): void {
+    addRateHeaders(exchange.replyHeaders, statuses, refused_by);
+    if (this.#options.ietf_headers) addIetfHeaders(exchange.replyHeaders, statuses);
   }
 
   /** Puts what was used in place of everything that was reserved. */
   settle(exchange: Exchange, outcome: Outcome): void {
     const held = exchange.get(this.#held);
-    if (!held || held.tickets.length === 0) return;
+    if (!held || held.reservations.length === 0) return;
     const used = actualUse(held, outcome);
-    for (const ticket of held.tickets) ticket.settle(used);
+    for (const reservation of held.reservations) reservation.settle(used);
     if (used.tokens > 0 && exchange.hasRequest) this.#learn(exchange, held.rough_prompt, outcome.usage);
   }
 

@@ -1,5 +1,5 @@
-import type { Circuit } from './circuit.ts';
 import type { RemoteState } from './remote-state.ts';
+import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /** How often an instance gives a sign of life; the others divide by those of which they have heard within `instance_ms`. */
 const pulse_ms = 5000;
@@ -12,12 +12,12 @@ const retry_ms = 100;
 /** Heartbeat of this instance: a write that the other instances count, and that closes the circuit breaker when it succeeds. */
 export class Heartbeat {
   readonly #remote: RemoteState;
-  readonly #circuit: Circuit;
+  readonly #circuit: StoreCircuitBreaker;
   readonly #onHeard: (instances: number) => void;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  constructor(remote: RemoteState, circuit: Circuit, onHeard: (instances: number) => void) {
+  constructor(remote: RemoteState, circuit: StoreCircuitBreaker, onHeard: (instances: number) => void) {
     this.#remote = remote;
     this.#circuit = circuit;
     this.#onHeard = onHeard;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
-import type { Circuit } from './circuit.ts';
 import type { Hold, RemoteState } from './remote-state.ts';
+import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /**
  * Keeps alive in the store what this process holds there: one timer, one call for many. What is not renewed for `lease_ms`, since its process
@@ -8,14 +8,14 @@ import type { Hold, RemoteState } from './remote-state.ts';
  */
 export class Leases {
   readonly #remote: RemoteState;
-  readonly #circuit: Circuit;
+  readonly #circuit: StoreCircuitBreaker;
   readonly #clock: Clock;
   readonly #renew_ms: number;
   /** When each was last renewed. */
   readonly #held = new Map<Hold, number>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(remote: RemoteState, circuit: Circuit, lease_ms: number, clock: Clock) {
+  constructor(remote: RemoteState, circuit: StoreCircuitBreaker, lease_ms: number, clock: Clock) {
     this.#remote = remote;
     this.#circuit = circuit;
     this.#clock = clock;

@@ -1,9 +1,15 @@
 import type { Clock } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
-import { LastHeard } from './last-heard.ts';
+import { LastKnownStatuses } from './last-known-statuses.ts';
 import { isCalendar, MemoryStateStore } from './memory-state-store.ts';
 import { type OutagePolicies, type OutagePolicy, policyOf } from './outage-policy.ts';
-import type { Limit, Standing, Taken, TakeRequest, Ticket } from './state-store.ts';
+import type {
+  Limit,
+  LimitStatus,
+  Reservation,
+  ReservationRequest,
+  ReservationResult,
+} from './state-store.ts';
 
 /** More than anybody reaches. */
 const unlimited = Number.MAX_SAFE_INTEGER;
@@ -18,14 +24,14 @@ export class LocalQuota {
   readonly #min_instances: number;
   readonly #own: MemoryStateStore;
   readonly #policies: OutagePolicies;
-  readonly #heard: LastHeard;
+  readonly #heard: LastKnownStatuses;
 
   /** Limits are divided by `min_instances` where fewer were heard of: an instance that started during the outage knows of none. */
   constructor(policies: OutagePolicies, min_instances: number, clock: Clock) {
     this.#min_instances = min_instances;
     this.#own = new MemoryStateStore(clock);
     this.#policies = policies;
-    this.#heard = new LastHeard(clock);
+    this.#heard = new LastKnownStatuses(clock);
   }
 
   /** What limits are divided by. */
@@ -34,21 +40,21 @@ export class LocalQuota {
   }
 
   /** Counts what the shared store has admitted. */
-  count(request: TakeRequest, standings: readonly Standing[]): Ticket {
-    const taken = this.#own.take({ ...request, force: true });
-    if (!taken.admitted) throw new Error('a forced take was refused');
-    this.#heard.note(request.account, standings, taken.standings);
-    return taken.ticket;
+  count(request: ReservationRequest, statuses: readonly LimitStatus[]): Reservation {
+    const result = this.#own.reserve({ ...request, force: true });
+    if (!result.admitted) throw new Error('a forced take was refused');
+    this.#heard.note(request.account, statuses, result.statuses);
+    return result.reservation;
   }
 
   /** Hears how an account stands that the shared store has refused. */
-  hear(account: string, standings: readonly Standing[]): void {
-    const limits = standings.map(({ limit }) => limit);
-    this.#heard.note(account, standings, this.#own.standings(account, limits));
+  hear(account: string, statuses: readonly LimitStatus[]): void {
+    const limits = statuses.map(({ limit }) => limit);
+    this.#heard.note(account, statuses, this.#own.statuses(account, limits));
   }
 
   /** What the shared store last said, less the time since; of the limits of which it has said anything that still counts. */
-  recall(account: string, limits: readonly Limit[]): Standing[] {
+  knownStatuses(account: string, limits: readonly Limit[]): LimitStatus[] {
     return limits.flatMap(limit => {
       const heard = this.#heard.of(account, limit);
       return heard
@@ -66,32 +72,32 @@ export class LocalQuota {
   }
 
   /** Decides without the shared store. Throws the refusal with which a `closed` limit answers (protocol b5). */
-  take(request: TakeRequest, cause: unknown): Taken {
+  reserve(request: ReservationRequest, cause: unknown): ReservationResult {
     const { account, limits, force } = request;
     if (!force && this.policy(limits) === 'closed') throw refusal('server_error', { cause });
     const shares = limits.map(limit => this.#shareOf(account, limit));
     const exhausted = shares.findIndex(({ max }) => max <= 0);
     if (exhausted !== -1 && !force) return this.#exhausted(account, limits, exhausted);
     const original = (share: Limit) => limits[shares.indexOf(share)]!;
-    const taken = this.#own.take({ ...request, limits: shares });
-    const standings = shown(limits, taken.standings);
-    if (!taken.admitted) return { ...taken, standings, refused_by: original(taken.refused_by) };
-    const { ticket } = taken;
-    const over = ticket.over.map(original);
-    return { admitted: true, standings, ticket: { over, settle: used => ticket.settle(used) } };
+    const result = this.#own.reserve({ ...request, limits: shares });
+    const statuses = shown(limits, result.statuses);
+    if (!result.admitted) return { ...result, statuses, refused_by: original(result.refused_by) };
+    const { reservation } = result;
+    const over = reservation.over.map(original);
+    return { admitted: true, statuses, reservation: { over, settle: used => reservation.settle(used) } };
   }
 
-  standings(account: string, limits: readonly Limit[]): readonly Standing[] {
+  statuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
     const shares = limits.map(limit => this.#shareOf(account, limit));
-    return shown(limits, this.#own.standings(account, shares));
+    return shown(limits, this.#own.statuses(account, shares));
   }
 
   /** Others have used up a day or month of which this instance has used nothing. */
-  #exhausted(account: string, limits: readonly Limit[], at: number): Taken {
+  #exhausted(account: string, limits: readonly Limit[], at: number): ReservationResult {
     const limit = limits[at]!;
     const { reset_ms } = this.#heard.of(account, limit)!;
-    const standings = this.standings(account, limits);
-    return { admitted: false, standings, refused_by: limit, retry_ms: Math.max(1, Math.ceil(reset_ms)) };
+    const statuses = this.statuses(account, limits);
+    return { admitted: false, statuses, refused_by: limit, retry_ms: Math.max(1, Math.ceil(reset_ms)) };
   }
 
   #shareOf(account: string, limit: Limit): Limit {
@@ -103,9 +109,9 @@ export class LocalQuota {
   }
 }
 
-/** The standings under the shares, as standings under the limits. */
-function shown(limits: readonly Limit[], standings: readonly Standing[]): Standing[] {
-  return standings.map(({ limit: share, remaining, reset_ms }, at) => {
+/** The statuses under the shares, as statuses under the limits. */
+function shown(limits: readonly Limit[], statuses: readonly LimitStatus[]): LimitStatus[] {
+  return statuses.map(({ limit: share, remaining, reset_ms }, at) => {
     const limit = limits[at]!;
     const left = share.max === unlimited ? limit.max - (unlimited - remaining) : remaining;
     return { limit, remaining: Math.max(0, left), reset_ms };

@@ -6,11 +6,11 @@ import type {
   Charge,
   Limit,
   LimitName,
-  Standing,
+  LimitStatus,
+  Reservation,
+  ReservationRequest,
+  ReservationResult,
   StateStore,
-  Taken,
-  TakeRequest,
-  Ticket,
 } from './state-store.ts';
 
 /** How many accounts each take looks at, to forget those under which nothing counts: more than it can add. */
@@ -68,7 +68,7 @@ class AccountCounters {
   readonly #overall = new CounterSet();
   #models: Map<string, CounterSet> | undefined;
   /** Tickets that are not settled; they hold on to the counters. */
-  tickets = 0;
+  reservations = 0;
 
   of({ name, model }: Limit): Counter {
     if (model === undefined) return this.#overall.of(name);
@@ -91,7 +91,7 @@ class AccountCounters {
       if (counters.forget(now)) this.#models!.delete(model);
       else isEmpty = false;
     }
-    return isEmpty && this.tickets === 0;
+    return isEmpty && this.reservations === 0;
   }
 }
 
@@ -130,8 +130,8 @@ export class MemoryStateStore implements StateStore {
     return this.#accounts.size;
   }
 
-  take(request: TakeRequest): Taken {
-    const { account: id, limits, reserve, force } = request;
+  reserve(request: ReservationRequest): ReservationResult {
+    const { account: id, limits, charge, force } = request;
     const now = this.#now();
     this.#forgetIdle(now);
     const account = this.#counters(id);
@@ -140,7 +140,7 @@ export class MemoryStateStore implements StateStore {
     let over = none;
     for (const limit of limits) {
       // What exceeds a whole limit is admitted by it when nothing else counts.
-      const amount = Math.min(amountOf(limit.name, reserve, 1), limit.max);
+      const amount = Math.min(amountOf(limit.name, charge, 1), limit.max);
       const wait_ms = account.of(limit).wait_ms(amount, limit.max, now);
       if (wait_ms === 0) continue;
       if (force) over = [...over, limit];
@@ -150,24 +150,24 @@ export class MemoryStateStore implements StateStore {
       }
     }
     if (refusedBy) {
-      const standings = standingsOf(account, limits, now);
+      const statuses = statusesOf(account, limits, now);
       return {
         admitted: false,
-        standings,
+        statuses,
         refused_by: refusedBy,
         retry_ms: Math.max(1, Math.ceil(retry_ms)),
       };
     }
-    const ticket = new MemoryTicket(account, request, over, now, this.#nowAgain);
-    return { admitted: true, standings: standingsOf(account, limits, now), ticket };
+    const reservation = new MemoryReservation(account, request, over, now, this.#nowAgain);
+    return { admitted: true, statuses: statusesOf(account, limits, now), reservation };
   }
 
-  standings(account: string, limits: readonly Limit[]): readonly Standing[] {
-    return standingsOf(this.#accounts.get(account) ?? new AccountCounters(), limits, this.#now());
+  statuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
+    return statusesOf(this.#accounts.get(account) ?? new AccountCounters(), limits, this.#now());
   }
 
-  recall(account: string, limits: readonly Limit[]): readonly Standing[] {
-    return this.standings(account, limits);
+  knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
+    return this.statuses(account, limits);
   }
 
   /** Whether it counts nothing yet under one of the limits on days and months. */
@@ -219,7 +219,7 @@ export class MemoryStateStore implements StateStore {
   }
 }
 
-function standingsOf(account: AccountCounters, limits: readonly Limit[], now: Now): Standing[] {
+function statusesOf(account: AccountCounters, limits: readonly Limit[], now: Now): LimitStatus[] {
   return limits.map(limit => {
     const counter = account.of(limit);
     return {
@@ -231,17 +231,17 @@ function standingsOf(account: AccountCounters, limits: readonly Limit[], now: No
 }
 
 /** What was taken of each limit, and where. */
-class MemoryTicket implements Ticket {
+class MemoryReservation implements Reservation {
   readonly over: readonly Limit[];
   readonly #account: AccountCounters;
-  readonly #request: TakeRequest;
+  readonly #request: ReservationRequest;
   readonly #now: () => Now;
   readonly #places: readonly Place[];
   #settled = false;
 
   constructor(
     account: AccountCounters,
-    request: TakeRequest,
+    request: ReservationRequest,
     over: readonly Limit[],
     now: Now,
     nowAgain: () => Now,
@@ -250,20 +250,20 @@ class MemoryTicket implements Ticket {
     this.#account = account;
     this.#request = request;
     this.#now = nowAgain;
-    const { limits, reserve } = request;
-    this.#places = limits.map(limit => account.of(limit).add(amountOf(limit.name, reserve, 1), now));
-    account.tickets++;
+    const { limits, charge } = request;
+    this.#places = limits.map(limit => account.of(limit).add(amountOf(limit.name, charge, 1), now));
+    account.reservations++;
   }
 
   settle(used: Charge): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#account.tickets--;
+    this.#account.reservations--;
     const now = this.#now();
-    const { limits, reserve } = this.#request;
+    const { limits, charge } = this.#request;
     for (const [at, limit] of limits.entries()) {
       const counter = this.#account.of(limit);
-      const more = amountOf(limit.name, used, 0) - amountOf(limit.name, reserve, 1);
+      const more = amountOf(limit.name, used, 0) - amountOf(limit.name, charge, 1);
       if (more > 0) counter.add(more, now);
       else if (more < 0) counter.giveBack(-more, this.#places[at]!, now);
     }

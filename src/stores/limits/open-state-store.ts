@@ -10,7 +10,7 @@ import { MemoryStateStore } from './memory-state-store.ts';
 import type { PastUses } from './past-use.ts';
 import { RedisState } from './redis/redis-state.ts';
 import { ResilientStateStore } from './resilient-state-store.ts';
-import { RestoredState } from './restored-state.ts';
+import { RestoredStateStore } from './restored-state-store.ts';
 import { type StateConfig, type StateOptions, stateOptions } from './state-options.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -32,7 +32,7 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
   const { clock = systemClock, log = createLog('warn'), registry = new Registry(), past } = surroundings;
   if (config.state === 'memory') {
     const own = new MemoryStateStore(clock);
-    return past ? new RestoredState({ own, past, clock, log }) : own;
+    return past ? new RestoredStateStore({ own, past, clock, log }) : own;
   }
   const {
     state_lease_ms: lease_ms,

@@ -1,8 +1,8 @@
-import type { Charge, Limit, Standing, Taken, TakeRequest } from './state-store.ts';
+import type { Charge, Limit, LimitStatus, ReservationRequest, ReservationResult } from './state-store.ts';
 
 /** What an exchange holds in a remote store, or may hold there: nobody knows while the store does not answer. */
 export interface Hold {
-  readonly request: TakeRequest;
+  readonly request: ReservationRequest;
   /** On the clock of this process. */
   readonly taken_ms: number;
   /** In which life of the connection the store said that it was taken; absent where it never did. */
@@ -43,10 +43,10 @@ export class TooLate extends Error {
   override readonly name = 'TooLate';
 }
 
-/** What a remote store says to a take: what a StateStore says, but for the ticket. */
-export type RemoteTaken =
-  | { readonly admitted: true; readonly standings: readonly Standing[]; readonly over: readonly Limit[] }
-  | Extract<Taken, { admitted: false }>;
+/** What a remote store says to a take: what a StateStore says, but for the reservation. */
+export type RemoteReservationResult =
+  | { readonly admitted: true; readonly statuses: readonly LimitStatus[]; readonly over: readonly Limit[] }
+  | Extract<ReservationResult, { admitted: false }>;
 
 /**
  * A store of counters and concurrency in another process. Everything may reject, at the latest after its time-out, and what has
@@ -55,12 +55,12 @@ export type RemoteTaken =
 export interface RemoteState {
   /** How many times the connection has come up. */
   readonly life: number;
-  take(request: TakeRequest): Promise<RemoteTaken>;
+  reserve(request: ReservationRequest): Promise<RemoteReservationResult>;
   /** Rejects with TooLate where doing it might count it twice. */
   settle(settlement: Settlement): Promise<void>;
-  /** Keeps the leases and tickets of `holds` alive. */
+  /** Keeps the leases and reservations of `holds` alive. */
   renew(holds: readonly Hold[]): Promise<void>;
-  standings(account: string, limits: readonly Limit[]): Promise<readonly Standing[]>;
+  statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]>;
   /** Writes this instance's sign of life, so that it fails where nothing can be written. Resolves with how many instances there are. */
   pulse(): Promise<number>;
   /** Says that this instance leaves, as far as that can be said, and ends the connection. */

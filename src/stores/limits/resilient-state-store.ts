@@ -1,7 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
-import { Circuit } from './circuit.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
 import { LocalQuota } from './local-quota.ts';
@@ -11,13 +10,14 @@ import { Settlements } from './settlements.ts';
 import type {
   Charge,
   Limit,
-  Standing,
+  LimitStatus,
+  Reservation,
+  ReservationRequest,
+  ReservationResult,
   StateOutage,
   StateStore,
-  Taken,
-  TakeRequest,
-  Ticket,
 } from './state-store.ts';
+import { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 export interface GuardOptions {
   readonly policies: OutagePolicies;
@@ -31,7 +31,7 @@ export interface GuardOptions {
 }
 
 const nothing: Charge = { requests: 0, tokens: 0, nano_usd: 0 };
-const unlimited: Taken = { admitted: true, standings: [], ticket: { over: [], settle() {} } };
+const unlimited: ReservationResult = { admitted: true, statuses: [], reservation: { over: [], settle() {} } };
 
 /**
  * A remote store that an exchange can rely on: where it fails or is out, the policies of the limits decide, and what was used meanwhile is
@@ -40,7 +40,7 @@ const unlimited: Taken = { admitted: true, standings: [], ticket: { over: [], se
 export class ResilientStateStore implements StateStore {
   readonly #remote: RemoteState;
   readonly #options: GuardOptions;
-  readonly #circuit: Circuit;
+  readonly #circuit: StoreCircuitBreaker;
   readonly #share: LocalQuota;
   readonly #leases: Leases;
   readonly #settlements: Settlements;
@@ -53,7 +53,7 @@ export class ResilientStateStore implements StateStore {
     const { policies, min_instances, lease_ms, clock, log, metrics } = options;
     this.#remote = remote;
     this.#options = options;
-    this.#circuit = new Circuit('state', metrics, log);
+    this.#circuit = new StoreCircuitBreaker('state', metrics, log);
     this.#circuit.onOut(cause => this.#wentOut(cause));
     this.#circuit.onClose(() => this.#cameBack());
     this.#share = new LocalQuota(policies, min_instances, clock);
@@ -72,22 +72,22 @@ export class ResilientStateStore implements StateStore {
     return this.#begun;
   }
 
-  take(request: TakeRequest): Taken | Promise<Taken> {
+  reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult> {
     if (request.limits.length === 0) return unlimited;
-    if (!this.#ready) return this.started().then(() => this.take(request));
+    if (!this.#ready) return this.started().then(() => this.reserve(request));
     return this.#circuit.closed ? this.#together(request) : this.#alone(request, this.#circuit.cause);
   }
 
-  async standings(account: string, limits: readonly Limit[]): Promise<readonly Standing[]> {
+  async statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
     try {
-      return await this.#circuit.ask('standings', () => this.#remote.standings(account, limits));
+      return await this.#circuit.ask('statuses', () => this.#remote.statuses(account, limits));
     } catch {
-      return this.#share.standings(account, limits);
+      return this.#share.statuses(account, limits);
     }
   }
 
-  recall(account: string, limits: readonly Limit[]): readonly Standing[] {
-    return this.#share.recall(account, limits);
+  knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
+    return this.#share.knownStatuses(account, limits);
   }
 
   /** Resolves when all that was settled has been told to the store, as far as it listens. */
@@ -112,50 +112,57 @@ export class ResilientStateStore implements StateStore {
     this.#ready = true;
   }
 
-  async #together(request: TakeRequest): Promise<Taken> {
+  async #together(request: ReservationRequest): Promise<ReservationResult> {
     const hold = this.#hold(request, this.#remote.life);
     try {
-      const taken = await this.#circuit.ask('take', () => this.#remote.take(request));
-      if (taken.admitted) {
-        const own = this.#share.count(request, taken.standings);
-        return { admitted: true, standings: taken.standings, ticket: this.#ticket(hold, own, taken.over) };
+      const result = await this.#circuit.ask('reserve', () => this.#remote.reserve(request));
+      if (result.admitted) {
+        const own = this.#share.count(request, result.statuses);
+        return {
+          admitted: true,
+          statuses: result.statuses,
+          reservation: this.#reservation(hold, own, result.over),
+        };
       }
-      this.#share.hear(request.account, taken.standings);
-      return taken;
+      this.#share.hear(request.account, result.statuses);
+      return result;
     } catch (cause) {
       return this.#undecided(request, cause);
     }
   }
 
   /** The store may have taken it without saying so, or may yet: whoever is refused gives that back. */
-  #undecided(request: TakeRequest, cause: unknown): Taken {
+  #undecided(request: ReservationRequest, cause: unknown): ReservationResult {
     const cancel = () => {
       const hold = this.#hold(request, undefined);
       this.#settlements.add({ hold, used: nothing, settled_ms: hold.taken_ms });
     };
     try {
-      const taken = this.#alone(request, cause);
-      if (!taken.admitted) cancel();
-      return taken;
+      const result = this.#alone(request, cause);
+      if (!result.admitted) cancel();
+      return result;
     } catch (refusal) {
       cancel();
       throw refusal;
     }
   }
 
-  #alone(request: TakeRequest, cause: unknown): Taken {
+  #alone(request: ReservationRequest, cause: unknown): ReservationResult {
     this.#options.metrics.decidedAlone(this.#share.policy(request.limits));
-    const taken = this.#share.take(request, cause);
-    if (!taken.admitted) return taken;
-    const { over } = taken.ticket;
-    return { ...taken, ticket: this.#ticket(this.#hold(request, undefined), taken.ticket, over) };
+    const result = this.#share.reserve(request, cause);
+    if (!result.admitted) return result;
+    const { over } = result.reservation;
+    return {
+      ...result,
+      reservation: this.#reservation(this.#hold(request, undefined), result.reservation, over),
+    };
   }
 
-  #hold(request: TakeRequest, life: number | undefined): Hold {
+  #hold(request: ReservationRequest, life: number | undefined): Hold {
     return { request, life, taken_ms: this.#options.clock.elapsed_ms() };
   }
 
-  #ticket(hold: Hold, own: Ticket, over: readonly Limit[]): Ticket {
+  #reservation(hold: Hold, own: Reservation, over: readonly Limit[]): Reservation {
     this.#leases.hold(hold);
     let settled = false;
     return {

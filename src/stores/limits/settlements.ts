@@ -1,7 +1,7 @@
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
-import type { Circuit } from './circuit.ts';
 import { CannotServe, type RemoteState, type Settlement, TooLate, Unreachable } from './remote-state.ts';
+import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /** About 20 MB of them. */
 const max_waiting = 65_536;
@@ -26,7 +26,7 @@ interface Waiting {
  */
 export class Settlements {
   readonly #remote: RemoteState;
-  readonly #circuit: Circuit;
+  readonly #circuit: StoreCircuitBreaker;
   readonly #metrics: StoreMetrics;
   readonly #log: Log;
   #waiting: Waiting[] = [];
@@ -34,7 +34,7 @@ export class Settlements {
   #resending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(remote: RemoteState, circuit: Circuit, metrics: StoreMetrics, log: Log) {
+  constructor(remote: RemoteState, circuit: StoreCircuitBreaker, metrics: StoreMetrics, log: Log) {
     this.#remote = remote;
     this.#circuit = circuit;
     this.#metrics = metrics;

@@ -21,7 +21,7 @@ export interface Limit {
 }
 
 /** What an exchange asks of its account's limits before it goes upstream. */
-export interface TakeRequest {
+export interface ReservationRequest {
   /** Names the lease of its concurrency. Unique among all that share the store, so never the client's own `x-request-id`. */
   readonly id: string;
   readonly account: string;
@@ -30,7 +30,7 @@ export interface TakeRequest {
    * Reserved until settlement: the request, tokens of prompt and estimated completion, and what they will cost. More than the whole of
    * a limit is admitted by it when nothing else counts, since it would be refused for ever.
    */
-  readonly reserve: Charge;
+  readonly charge: Charge;
   /** Count even what is over a limit, and admit it (`dry_run`). */
   readonly force?: boolean;
 }
@@ -45,7 +45,7 @@ export interface Charge {
 }
 
 /** Where an account stands under one limit, after what was asked has been answered. */
-export interface Standing {
+export interface LimitStatus {
   readonly limit: Limit;
   /** How much more would be admitted now; never below 0, also in debt. */
   readonly remaining: number;
@@ -53,11 +53,11 @@ export interface Standing {
   readonly reset_ms: number;
 }
 
-export type Taken =
-  | { readonly admitted: true; readonly standings: readonly Standing[]; readonly ticket: Ticket }
+export type ReservationResult =
+  | { readonly admitted: true; readonly statuses: readonly LimitStatus[]; readonly reservation: Reservation }
   | {
       readonly admitted: false;
-      readonly standings: readonly Standing[];
+      readonly statuses: readonly LimitStatus[];
       /** The limit that would admit it last. */
       readonly refused_by: Limit;
       /** Until the same request would be admitted if nothing else were asked; at least 1. 1000 for concurrency, where nobody can know. */
@@ -65,7 +65,7 @@ export type Taken =
     };
 
 /** What was taken. Settled exactly once, whatever becomes of the exchange. */
-export interface Ticket {
+export interface Reservation {
   /** Which limits the reservation would have broken; empty but for `force`. */
   readonly over: readonly Limit[];
   /**
@@ -94,11 +94,14 @@ export interface StateStore {
    * Either all limits admit and all are taken, or none is. Answers within the store's time-out, whatever becomes of its server; throws
    * `server_error` where it is out and may not decide without it.
    */
-  take(request: TakeRequest): Taken | Promise<Taken>;
+  reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult>;
   /** Where `account` stands, without taking anything. */
-  standings(account: string, limits: readonly Limit[]): readonly Standing[] | Promise<readonly Standing[]>;
+  statuses(
+    account: string,
+    limits: readonly Limit[],
+  ): readonly LimitStatus[] | Promise<readonly LimitStatus[]>;
   /** The same as far as this process knows it without asking anybody: the limits of which it has heard, as they stood then. */
-  recall(account: string, limits: readonly Limit[]): readonly Standing[];
+  knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[];
   /** Resolves when the store can be asked, or has failed to be there; without it there is nothing to wait for. */
   started?(): Promise<void>;
   /** Set while the store's server does not answer. */

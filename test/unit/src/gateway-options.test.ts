@@ -26,7 +26,7 @@ describe('the options of createGateway', () => {
         '  terminal: must be true or false',
         '  log: must be a logger such as pino makes; methods that it lacks: fatal, child, isLevelEnabled',
         '  registry: must be a Registry of prom-client; methods that it lacks: registerMetric, getSingleMetric, getMetricsAsArray, metrics',
-        '  state: must be a state store, such as openStateStore() or new MemoryStateStore() gives, an object with the methods take, standings, recall, close',
+        '  state: must be a state store, such as openStateStore() or new MemoryStateStore() gives, an object with the methods reserve, statuses, knownStatuses, close',
         '  clock: must be a clock; methods that it lacks: elapsed_ms',
         '  operatorOf: must be a function: it gets the request, and returns the name of the operator or undefined',
         "  terminl: unknown name; did you mean 'terminal'? Accepted here: terminal, log, registry, state, clock, operatorOf, publicUrl",

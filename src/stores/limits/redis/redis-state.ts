@@ -3,15 +3,15 @@ import {
   CannotServe,
   CommandRejected,
   type Hold,
+  type RemoteReservationResult,
   type RemoteState,
-  type RemoteTaken,
   type Settlement,
   TooLate,
 } from '../remote-state.ts';
-import type { Limit, Standing, TakeRequest } from '../state-store.ts';
-import { type ConnectionOptions, RedisConnection } from './connection.ts';
-import { amountOf, counted, Keys } from './keys.ts';
-import { instancesScript, renewScript, settleScript, standingsScript, takeScript } from './scripts.ts';
+import type { Limit, LimitStatus, ReservationRequest } from '../state-store.ts';
+import { type ConnectionOptions, RedisConnection } from './redis-connection.ts';
+import { amountOf, counted, Keys } from './redis-keys.ts';
+import { instancesScript, renewScript, reserveScript, settleScript, statusScript } from './state-scripts.ts';
 
 export interface RedisStateOptions extends ConnectionOptions {
   /** Unique among all that share the server. */
@@ -27,8 +27,8 @@ export interface RedisStateOptions extends ConnectionOptions {
   readonly now_ms?: () => number;
 }
 
-/** Far longer than an outage in which anybody would still wait for the figures, and than a ticket goes without renewal. */
-const ticket_ms = 3_600_000;
+/** Far longer than an outage in which anybody would still wait for the figures, and than a reservation goes without renewal. */
+const reservation_ms = 3_600_000;
 /** How many holds are renewed with one call. */
 const renewed_at_once = 200;
 
@@ -56,37 +56,43 @@ export class RedisState implements RemoteState {
     return this.#connection.lives;
   }
 
-  async take({ id, account, limits, reserve, force }: TakeRequest): Promise<RemoteTaken> {
-    const keys = this.#keys.ofTicket(account, id, limits);
-    const args = [this.#now(), id, String(this.#options.lease_ms), String(ticket_ms), force ? '1' : '0'];
+  async reserve({
+    id,
+    account,
+    limits,
+    charge,
+    force,
+  }: ReservationRequest): Promise<RemoteReservationResult> {
+    const keys = this.#keys.ofReservation(account, id, limits);
+    const args = [this.#now(), id, String(this.#options.lease_ms), String(reservation_ms), force ? '1' : '0'];
     for (const limit of limits)
-      args.push(counted[limit.name].kind, String(limit.max), String(amountOf(limit, reserve)));
-    const reply = (await this.#connection.run(takeScript, keys, args)) as number[];
+      args.push(counted[limit.name].kind, String(limit.max), String(amountOf(limit, charge)));
+    const reply = (await this.#connection.run(reserveScript, keys, args)) as number[];
     const [verdict, refusedAt, retry_ms] = reply as [number, number, number];
     if (verdict === -1) throw new CommandRejected('the take arrived after its settlement');
-    const standings = limits.map((limit, at) => standingOf(limit, reply[at * 3 + 3]!, reply[at * 3 + 4]!));
-    if (verdict === 0) return { admitted: false, standings, refused_by: limits[refusedAt - 1]!, retry_ms };
-    return { admitted: true, standings, over: limits.filter((_, at) => reply[at * 3 + 5] === 1) };
+    const statuses = limits.map((limit, at) => statusOf(limit, reply[at * 3 + 3]!, reply[at * 3 + 4]!));
+    if (verdict === 0) return { admitted: false, statuses, refused_by: limits[refusedAt - 1]!, retry_ms };
+    return { admitted: true, statuses, over: limits.filter((_, at) => reply[at * 3 + 5] === 1) };
   }
 
   async settle(settlement: Settlement): Promise<void> {
     const { hold, used, settled_ms } = settlement;
-    const { id, account, limits, reserve } = hold.request;
+    const { id, account, limits, charge } = hold.request;
     const now_ms = this.#options.clock.elapsed_ms();
     const before = { certain: settlement.certain, sent_ms: settlement.sent_ms };
     if (this.#connection.ready) {
-      // Decided when it is really sent: a second time the ticket may be gone because the first has counted.
+      // Decided when it is really sent: a second time the reservation may be gone because the first has counted.
       settlement.certain ??= hold.life === this.life;
       settlement.sent_ms ??= now_ms;
-      if (now_ms - settlement.sent_ms > ticket_ms / 2) throw new TooLate('first sent too long ago');
+      if (now_ms - settlement.sent_ms > reservation_ms / 2) throw new TooLate('first sent too long ago');
     }
     const age = (moment_ms: number) => String(Math.max(0, Math.round(now_ms - moment_ms)));
-    const args = [this.#now(), id, settlement.certain ? '1' : '0', String(ticket_ms)];
+    const args = [this.#now(), id, settlement.certain ? '1' : '0', String(reservation_ms)];
     args.push(age(hold.taken_ms), age(settled_ms));
     for (const limit of limits)
-      args.push(counted[limit.name].kind, String(amountOf(limit, reserve)), String(amountOf(limit, used)));
+      args.push(counted[limit.name].kind, String(amountOf(limit, charge)), String(amountOf(limit, used)));
     try {
-      await this.#connection.run(settleScript, this.#keys.ofTicket(account, id, limits), args);
+      await this.#connection.run(settleScript, this.#keys.ofReservation(account, id, limits), args);
     } catch (error) {
       // It was not done: another server may have to be asked, which may not have the hold.
       if (error instanceof CannotServe) Object.assign(settlement, before);
@@ -105,21 +111,21 @@ export class RedisState implements RemoteState {
 
   #renewSome(account: string, holds: readonly Hold[]): Promise<unknown> {
     const keys: string[] = [];
-    const args = [this.#now(), String(this.#options.lease_ms), String(ticket_ms)];
+    const args = [this.#now(), String(this.#options.lease_ms), String(reservation_ms)];
     for (const { request, life } of holds) {
       const leased = request.limits.filter(isLease);
-      keys.push(...this.#keys.ofTicket(account, request.id, leased));
+      keys.push(...this.#keys.ofReservation(account, request.id, leased));
       args.push(request.id, life === this.life ? '1' : '0', String(leased.length));
     }
     return this.#connection.run(renewScript, keys, args);
   }
 
-  async standings(account: string, limits: readonly Limit[]): Promise<readonly Standing[]> {
+  async statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
     if (limits.length === 0) return [];
     const args = [this.#now(), ...limits.map(({ name }) => counted[name].kind)];
     const keys = limits.map(limit => this.#keys.ofLimit(account, limit));
-    const reply = (await this.#connection.run(standingsScript, keys, args)) as number[];
-    return limits.map((limit, at) => standingOf(limit, reply[at * 2]!, reply[at * 2 + 1]!));
+    const reply = (await this.#connection.run(statusScript, keys, args)) as number[];
+    return limits.map((limit, at) => statusOf(limit, reply[at * 2]!, reply[at * 2 + 1]!));
   }
 
   async pulse(): Promise<number> {
@@ -144,6 +150,6 @@ export class RedisState implements RemoteState {
 
 const isLease = ({ name }: Limit): boolean => counted[name].kind === 'running';
 
-function standingOf(limit: Limit, used: number, reset_ms: number): Standing {
+function statusOf(limit: Limit, used: number, reset_ms: number): LimitStatus {
   return { limit, remaining: Math.max(0, limit.max - used), reset_ms };
 }

@@ -104,7 +104,7 @@ describe('a mistake in code', () => {
     [
       { state: new Map() },
       [
-        'state: must be a state store, such as openStateStore() or new MemoryStateStore() gives; methods that it lacks: take, standings, recall, close',
+        'state: must be a state store, such as openStateStore() or new MemoryStateStore() gives; methods that it lacks: reserve, statuses, knownStatuses, close',
       ],
     ],
     [

@@ -329,12 +329,12 @@ describe('an error before the limits', () => {
 
 /** `store`, with the names of the limits of every take put into `taken`. */
 const noting = (store: MemoryStateStore, taken: string[][]): StateStore => ({
-  take(request) {
+  reserve(request) {
     taken.push(request.limits.map(({ name }) => name));
-    return store.take(request);
+    return store.reserve(request);
   },
-  standings: (account, limits) => store.standings(account, limits),
-  recall: (account, limits) => store.recall(account, limits),
+  statuses: (account, limits) => store.statuses(account, limits),
+  knownStatuses: (account, limits) => store.knownStatuses(account, limits),
   close: () => store.close(),
 });
 
@@ -342,9 +342,9 @@ const noting = (store: MemoryStateStore, taken: string[][]): StateStore => ({
 const asking = (clock: FakeClock): StateStore => {
   const memory = new MemoryStateStore(clock);
   return {
-    take: async request => memory.take(request),
-    standings: async (account, limits) => memory.standings(account, limits),
-    recall: () => [],
+    reserve: async request => memory.reserve(request),
+    statuses: async (account, limits) => memory.statuses(account, limits),
+    knownStatuses: () => [],
     close: () => memory.close(),
   };
 };
@@ -361,9 +361,9 @@ describe('a store that has to be asked', () => {
 
   it('that breaks its word refuses nobody with 429', async () => {
     const broken = {
-      take: async () => Promise.reject(new Error('broken')),
-      standings: async () => [],
-      recall: () => [],
+      reserve: async () => Promise.reject(new Error('broken')),
+      statuses: async () => [],
+      knownStatuses: () => [],
       close: async () => {},
     };
     const limited = new LimitedStage(plan, { state: () => broken });

@@ -1,21 +1,21 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { Circuit } from '../../../../../src/stores/limits/circuit.ts';
 import { Heartbeat } from '../../../../../src/stores/limits/heartbeat.ts';
 import { CannotServe, type RemoteState } from '../../../../../src/stores/limits/remote-state.ts';
+import { StoreCircuitBreaker } from '../../../../../src/stores/limits/store-circuit-breaker.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 
 let beats: PromiseWithResolvers<number>[];
 let heard: number[];
-let circuit: Circuit;
+let circuit: StoreCircuitBreaker;
 let pulse: Heartbeat;
 
 beforeEach(() => {
   jest.useFakeTimers();
   beats = [];
   heard = [];
-  circuit = new Circuit('state', new StoreMetrics(new Registry()), createLog('silent'));
+  circuit = new StoreCircuitBreaker('state', new StoreMetrics(new Registry()), createLog('silent'));
   const remote: Pick<RemoteState, 'pulse'> = {
     pulse() {
       const beat = Promise.withResolvers<number>();

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LocalQuota } from '../../../../../src/stores/limits/local-quota.ts';
 import { outagePolicySchema } from '../../../../../src/stores/limits/outage-policy.ts';
-import type { Limit, Taken } from '../../../../../src/stores/limits/state-store.ts';
+import type { Limit, ReservationResult } from '../../../../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { charge, limit } from '../../../../support/state-store-contract.ts';
 
@@ -24,16 +24,16 @@ const request = (limits: readonly Limit[], tokens = 10, account = 'a') => ({
   id: `${++asked}`,
   account,
   limits,
-  reserve: charge(tokens, tokens),
+  charge: charge(tokens, tokens),
 });
-const take = (limits: readonly Limit[], tokens?: number): Taken =>
-  share.take(request(limits, tokens), new Error('out'));
+const take = (limits: readonly Limit[], tokens?: number): ReservationResult =>
+  share.reserve(request(limits, tokens), new Error('out'));
 const admitted = (times: number, limits: readonly Limit[], tokens?: number) =>
   Array.from({ length: times }, () => take(limits, tokens)).filter(taken => taken.admitted).length;
 /** The shared store has admitted so many tokens of this instance, and says what remains. */
 const heard = (limits: readonly Limit[], tokens: number, remaining: number) => {
-  const standings = limits.map(limit => ({ limit, remaining, reset_ms: day_ms }));
-  return share.count(request(limits, tokens), standings);
+  const statuses = limits.map(limit => ({ limit, remaining, reset_ms: day_ms }));
+  return share.count(request(limits, tokens), statuses);
 };
 
 describe('what was last heard', () => {
@@ -42,7 +42,7 @@ describe('what was last heard', () => {
     heard(daily, 10, 700);
     const model = [limit('tokens_per_day', 500, 'a/large')];
     heard(model, 10, 90);
-    const known = share.recall('a', [...minute, ...daily, ...model]);
+    const known = share.knownStatuses('a', [...minute, ...daily, ...model]);
     expect(known.map(({ remaining }) => remaining)).toEqual([30, 700, 90]);
   });
 });
@@ -82,10 +82,10 @@ describe('the share of an instance', () => {
 
   it('of concurrency is less what still runs', () => {
     const running = [limit('concurrent_requests', 12)];
-    const ticket = heard(running, 1, 11);
+    const reservation = heard(running, 1, 11);
     heard(running, 1, 10);
     expect(admitted(10, running)).toBe(1);
-    ticket.settle(charge());
+    reservation.settle(charge());
     expect(admitted(10, running)).toBe(1);
   });
 
@@ -100,7 +100,7 @@ describe('the share of an instance', () => {
       admitted: false,
       refused_by: daily[0],
       retry_ms: day_ms,
-      standings: [{ limit: daily[0], remaining: 0 }],
+      statuses: [{ limit: daily[0], remaining: 0 }],
     });
     clock.advance(day_ms);
     expect(admitted(100, daily, 10)).toBe(25);
@@ -118,10 +118,10 @@ describe('the share of an instance', () => {
 
   it('is told as what remains of the limit itself', () => {
     const taken = take(minute);
-    expect(taken.standings).toEqual([{ limit: minute[0], remaining: 9, reset_ms: expect.any(Number) }]);
+    expect(taken.statuses).toEqual([{ limit: minute[0], remaining: 9, reset_ms: expect.any(Number) }]);
     for (let at = 0; at < 9; at++) take(minute);
     expect(take(minute)).toMatchObject({ admitted: false, refused_by: minute[0] });
-    expect(share.standings('a', minute)[0]).toMatchObject({ limit: minute[0], remaining: 0 });
+    expect(share.statuses('a', minute)[0]).toMatchObject({ limit: minute[0], remaining: 0 });
   });
 
   it('of each model is its own', () => {
@@ -137,7 +137,7 @@ describe('the policy of a limit', () => {
   it('`open` applies none, and still counts', () => {
     open({ default: 'open' });
     expect(admitted(100, both)).toBe(100);
-    expect(share.standings('a', both).map(({ remaining }) => remaining)).toEqual([0, 0]);
+    expect(share.statuses('a', both).map(({ remaining }) => remaining)).toEqual([0, 0]);
     expect(share.policy(both)).toBe('open');
   });
 
@@ -152,7 +152,7 @@ describe('the policy of a limit', () => {
     const cause = new Error('secret');
     let thrown: unknown;
     try {
-      share.take(request(both), cause);
+      share.reserve(request(both), cause);
     } catch (error) {
       thrown = error;
     }
@@ -171,15 +171,15 @@ describe('the policy of a limit', () => {
     for (const policy of ['open', 'closed', 'local']) {
       open({ default: policy });
       for (let at = 0; at < 10; at++)
-        expect(share.take({ ...request(both), force: true }, undefined).admitted).toBe(true);
+        expect(share.reserve({ ...request(both), force: true }, undefined).admitted).toBe(true);
     }
   });
 
   it('`local` tells a dry run which limits are over', () => {
     open({}, 2);
     const over = () => {
-      const taken = share.take({ ...request(both), force: true }, undefined);
-      return taken.admitted ? taken.ticket.over : [];
+      const taken = share.reserve({ ...request(both), force: true }, undefined);
+      return taken.admitted ? taken.reservation.over : [];
     };
     expect([over(), over(), over()]).toEqual([[], [], [both[0]]]);
   });
@@ -189,11 +189,11 @@ describe('what an instance remembers of accounts', () => {
   it('is bounded', () => {
     for (let at = 0; at < 30_000; at++)
       share.hear(`account-${at}`, [{ limit: daily[0]!, remaining: 7, reset_ms: day_ms }]);
-    expect(share.recall('account-29999', daily)).toEqual([
+    expect(share.knownStatuses('account-29999', daily)).toEqual([
       { limit: daily[0], remaining: 7, reset_ms: day_ms },
     ]);
-    expect(share.recall('account-20000', daily)).toHaveLength(1);
-    expect(share.recall('account-1000', daily)).toEqual([]);
+    expect(share.knownStatuses('account-20000', daily)).toHaveLength(1);
+    expect(share.knownStatuses('account-1000', daily)).toEqual([]);
   });
 
   it('is the latest, whichever model it was heard with', () => {
@@ -208,7 +208,8 @@ describe('what an instance remembers of accounts', () => {
       );
       clock.advance(10);
     }
-    const remaining = (model: string) => share.recall('a', of(model)).map(standing => standing.remaining);
+    const remaining = (model: string) =>
+      share.knownStatuses('a', of(model)).map(standing => standing.remaining);
     expect([remaining('m'), remaining('n'), remaining('o')]).toEqual([[200, 300], [200, 200], [200]]);
   });
 });

@@ -10,21 +10,21 @@ describe('what the memory store remembers', () => {
     const clock = new FakeClock();
     const store = new MemoryStateStore(clock);
     let asked = 0;
-    const take = (account: string, limits = [limit('requests_per_minute', 5)]) => {
-      const taken = store.take({ id: `${++asked}`, account, limits, reserve: charge(10, 10) });
+    const reserve = (account: string, limits = [limit('requests_per_minute', 5)]) => {
+      const taken = store.reserve({ id: `${++asked}`, account, limits, charge: charge(10, 10) });
       if (!taken.admitted) throw new Error('refused');
-      return taken.ticket;
+      return taken.reservation;
     };
     /** Takes of one account, which forget others on their way. */
     const sweep = (times: number) => {
-      for (let time = 0; time < times; time++) take('sweeper', []).settle(charge());
+      for (let time = 0; time < times; time++) reserve('sweeper', []).settle(charge());
     };
-    return { clock, store, take, sweep };
+    return { clock, store, reserve, sweep };
   };
 
   it('is nothing of accounts that have been idle for a minute', () => {
-    const { clock, store, take, sweep } = open();
-    for (let at = 0; at < 100_000; at++) take(`account-${at}`).settle(charge());
+    const { clock, store, reserve, sweep } = open();
+    for (let at = 0; at < 100_000; at++) reserve(`account-${at}`).settle(charge());
     expect(store.size).toBe(100_000);
     clock.advance(61_000);
     sweep(60_000);
@@ -32,10 +32,10 @@ describe('what the memory store remembers', () => {
   });
 
   it('stays bounded by the accounts of a minute while ever new ones come', () => {
-    const { clock, store, take } = open();
+    const { clock, store, reserve } = open();
     let most = 0;
     for (let at = 0; at < 100_000; at++) {
-      take(`account-${at}`).settle(charge());
+      reserve(`account-${at}`).settle(charge());
       clock.advance(60);
       most = Math.max(most, store.size);
     }
@@ -47,13 +47,13 @@ describe('what the memory store remembers', () => {
     ['the day', [limit('tokens_per_day', 100)], 12 * 3_600_000],
     ['the month', [limit('usd_per_month', 100)], 9.5 * 86_400_000],
   ])('is kept for the rest of %s where that counts', (_, limits, rest_ms) => {
-    const { clock, store, take, sweep } = open();
-    take('a', limits).settle(charge(5, 5));
+    const { clock, store, reserve, sweep } = open();
+    reserve('a', limits).settle(charge(5, 5));
     clock.advance(rest_ms - 1);
     sweep(10);
-    expect(store.standings('a', limits)[0]!.remaining).toBe(95);
+    expect(store.statuses('a', limits)[0]!.remaining).toBe(95);
     clock.advance(1);
-    expect(store.standings('a', limits)[0]!.remaining).toBe(100);
+    expect(store.statuses('a', limits)[0]!.remaining).toBe(100);
     // All have been looked at just now.
     clock.advance(1000);
     sweep(10);
@@ -61,14 +61,14 @@ describe('what the memory store remembers', () => {
   });
 
   it('is kept while an exchange runs, however long', () => {
-    const { clock, store, take, sweep } = open();
+    const { clock, store, reserve, sweep } = open();
     const limits = [limit('tokens_per_minute', 100), limit('concurrent_requests', 1)];
-    const ticket = take('a', limits);
+    const reservation = reserve('a', limits);
     clock.advance(3_600_000);
     sweep(10);
-    expect(store.standings('a', limits).map(({ remaining }) => remaining)).toEqual([100, 0]);
-    ticket.settle(charge(25));
-    expect(store.standings('a', limits).map(({ remaining }) => remaining)).toEqual([85, 1]);
+    expect(store.statuses('a', limits).map(({ remaining }) => remaining)).toEqual([100, 0]);
+    reservation.settle(charge(25));
+    expect(store.statuses('a', limits).map(({ remaining }) => remaining)).toEqual([85, 1]);
     clock.advance(61_000);
     sweep(10);
     expect(store.size).toBeLessThanOrEqual(1);
@@ -76,7 +76,7 @@ describe('what the memory store remembers', () => {
 
   it('is not made by asking', () => {
     const { store } = open();
-    store.standings('nobody', [limit('requests_per_minute', 5)]);
+    store.statuses('nobody', [limit('requests_per_minute', 5)]);
     expect(store.size).toBe(0);
   });
 
@@ -84,14 +84,14 @@ describe('what the memory store remembers', () => {
     let epoch_ms = Date.UTC(2026, 10, 21, 23, 59, 59);
     const store = new MemoryStateStore({ epoch_ms: () => epoch_ms, elapsed_ms: () => 0 });
     const limits = [limit('tokens_per_day', 100)];
-    const take = () => store.take({ id: 'x', account: 'a', limits, reserve: charge(60) });
-    const first = take();
+    const reserve = () => store.reserve({ id: 'x', account: 'a', limits, charge: charge(60) });
+    const first = reserve();
     epoch_ms += 2000;
-    take();
+    reserve();
     epoch_ms -= 2000;
-    if (first.admitted) first.ticket.settle(charge(0));
+    if (first.admitted) first.reservation.settle(charge(0));
     // What the later day has taken stays taken: it goes on counting.
-    expect(store.standings('a', limits)[0]!.remaining).toBe(40);
+    expect(store.statuses('a', limits)[0]!.remaining).toBe(40);
   });
 });
 
@@ -101,33 +101,33 @@ describe('the memory store whose clock is set', () => {
     const clock = new FakeClock(began_ms);
     const store = new MemoryStateStore(clock);
     let asked = 0;
-    const take = () =>
-      store.take({ id: `${++asked}`, account: 'a', limits, reserve: { ...charge(60, 60), requests: 1 } });
-    return { clock, store, take };
+    const reserve = () =>
+      store.reserve({ id: `${++asked}`, account: 'a', limits, charge: { ...charge(60, 60), requests: 1 } });
+    return { clock, store, reserve };
   };
 
   it('gives no day and no month twice when it is set back over midnight', () => {
-    const { clock, store, take } = open(Date.UTC(2026, 11, 1));
-    expect(take().admitted).toBe(true);
+    const { clock, store, reserve } = open(Date.UTC(2026, 11, 1));
+    expect(reserve().admitted).toBe(true);
     clock.set(-60_000);
-    expect(take()).toMatchObject({ admitted: false });
-    expect(store.standings('a', limits).map(({ remaining }) => remaining)).toEqual([40, 40, 1]);
+    expect(reserve()).toMatchObject({ admitted: false });
+    expect(store.statuses('a', limits).map(({ remaining }) => remaining)).toEqual([40, 40, 1]);
     clock.advance(120_000);
-    expect(take()).toMatchObject({ admitted: false });
+    expect(reserve()).toMatchObject({ admitted: false });
   });
 
   it('counts minutes by the time that passes', () => {
     const { clock, store } = open(Date.UTC(2026, 11, 1, 12));
     const [, , minute] = limits;
-    const take = () =>
-      store.take({ id: 'x', account: 'a', limits: [minute!], reserve: { ...charge(), requests: 1 } })
+    const reserve = () =>
+      store.reserve({ id: 'x', account: 'a', limits: [minute!], charge: { ...charge(), requests: 1 } })
         .admitted;
-    expect([take(), take(), take()]).toEqual([true, true, false]);
+    expect([reserve(), reserve(), reserve()]).toEqual([true, true, false]);
     for (const by_ms of [3_600_000, -7_200_000]) {
       clock.set(by_ms);
-      expect(take()).toBe(false);
+      expect(reserve()).toBe(false);
     }
     clock.advance(61_000);
-    expect(take()).toBe(true);
+    expect(reserve()).toBe(true);
   });
 });

@@ -29,13 +29,13 @@ const open = (policies = {}, lease_ms = 15_000, min_instances = 1) => {
   });
   opened.push(store);
   let asked = 0;
-  const take = async () => store.take({ id: `${++asked}`, account: 'a', limits, reserve: charge(1) });
-  const ticket = async () => {
+  const take = async () => store.reserve({ id: `${++asked}`, account: 'a', limits, charge: charge(1) });
+  const reservation = async () => {
     const taken = await take();
     if (!taken.admitted) throw new Error('refused');
-    return taken.ticket;
+    return taken.reservation;
   };
-  return { remote, store, take, ticket };
+  return { remote, store, take, reservation };
 };
 
 describe('a guarded store', () => {
@@ -113,9 +113,9 @@ describe('a guarded store', () => {
   });
 
   it('renews what it holds, as long as it holds it', async () => {
-    const { remote, ticket } = open({}, 1000);
-    const short = await ticket();
-    const long = await ticket();
+    const { remote, reservation } = open({}, 1000);
+    const short = await reservation();
+    const long = await reservation();
     short.settle(charge(1));
     await until(() => remote.renewed.length >= 2);
     expect(new Set(remote.renewed.flat())).toEqual(new Set(['2']));
@@ -126,15 +126,15 @@ describe('a guarded store', () => {
   });
 
   it('does not hold again what was settled while it was being renewed', async () => {
-    const { remote, ticket } = open({}, 1000);
+    const { remote, reservation } = open({}, 1000);
     const renew = remote.renew.bind(remote);
     const answers: (() => void)[] = [];
     remote.renew = async holds => {
       await renew(holds);
       await new Promise<void>(resolve => answers.push(resolve));
     };
-    const settled = await ticket();
-    const held = await ticket();
+    const settled = await reservation();
+    const held = await reservation();
     await until(() => answers.length === 1);
     settled.settle(charge(1));
     answers[0]!();
@@ -145,33 +145,33 @@ describe('a guarded store', () => {
   });
 
   it('renews all that it holds when its server is back', async () => {
-    const { remote, store, ticket } = open();
-    await ticket();
+    const { remote, store, reservation } = open();
+    await reservation();
     remote.fault = new CannotServe('OOM');
-    for (let at = 0; at < 4; at++) await ticket();
+    for (let at = 0; at < 4; at++) await reservation();
     remote.fault = undefined;
     await until(() => store.outage === undefined && remote.renewed.length === 1);
     expect(remote.renewed).toEqual([['1', '2', '3', '4', '5']]);
   });
 
   it('sends a settlement once, and none for who has no limits', async () => {
-    const { remote, store, ticket } = open();
-    const one = await ticket();
+    const { remote, store, reservation } = open();
+    const one = await reservation();
     for (let time = 0; time < 3; time++) one.settle(charge(5));
-    const free = await store.take({ id: 'free', account: 'a', limits: [], reserve: charge() });
-    if (free.admitted) free.ticket.settle(charge(9));
+    const free = await store.reserve({ id: 'free', account: 'a', limits: [], charge: charge() });
+    if (free.admitted) free.reservation.settle(charge(9));
     await store.settled();
     expect(remote.settled.map(({ used }) => used.tokens)).toEqual([5]);
     expect(remote.takes).toEqual(['1']);
   });
 
   it('ends only when what was settled has been told', async () => {
-    const { remote, store, ticket } = open();
+    const { remote, store, reservation } = open();
     let release = () => {};
     remote.slow = new Promise(resolve => {
       release = resolve;
     });
-    (await ticket()).settle(charge(5));
+    (await reservation()).settle(charge(5));
     const closing = store.close();
     await new Promise(setImmediate);
     expect(remote.closed).toBe(false);
@@ -181,9 +181,9 @@ describe('a guarded store', () => {
   });
 
   it('divides by the instances that it has heard of', async () => {
-    const { remote, take, ticket } = open();
+    const { remote, take, reservation } = open();
     remote.instances = 10;
-    (await ticket()).settle(charge(1));
+    (await reservation()).settle(charge(1));
     remote.fault = new CannotServe('OOM');
     const taken = await Promise.all(Array.from({ length: 50 }, take));
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(1);

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { Circuit } from '../../../../../src/stores/limits/circuit.ts';
 import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/limits/remote-state.ts';
 import { Settlements } from '../../../../../src/stores/limits/settlements.ts';
+import { StoreCircuitBreaker } from '../../../../../src/stores/limits/store-circuit-breaker.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
 import { charge } from '../../../../support/state-store-contract.ts';
 
 let remote: RemoteStandIn;
-let circuit: Circuit;
+let circuit: StoreCircuitBreaker;
 let settlements: Settlements;
 let registry: Registry;
 
@@ -18,12 +18,12 @@ beforeEach(() => {
   const metrics = new StoreMetrics(registry);
   remote = new RemoteStandIn();
   const log = createLog('silent');
-  circuit = new Circuit('state', metrics, log);
+  circuit = new StoreCircuitBreaker('state', metrics, log);
   settlements = new Settlements(remote, circuit, metrics, log);
 });
 
 const add = (id: number) => {
-  const request = { id: `${id}`, account: 'a', limits: [], reserve: charge() };
+  const request = { id: `${id}`, account: 'a', limits: [], charge: charge() };
   settlements.add({ hold: { request, taken_ms: 0, life: 1 }, used: charge(id), settled_ms: 0 });
 };
 const arrived = () => remote.settled.map(({ hold }) => Number(hold.request.id));

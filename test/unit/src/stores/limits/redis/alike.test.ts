@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { MemoryStateStore } from '../../../../../../src/stores/limits/memory-state-store.ts';
-import type { Limit, StateStore, Taken, Ticket } from '../../../../../../src/stores/limits/state-store.ts';
+import type {
+  Limit,
+  Reservation,
+  ReservationResult,
+  StateStore,
+} from '../../../../../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
 import { openRedisStore } from '../../../../../support/redis-store.ts';
@@ -24,7 +29,7 @@ const all: readonly Limit[] = [
 ];
 
 type Step =
-  | { kind: 'take'; mask: number; tokens: number; nano_usd: number; force: boolean; account: string }
+  | { kind: 'reserve'; mask: number; tokens: number; nano_usd: number; force: boolean; account: string }
   | { kind: 'settle'; which: number; tokens: number; nano_usd: number; requests: number }
   | { kind: 'wait'; steps: number };
 
@@ -33,7 +38,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      kind: fc.constant('take' as const),
+      kind: fc.constant('reserve' as const),
       mask: fc.integer({ min: 1, max: 63 }),
       tokens: amount,
       nano_usd: amount,
@@ -69,11 +74,11 @@ beforeAll(async () => {
 afterAll(() => redis?.stop());
 
 /** What both stores must say alike; waits within a minute differ by less than the second. */
-const shown = (taken: Taken) => ({
+const shown = (taken: ReservationResult) => ({
   admitted: taken.admitted,
-  remaining: taken.standings.map(({ remaining }) => remaining),
-  resets: taken.standings.map(({ reset_ms }) => Math.round(reset_ms / step_ms)),
-  over: taken.admitted ? taken.ticket.over : [],
+  remaining: taken.statuses.map(({ remaining }) => remaining),
+  resets: taken.statuses.map(({ reset_ms }) => Math.round(reset_ms / step_ms)),
+  over: taken.admitted ? taken.reservation.over : [],
   waits: taken.admitted ? 0 : Math.round(taken.retry_ms / step_ms),
 });
 
@@ -87,26 +92,28 @@ async function play(steps: readonly Step[]): Promise<void> {
     key_prefix: `r${++rounds}:`,
     lease_ms,
   });
-  const open: (readonly Ticket[])[] = [];
+  const open: (readonly Reservation[])[] = [];
   const stores: readonly StateStore[] = [memory, guarded.store];
-  const standings = async () =>
-    Promise.all(stores.flatMap(store => ['a', 'b'].map(account => store.standings(account, all))));
+  const statuses = async () =>
+    Promise.all(stores.flatMap(store => ['a', 'b'].map(account => store.statuses(account, all))));
   try {
     for (const [at, one] of steps.entries()) {
       if (one.kind === 'wait') clock.advance(one.steps * step_ms);
       else if (one.kind === 'settle') {
-        const [tickets] = open.splice(one.which % Math.max(1, open.length), 1);
-        for (const ticket of tickets ?? []) ticket.settle(charge(one.tokens, one.nano_usd, one.requests));
+        const [reservations] = open.splice(one.which % Math.max(1, open.length), 1);
+        for (const reservation of reservations ?? [])
+          reservation.settle(charge(one.tokens, one.nano_usd, one.requests));
         await guarded.store.settled();
       } else {
         const limits = all.filter((_, bit) => one.mask & (1 << bit));
         const { account, force } = one;
-        const request = { id: `${at}`, account, limits, reserve: charge(one.tokens, one.nano_usd), force };
-        const taken = await Promise.all(stores.map(async store => store.take(request)));
+        const request = { id: `${at}`, account, limits, charge: charge(one.tokens, one.nano_usd), force };
+        const taken = await Promise.all(stores.map(async store => store.reserve(request)));
         expect(shown(taken[1]!)).toEqual(shown(taken[0]!));
-        if (taken.every(one => one.admitted)) open.push(taken.map(one => (one as { ticket: Ticket }).ticket));
+        if (taken.every(one => one.admitted))
+          open.push(taken.map(one => (one as { reservation: Reservation }).reservation));
       }
-      const [memoryA, memoryB, redisA, redisB] = (await standings()).map(of =>
+      const [memoryA, memoryB, redisA, redisB] = (await statuses()).map(of =>
         of.map(({ remaining }) => remaining),
       );
       expect([redisA, redisB]).toEqual([memoryA, memoryB]);

@@ -24,14 +24,14 @@ it('a node of a cluster finds no script that reaches into several slots', async 
   ];
   try {
     for (const account of ['a', 'b', '', '{c}', 'd}e']) {
-      const request = { id: `of-${account}`, account, limits, reserve: charge(50, 50) };
-      const taken = await store.take(request);
+      const request = { id: `of-${account}`, account, limits, charge: charge(50, 50) };
+      const taken = await store.reserve(request);
       if (!taken.admitted) throw new Error('refused');
       await remote.renew([{ request, taken_ms: 0, life: 1 }]);
-      taken.ticket.settle(charge(20, 90));
+      taken.reservation.settle(charge(20, 90));
       await store.settled();
-      const standings = await remote.standings(account, limits);
-      expect(standings.map(({ remaining }) => remaining)).toEqual([4, 480, 480, 5, 410]);
+      const statuses = await remote.statuses(account, limits);
+      expect(statuses.map(({ remaining }) => remaining)).toEqual([4, 480, 480, 5, 410]);
     }
     expect(await metric('sluice_state_store_errors_total')).toBe(0);
     expect(await metric('sluice_state_alone_total')).toBe(0);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Hold, TooLate } from '../../../../../../src/stores/limits/remote-state.ts';
-import type { Charge, TakeRequest } from '../../../../../../src/stores/limits/state-store.ts';
+import type { Charge, ReservationRequest } from '../../../../../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../../../../../support/redis-store.ts';
@@ -12,7 +12,7 @@ const limits = [
   limit('tokens_per_day', 1000),
   limit('concurrent_requests', 5),
 ];
-const request: TakeRequest = { id: 'one', account: 'a', limits, reserve: charge(300) };
+const request: ReservationRequest = { id: 'one', account: 'a', limits, charge: charge(300) };
 
 let redis: RedisServer;
 let opened: RedisStore;
@@ -30,13 +30,13 @@ afterEach(() => opened?.store.close());
 afterAll(() => redis?.stop());
 
 const remaining = async () => {
-  const standings = await opened.remote.standings('a', limits);
-  return standings.map(standing => standing.remaining);
+  const statuses = await opened.remote.statuses('a', limits);
+  return statuses.map(standing => standing.remaining);
 };
 const settlement = (hold: Hold, used: Charge) => ({ hold, used, settled_ms: clock.elapsed_ms() });
 const taken = async (): Promise<Hold> => {
   const hold = { request, taken_ms: clock.elapsed_ms(), life: opened.remote.life };
-  await opened.remote.take(request);
+  await opened.remote.reserve(request);
   return hold;
 };
 /** A hold of which the store has never said anything. */
@@ -50,7 +50,7 @@ describe('a settlement in Redis', () => {
   });
 
   it('of what was taken without an answer finds what was reserved', async () => {
-    await opened.remote.take(request);
+    await opened.remote.reserve(request);
     const one = settlement(unheard(), charge(500));
     for (let time = 0; time < 3; time++) await opened.remote.settle(one);
     expect(await remaining()).toEqual([9, 500, 500, 5]);
@@ -64,7 +64,7 @@ describe('a settlement in Redis', () => {
 
   it('lets a take that arrives after it count nothing', async () => {
     await opened.remote.settle(settlement(unheard(), charge(0, 0, 0)));
-    await expect(opened.remote.take(request)).rejects.toThrow('after its settlement');
+    await expect(opened.remote.reserve(request)).rejects.toThrow('after its settlement');
     expect(await remaining()).toEqual([10, 1000, 1000, 5]);
   });
 
@@ -172,9 +172,9 @@ describe('what is held in Redis', () => {
     const holds: Hold[] = [];
     for (let at = 0; at < 1000; at++) {
       const wide = [limit('concurrent_requests', 1000), limit('concurrent_requests', 1000, 'm')];
-      const one = { id: `${at}`, account: `a-${at % 3}`, limits: wide, reserve: charge() };
+      const one = { id: `${at}`, account: `a-${at % 3}`, limits: wide, charge: charge() };
       holds.push({ request: one, taken_ms: clock.elapsed_ms(), life: opened.remote.life });
-      await opened.remote.take(one);
+      await opened.remote.reserve(one);
     }
     clock.advance(10_000);
     const before = await calls();
@@ -182,7 +182,7 @@ describe('what is held in Redis', () => {
     expect((await calls()) - before).toBe(6);
     clock.advance(10_000);
     for (const account of ['a-0', 'a-1', 'a-2']) {
-      const [all, model] = await opened.remote.standings(account, holds[0]!.request.limits);
+      const [all, model] = await opened.remote.statuses(account, holds[0]!.request.limits);
       expect(all!.remaining).toBeLessThanOrEqual(1000 - 333);
       expect(model!.remaining).toBe(all!.remaining);
     }

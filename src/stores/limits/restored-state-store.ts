@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isCalendar, type MemoryStateStore } from './memory-state-store.ts';
 import type { PastUses } from './past-use.ts';
-import type { Limit, Standing, StateStore, Taken, TakeRequest } from './state-store.ts';
+import type { Limit, LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
 /** The longest that a request waits for what its account has used before. */
 const patience_ms = 2000;
@@ -10,7 +10,7 @@ const patience_ms = 2000;
 const retry_ms = 1000;
 const retried_at_once = 100;
 
-export interface RestoredSetup {
+export interface RestoredStateSetup {
   readonly own: MemoryStateStore;
   readonly past: PastUses;
   readonly clock: Clock;
@@ -23,34 +23,37 @@ export interface RestoredSetup {
  * what is counted here, until the ledger does. The ledger has what other instances have used as well: with counters of its own each,
  * an instance counts that too as far as it was written before the account's first request here.
  */
-export class RestoredState implements StateStore {
-  readonly #setup: RestoredSetup;
+export class RestoredStateStore implements StateStore {
+  readonly #setup: RestoredStateSetup;
   /** Accounts that are counted without their past, with the limits under which they were. */
   readonly #late = new Map<string, readonly Limit[]>();
   #failed_ms = Number.NEGATIVE_INFINITY;
   #retried_ms = 0;
 
-  constructor(setup: RestoredSetup) {
+  constructor(setup: RestoredStateSetup) {
     this.#setup = setup;
   }
 
-  take(request: TakeRequest): Taken | Promise<Taken> {
+  reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult> {
     const { account, limits } = request;
     const { own } = this.#setup;
     if (this.#late.size > 0) this.#catchUp(account, limits);
-    if (!this.#isUnknown(account, limits)) return own.take(request);
-    return this.#restore(account, limits).then(() => own.take(request));
+    if (!this.#isUnknown(account, limits)) return own.reserve(request);
+    return this.#restore(account, limits).then(() => own.reserve(request));
   }
 
-  standings(account: string, limits: readonly Limit[]): readonly Standing[] | Promise<readonly Standing[]> {
+  statuses(
+    account: string,
+    limits: readonly Limit[],
+  ): readonly LimitStatus[] | Promise<readonly LimitStatus[]> {
     const { own } = this.#setup;
-    if (!this.#isUnknown(account, limits)) return own.standings(account, limits);
-    return this.#restore(account, limits).then(() => own.standings(account, limits));
+    if (!this.#isUnknown(account, limits)) return own.statuses(account, limits);
+    return this.#restore(account, limits).then(() => own.statuses(account, limits));
   }
 
-  recall(account: string, limits: readonly Limit[]): readonly Standing[] {
+  knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
     const { own } = this.#setup;
-    return own.recall(
+    return own.knownStatuses(
       account,
       limits.filter(limit => !this.#isUnknown(account, [limit])),
     );

@@ -27,7 +27,7 @@ function tagOf(account: string): string {
 }
 
 /**
- * The names of keys: `PREFIX{ACCOUNT}:LIMIT`, `PREFIX{ACCOUNT}:LIMIT:MODEL`, `PREFIX{ACCOUNT}:ticket:ID`, `PREFIXinstances`. What stands in
+ * The names of keys: `PREFIX{ACCOUNT}:LIMIT`, `PREFIX{ACCOUNT}:LIMIT:MODEL`, `PREFIX{ACCOUNT}:reservation:ID`, `PREFIXinstances`. What stands in
  * braces decides the slot of a cluster, so that all keys of an account are together.
  */
 export class Keys {
@@ -43,10 +43,10 @@ export class Keys {
     return `${this.#account(account)}:${model === undefined ? name : `${name}:${model}`}`;
   }
 
-  /** The ticket, then the counters of `limits`. */
-  ofTicket(account: string, id: string, limits: readonly Limit[]): string[] {
+  /** The reservation, then the counters of `limits`. */
+  ofReservation(account: string, id: string, limits: readonly Limit[]): string[] {
     const begin = this.#account(account);
-    const keys = [`${begin}:ticket:${id}`];
+    const keys = [`${begin}:reservation:${id}`];
     for (const { name, model } of limits)
       keys.push(model === undefined ? `${begin}:${name}` : `${begin}:${name}:${model}`);
     return keys;

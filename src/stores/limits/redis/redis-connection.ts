@@ -2,7 +2,7 @@ import { systemClock } from '../../../clock.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import { type CannotServe, type CommandRejected, Unreachable } from '../remote-state.ts';
 import { errorOfReply, mayHaveMoved } from './error-reply.ts';
-import type { Script } from './script.ts';
+import type { Script } from './lua-script.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
 export interface ConnectionOptions {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
-import type { Limit, Standing } from './state-store.ts';
+import type { Limit, LimitStatus } from './state-store.ts';
 
 /** Where an account stood under one limit when the shared store was last heard. */
-export interface HeardStatus {
+export interface LastKnownStatus {
   /** What all instances together had used. */
   readonly used: number;
   /** What of that this instance had used. */
@@ -12,8 +12,8 @@ export interface HeardStatus {
 }
 
 interface Heard {
-  readonly standing: Standing;
-  readonly own: Standing;
+  readonly status: LimitStatus;
+  readonly own: LimitStatus;
   readonly at_ms: number;
 }
 
@@ -21,7 +21,7 @@ interface Heard {
 const max_accounts = 10_000;
 
 /** What the shared store last said about each account, limit by limit: an exchange may ask about some of them at a time. */
-export class LastHeard {
+export class LastKnownStatuses {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, Map<string, Heard>>();
 
@@ -29,12 +29,12 @@ export class LastHeard {
     this.#clock = clock;
   }
 
-  /** `standings` are those of all instances, `own` those of this one, in the same order. */
-  note(account: string, standings: readonly Standing[], own: readonly Standing[]): void {
+  /** `statuses` are those of all instances, `own` those of this one, in the same order. */
+  note(account: string, statuses: readonly LimitStatus[], own: readonly LimitStatus[]): void {
     const heard = this.#accounts.get(account) ?? new Map<string, Heard>();
     const at_ms = this.#clock.elapsed_ms();
-    for (const [at, standing] of standings.entries())
-      heard.set(keyOf(standing.limit), { standing, own: own[at]!, at_ms });
+    for (const [at, status] of statuses.entries())
+      heard.set(keyOf(status.limit), { status, own: own[at]!, at_ms });
     // Those that are heard of most recently stand last.
     this.#accounts.delete(account);
     this.#accounts.set(account, heard);
@@ -44,14 +44,14 @@ export class LastHeard {
   }
 
   /** `undefined` where nothing was heard, or nothing that still counts. */
-  of(account: string, limit: Limit): HeardStatus | undefined {
+  of(account: string, limit: Limit): LastKnownStatus | undefined {
     const heard = this.#accounts.get(account)?.get(keyOf(limit));
     if (!heard) return undefined;
-    const reset_ms = heard.standing.reset_ms - (this.#clock.elapsed_ms() - heard.at_ms);
+    const reset_ms = heard.status.reset_ms - (this.#clock.elapsed_ms() - heard.at_ms);
     if (reset_ms <= 0) return undefined;
-    return { used: usedOf(heard.standing), own: usedOf(heard.own), reset_ms };
+    return { used: usedOf(heard.status), own: usedOf(heard.own), reset_ms };
   }
 }
 
 const keyOf = ({ name, model }: Limit): string => (model === undefined ? name : `${name} ${model}`);
-const usedOf = ({ limit, remaining }: Standing): number => limit.max - remaining;
+const usedOf = ({ limit, remaining }: LimitStatus): number => limit.max - remaining;

@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { addRateHeaders, duration, retryHeaders } from '../../../../../plugins/stages/rate-limit/headers.ts';
 import { addIetfHeaders } from '../../../../../plugins/stages/rate-limit/ietf-headers.ts';
-import type { LimitName, Standing } from '../../../../../src/stores/limits/state-store.ts';
+import {
+  addRateHeaders,
+  duration,
+  retryHeaders,
+} from '../../../../../plugins/stages/rate-limit/rate-limit-headers.ts';
+import type { LimitName, LimitStatus } from '../../../../../src/stores/limits/state-store.ts';
 
 const standing = (
   name: LimitName,
@@ -9,11 +13,11 @@ const standing = (
   remaining: number,
   reset_ms: number,
   model?: string,
-): Standing => ({ limit: { name, max, model }, remaining, reset_ms });
+): LimitStatus => ({ limit: { name, max, model }, remaining, reset_ms });
 
-const headersOf = (...standings: Standing[]) => {
+const headersOf = (...statuses: LimitStatus[]) => {
   const headers: Record<string, string> = {};
-  addRateHeaders(headers, standings);
+  addRateHeaders(headers, statuses);
   return headers;
 };
 

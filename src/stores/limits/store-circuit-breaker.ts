@@ -9,11 +9,11 @@ const max_incidents = 3;
 const rejected_log_ms = 60_000;
 
 /**
- * Circuit breaker of a remote store. After a silence or a lost connection only the heartbeat asks until it is answered, so that no
+ * StoreCircuitBreaker breaker of a remote store. After a silence or a lost connection only the heartbeat asks until it is answered, so that no
  * exchange waits twice. The store is out after three of these in a row, each counted once however many operations it hit, and at once
  * where it answers that it cannot serve. A rejected command says nothing of the store: it is logged.
  */
-export class Circuit {
+export class StoreCircuitBreaker {
   readonly #store: string;
   readonly #metrics: StoreMetrics;
   readonly #log: Log;

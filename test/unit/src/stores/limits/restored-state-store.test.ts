@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { calendarDayOf } from '../../../../../src/stores/limits/calendar.ts';
 import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';
 import type { PastUse } from '../../../../../src/stores/limits/past-use.ts';
-import { RestoredState } from '../../../../../src/stores/limits/restored-state.ts';
-import type { Limit, Taken } from '../../../../../src/stores/limits/state-store.ts';
+import { RestoredStateStore } from '../../../../../src/stores/limits/restored-state-store.ts';
+import type { Limit, ReservationResult } from '../../../../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { charge, describeStateStore, limit } from '../../../../support/state-store-contract.ts';
 
@@ -21,7 +21,7 @@ const pastAt = (clock: FakeClock, use: Pick<PastUse, 'of'>): PastUse => ({
 describeStateStore('restored', clock => {
   const own = new MemoryStateStore(clock);
   const past = { find: async () => pastAt(clock, nothing) };
-  return { store: new RestoredState({ own, past, clock, log: { warn() {} } }) };
+  return { store: new RestoredStateStore({ own, past, clock, log: { warn() {} } }) };
 });
 
 function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
@@ -29,7 +29,7 @@ function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
   const own = new MemoryStateStore(clock);
   const asked: string[] = [];
   const warnings: string[] = [];
-  const store = new RestoredState({
+  const store = new RestoredStateStore({
     own,
     past: {
       find: account => {
@@ -41,10 +41,14 @@ function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
     log: { warn: (_: unknown, message?: string) => void warnings.push(message!) } as never,
   });
   let id = 0;
-  const take = (tokens: number, account = 'a', under = limits): Taken | Promise<Taken> =>
-    store.take({ id: `${++id}`, account, limits: under, reserve: charge(tokens, tokens) });
+  const take = (
+    tokens: number,
+    account = 'a',
+    under = limits,
+  ): ReservationResult | Promise<ReservationResult> =>
+    store.reserve({ id: `${++id}`, account, limits: under, charge: charge(tokens, tokens) });
   const remaining = async (account = 'a') =>
-    (await store.standings(account, limits)).slice(0, 3).map(standing => standing.remaining);
+    (await store.statuses(account, limits)).slice(0, 3).map(standing => standing.remaining);
   return { clock, own, store, asked, warnings, take, remaining };
 }
 
@@ -72,9 +76,9 @@ describe('counters that begin with what the ledger has', () => {
 
   it('show it before the first request, but not in headers that do not wait', async () => {
     const { store, remaining } = open(async (_, clock) => pastAt(clock, used));
-    expect(store.recall('a', limits)).toEqual([expect.objectContaining({ limit: limits[3] })]);
+    expect(store.knownStatuses('a', limits)).toEqual([expect.objectContaining({ limit: limits[3] })]);
     expect(await remaining()).toEqual([10, 300, 30]);
-    expect(store.recall('a', limits)).toHaveLength(4);
+    expect(store.knownStatuses('a', limits)).toHaveLength(4);
   });
 
   it('ask for nothing where no day and no month is limited, and where there is no account', () => {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { Circuit } from '../../../../../src/stores/limits/circuit.ts';
 import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/limits/remote-state.ts';
+import { StoreCircuitBreaker } from '../../../../../src/stores/limits/store-circuit-breaker.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 
-let circuit: Circuit;
+let circuit: StoreCircuitBreaker;
 let registry: Registry;
 let lines: ReturnType<typeof capturedLog>['lines'];
 let opened: unknown[];
@@ -15,7 +15,7 @@ beforeEach(() => {
   registry = new Registry();
   const captured = capturedLog();
   lines = captured.lines;
-  circuit = new Circuit('state', new StoreMetrics(registry), captured.log);
+  circuit = new StoreCircuitBreaker('state', new StoreMetrics(registry), captured.log);
   opened = [];
   closed = 0;
   circuit.onOut(cause => opened.push(cause));
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 const fails = (error: Error) => () => Promise.reject(error);
-const ask = (error: Error) => circuit.ask('take', fails(error)).catch((thrown: unknown) => thrown);
+const ask = (error: Error) => circuit.ask('reserve', fails(error)).catch((thrown: unknown) => thrown);
 const probe = (error: Error) => circuit.probe('heartbeat', fails(error)).catch(() => {});
 const works = async () => 'done';
 /** Operations that all waited in one silence, the heartbeat among them. */
@@ -60,7 +60,7 @@ describe('the circuit breaker of the state store', () => {
     await silence(1);
     let asked = 0;
     const take = () =>
-      circuit.ask('take', async () => {
+      circuit.ask('reserve', async () => {
         asked++;
       });
     await expect(take()).rejects.toThrow(Unreachable);
@@ -84,7 +84,7 @@ describe('the circuit breaker of the state store', () => {
     expect([circuit.closed, opened]).toEqual([false, [reply]]);
     expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(0);
     let asked = false;
-    const refused = circuit.ask('take', async () => {
+    const refused = circuit.ask('reserve', async () => {
       asked = true;
     });
     await expect(refused).rejects.toThrow(Unreachable);
@@ -106,7 +106,7 @@ describe('the circuit breaker of the state store', () => {
     for (let time = 0; time < 50; time++) await ask(new CommandRejected('WRONGTYPE Operation against a key'));
     expect([circuit.closed, opened]).toEqual([true, []]);
     expect(lines).toMatchObject([
-      { level: 50, operation: 'take', msg: 'the state store rejected a command' },
+      { level: 50, operation: 'reserve', msg: 'the state store rejected a command' },
     ]);
   });
 

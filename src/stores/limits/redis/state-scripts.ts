@@ -1,18 +1,18 @@
 import { countersLua } from './lua-counters.ts';
-import { script } from './script.ts';
+import { script } from './lua-script.ts';
 
 /**
  * Takes under all limits or under none.
  *
- * `KEYS`: the ticket; the counter of each limit. `ARGV`: the time, id, lease, how long the ticket is kept, 1 to force; for each limit its kind,
+ * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, lease, how long the reservation is kept, 1 to force; for each limit its kind,
  * its max, the amount. Answers: 1 taken, 0 refused, -1 settled before it was taken; which limit refused; how long it will; for each
  * limit what has been used, how long that counts, and 1 if it was over.
  */
-export const takeScript = script(
+export const reserveScript = script(
   countersLua,
   `
-local ticket, id, lease_ms, ticket_ms, force = KEYS[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == '1'
-if redis.call('EXISTS', ticket) == 1 then return { -1, 0, 0 } end
+local reservation, id, lease_ms, reservation_ms, force = KEYS[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == '1'
+if redis.call('EXISTS', reservation) == 1 then return { -1, 0, 0 } end
 
 local counters, over = {}, {}
 local refused_by, retry_ms = 0, 0
@@ -44,7 +44,7 @@ for at = 1, #KEYS - 1 do
   table.insert(reply, reset_ms(kind, counter))
   table.insert(reply, over[at])
 end
-if refused_by == 0 then redis.call('SET', ticket, now, 'PX', ticket_ms) end
+if refused_by == 0 then redis.call('SET', reservation, now, 'PX', reservation_ms) end
 return reply
 `,
 );
@@ -52,20 +52,20 @@ return reply
 /**
  * Puts what was used in place of what was reserved, once, however often it is asked to.
  *
- * `KEYS`: the ticket; the counter of each limit. `ARGV`: the time, id, 1 if the ticket was there for certain, how long an uncertain settlement
+ * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, 1 if the reservation was there for certain, how long an uncertain settlement
  * is remembered, how long ago it was taken and settled; for each limit its kind, the reservation, what was used.
  *
- * A ticket that was there for certain and is not has been settled. One that may never have been there (the server was out, or has
+ * A reservation that was there for certain and is not has been settled. One that may never have been there (the server was out, or has
  * lost its data) is charged in full, and remembered as settled, so that neither a second settlement nor a take that was under way counts.
  */
 export const settleScript = script(
   countersLua,
   `
-local ticket, id, certain, settled_ms = KEYS[1], ARGV[2], ARGV[3] == '1', ARGV[4]
+local reservation, id, certain, settled_ms = KEYS[1], ARGV[2], ARGV[3] == '1', ARGV[4]
 local asked, settled = now - ARGV[5], now - ARGV[6]
-local taken = redis.call('GET', ticket)
+local taken = redis.call('GET', reservation)
 if taken == 'settled' then return 0 end
-if certain then redis.call('DEL', ticket) else redis.call('SET', ticket, 'settled', 'PX', settled_ms) end
+if certain then redis.call('DEL', reservation) else redis.call('SET', reservation, 'settled', 'PX', settled_ms) end
 taken = tonumber(taken)
 
 for at = 1, #KEYS - 1 do
@@ -86,20 +86,20 @@ return 1
 );
 
 /**
- * Keeps what is held alive: its ticket, and its leases, which come back where the server has lost them.
+ * Keeps what is held alive: its reservation, and its leases, which come back where the server has lost them.
  *
- * `KEYS`: for each that holds its ticket and the counters of its leases. `ARGV`: the time, lease, how long the ticket is kept; for each
- * that holds its id, 1 if the ticket was there for certain, and how many leases it has.
+ * `KEYS`: for each that holds its reservation and the counters of its leases. `ARGV`: the time, lease, how long the reservation is kept; for each
+ * that holds its id, 1 if the reservation was there for certain, and how many leases it has.
  *
  * What has been settled meanwhile stays so: the settlement may have overtaken this.
  */
 export const renewScript = script(
   countersLua,
   `
-local lease_ms, ticket_ms, key = tonumber(ARGV[2]), ARGV[3], 1
+local lease_ms, reservation_ms, key = tonumber(ARGV[2]), ARGV[3], 1
 for at = 4, #ARGV, 3 do
   local taken = redis.call('GET', KEYS[key])
-  if taken and taken ~= 'settled' then redis.call('PEXPIRE', KEYS[key], ticket_ms) end
+  if taken and taken ~= 'settled' then redis.call('PEXPIRE', KEYS[key], reservation_ms) end
   if taken ~= 'settled' and (taken or ARGV[at + 1] == '0') then
     for leased = key + 1, key + ARGV[at + 2] do lease(KEYS[leased], ARGV[at], lease_ms) end
   end
@@ -110,7 +110,7 @@ return 1
 );
 
 /** What has been used under each limit and how long that counts. `KEYS`: the counters. `ARGV`: the time; their kinds. */
-export const standingsScript = script(
+export const statusScript = script(
   countersLua,
   `
 local reply = {}

@@ -1,4 +1,4 @@
-import type { Limit, LimitName, Standing } from '../../../src/plugin.ts';
+import type { Limit, LimitName, LimitStatus } from '../../../src/plugin.ts';
 
 type Headers = Record<string, string>;
 
@@ -13,13 +13,13 @@ const kindOf: Partial<Record<LimitName, 'requests' | 'tokens'>> = {
  * Adds `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` (protocol i1). Where several limits count the same unit, by minute and day or
  * of all models and of one, the one that refused gives all three values, or else the one with the least remaining share (n16).
  */
-export function addRateHeaders(headers: Headers, standings: readonly Standing[], refused_by?: Limit): void {
-  let requests: Standing | undefined;
-  let tokens: Standing | undefined;
-  for (const standing of standings) {
-    const kind = kindOf[standing.limit.name];
-    if (kind === 'requests') requests = tighter(requests, standing, refused_by);
-    else if (kind === 'tokens') tokens = tighter(tokens, standing, refused_by);
+export function addRateHeaders(headers: Headers, statuses: readonly LimitStatus[], refused_by?: Limit): void {
+  let requests: LimitStatus | undefined;
+  let tokens: LimitStatus | undefined;
+  for (const status of statuses) {
+    const kind = kindOf[status.limit.name];
+    if (kind === 'requests') requests = tighter(requests, status, refused_by);
+    else if (kind === 'tokens') tokens = tighter(tokens, status, refused_by);
   }
   if (requests) {
     headers['x-ratelimit-limit-requests'] = String(requests.limit.max);
@@ -33,12 +33,16 @@ export function addRateHeaders(headers: Headers, standings: readonly Standing[],
   }
 }
 
-function tighter(one: Standing | undefined, other: Standing, refused_by: Limit | undefined): Standing {
+function tighter(
+  one: LimitStatus | undefined,
+  other: LimitStatus,
+  refused_by: Limit | undefined,
+): LimitStatus {
   if (!one || other.limit === refused_by) return other;
   return one.limit === refused_by || shareLeft(one) <= shareLeft(other) ? one : other;
 }
 
-const shareLeft = ({ limit, remaining }: Standing): number => remaining / limit.max;
+const shareLeft = ({ limit, remaining }: LimitStatus): number => remaining / limit.max;
 
 /** As OpenAI writes durations: `250ms`, `1s`, `6m0s`, `23h59m1s`. Rounded up, so that nobody comes too early. */
 export function duration(ms: number): string {

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RedisConnection } from '../../../../../../src/stores/limits/redis/connection.ts';
-import { script } from '../../../../../../src/stores/limits/redis/script.ts';
+import { script } from '../../../../../../src/stores/limits/redis/lua-script.ts';
+import { RedisConnection } from '../../../../../../src/stores/limits/redis/redis-connection.ts';
 import { createLog } from '../../../../../../src/telemetry/log.ts';
 import { freePort } from '../../../../../support/free-port.ts';
 import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
