@@ -120,7 +120,7 @@ describe('a request whose limits are in Redis', () => {
     const { store, metric } = await redisStore();
     const { send } = await start(store, plan);
     upstream.reply(whole(200, completion('Yes.', {}, { usage })));
-    const asked = () => metric('sluice_store_operation_duration_seconds_count', 'operation="take"');
+    const asked = () => metric('sluice_store_operation_duration_seconds_count', 'operation="reserve"');
     const before = await asked();
     expect(await send(ask('Hello?'))).toBe(200);
     expect((await asked()) - before).toBe(times);

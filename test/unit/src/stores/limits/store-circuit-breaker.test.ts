@@ -53,7 +53,7 @@ describe('the circuit breaker of the state store', () => {
     await silence(0);
     expect([circuit.isOut, opened.length]).toEqual([true, 1]);
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(1);
-    expect(await metric('sluice_store_errors_total{store="state",operation="take"}')).toBe(50);
+    expect(await metric('sluice_store_errors_total{store="state",operation="reserve"}')).toBe(50);
   });
 
   it('lets no exchange wait again after a silence until the heartbeat is answered', async () => {
