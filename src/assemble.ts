@@ -3,10 +3,10 @@ import { Catalog } from './catalog/catalog.ts';
 import { Chain } from './chain/chain.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
-import { type Dialects, dialectsOf } from './dialects/dialects.ts';
-import { type EncodedCatalog, encodeCatalog } from './dialects/models.ts';
+import { createDialects } from './dialects/built-in-dialects.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { BufferedBytes } from './inbound/buffered-bytes.ts';
+import { Routes } from './inbound/routes.ts';
 import { Background } from './settlement/background.ts';
 import type { TokenCounter } from './settlement/token-estimator.ts';
 import { ConfiguredAccounts } from './stores/accounts/accounts.ts';
@@ -36,8 +36,7 @@ export interface Parts {
   /** Accounts, keys and the ledger. */
   readonly records: GatewayRecords;
   readonly catalog: Catalog;
-  readonly encodedCatalog: EncodedCatalog;
-  readonly dialects: Dialects;
+  readonly routes: Routes;
   readonly chain: Chain;
   readonly providers: readonly Provider[];
   readonly router: Router;
@@ -108,8 +107,7 @@ function partsOf(
     state,
     ownsState: options.state === undefined,
     catalog,
-    encodedCatalog: encodeCatalog(settings.models),
-    dialects: dialectsOf(settings),
+    routes: new Routes(createDialects(settings, { models: settings.models })),
     chain: new Chain(
       settings.stages.map(plan => plan.create(setup)),
       metrics,

@@ -156,7 +156,7 @@ export class GatewayError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   readonly code: string | undefined;
   readonly param: string | undefined;
-  /** Set by the `error-envelope` stage: the envelope carries `param` and `code` as well (protocol b1). */
+  /** Set by the `error-envelope` stage: bodies in OpenAI's form carry `param` and `code` as well (protocol b1). */
   openaiFields = false;
 
   constructor(
@@ -184,13 +184,6 @@ export class GatewayError extends Error {
   /** What a client may see of anything thrown: a GatewayError as it is, everything else as `server_error`. */
   static from(thrown: unknown): GatewayError {
     return GatewayError.is(thrown) ? thrown : refusal('server_error', { cause: thrown });
-  }
-
-  /** The body of spec 2.6. */
-  envelope(): { error: { message: string; type: string; param?: string | null; code?: string | null } } {
-    const { message, type } = this;
-    if (!this.openaiFields) return { error: { message, type } };
-    return { error: { message, type, param: this.param ?? null, code: this.code ?? null } };
   }
 }
 

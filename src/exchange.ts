@@ -3,6 +3,8 @@ import type { Span } from '@opentelemetry/api';
 import type { ChatRequest, Usage } from './canonical.ts';
 import type { Model } from './catalog/catalog.ts';
 import type { Clock } from './clock.ts';
+import type { DialectName } from './dialects/built-in-dialects.ts';
+import type { GatewayError } from './errors.ts';
 import { type Cause, type EndReason, ExchangeEnd } from './exchange/exchange-end.ts';
 import type { Account } from './stores/accounts/accounts.ts';
 import type { Log } from './telemetry/log.ts';
@@ -10,8 +12,10 @@ import { markEvent, traceIdOf } from './telemetry/tracing.ts';
 
 /** What a path offers. `name` is the metric label; a `public` endpoint needs no key (spec 5). */
 export interface Endpoint {
-  readonly name: 'models' | 'chat.completions' | 'responses' | 'passthrough' | 'unknown';
+  readonly name: DialectName | 'passthrough' | 'unknown';
   readonly public: boolean;
+  /** Body of the errors sent there; OpenAI's envelope where it is absent. */
+  errorBody?(error: GatewayError): string;
 }
 
 /** Tokens known or estimated so far; never decreasing while the exchange runs. */

@@ -12,15 +12,15 @@ import { Exchange } from './exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import type { BufferedBody } from './inbound/buffered-bytes.ts';
 import { discardBody } from './inbound/discard-body.ts';
-import { pathOf, type Route, routeOf, unknownEndpoint } from './inbound/endpoint.ts';
 import { readBody } from './inbound/read-body.ts';
 import { requestIdOf } from './inbound/request-id.ts';
+import { pathOf, type Route, unknownEndpoint } from './inbound/routes.ts';
 import { UploadAborted } from './inbound/upload.ts';
 import { watchClient } from './inbound/watch-client.ts';
 import { identityOf } from './outbound/reply-identity.ts';
 import { beforeTimeLimit } from './outbound/time-limit.ts';
+import { writeAnswer } from './outbound/write-answer.ts';
 import { writeError } from './outbound/write-error.ts';
-import { writeModels } from './outbound/write-models.ts';
 import { writeJson } from './outbound/write-reply.ts';
 import { writeStream } from './outbound/write-stream.ts';
 import { meteredReply, StreamMeter } from './settlement/meter.ts';
@@ -70,7 +70,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
 
   const handler: RequestHandler = (request, response, next) => {
     const path = pathBelowMount(request);
-    const route = routeOf(path) ?? parts.passthrough.routeOf(path);
+    const route = parts.routes.of(path) ?? parts.passthrough.routeOf(path);
     // Not ours, or answered by the parent already.
     if ((!route && !parts.terminal) || response.headersSent) return next();
     const exchange = begin(parts, path, route, request);
@@ -166,10 +166,10 @@ async function serve(
   watchClient(exchange, response);
   try {
     const asked = admitted(exchange, route);
-    const dialect = parts.dialects[asked.name];
     await passage.onHeaders();
     if (isPassthrough(asked)) return await parts.passthrough.send(exchange, asked, request, response);
-    if (!dialect) return writeModels(exchange, response, parts.encodedCatalog);
+    const dialect = asked.dialect!;
+    if ('answer' in dialect) return writeAnswer(exchange, response, dialect.answer(exchange.headers));
 
     body = parts.buffered.open(exchange);
     exchange.request = dialect.parse(await readBody(request, server, exchange, body));

@@ -25,6 +25,16 @@ export type { Hooks, StageSetup } from './chain/stage-plan.ts';
 export { type ChunkTransform, transformed } from './chain/transform.ts';
 export type { Clock } from './clock.ts';
 export { shown } from './diagnostics/field-path.ts';
+export {
+  type CatalogAnswers,
+  type Dialect,
+  type DialectDefinition,
+  defineDialect,
+  type GenerationFormat,
+  type Identity,
+  type StreamRenderer,
+} from './dialects/define-dialect.ts';
+export { openAiErrorBody } from './dialects/openai-error.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
 export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export {

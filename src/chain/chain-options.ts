@@ -2,7 +2,6 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
-import { chatCompletionsSchema, responsesSchema } from '../dialects/dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { replyLimits, streamLimits } from '../outbound/limits.ts';
 import { type AccountsConfig, accountsSchema } from '../stores/accounts/accounts.ts';
@@ -12,6 +11,7 @@ import type { Log } from '../telemetry/log.ts';
 import { checkAccess } from './check-access.ts';
 import { checkBodyBounds } from './check-body-bounds.ts';
 import { checkReferences } from './check-references.ts';
+import { chainDialectSections } from './dialect-options.ts';
 import type { StagePlan } from './stage-plan.ts';
 import { surroundings } from './surroundings.ts';
 
@@ -29,20 +29,7 @@ export const chainOptionsSchema = z.strictObject({
     .describe(
       'Accounts or plans without the stage `auth` are refused, unless this says that it is meant: everybody is served, or a stage before this chain finds the account.',
     ),
-  chat_completions: chatCompletionsSchema
-    .prefault({})
-    .describe('How replies that stages look at are written, as in a configuration: `{ reasoning_key }`.'),
-  responses: responsesSchema
-    .extend({
-      from_chat: z
-        .boolean()
-        .default(false)
-        .describe('Answer `/v1/responses` here, asking the handler for a chat completion.'),
-    })
-    .prefault({})
-    .describe(
-      'What becomes of `/v1/responses`: left to the handler, which must speak that format, so that the stages see no more of it than of any other path; or with `from_chat: true` answered by the chain, which asks the handler for `/v1/chat/completions` instead. `reasoning_placement` as in a configuration.',
-    ),
+  ...chainDialectSections,
   ...bodyLimits,
   ...streamLimits,
   idle_timeout_ms: z

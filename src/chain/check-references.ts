@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
-import { routeOf } from '../inbound/endpoint.ts';
+import { isDialectPath } from '../dialects/built-in-dialects.ts';
 import { hashKey } from '../stores/accounts/hash-key.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 
@@ -112,7 +112,7 @@ function* checkPassthrough({ passthrough, providers }: Names): Generator<ConfigI
   const known = providers && Object.keys(providers);
   const seen = new Set<string>();
   for (const [at, { path, provider }] of passthrough.entries()) {
-    if (path !== undefined && routeOf(path))
+    if (path !== undefined && isDialectPath(path))
       yield {
         path: ['passthrough', at, 'path'],
         message: `${path} is the gateway's own and cannot be let through`,

@@ -4,15 +4,15 @@ import { Registry } from 'prom-client';
 import type { Completion } from '../canonical.ts';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { systemClock } from '../clock.ts';
-import type { Dialect } from '../dialects/dialect.ts';
-import { type Dialects, dialectsOf } from '../dialects/dialects.ts';
+import { createDialects } from '../dialects/built-in-dialects.ts';
+import type { Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { type BufferedBody, BufferedBytes } from '../inbound/buffered-bytes.ts';
 import { discardBody } from '../inbound/discard-body.ts';
-import { type Route, unknownEndpoint } from '../inbound/endpoint.ts';
 import { readBody } from '../inbound/read-body.ts';
 import { replayBody } from '../inbound/replay-body.ts';
+import { type Route, Routes, unknownEndpoint } from '../inbound/routes.ts';
 import { UploadAborted } from '../inbound/upload.ts';
 import { identityOf } from '../outbound/reply-identity.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
@@ -29,6 +29,7 @@ import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { Chain, type ChainRun } from './chain.ts';
 import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
+import { handlerDialect, isFromChat } from './dialect-options.ts';
 import { foreignBody, foreignReply, foreignStream } from './foreign-handler.ts';
 import { type Interception, interceptResponse, isIntercepted } from './intercept-response.ts';
 import { type Incoming, routeFor, sharedExchangeOf } from './shared-exchange.ts';
@@ -65,7 +66,7 @@ class ChainHandler {
   /** The metrics if they go anywhere. */
   readonly #measured: Metrics | undefined;
   readonly #options: CheckedOptions;
-  readonly #dialects: Dialects;
+  readonly #routes: Routes;
   readonly #background: Background;
   readonly #buffered: BufferedBytes;
   /** Some stage wants the request; without one the body is left to the handler. */
@@ -76,17 +77,16 @@ class ChainHandler {
   constructor({ plans, options }: Checked, log: Log) {
     const { registry, state = new MemoryStateStore() } = options;
     this.#options = options;
-    this.#dialects = dialectsOf(options);
     this.#log = log;
     this.#metrics = Metrics.on(registry ?? new Registry());
     this.#measured = registry && this.#metrics;
     this.#background = new Background(options, this.#metrics);
     this.#buffered = new BufferedBytes(options, this.#metrics.bodies);
-    this.#catalog = new Catalog(
-      options.models.map(
-        model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
-      ),
+    const models = options.models.map(
+      model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
     );
+    this.#catalog = new Catalog(models);
+    this.#routes = new Routes(createDialects(options, { models }));
     const accounts = new ConfiguredAccounts(options.accounts as AccountsConfig);
     const setup = {
       catalog: this.#catalog,
@@ -108,7 +108,7 @@ class ChainHandler {
   /** The way of a request: down the chain, to the handler behind it, and back up. */
   async receive(request: Incoming, response: ServerResponse, next: Next): Promise<void> {
     if (isAnswered(response)) return next();
-    const route = routeFor(request);
+    const route = routeFor(request, this.#routes);
     const visit = sharedExchangeOf(request, response, route ?? unknownEndpoint, this.#log, this.#measured);
     const { exchange, isFirst } = visit;
     const passage = this.#chain.enter(exchange);
@@ -130,7 +130,7 @@ class ChainHandler {
         body = this.#buffered.open(exchange);
         await this.#onRequest(exchange, passage, dialect, request, looksBack, body);
       }
-      if (converts) askForChat(request);
+      if (converts) askForChat(request, converts);
       if (exchange.client_gone || isAnswered(response)) return;
       exchange.attempts = 1;
       if (!dialect || !looksBack) {
@@ -166,12 +166,13 @@ class ChainHandler {
 
   /** What the chain looks at of a request to `route`: nothing where there is no dialect. */
   #viewOf(route: Route | undefined) {
-    const converts = route?.name === 'responses' && this.#options.responses.from_chat;
-    const isRead = converts || (this.#looksIn && route?.name === 'chat.completions');
+    const dialect = route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
+    const converts = dialect && isFromChat(this.#options, dialect.name) ? dialect : undefined;
+    const isRead = converts || (this.#looksIn && dialect?.name === handlerDialect.name);
     return {
       converts,
-      looksBack: this.#looksBack || converts,
-      dialect: isRead ? this.#dialects[route.name] : undefined,
+      looksBack: this.#looksBack || converts !== undefined,
+      dialect: isRead ? dialect : undefined,
     };
   }
 
@@ -188,7 +189,7 @@ class ChainHandler {
   async #onRequest(
     exchange: Exchange,
     passage: ChainRun,
-    dialect: Dialect,
+    dialect: GenerationFormat,
     request: IncomingMessage,
     looksBack: boolean,
     body: BufferedBody,
@@ -210,7 +211,7 @@ class ChainHandler {
   #relayStream(
     exchange: Exchange,
     passage: ChainRun,
-    dialect: Dialect,
+    dialect: GenerationFormat,
     interception: Interception,
     isInner: boolean,
   ): Promise<void> {
@@ -233,8 +234,12 @@ class ChainHandler {
 const isAnswered = (response: ServerResponse): boolean => response.headersSent || response.writableEnded;
 
 /** Asks the handler for a chat completion, at the path that it has for them; a later chain reads the same from `originalUrl`. */
-function askForChat(request: Incoming): void {
-  const chatUrl = (url: string) => url.replace(/\/responses(\/?)(?=\?|$)/, '/chat/completions$1');
+function askForChat(request: Incoming, { paths }: Dialect): void {
+  const [ownPath, chatPath] = [paths, handlerDialect.paths].map(of =>
+    Object.keys(of)[0]!.slice('/v1'.length),
+  );
+  const own = new RegExp(`${ownPath}(/?)(?=\\?|$)`);
+  const chatUrl = (url: string) => url.replace(own, `${chatPath}$1`);
   request.url = chatUrl(request.url ?? '');
   if (request.originalUrl !== undefined) request.originalUrl = chatUrl(request.originalUrl);
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock } from '../clock.ts';
 import { type Endpoint, Exchange } from '../exchange.ts';
-import { mountedRouteOf, pathOf, type Route } from '../inbound/endpoint.ts';
 import { requestIdOf } from '../inbound/request-id.ts';
+import { pathOf, type Route, type Routes } from '../inbound/routes.ts';
 import { watchClient } from '../inbound/watch-client.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -71,8 +71,8 @@ export function sharedExchangeOf(
 }
 
 /** The route of a request if its method is offered there; anything else is the handler's, and needs a key. */
-export function routeFor(request: Incoming): Route | undefined {
-  const route = mountedRouteOf(pathOf(targetOf(request)), request.baseUrl ?? '');
+export function routeFor(request: Incoming, routes: Routes): Route | undefined {
+  const route = routes.mounted(pathOf(targetOf(request)), request.baseUrl ?? '');
   return route?.methods.includes(request.method ?? '') ? route : undefined;
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { openAiErrorBody } from '../dialects/openai-error.ts';
 import { type GatewayError, refusal } from '../errors.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { expectContinue } from '../inbound/expect-continue.ts';
@@ -16,7 +17,7 @@ export interface RefusalFormat {
 /** The envelope of spec 2.6. */
 export const envelopeFormat: RefusalFormat = {
   type: 'application/json; charset=utf-8',
-  body: error => JSON.stringify(error.envelope()),
+  body: openAiErrorBody,
 };
 
 /** A line of text, for operators. */

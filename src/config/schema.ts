@@ -3,7 +3,7 @@ import { builtInProviders } from '../../plugins/index.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { routingSchema } from '../catalog/routing-schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
-import { chatCompletionsSchema, responsesSchema } from '../dialects/dialects.ts';
+import { dialectSections } from '../dialects/built-in-dialects.ts';
 import { bodyLimits } from '../inbound/limits.ts';
 import { replyLimits, streamLimits } from '../outbound/limits.ts';
 import { accountsSchema } from '../stores/accounts/accounts.ts';
@@ -195,8 +195,7 @@ export const configSchema = z.strictObject({
   metrics: metricsSchema.prefault({}),
   tracing: tracingSchema.prefault({}),
   usage: usageSchema.prefault({}),
-  chat_completions: chatCompletionsSchema.prefault({}),
-  responses: responsesSchema.prefault({}),
+  ...dialectSections,
   providers: z.record(z.string(), providerSchema),
   routing: routingSchema.prefault({}),
   models: z.array(modelSchema).min(1, 'must list at least one model'),

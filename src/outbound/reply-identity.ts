@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Identity } from '../dialects/dialect.ts';
+import type { Identity } from '../dialects/define-dialect.ts';
 import type { Exchange } from '../exchange.ts';
 
 /** What the reply is called, whatever the upstream calls it (protocol d1). */

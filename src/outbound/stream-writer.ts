@@ -1,5 +1,5 @@
 import type { Chunk } from '../canonical.ts';
-import type { StreamRenderer } from '../dialects/dialect.ts';
+import type { StreamRenderer } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { keepAliveComment } from '../sse/encode.ts';

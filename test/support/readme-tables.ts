@@ -14,7 +14,7 @@ import {
   tracingSchema,
   usageSchema,
 } from '../../src/config/schema.ts';
-import { chatCompletionsSchema, responsesSchema } from '../../src/dialects/dialects.ts';
+import { configurableDialects } from '../../src/dialects/built-in-dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts/accounts.ts';
 import { outagePolicySchema } from '../../src/stores/limits/outage-policy.ts';
@@ -39,8 +39,9 @@ const tables: Record<string, () => string> = {
   metrics: () => optionTable(metricsSchema),
   tracing: () => optionTable(tracingSchema),
   usage: () => optionTable(usageSchema),
-  chat_completions: () => optionTable(chatCompletionsSchema),
-  responses: () => optionTable(responsesSchema),
+  ...Object.fromEntries(
+    configurableDialects.map(({ section, schema }) => [section, () => optionTable(schema)]),
+  ),
   providers: () => optionTable(providerBaseSchema),
   breaker: () => optionTable(breakerSchema),
   health_check: () => optionTable(healthCheckSchema),

@@ -8,9 +8,9 @@ import { streamRechunk } from '../../plugins/stages/stream-rechunk/index.ts';
 import type { Chunk, Completion, Delta } from '../../src/canonical.ts';
 import { Chain } from '../../src/chain/chain.ts';
 import { transformed } from '../../src/chain/transform.ts';
-import { chatCompletions } from '../../src/dialects/chat-completions.ts';
-import type { Dialect } from '../../src/dialects/dialect.ts';
-import { responses } from '../../src/dialects/responses.ts';
+import { chatCompletions } from '../../src/dialects/chat-completions/index.ts';
+import type { GenerationFormat } from '../../src/dialects/define-dialect.ts';
+import { responses } from '../../src/dialects/responses/index.ts';
 import type { ReplySink } from '../../src/outbound/reply-sink.ts';
 import { StreamWriter } from '../../src/outbound/stream-writer.ts';
 import { UsageMeter } from '../../src/settlement/estimate.ts';
@@ -279,10 +279,10 @@ describe('the cost of a stream grows with its length, in the decoder of', () => 
 });
 
 describe('the cost of a stream grows with its length, on its way to the client:', () => {
-  const dialects: Readonly<Record<string, Dialect>> = {
-    chat: chatCompletions({ reasoning_key: 'both' }),
-    responses: responses({ reasoning_placement: 'message' }),
-    'responses with items': responses({ reasoning_placement: 'item' }),
+  const dialects: Readonly<Record<string, GenerationFormat>> = {
+    chat: chatCompletions.create({ reasoning_key: 'both' }, { models: [] }),
+    responses: responses.create({ reasoning_placement: 'message' }, { models: [] }),
+    'responses with items': responses.create({ reasoning_placement: 'item' }, { models: [] }),
   };
   const identity = () => ({
     key: '5f2',

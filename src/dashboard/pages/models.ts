@@ -1,4 +1,5 @@
 import type { Model } from '../../catalog/catalog.ts';
+import { catalogEntry } from '../../dialects/models/index.ts';
 import type { Upstream } from '../../upstream/routing/upstream.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { Page } from '../page-request.ts';
@@ -14,7 +15,6 @@ export const modelsPage: Page = {
   name: 'models',
   get: visit => {
     const { desk } = visit;
-    const entries = publicEntries(desk);
     return pageAnswer(visit, {
       title: 'Models and providers',
       section: 'models',
@@ -28,19 +28,13 @@ ${
 ${
   desk.catalog.models.length === 0
     ? html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`
-    : desk.catalog.models.map((model, at) => modelPanel(desk, model, entries.get(model.id), at))
+    : desk.catalog.models.map((model, at) => modelPanel(desk, model, at))
 }`,
     });
   },
 };
 
-/** What `GET /v1/models` says of each model, from the very bytes that clients are sent. */
-function publicEntries({ encodedCatalog }: DashboardContext): ReadonlyMap<string, unknown> {
-  const { data } = JSON.parse(encodedCatalog.body) as { data: readonly { id: string }[] };
-  return new Map(data.map(entry => [entry.id, entry]));
-}
-
-function modelPanel(desk: DashboardContext, model: Model, entry: unknown, at: number): Html {
+function modelPanel(desk: DashboardContext, model: Model, at: number): Html {
   const { id, name, description, context_length, max_completion_tokens, pricing } = model;
   const fact = (title: string, value: Part) =>
     html`<div class="figure"><dt>${title}</dt><dd>${value}</dd></div>`;
@@ -56,7 +50,7 @@ ${fact('Reasoning', reasoningOf(model))}
 ${fact('Tools', model.tool_calls ? 'yes' : 'no')}
 </dl>
 ${upstreamTable(id, desk.router.upstreamsOf(id), desk.clock.elapsed_ms())}
-<details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(entry, undefined, 2)}</pre></details>
+<details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(catalogEntry(model), undefined, 2)}</pre></details>
 </section>`;
 }
 

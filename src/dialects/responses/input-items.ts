@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Message, TextPart, ToolCall } from '../../canonical.ts';
-import { message } from '../chat-message.ts';
-import { eachParsedBy, parsedBy } from '../parsed-by.ts';
-import { isObject, isStringOrArray } from '../request-fields.ts';
+import { eachParsedBy, parsedBy } from '../request-schema/first-fault.ts';
+import { message } from '../request-schema/message.ts';
+import { isObject, isStringOrArray } from '../request-schema/shared-fields.ts';
 
 /**
  * The items of `input` in the Responses format (spec 4.4; protocol h9): messages, the function calls of earlier replies and their

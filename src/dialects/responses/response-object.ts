@@ -1,5 +1,5 @@
 import type { FinishReason, Usage } from '../../canonical.ts';
-import type { Identity } from '../dialect.ts';
+import type { Identity } from '../define-dialect.ts';
 import { isCutOff, type OutputItem } from './output-items.ts';
 import { shownFormat, shownToolChoice, shownTools } from './tools.ts';
 

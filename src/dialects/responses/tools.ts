@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatRequest, Tool } from '../../canonical.ts';
-import { parsedBy } from '../parsed-by.ts';
-import { isObject } from '../request-fields.ts';
+import { parsedBy } from '../request-schema/first-fault.ts';
+import { isObject } from '../request-schema/shared-fields.ts';
 
 /** Tools, their choice and the text format: what a Responses request says flat and a chat request nested (protocol h10). */
 

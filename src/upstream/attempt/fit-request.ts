@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../canonical.ts';
-import { forwardedParameters } from '../../dialects/chat-request.ts';
+import { forwardedParameters } from '../../dialects/chat-completions/chat-request.ts';
 
 /** What may be kept from a server by configuration: parameters of the interface without which a request still makes sense. */
 export const droppableParameters: readonly string[] = [

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorEnvelope } from '../../../plugins/stages/error-envelope/index.ts';
+import { openAiError } from '../../../src/dialects/openai-error.ts';
 import {
   type ErrorCode,
   type ErrorRow,
@@ -35,13 +36,13 @@ describe('every row of the catalogue', () => {
 
   it.each(rows)('%s makes exactly the envelope of spec 2.6', (code, { status, type, message, headers }) => {
     const error = refusal(code);
-    expect(error.envelope()).toEqual({ error: { message, type } });
+    expect(openAiError(error)).toEqual({ error: { message, type } });
     expect(error).toMatchObject({ status, type, message, code, headers: headers ?? {} });
   });
 
   it.each(rows)('%s has `param` and `code` with openai_fields (b1)', (code, { type, message }) => {
     const stage = errorEnvelope({ openai_fields: true }).plan.create(sampleSetup());
-    const shown = (error: GatewayError) => stage.onError!(sampleExchange(), error).envelope();
+    const shown = (error: GatewayError) => openAiError(stage.onError!(sampleExchange(), error));
     expect(shown(refusal(code))).toEqual({ error: { message, type, param: null, code } });
     expect(shown(refusal(code, { param: 'n' }))).toEqual({ error: { message, type, param: 'n', code } });
   });
@@ -82,14 +83,14 @@ describe('GatewayError.from', () => {
   it('leaves an error for clients as it is', () => {
     const error = new GatewayError('teapot_error', 418, 'I am one.');
     expect(GatewayError.from(error)).toBe(error);
-    expect(error.envelope()).toEqual({ error: { message: 'I am one.', type: 'teapot_error' } });
+    expect(openAiError(error)).toEqual({ error: { message: 'I am one.', type: 'teapot_error' } });
   });
 
   it.each([new TypeError('x is not a function'), 'text', undefined, null, { status: 400, message: 'fake' }])(
     'tells nothing of %p',
     thrown => {
       const error = GatewayError.from(thrown);
-      expect(error.envelope()).toEqual({
+      expect(openAiError(error)).toEqual({
         error: { message: 'Temporary server-side error. Retry the request.', type: 'server_error' },
       });
       expect(error).toMatchObject({ status: 502, headers: { 'retry-after': '1' } });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { StreamRenderer } from '../../../../src/dialects/dialect.ts';
+import type { StreamRenderer } from '../../../../src/dialects/define-dialect.ts';
 import type { Exchange } from '../../../../src/exchange.ts';
 import { StreamWriter } from '../../../../src/outbound/stream-writer.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { errorEnvelope } from '../../../../../plugins/stages/error-envelope/index.ts';
+import { openAiError, openAiErrorBody } from '../../../../../src/dialects/openai-error.ts';
 import { type ErrorCode, GatewayError, refusal } from '../../../../../src/errors.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
@@ -52,19 +53,19 @@ describe('the envelope', () => {
 
   it('is left as it is by default (b1)', () => {
     expect(shown(error).shown).toBe(error);
-    expect(JSON.stringify(shown(error).shown.envelope())).not.toContain('inner');
+    expect(openAiErrorBody(shown(error).shown)).not.toContain('inner');
   });
 
   it('has two more fields where they are wanted, without changing the error itself', () => {
-    expect(shown(error, { openai_fields: true }).shown.envelope()).toEqual({
+    expect(openAiError(shown(error, { openai_fields: true }).shown)).toEqual({
       error: { message: 'n: no.', type: 'invalid_request_error', param: 'n', code: 'invalid_request' },
     });
-    expect(error.envelope()).toEqual({ error: { message: 'n: no.', type: 'invalid_request_error' } });
+    expect(openAiError(error)).toEqual({ error: { message: 'n: no.', type: 'invalid_request_error' } });
   });
 
   it("has them for a plugin's own errors too", () => {
     const own = new GatewayError('teapot_error', 418, 'I am one.');
-    expect(shown(own, { openai_fields: true }).shown.envelope()).toEqual({
+    expect(openAiError(shown(own, { openai_fields: true }).shown)).toEqual({
       error: { message: 'I am one.', type: 'teapot_error', param: null, code: null },
     });
   });

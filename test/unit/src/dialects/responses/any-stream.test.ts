@@ -10,7 +10,7 @@ import {
   type ToolCallDelta,
   usageOf,
 } from '../../../../../src/canonical.ts';
-import { responses } from '../../../../../src/dialects/responses.ts';
+import { responses } from '../../../../../src/dialects/responses/index.ts';
 import { chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
 import { type Item, readResponse, textsIn } from '../../../response-events.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
@@ -27,12 +27,14 @@ const placements = ['message', 'item', 'summary'] as const;
 type Placement = (typeof placements)[number];
 
 function streamed(placement: Placement, chunks: readonly Chunk[], named = identity()): string {
-  const stream = responses({ reasoning_placement: placement }).renderStream(named);
+  const stream = responses.create({ reasoning_placement: placement }, { models: [] }).renderStream(named);
   return chunks.map(chunk => stream.chunk(chunk)).join('') + stream.end();
 }
 
 const whole = (placement: Placement, reply: Completion, named = identity()): object =>
-  JSON.parse(responses({ reasoning_placement: placement }).renderReply(named, reply)) as object;
+  JSON.parse(
+    responses.create({ reasoning_placement: placement }, { models: [] }).renderReply(named, reply),
+  ) as object;
 
 /** What the helper of the real SDK makes of the events. */
 async function bySdk(text: string): Promise<{ output: Item[]; output_text: string; status: string }> {

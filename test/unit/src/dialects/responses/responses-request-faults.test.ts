@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { responses } from '../../../../../src/dialects/responses.ts';
+import { responses } from '../../../../../src/dialects/responses/index.ts';
 import type { GatewayError } from '../../../../../src/errors.ts';
 
-const dialect = responses({ reasoning_placement: 'message' });
+const dialect = responses.create({ reasoning_placement: 'message' }, { models: [] });
 
 function refused(fields: object): GatewayError {
   try {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Message, ToolCall } from '../canonical.ts';
-import { arrayOf, parsedBy } from './parsed-by.ts';
+import type { Message, ToolCall } from '../../canonical.ts';
+import { arrayOf, parsedBy } from './first-fault.ts';
 
 const textPart = z.object(
   {

@@ -1,91 +1,24 @@
-import type { ChatRequest, Choice, Chunk, ChunkChoice, Delta, ReplyMessage, Usage } from '../canonical.ts';
-import type { GatewayError } from '../errors.ts';
-import { doneEvent, encodeEvent } from '../sse/encode.ts';
-import { chatRequest, forwardedParameters, type ParsedChatRequest } from './chat-request.ts';
-import type { Dialect, Identity, StreamRenderer } from './dialect.ts';
-import { refusalOf } from './explain.ts';
-import { setAsideUnknown, sharedRequest } from './request-fields.ts';
-
-const knownFields = new Set(Object.keys(chatRequest.shape));
+import type { Chunk, ChunkChoice, Delta, Usage } from '../../canonical.ts';
+import type { GatewayError } from '../../errors.ts';
+import { doneEvent, encodeEvent } from '../../sse/encode.ts';
+import type { Identity, StreamRenderer } from '../define-dialect.ts';
+import { openAiErrorBody } from '../openai-error.ts';
 
 /** What reasoning may be called on the wire (protocol d3). */
-const reasoningNames = {
+export const reasoningNames = {
   reasoning: ['reasoning'],
   reasoning_content: ['reasoning_content'],
   both: ['reasoning', 'reasoning_content'],
 } as const;
 
-export type ReasoningKey = keyof typeof reasoningNames;
-type ReasoningNames = readonly string[];
+export type ReasoningNames = readonly string[];
 
-/** `POST /v1/chat/completions` (spec 4.3, 2.3, 2.4; protocol d, m). */
-export function chatCompletions({ reasoning_key }: { reasoning_key: ReasoningKey }): Dialect {
-  const names = reasoningNames[reasoning_key];
-  return {
-    parse(body) {
-      const parsed = chatRequest.safeParse(body);
-      if (!parsed.success) throw refusalOf(parsed.error, body);
-      return canonicalOf(parsed.data, body);
-    },
-
-    renderReply(identity, reply) {
-      return JSON.stringify({
-        id: `chatcmpl-${identity.key}`,
-        object: 'chat.completion',
-        created: identity.created,
-        model: identity.model,
-        choices: reply.choices.map(choice => renderChoice(choice, names)),
-        usage: reply.usage,
-      });
-    },
-
-    renderStream: identity => new ChatStream(identity, names),
-  };
-}
-
-function canonicalOf(from: ParsedChatRequest, body: Record<string, unknown>): ChatRequest {
-  const request = sharedRequest(from, from.messages);
-  // The newer name wins where both are given (protocol m3).
-  const max_tokens = from.max_completion_tokens ?? from.max_tokens;
-  if (max_tokens != null) request.max_tokens = max_tokens;
-  if (from.max_completion_tokens != null)
-    request.wording = { names: { max_tokens: 'max_completion_tokens' } };
-  if (from.stop?.length) request.stop = from.stop;
-  if (from.tools != null) request.tools = from.tools;
-  if (from.n != null) request.n = from.n;
-  for (const name in forwardedParameters) {
-    const value = from[name as keyof typeof forwardedParameters];
-    if (value != null) request.parameters[name] = value;
-  }
-  setAsideUnknown(request, body, knownFields);
-  return request;
-}
-
-function renderChoice(choice: Choice, names: ReasoningNames): object {
-  const { index, message, finish_reason, logprobs } = choice;
-  const shown = renderMessage(message, names);
-  return { index, message: shown, finish_reason, ...(logprobs != null && { logprobs }) };
-}
-
-/** The order of keys in which people read them; nothing that a stage left beside them. */
-function renderMessage(
-  { content, reasoning, tool_calls, refusal }: ReplyMessage,
-  names: ReasoningNames,
-): object {
-  return {
-    role: 'assistant',
-    content,
-    ...(reasoning !== undefined && named(reasoning, names)),
-    ...(tool_calls && { tool_calls }),
-    ...(refusal != null && { refusal }),
-  };
-}
-
-const named = (reasoning: string, names: ReasoningNames): object =>
+/** A reasoning text under its names on the wire. */
+export const named = (reasoning: string, names: ReasoningNames): object =>
   Object.fromEntries(names.map(name => [name, reasoning]));
 
 /** Chunks as in protocol 3.1: one id, one `created`, the model that was asked for. */
-class ChatStream implements StreamRenderer {
+export class ChatStream implements StreamRenderer {
   /** Everything before the choices is the same in every chunk, so it is encoded once. */
   readonly #head: string;
   readonly #names: ReasoningNames;
@@ -104,7 +37,7 @@ class ChatStream implements StreamRenderer {
   }
 
   error(error: GatewayError): string {
-    return encodeEvent(JSON.stringify(error.envelope()));
+    return encodeEvent(openAiErrorBody(error));
   }
 
   end(): string {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { mountedRouteOf, pathOf, routeOf } from '../../../../src/inbound/endpoint.ts';
+import { createDialects } from '../../../../src/dialects/built-in-dialects.ts';
+import { pathOf, Routes } from '../../../../src/inbound/routes.ts';
+
+const options = {
+  chat_completions: { reasoning_key: 'both' },
+  responses: { reasoning_placement: 'item' },
+} as const;
+const routes = new Routes(createDialects(options, { models: [] }));
 
 describe('the path of a request', () => {
   it.each([
@@ -25,7 +32,7 @@ describe('the routes (spec 4, 5)', () => {
     ['/v1/chat/completions', 'chat.completions', false, ['POST']],
     ['/v1/responses', 'responses', false, ['POST']],
   ])('%s', (path, name, isPublic, methods) => {
-    expect(routeOf(path)).toEqual({ name, public: isPublic, methods });
+    expect(routes.of(path)).toMatchObject({ name, public: isPublic, methods, dialect: { name } });
   });
 
   it.each([
@@ -41,7 +48,7 @@ describe('the routes (spec 4, 5)', () => {
     '/toString',
     '__proto__',
   ])('%s is none', path => {
-    expect(routeOf(path)).toBeUndefined();
+    expect(routes.of(path)).toBeUndefined();
   });
 
   it.each([
@@ -52,6 +59,6 @@ describe('the routes (spec 4, 5)', () => {
     ['/admin/v1/models', '', undefined],
     ['/v1/embeddings', '', undefined],
   ])('%s below %s is %s', (path, mount, name) => {
-    expect(mountedRouteOf(path, mount)?.name).toBe(name);
+    expect(routes.mounted(path, mount)?.name).toBe(name);
   });
 });

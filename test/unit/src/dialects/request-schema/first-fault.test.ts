@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { chatCompletions } from '../../../../src/dialects/chat-completions.ts';
-import { arrayOf } from '../../../../src/dialects/parsed-by.ts';
-import { parseResponsesRequest } from '../../../../src/dialects/responses/request.ts';
+import { chatCompletions } from '../../../../../src/dialects/chat-completions/index.ts';
+import { arrayOf } from '../../../../../src/dialects/request-schema/first-fault.ts';
+import { parseResponsesRequest } from '../../../../../src/dialects/responses/responses-request.ts';
 
 const model = 'aion-labs/aion-3.5';
 const parseChat = (body: Record<string, unknown>) =>
-  chatCompletions({ reasoning_key: 'reasoning' }).parse({ model, ...body });
+  chatCompletions.create({ reasoning_key: 'reasoning' }, { models: [] }).parse({ model, ...body });
 const parseResponses = (body: Record<string, unknown>) => parseResponsesRequest({ model, ...body });
 
 const count = 10_000;

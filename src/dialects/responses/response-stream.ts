@@ -1,7 +1,7 @@
 import type { Choice, Chunk, ChunkChoice, FinishReason, ToolCallDelta, Usage } from '../../canonical.ts';
 import { type GatewayError, refusal } from '../../errors.ts';
 import { doneEvent } from '../../sse/encode.ts';
-import type { Identity, StreamRenderer } from '../dialect.ts';
+import type { Identity, StreamRenderer } from '../define-dialect.ts';
 import { CallRun } from './call-run.ts';
 import { EventWriter, usageMember } from './event-writer.ts';
 import { MessageRun, ReasoningRun, type Run } from './item-runs.ts';

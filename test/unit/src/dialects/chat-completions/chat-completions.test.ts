@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Completion, ReplyMessage } from '../../../../src/canonical.ts';
-import { usageOf } from '../../../../src/canonical.ts';
-import { chatCompletions } from '../../../../src/dialects/chat-completions.ts';
-import { refusal } from '../../../../src/errors.ts';
-import { SseParser } from '../../../../src/sse/parse.ts';
-import { chunkOf } from '../../chunk-stream.ts';
-import { sampleRequest } from '../../sample-exchange.ts';
+import type { Completion, ReplyMessage } from '../../../../../src/canonical.ts';
+import { usageOf } from '../../../../../src/canonical.ts';
+import { chatCompletions } from '../../../../../src/dialects/chat-completions/index.ts';
+import { refusal } from '../../../../../src/errors.ts';
+import { SseParser } from '../../../../../src/sse/parse.ts';
+import { chunkOf } from '../../../chunk-stream.ts';
+import { sampleRequest } from '../../../sample-exchange.ts';
 
-const dialect = chatCompletions({ reasoning_key: 'reasoning' });
+const dialect = chatCompletions.create({ reasoning_key: 'reasoning' }, { models: [] });
 
 const identity = {
   key: '7Yk',
@@ -114,7 +114,7 @@ describe('the name of reasoning (d3)', () => {
     ['reasoning_content', { reasoning_content: 'Hm.' }],
     ['both', { reasoning: 'Hm.', reasoning_content: 'Hm.' }],
   ] as const)('%s', (reasoning_key, named) => {
-    const { renderReply, renderStream } = chatCompletions({ reasoning_key });
+    const { renderReply, renderStream } = chatCompletions.create({ reasoning_key }, { models: [] });
     const message: ReplyMessage = { role: 'assistant', content: 'Yes.', reasoning: 'Hm.' };
     const reply = renderReply(identity, { choices: [{ index: 0, message, finish_reason: 'stop' }] });
     expect(JSON.parse(reply)).toMatchObject({

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { ChatRequest, Message } from '../../canonical.ts';
-import { message } from '../chat-message.ts';
-import { refusalOf } from '../explain.ts';
-import { arrayOf, eachParsedBy } from '../parsed-by.ts';
+import { arrayOf, eachParsedBy, refusalOf } from '../request-schema/first-fault.ts';
+import { message } from '../request-schema/message.ts';
 import {
   checkStreamOptions,
   flag,
@@ -15,7 +14,7 @@ import {
   tokens,
   topLogprobs,
   user,
-} from '../request-fields.ts';
+} from '../request-schema/shared-fields.ts';
 import { conversationOf } from './conversation.ts';
 import { item } from './input-items.ts';
 import { functionTool, textField, toolChoice } from './tools.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Tool } from '../canonical.ts';
-import { message } from './chat-message.ts';
-import { arrayOf } from './parsed-by.ts';
+import type { Tool } from '../../canonical.ts';
+import { arrayOf } from '../request-schema/first-fault.ts';
+import { message } from '../request-schema/message.ts';
 import {
   anyObject,
   atLeastOne,
@@ -13,7 +13,7 @@ import {
   tokens,
   topLogprobs,
   user,
-} from './request-fields.ts';
+} from '../request-schema/shared-fields.ts';
 
 /** The shape of a chat completion request (spec 2.2, 4.3; protocol m). */
 

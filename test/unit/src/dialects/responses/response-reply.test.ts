@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ChatRequest, type Choice, type ReplyMessage, usageOf } from '../../../../../src/canonical.ts';
-import { responses } from '../../../../../src/dialects/responses.ts';
+import { responses } from '../../../../../src/dialects/responses/index.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 
 const reasoned = { role: 'assistant' as const, reasoning: 'The user greets me.' };
@@ -31,7 +31,9 @@ function rendered(
     now_s: () => 1_795_132_801,
   };
   const reply = { choices: [{ index: 0, message, finish_reason, ...more }], usage };
-  return JSON.parse(responses({ reasoning_placement: placement }).renderReply(identity, reply)) as Rendered;
+  return JSON.parse(
+    responses.create({ reasoning_placement: placement }, { models: [] }).renderReply(identity, reply),
+  ) as Rendered;
 }
 
 const text = (said: string) => ({ type: 'output_text', text: said, annotations: [] });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ChatRequest } from '../canonical.ts';
-import { type GatewayError, refusal } from '../errors.ts';
+import type { ChatRequest } from '../../canonical.ts';
+import { type GatewayError, refusal } from '../../errors.ts';
 
 /**
  * Fields that both generation endpoints share (spec 4.2 to 4.4; protocol m1 to m11). Messages say what is accepted. Null is the same as

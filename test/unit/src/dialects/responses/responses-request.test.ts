@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChatRequest, Message } from '../../../../../src/canonical.ts';
-import { responses } from '../../../../../src/dialects/responses.ts';
+import { responses } from '../../../../../src/dialects/responses/index.ts';
 
-const dialect = responses({ reasoning_placement: 'message' });
+const dialect = responses.create({ reasoning_placement: 'message' }, { models: [] });
 const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', ...fields });
 const names = { max_tokens: 'max_output_tokens', messages: 'input', response_format: 'text.format' };
 const least: ChatRequest = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ChatRequest } from '../../../../src/canonical.ts';
-import { chatCompletions } from '../../../../src/dialects/chat-completions.ts';
+import type { ChatRequest } from '../../../../../src/canonical.ts';
+import { chatCompletions } from '../../../../../src/dialects/chat-completions/index.ts';
 
-const dialect = chatCompletions({ reasoning_key: 'reasoning' });
+const dialect = chatCompletions.create({ reasoning_key: 'reasoning' }, { models: [] });
 
 const messages = [{ role: 'user', content: 'Hello' }];
 const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', messages, ...fields });

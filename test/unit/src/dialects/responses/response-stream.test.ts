@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Chunk, type Delta, usageOf } from '../../../../../src/canonical.ts';
-import { responses } from '../../../../../src/dialects/responses.ts';
+import { responses } from '../../../../../src/dialects/responses/index.ts';
 import { GatewayError, refusal } from '../../../../../src/errors.ts';
 import { eventsOf } from '../../../../support/gateway-under-test.ts';
 import { chunkOf } from '../../../chunk-stream.ts';
@@ -18,7 +18,7 @@ const identity = (more: Parameters<typeof sampleRequest>[0] = {}) => ({
 const open = (
   more: Parameters<typeof sampleRequest>[0] = {},
   reasoning_placement: 'message' | 'item' = 'item',
-) => responses({ reasoning_placement }).renderStream(identity(more));
+) => responses.create({ reasoning_placement }, { models: [] }).renderStream(identity(more));
 
 /** All that is written for these deltas, and the end. */
 function written(deltas: readonly Delta[], finish: 'stop' | 'length' = 'stop'): string {

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { ChatRequest, Choice, ReplyMessage } from '../../canonical.ts';
+import { defineDialect } from '../define-dialect.ts';
+import { openAiErrorBody } from '../openai-error.ts';
+import { refusalOf } from '../request-schema/first-fault.ts';
+import { setAsideUnknown, sharedRequest } from '../request-schema/shared-fields.ts';
+import { chatRequest, forwardedParameters, type ParsedChatRequest } from './chat-request.ts';
+import { ChatStream, named, type ReasoningNames, reasoningNames } from './chat-stream.ts';
+
+const knownFields = new Set(Object.keys(chatRequest.shape));
+
+const schema = z.strictObject({
+  reasoning_key: z
+    .enum(['reasoning', 'reasoning_content', 'both'])
+    .default('reasoning')
+    .describe(
+      'What reasoning is called in messages and deltas: `reasoning`; `reasoning_content`, the older name and the only one that some clients read; `both`, under each name.',
+    ),
+});
+
+/** OpenAI's chat completions (spec 4.3, 2.3, 2.4; protocol d, m). */
+export const chatCompletions = defineDialect({
+  name: 'chat.completions',
+  paths: { '/v1/chat/completions': ['POST'] },
+  public: false,
+  errorBody: openAiErrorBody,
+  options: { section: 'chat_completions', schema },
+  create({ reasoning_key }) {
+    const names = reasoningNames[reasoning_key];
+    return {
+      parse(body) {
+        const parsed = chatRequest.safeParse(body);
+        if (!parsed.success) throw refusalOf(parsed.error, body);
+        return canonicalOf(parsed.data, body);
+      },
+
+      renderReply: (identity, reply) =>
+        JSON.stringify({
+          id: `chatcmpl-${identity.key}`,
+          object: 'chat.completion',
+          created: identity.created,
+          model: identity.model,
+          choices: reply.choices.map(choice => renderChoice(choice, names)),
+          usage: reply.usage,
+        }),
+
+      renderStream: identity => new ChatStream(identity, names),
+    };
+  },
+});
+
+function canonicalOf(from: ParsedChatRequest, body: Record<string, unknown>): ChatRequest {
+  const request = sharedRequest(from, from.messages);
+  // The newer name wins where both are given (protocol m3).
+  const max_tokens = from.max_completion_tokens ?? from.max_tokens;
+  if (max_tokens != null) request.max_tokens = max_tokens;
+  if (from.max_completion_tokens != null)
+    request.wording = { names: { max_tokens: 'max_completion_tokens' } };
+  if (from.stop?.length) request.stop = from.stop;
+  if (from.tools != null) request.tools = from.tools;
+  if (from.n != null) request.n = from.n;
+  for (const name in forwardedParameters) {
+    const value = from[name as keyof typeof forwardedParameters];
+    if (value != null) request.parameters[name] = value;
+  }
+  setAsideUnknown(request, body, knownFields);
+  return request;
+}
+
+function renderChoice(choice: Choice, names: ReasoningNames): object {
+  const { index, message, finish_reason, logprobs } = choice;
+  const shown = renderMessage(message, names);
+  return { index, message: shown, finish_reason, ...(logprobs != null && { logprobs }) };
+}
+
+/** The order of keys in which people read them; nothing that a stage left beside them. */
+function renderMessage(
+  { content, reasoning, tool_calls, refusal }: ReplyMessage,
+  names: ReasoningNames,
+): object {
+  return {
+    role: 'assistant',
+    content,
+    ...(reasoning !== undefined && named(reasoning, names)),
+    ...(tool_calls && { tool_calls }),
+    ...(refusal != null && { refusal }),
+  };
+}

@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto';
+import type { Model } from '../../catalog/catalog.ts';
+import { defineDialect } from '../define-dialect.ts';
+import { openAiErrorBody } from '../openai-error.ts';
+
+/** The public catalog (spec 2.1, 4.1), with a strong entity tag for clients that have it already. */
+export const models = defineDialect({
+  name: 'models',
+  paths: { '/v1/models': ['GET', 'HEAD'] },
+  public: true,
+  errorBody: openAiErrorBody,
+  create(_options, setup) {
+    const body = encodeCatalog(setup.models);
+    const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`;
+    const headers = { etag, 'cache-control': 'public, max-age=60' };
+    return {
+      answer: ({ 'if-none-match': known }) =>
+        isAmong(known, etag) ? { status: 304, headers } : { status: 200, headers, body },
+    };
+  },
+});
+
+/** Whether `If-None-Match` names `etag` (RFC 9110, 13.1.2: tags are compared weakly). */
+const isAmong = (known: string | undefined, etag: string): boolean =>
+  known?.split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
+
+/** The public fields of a model, in the order of spec 2.1. Prices stay the strings they are in the configuration. */
+function publicFields(model: Model): Record<string, unknown> {
+  const { name, description, date, context_length, max_completion_tokens, is_moderated, architecture } =
+    model;
+  const { prompt, completion, input_cache_read } = model.pricing;
+  return {
+    id: model.id,
+    name,
+    description,
+    date,
+    context_length,
+    max_completion_tokens,
+    is_moderated,
+    architecture,
+    pricing: { prompt, completion, ...(input_cache_read !== undefined && { input_cache_read }) },
+    reasoning: model.reasoning,
+    tool_calls: model.tool_calls,
+    reasoning_effort: model.reasoning_effort,
+  };
+}
+
+/** The entry of a model under `data`; the legacy list `models` has it without `object` and `created`. */
+export function catalogEntry(model: Model): Record<string, unknown> {
+  const { id, ...rest } = publicFields(model);
+  return { id, object: 'model', created: Date.parse(`${model.date}T00:00:00Z`) / 1000, ...rest };
+}
+
+const encodeCatalog = (catalog: readonly Model[]): string =>
+  JSON.stringify({ object: 'list', data: catalog.map(catalogEntry), models: catalog.map(publicFields) });

@@ -1,0 +1,11 @@
+import type { GatewayError } from '../errors.ts';
+
+/** OpenAI's error envelope (spec 2.6), with `param` and `code` where the error asks for them (protocol b1). The default on all paths. */
+export function openAiError({ message, type, openaiFields, param, code }: GatewayError): {
+  error: { message: string; type: string; param?: string | null; code?: string | null };
+} {
+  if (!openaiFields) return { error: { message, type } };
+  return { error: { message, type, param: param ?? null, code: code ?? null } };
+}
+
+export const openAiErrorBody = (error: GatewayError): string => JSON.stringify(openAiError(error));
