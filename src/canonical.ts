@@ -53,15 +53,15 @@ export interface ChatRequest {
   parameters: Record<string, unknown>;
   /** Fields that the interface does not know. A provider forwards those its configuration names, no other. */
   unknown: Record<string, unknown>;
-  wording?: Wording;
+  client?: ClientForm;
 }
 
-/** What the client's dialect said in other words than this form, kept for messages and replies. No stage need look at it. */
-export interface Wording {
+/** What a dialect keeps of the client's own form, for error messages and for the reply. Stages need not look at it. */
+export interface ClientForm {
   /** The client's names of fields that have another one here, such as `max_output_tokens` for `max_tokens`. */
-  readonly names?: Readonly<Record<string, string>>;
-  /** What stands first among the messages, though the client gave it apart from them. */
-  readonly instructions?: string;
+  readonly field_names?: Readonly<Record<string, string>>;
+  /** What the reply repeats and no field here has, such as `instructions`, which stand among the messages. */
+  readonly echo?: Readonly<Record<string, unknown>>;
 }
 
 /** Tokens, cumulative over the whole exchange. `total = prompt + completion`. */

@@ -1,10 +1,10 @@
 import type { Chunk, Completion } from '../canonical.ts';
+import { withClientFieldName } from '../dialects/client-field-names.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, Outcome } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
 import { type Metrics, timedHooks } from '../telemetry/metrics.ts';
 import type { HistogramSeries } from '../telemetry/series.ts';
-import { inClientWords } from './client-field-names.ts';
 import { StageTimes } from './instrument.ts';
 import { TimedStream } from './timed-stream.ts';
 
@@ -98,7 +98,7 @@ export class ChainRun {
   /** What the client will see of `error`, in its own words, after the stages that were entered, last to first. */
   onError(thrown: unknown): GatewayError {
     let error = GatewayError.from(thrown);
-    if (this.#exchange.hasRequest) error = inClientWords(error, this.#exchange.request);
+    if (this.#exchange.hasRequest) error = withClientFieldName(error, this.#exchange.request);
     for (let index = this.#entered - 1; index >= 0; index--) {
       try {
         error = this.#chain.stages[index]?.onError?.(this.#exchange, error) ?? error;

@@ -28,7 +28,7 @@ export interface StreamRenderer {
 
 /** A format in which replies are generated. Checks shape only; what depends on the catalog is checked by the `validation` stage. */
 export interface GenerationFormat {
-  /** Throws `invalid_request` naming the first field at fault. Client names that differ from the canonical ones are kept in `wording`. */
+  /** Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. */
   parse(body: Record<string, unknown>): ChatRequest;
   /** The JSON of a whole reply. */
   renderReply(identity: Identity, reply: Completion): string;

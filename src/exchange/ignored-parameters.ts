@@ -1,3 +1,4 @@
+import { clientFieldName } from '../dialects/client-field-names.ts';
 import { defineKey, type Exchange } from '../exchange.ts';
 
 const byStages = defineKey<readonly string[]>('parameters that stages ignore');
@@ -19,15 +20,9 @@ export function ignoredByUpstream(exchange: Exchange, names: readonly string[] =
 
 function announce(exchange: Exchange): void {
   const ignored = [...(exchange.get(byStages) ?? []), ...(exchange.get(byUpstream) ?? [])];
-  const names = new Set(ignored.map(name => clientsName(exchange, name)));
+  const names = new Set(ignored.map(name => clientFieldName(exchange.request, name)));
   if (names.size > 0) exchange.replyHeaders['x-ignored-parameters'] = listed([...names]);
   else delete exchange.replyHeaders['x-ignored-parameters'];
-}
-
-/** A field of the canonical form as its client calls it. */
-function clientsName({ request: { wording, unknown } }: Exchange, name: string): string {
-  const names = wording?.names ?? {};
-  return Object.hasOwn(names, name) && !Object.hasOwn(unknown, name) ? names[name]! : name;
 }
 
 /** Names as a header can carry them: visible ASCII without commas, at most twenty. */

@@ -55,7 +55,7 @@ function canonicalOf(from: ParsedChatRequest, body: Record<string, unknown>): Ch
   const max_tokens = from.max_completion_tokens ?? from.max_tokens;
   if (max_tokens != null) request.max_tokens = max_tokens;
   if (from.max_completion_tokens != null)
-    request.wording = { names: { max_tokens: 'max_completion_tokens' } };
+    request.client = { field_names: { max_tokens: 'max_completion_tokens' } };
   if (from.stop?.length) request.stop = from.stop;
   if (from.tools != null) request.tools = from.tools;
   if (from.n != null) request.n = from.n;

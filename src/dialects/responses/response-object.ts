@@ -74,9 +74,9 @@ export function encodeUsage(usage: Usage): string {
 
 /** What a response repeats of its request, and neutral values for what is not offered; clients check that all of it is there (h5). */
 function echoOf({ request }: Identity): object {
-  const { parameters, wording, metadata, max_tokens, reasoning_effort } = request;
+  const { parameters, client, metadata, max_tokens, reasoning_effort } = request;
   return {
-    instructions: wording?.instructions ?? null,
+    instructions: null,
     max_output_tokens: max_tokens ?? null,
     max_tool_calls: null,
     metadata: metadata ?? {},
@@ -98,5 +98,6 @@ function echoOf({ request }: Identity): object {
     user: parameters.user ?? null,
     safety_identifier: null,
     prompt_cache_key: null,
+    ...client?.echo,
   };
 }

@@ -15,8 +15,8 @@ import {
   topLogprobs,
   user,
 } from '../request-schema/shared-fields.ts';
-import { conversationOf } from './conversation.ts';
 import { item } from './input-items.ts';
+import { messagesOf } from './input-messages.ts';
 import { functionTool, textField, toolChoice } from './tools.ts';
 
 /** The shape of a Responses request (spec 4.4; protocol h8 to h10). Null is the same as absent (m6). */
@@ -31,7 +31,7 @@ const input = z
     if (typeof given === 'string') return [{ role: 'user', content: given }];
     const items = eachParsedBy(item, given, issues);
     if (!items) return z.NEVER;
-    const messages = conversationOf(items, issues);
+    const messages = messagesOf(items, issues);
     if (messages.length === 0)
       issues.addIssue({ code: 'custom', message: 'must have at least one message.' });
     return messages;
@@ -118,7 +118,7 @@ export function parseResponsesRequest(body: Record<string, unknown>): ChatReques
   setAsideUnknown(request, body, knownFields);
   if (isObject(body.reasoning)) setAsideUnknown(request, body.reasoning, knownInReasoning, 'reasoning.');
   if (isObject(body.text)) setAsideUnknown(request, body.text, knownInText, 'text.');
-  request.wording = { names: namesIn(from), ...(instructions && { instructions }) };
+  request.client = { field_names: namesIn(from), ...(instructions && { echo: { instructions } }) };
   return request;
 }
 

@@ -20,7 +20,9 @@ describe('what is ignored (m5)', () => {
 
   it('is named as its client called it', () => {
     const names = { reasoning_effort: 'reasoning.effort', max_tokens: 'max_output_tokens' };
-    const exchange = sampleExchange({ request: { wording: { names }, unknown: { max_tokens: 5 } } });
+    const exchange = sampleExchange({
+      request: { client: { field_names: names }, unknown: { max_tokens: 5 } },
+    });
     ignoreParameters(exchange, ['max_tokens']);
     ignoredByUpstream(exchange, ['reasoning_effort', 'seed']);
     expect(exchange.replyHeaders).toEqual({ 'x-ignored-parameters': 'max_tokens, reasoning.effort, seed' });

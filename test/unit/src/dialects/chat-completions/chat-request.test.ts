@@ -57,12 +57,12 @@ describe('what is accepted', () => {
     [
       'the newer name of the cap, which wins (m3)',
       { max_tokens: 5, max_completion_tokens: 7 },
-      { max_tokens: 7, wording: { names: { max_tokens: 'max_completion_tokens' } } },
+      { max_tokens: 7, client: { field_names: { max_tokens: 'max_completion_tokens' } } },
     ],
     [
       'the newer name alone',
       { max_completion_tokens: 7 },
-      { max_tokens: 7, wording: { names: { max_tokens: 'max_completion_tokens' } } },
+      { max_tokens: 7, client: { field_names: { max_tokens: 'max_completion_tokens' } } },
     ],
     ['one stop sequence (m2)', { stop: '\n' }, { stop: ['\n'] }],
     ['more than four', { stop: ['a', 'b', 'c', 'd', 'e'] }, { stop: ['a', 'b', 'c', 'd', 'e'] }],

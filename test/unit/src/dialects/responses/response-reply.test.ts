@@ -168,7 +168,7 @@ describe('a response repeats what was asked', () => {
       metadata: { a: 'b' },
       reasoning_effort: 'low',
       tools: [tool],
-      wording: { instructions: 'Be brief.' },
+      client: { echo: { instructions: 'Be brief.' } },
       parameters: {
         tool_choice: { type: 'function', function: { name: 'roll' } },
         parallel_tool_calls: false,

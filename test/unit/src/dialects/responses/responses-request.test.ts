@@ -11,7 +11,7 @@ const least: ChatRequest = {
   stream: false,
   parameters: {},
   unknown: {},
-  wording: { names },
+  client: { field_names: names },
 };
 
 const tool = {
@@ -33,7 +33,7 @@ describe('what is accepted', () => {
     const { messages: _, ...own } = names;
     expect(parse({ messages: [{ role: 'user', content: 'Hello' }] })).toEqual({
       ...least,
-      wording: { names: own },
+      client: { field_names: own },
     });
   });
 
@@ -168,16 +168,16 @@ describe('what is accepted', () => {
     expect(parse({ input: 'Hello', reasoning: { effort: 'low' } })).toEqual({
       ...least,
       reasoning_effort: 'low',
-      wording: { names: { ...names, reasoning_effort: 'reasoning.effort' } },
+      client: { field_names: { ...names, reasoning_effort: 'reasoning.effort' } },
     });
   });
 
   it('is instructions, which come first and are kept for the reply (h9)', () => {
     const system = { role: 'system', content: 'Be brief.' };
     for (const asked of [{ input: 'Hello' }, { messages: least.messages }]) {
-      const { messages, wording } = parse({ ...asked, instructions: 'Be brief.' });
+      const { messages, client } = parse({ ...asked, instructions: 'Be brief.' });
       expect(messages).toEqual([system, ...least.messages]);
-      expect(wording?.instructions).toBe('Be brief.');
+      expect(client?.echo?.instructions).toBe('Be brief.');
     }
     expect(parse({ input: 'Hello', instructions: '' })).toEqual(least);
   });

@@ -6,7 +6,7 @@ import type { Item } from './input-items.ts';
  * Items as chat messages. What an assistant said and called before the outputs came is one message: servers want the outputs directly
  * after it. A function call that follows an assistant's text belongs to it, as does a text between calls.
  */
-export function conversationOf(items: readonly Item[], issues: z.RefinementCtx): Message[] {
+export function messagesOf(items: readonly Item[], issues: z.RefinementCtx): Message[] {
   const messages: Message[] = [];
   const called = new Set<string>();
   /** The assistant's message to which calls are added, until somebody else speaks. */

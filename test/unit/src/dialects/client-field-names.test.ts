@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { inClientWords } from '../../../../src/chain/client-field-names.ts';
+import { withClientFieldName } from '../../../../src/dialects/client-field-names.ts';
 import { invalidField, refusal } from '../../../../src/errors.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
 const names = { max_tokens: 'max_output_tokens', messages: 'input', reasoning_effort: 'reasoning.effort' };
-const request = sampleRequest({ wording: { names }, unknown: { max_tokens: 7 } });
-const asked = sampleRequest({ wording: { names } });
+const request = sampleRequest({ client: { field_names: names }, unknown: { max_tokens: 7 } });
+const asked = sampleRequest({ client: { field_names: names } });
 
-describe('an error of a stage', () => {
+describe('an error about a field', () => {
   it.each([
     ['max_tokens', 'max_output_tokens'],
     ['messages', 'input'],
@@ -18,10 +18,10 @@ describe('an error of a stage', () => {
     ['temperature', 'temperature'],
     ['toString', 'toString'],
     ['', ''],
-  ])('about %s is told as about %s', (param, told) => {
+  ])('of the canonical request %s names %s to the client', (param, told) => {
     const cause = new Error('inner');
     const given = refusal('invalid_request', { message: `${param}: No.`, param, cause, headers: { a: 'b' } });
-    const error = inClientWords(given, asked);
+    const error = withClientFieldName(given, asked);
     expect([error.message, error.param]).toEqual([`${told}: No.`, told]);
     const { type, status, code, headers } = given;
     expect(error).toMatchObject({ type, status, code, headers, cause });
@@ -29,17 +29,20 @@ describe('an error of a stage', () => {
 
   it('keeps its words where they do not begin with the field', () => {
     const given = refusal('invalid_request', { message: 'Too long.', param: 'max_tokens' });
-    expect(inClientWords(given, asked)).toMatchObject({ message: 'Too long.', param: 'max_output_tokens' });
+    expect(withClientFieldName(given, asked)).toMatchObject({
+      message: 'Too long.',
+      param: 'max_output_tokens',
+    });
   });
 
   it('is the same error where nothing has another name', () => {
     for (const error of [invalidField('max_tokens', 'No.'), refusal('server_error')])
-      expect(inClientWords(error, sampleRequest())).toBe(error);
-    expect(inClientWords(refusal('provider_error'), asked).param).toBeUndefined();
+      expect(withClientFieldName(error, sampleRequest())).toBe(error);
+    expect(withClientFieldName(refusal('provider_error'), asked).param).toBeUndefined();
   });
 
   it('about a field that the interface does not know keeps the name that the client has given it', () => {
     const error = invalidField('max_tokens', 'unknown parameter.');
-    expect(inClientWords(error, request)).toBe(error);
+    expect(withClientFieldName(error, request)).toBe(error);
   });
 });
