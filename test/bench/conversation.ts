@@ -1,66 +1,78 @@
-/** What the load generator asks: an everyday chat request of about 1.3 kB. */
+/** What the load generator asks for, and what the upstream answers, in vLLM's shape. */
 
 export const model = 'aion-labs/aion-3.5';
-/** The key that sluice knows; the other contestants pass it on or ignore it. */
+/** The key that sluice knows; the others pass it on or ignore it. */
 export const api_key = 'sk-bench-0123456789abcdef0123456789abcdef';
+export const requestHeaders = {
+  accept: 'application/json',
+  'content-type': 'application/json',
+  authorization: `Bearer ${api_key}`,
+};
 
-const system =
-  'You are the assistant of a public library. Answer in plain English, in at most three paragraphs, and name the shelf ' +
-  'where a reader can find more. When a question is about opening hours, fees or lost cards, answer from the house rules ' +
-  'below and from nothing else. House rules: the library is open from nine to seven on weekdays and from ten to four on ' +
-  'Saturdays; books are lent for four weeks and may be renewed twice unless somebody has reserved them; a lost card costs ' +
-  'five euros; children under twelve pay nothing. Never guess the title of a book: if you are not sure, say so.';
+const paragraph =
+  'A river bends because water on the outside of a slight curve runs faster and carries soil away, while on the inside it slows ' +
+  'down and drops it. So every small curve grows, until the river cuts through its neck and leaves a lake behind. ';
 
-const conversation = [
-  { role: 'system', content: system },
-  { role: 'user', content: 'Good morning! Why do rivers bend, and do they always bend to the same side?' },
+const messages = [
   {
-    role: 'assistant',
-    content:
-      'A river bends because water on the outside of a slight curve runs faster and carries soil away, while on the inside ' +
-      'it slows down and drops it. So every small curve grows. There is no preferred side; see shelf 551.4.',
+    role: 'system',
+    content: `You are the assistant of a public library. Answer in plain English. ${paragraph}`,
   },
+  { role: 'user', content: 'Good morning! Why do rivers bend, and do they always bend to the same side?' },
+  { role: 'assistant', content: paragraph.repeat(2) },
   {
     role: 'user',
-    content:
-      'Thank you. My daughter has to give a talk of ten minutes about it at school next week. Which experiment with a tray ' +
-      'of sand, a jug and a hose could she show there, how much sand does it need, and what should the class look out for?',
+    content: 'Thank you. Which experiment with sand, a jug and a hose could a class do in ten minutes?',
   },
 ];
 
-/** How a stream is asked for. */
-export interface StreamWish {
-  readonly max_tokens: number;
-  readonly stream_options: Readonly<Record<string, boolean>> | undefined;
-}
+/** A chat request of 1.3 kB; with `stream`, a streamed one. */
+export const chatBody = (stream?: { max_tokens: number; stream_options?: object | undefined }): string =>
+  JSON.stringify({
+    model,
+    messages,
+    temperature: 0.7,
+    ...(stream ? { ...stream, stream: true } : { max_tokens: 512 }),
+  });
 
-/** One request as bytes. `extra` are a contestant's own headers. */
-export function requestBytes(
-  port: number,
-  extra: Readonly<Record<string, string>>,
-  path: string,
-  body: string,
-): Buffer {
-  const headers = {
-    host: `127.0.0.1:${port}`,
-    ...requestHeaders(extra),
-    'content-length': String(Buffer.byteLength(body)),
+export const answer = paragraph.repeat(4);
+const identity = (object: string) =>
+  `"id":"chatcmpl-5f0c6c1e9d7b4a3f8e2d1c0b9a887766","object":"${object}","created":1795132800,"model":"aion-3.5"`;
+const usageOf = (tokens: number) =>
+  `"usage":{"prompt_tokens":297,"total_tokens":${297 + tokens},"completion_tokens":${tokens}}`;
+
+/** A whole reply of 1.5 kB. */
+export const completion =
+  `{${identity('chat.completion')},"choices":[{"index":0,"message":{"role":"assistant","content":${JSON.stringify(answer)},` +
+  '"refusal":null,"annotations":null,"audio":null,"function_call":null,"tool_calls":[],"reasoning":null},"logprobs":null,' +
+  `"finish_reason":"stop","stop_reason":null,"token_ids":null}],"service_tier":null,${usageOf(231)},"kv_transfer_params":null}`;
+
+/** Embeddings of 1,024 dimensions in base64 of `texts` texts: what is asked, and what is answered. */
+export function embeddingsOf(texts: number): { readonly body: string; readonly reply: string } {
+  const input = texts === 1 ? paragraph : Array.from({ length: texts }, (_, at) => `${at + 1}. ${paragraph}`);
+  const vector = Float32Array.from({ length: 1024 }, (_, at) => Math.sin(at * 12.9898) / 32);
+  const embedding = Buffer.from(vector.buffer).toString('base64');
+  const data = Array.from({ length: texts }, (_, index) => ({ index, object: 'embedding', embedding }));
+  const usage = { prompt_tokens: 52 * texts, total_tokens: 52 * texts };
+  return {
+    body: JSON.stringify({ model: 'bge-large-en-v1.5', input, encoding_format: 'base64' }),
+    reply: JSON.stringify({ object: 'list', data, model: 'bge-large-en-v1.5', usage }),
   };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+export const batch = 32;
+
+/** The events of a stream; of `tokens` tokens the role for 0, one word each after that. */
+export function chunkText(tokens: number, running: boolean, finish_reason: 'stop' | null = null): string {
+  const words = answer.split(/(?<= )/);
+  const text = tokens === 0 ? { role: 'assistant', content: '' } : { content: words[tokens % words.length] };
+  const delta = JSON.stringify(finish_reason ? {} : text);
+  const finish = `"logprobs":null,"finish_reason":${JSON.stringify(finish_reason)},"token_ids":null`;
+  const usage = running ? `,${usageOf(tokens)}` : '';
+  return `data: {${identity('chat.completion.chunk')},"choices":[{"index":0,"delta":${delta},${finish}}]${usage}}\n\n`;
 }
 
-export const requestHeaders = (extra: Readonly<Record<string, string>>): Record<string, string> => ({
-  accept: 'application/json',
-  'content-type': 'application/json',
-  'user-agent': 'sluice-bench',
-  authorization: `Bearer ${api_key}`,
-  ...extra,
-});
-
-export function bodyText(stream?: StreamWish): string {
-  const request = { model, messages: conversation, temperature: 0.7 };
-  if (!stream) return JSON.stringify({ ...request, max_tokens: 512 });
-  const { max_tokens, stream_options } = stream;
-  return JSON.stringify({ ...request, max_tokens, stream: true, ...(stream_options && { stream_options }) });
-}
+/** Finish, usage if asked for, and `[DONE]`, as they leave a server: together. */
+export const streamEnd = (tokens: number, running: boolean, include_usage: boolean): string =>
+  chunkText(tokens, running, 'stop') +
+  (include_usage ? `data: {${identity('chat.completion.chunk')},"choices":[],${usageOf(tokens)}}\n\n` : '') +
+  'data: [DONE]\n\n';

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as after } from 'node:timers/promises';
-import { requestBytes } from '../../bench/conversation.ts';
-import { CountingStream, type Tally } from '../../bench/counting-stream.ts';
+import { Client } from 'undici';
 import { cpuSecondsOf } from '../../bench/process-cpu.ts';
 import { quantile } from '../../bench/statistics.ts';
+import { CountedStream, type Tally } from '../../bench/stream-reader.ts';
 import type { Books } from '../books.ts';
 import { chat, type Kind } from '../clients/errand.ts';
 import { onCores } from '../gateway-process.ts';
@@ -83,12 +83,13 @@ async function together(
   prefix: string,
   { streams: count, tokens_per_second, open_ms, measure_ms }: Pace & { open_ms: number; measure_ms: number },
 ) {
-  const port = Number(new URL(books ? gateway!.url : provider!.url).port);
+  const { origin } = new URL(books ? gateway!.url : provider!.url);
   const lasting_ms = open_ms + warmup_ms + measure_ms + spare_ms;
   const tokens = Math.ceil((lasting_ms / 1000) * tokens_per_second);
   const tally: Tally = { events: 0, fault: undefined };
   const gaps_ms: number[] = [];
-  const open: CountingStream[] = [];
+  const open: CountedStream[] = [];
+  const clients: Client[] = [];
   const begin = (): void => {
     const id = `${prefix}-${open.length}`;
     void books?.begin(id, kind, errand, gateway!);
@@ -97,11 +98,18 @@ async function together(
       // A gateway asks for both; asked directly, vLLM gives running usage only together with the final one.
       { stream: true, stream_options: { include_usage: true, continuous_usage_stats: true } },
     );
-    const request = requestBytes(port, { ...headers, 'x-request-id': id }, path, String(body));
+    const client = new Client(origin, { bodyTimeout: 0 });
+    clients.push(client);
+    const request = {
+      path,
+      method: 'POST',
+      headers: { ...headers, 'x-request-id': id },
+      body: String(body),
+    } as const;
     const onEnd = (fault?: string) => books?.end(id, { status: 200, text: '', complete: true, fault });
     // The tokens, `[DONE]`, and at least the role before them.
     const isWhole = (events: number) => events >= tokens + 2;
-    open.push(new CountingStream({ port, request, isWhole, onEnd }, tally));
+    open.push(new CountedStream(client, request, tally, isWhole, onEnd));
   };
   const begun_ms = performance.now();
   while (open.length < count) {
@@ -123,11 +131,11 @@ async function together(
     events: tally.events - from.events,
     cpu_s: cpuSecondsOf(pid) - from.cpu_s,
     due_events: count * tokens_per_second * seconds,
-    fault: () => tally.fault?.message ?? 'none',
+    fault: () => tally.fault ?? 'none',
     gap_p99_ms: quantile(Float64Array.from(gaps_ms).sort(), 0.99),
   };
   const deadline_ms = performance.now() + lasting_ms + patience_ms;
   while (open.some(({ ended }) => !ended) && performance.now() < deadline_ms) await after(50);
-  for (const stream of open) stream.close();
+  for (const client of clients) void client.destroy();
   return result;
 }

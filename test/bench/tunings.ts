@@ -1,0 +1,65 @@
+/** A piece of code that is tuned by hand, and how a process does without it. */
+export interface Tuning {
+  readonly title: string;
+  /** Puts the plain form in place, before the command is loaded. */
+  remove(): Promise<void>;
+}
+
+/** Each must be worth 5 % of what it is for, or it goes. */
+export const tunings: Readonly<Record<string, Tuning>> = {
+  'event-template': {
+    title: 'the template of events (each is parsed)',
+    async remove() {
+      const { EventTemplate } = await import('../../src/upstream/openai/event-template.ts');
+      EventTemplate.of = () => undefined;
+    },
+  },
+  framing: {
+    title: 'chunks framed in one write (Node frames them)',
+    async remove() {
+      const { Framing } = await import('../../src/outbound/framing.ts');
+      Framing.of = () => undefined;
+    },
+  },
+  'v8-flags': {
+    title: 'V8 flags',
+    async remove() {
+      const v8 = await import('node:v8');
+      v8.default.setFlagsFromString = () => {};
+      const { syncBuiltinESMExports } = await import('node:module');
+      syncBuiltinESMExports();
+    },
+  },
+  'in-flight-set': {
+    title: 'the list of what is in flight (a Set)',
+    async remove() {
+      const { InFlightSet } = await import('../../src/exchange/in-flight-set.ts');
+      const sets = new WeakMap<object, Set<{ item: unknown; at: number }>>();
+      const of = (list: object) => sets.get(list) ?? sets.set(list, new Set()).get(list)!;
+      Object.defineProperties(InFlightSet.prototype, {
+        size: {
+          get: function (this: object) {
+            return of(this).size;
+          },
+        },
+        add: {
+          value: function (this: object, item: unknown) {
+            const place = { item, at: 0 };
+            of(this).add(place);
+            return place;
+          },
+        },
+        remove: {
+          value: function (this: object, place: { item: unknown; at: number }) {
+            of(this).delete(place);
+          },
+        },
+        items: {
+          value: function (this: object) {
+            return [...of(this)].map(({ item }) => item);
+          },
+        },
+      });
+    },
+  },
+};
