@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { Catalog } from './catalog/catalog.ts';
 import { Chain } from './chain/chain.ts';
+import { createStages } from './chain/create-stages.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
 import { createDialects } from './dialects/built-in-dialects.ts';
@@ -52,14 +53,14 @@ export interface Parts {
 export async function assemble(settings: Settings, options: GatewayOptions): Promise<Parts> {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog(settings.log.level);
-  const metrics = Metrics.on(options.registry ?? new Registry());
+  const metrics = new Metrics(options.registry ?? new Registry());
   if (settings.metrics.account_label) metrics.countAccounts();
   const records = await startGatewayRecords({
     settings: settings.records,
     configured: new ConfiguredAccounts(settings.accounts),
     clock,
     log,
-    metrics: RecordsMetrics.on(metrics.registry),
+    metrics: new RecordsMetrics(metrics.registry),
   });
   try {
     return { ...partsOf(settings, options, records, { clock, log, metrics }), records };
@@ -81,18 +82,11 @@ function partsOf(
   const state =
     options.state ??
     openStateStore(stateSchema.parse(settings.stores), { clock, log, registry: metrics.registry, past });
-  const setup = {
-    catalog,
-    accounts,
-    plans: settings.plans,
-    state,
-    metrics: metrics.limits,
-    log,
-    clock,
-  };
+  const { registry } = metrics;
+  const { plans } = settings;
   const providers = settings.providers.map(
     ({ name, definition, config, options: own }) =>
-      new Provider(name, definition, config, own, { clock, log, content: settings.tracing }),
+      new Provider(name, definition, config, own, { clock, log, registry, content: settings.tracing }),
   );
   for (const provider of providers) {
     provider.watch(metrics.routing);
@@ -109,7 +103,7 @@ function partsOf(
     catalog,
     routes: new Routes(createDialects(settings, { models: settings.models })),
     chain: new Chain(
-      settings.stages.map(plan => plan.create(setup)),
+      createStages(settings.stages, { catalog, accounts, plans, state, registry, log, clock }),
       metrics,
     ),
     providers,

@@ -75,9 +75,11 @@ export type {
   ReservationResult,
   StateStore,
 } from './stores/limits/state-store.ts';
-export type { LimitMetrics } from './telemetry/limit-metrics.ts';
+export type { Counter, Gauge, Histogram } from './telemetry/metric.ts';
+export type { PluginMetrics } from './telemetry/metric-factory.ts';
 export {
   type Adapter,
+  type AdapterSetup,
   defineProvider,
   type ProviderDefinition,
   type StreamDecoder,

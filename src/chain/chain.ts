@@ -3,8 +3,8 @@ import { withClientFieldName } from '../dialects/client-field-names.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, Outcome } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
+import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, timedHooks } from '../telemetry/metrics.ts';
-import type { HistogramSeries } from '../telemetry/series.ts';
 import { StageTimes } from './instrument.ts';
 import { TimedStream } from './timed-stream.ts';
 

@@ -29,6 +29,7 @@ import { createLog, type Log } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { Chain, type ChainRun } from './chain.ts';
 import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
+import { createStages } from './create-stages.ts';
 import { handlerDialect, isFromChat } from './dialect-options.ts';
 import { foreignBody, foreignReply, foreignStream } from './foreign-handler.ts';
 import { type Interception, interceptResponse, isIntercepted } from './intercept-response.ts';
@@ -78,7 +79,7 @@ class ChainHandler {
     const { registry, state = new MemoryStateStore() } = options;
     this.#options = options;
     this.#log = log;
-    this.#metrics = Metrics.on(registry ?? new Registry());
+    this.#metrics = new Metrics(registry ?? new Registry());
     this.#measured = registry && this.#metrics;
     this.#background = new Background(options, this.#metrics);
     this.#buffered = new BufferedBytes(options, this.#metrics.bodies);
@@ -88,19 +89,16 @@ class ChainHandler {
     this.#catalog = new Catalog(models);
     this.#routes = new Routes(createDialects(options, { models }));
     const accounts = new ConfiguredAccounts(options.accounts as AccountsConfig);
-    const setup = {
+    const stages = createStages(plans, {
       catalog: this.#catalog,
       accounts,
       plans: options.plans,
       state,
-      metrics: this.#metrics.limits,
+      registry: this.#metrics.registry,
       log,
       clock: systemClock,
-    };
-    this.#chain = new Chain(
-      plans.map(plan => plan.create(setup)),
-      this.#measured,
-    );
+    });
+    this.#chain = new Chain(stages, this.#measured);
     this.#looksBack = this.#chain.stages.some(stage => stage.onReply || stage.onStream || stage.onError);
     this.#looksIn = this.#looksBack || this.#chain.stages.some(stage => stage.onRequest);
   }

@@ -21,13 +21,16 @@ export interface StageFactory<Schema extends z.ZodType = z.ZodType> {
 export function defineStage<Schema extends z.ZodType>(definition: {
   name: string;
   schema: Schema;
+  /** The beginning of its metrics' names, in place of `sluice_` and its own name. */
+  metricPrefix?: string;
   create(options: z.output<Schema>, setup: StageSetup): Hooks;
 }): StageFactory<Schema> {
-  const { name, schema, create } = checkedDefinition(definition);
+  const { name, schema, metricPrefix, create } = checkedDefinition(definition);
   const factory = (options?: z.input<Schema>): StageHandler => {
     const checked = checkedOptions(name, schema, options ?? {});
     const plan: StagePlan = {
       name,
+      metricPrefix,
       options: checked,
       create: setup => ({ name, ...checkedHooks(name, create(checked, setup)) }),
     };
@@ -49,6 +52,10 @@ export function isStageFactory(value: unknown): value is StageFactory {
 
 const definitionSchema = z.object({
   name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be in kebab-case, such as my-stage'),
+  metricPrefix: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]*_$/, 'must be in snake_case and end with _')
+    .optional(),
   schema: z.custom<z.ZodType>(value => 'safeParse' in Object(value), 'must be a zod schema of the options'),
   create: aFunction('it gets the options and the setup, and returns the hooks'),
 });

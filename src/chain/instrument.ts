@@ -2,8 +2,8 @@ import type { Completion } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
+import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
-import type { HistogramSeries } from '../telemetry/series.ts';
 import { recordStageSpan } from '../telemetry/tracing.ts';
 
 const hookAt: Record<TimedHook, number> = { onHeaders: 0, onRequest: 1, onReply: 2, onStream: 3 };

@@ -5,8 +5,8 @@ import type { Stage } from '../stage.ts';
 import type { AccountDirectory } from '../stores/accounts/accounts.ts';
 import type { Plans } from '../stores/limits/plan-limits.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
-import type { LimitMetrics } from '../telemetry/limit-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { PluginMetrics } from '../telemetry/metric-factory.ts';
 
 /** What a stage is given when it is made: the parts of the gateway around it. */
 export interface StageSetup {
@@ -15,7 +15,9 @@ export interface StageSetup {
   readonly plans: Plans;
   /** Counters and concurrency of all accounts. Whoever made it closes it. */
   readonly state: StateStore;
-  readonly metrics: LimitMetrics;
+  /** Makes metrics of the stage; their names begin with `sluice_` and its name, or with its `metricPrefix`. */
+  readonly metrics: PluginMetrics;
+  /** Names the stage in every line. */
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -26,6 +28,7 @@ export type Hooks = Omit<Stage, 'name'>;
 /** A stage with its options, not yet made: what chains and configurations are composed of. */
 export interface StagePlan {
   readonly name: string;
+  readonly metricPrefix: string | undefined;
   /** As its schema has checked them. */
   readonly options: unknown;
   create(setup: StageSetup): Stage;

@@ -1,11 +1,13 @@
 import type { Registry } from 'prom-client';
 import type { MeasuredEnd } from './measured.ts';
-import { SeriesCounter } from './series.ts';
+import { MetricFactory } from './metric-factory.ts';
 
-/** As many accounts as have series of their own; the rest share `_other`, so that the registry stays bounded. */
+/** Accounts with series of their own; the rest share `_other`, so that the registry stays bounded. */
 const max_accounts = 10_000;
+/** Of one metric: an account has a series for every status. */
+const max_series = 16 * max_accounts;
 
-/** Who uses what, where it is switched on: a label for each account is more than every Prometheus can hold. */
+/** Usage by account, where it is switched on: a label for each account is more than every Prometheus can hold. */
 export class AccountMetrics {
   readonly #requests;
   readonly #tokens;
@@ -13,24 +15,24 @@ export class AccountMetrics {
   readonly #known = new Set<string>();
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    this.#requests = new SeriesCounter({
+    const metrics = new MetricFactory(registry);
+    this.#requests = metrics.counter({
       name: 'sluice_account_requests_total',
-      help: 'Exchanges of an account that have ended.',
-      labelNames: ['account', 'status'],
-      registers,
+      help: 'Settled exchanges of an account.',
+      labels: ['account', 'status'],
+      max_series,
     });
-    this.#tokens = new SeriesCounter({
+    this.#tokens = metrics.counter({
       name: 'sluice_account_tokens_total',
       help: 'Billable tokens of an account.',
-      labelNames: ['account', 'kind'],
-      registers,
+      labels: ['account', 'kind'],
+      max_series,
     });
-    this.#cost = new SeriesCounter({
+    this.#cost = metrics.counter({
       name: 'sluice_account_cost_usd_total',
       help: "Cost of an account's billable tokens at the catalog's prices.",
-      labelNames: ['account'],
-      registers,
+      labels: ['account'],
+      max_series,
     });
   }
 
@@ -38,9 +40,9 @@ export class AccountMetrics {
     if (account === undefined) return;
     if (this.#known.size < max_accounts) this.#known.add(account);
     const label = this.#known.has(account) ? account : '_other';
-    this.#requests.add(1, label, status);
-    this.#tokens.add(usage.prompt_tokens, label, 'input');
-    this.#tokens.add(usage.completion_tokens, label, 'output');
-    this.#cost.add(Number(cost_usd), label);
+    this.#requests.labels(label, status).inc();
+    this.#tokens.labels(label, 'input').inc(usage.prompt_tokens);
+    this.#tokens.labels(label, 'output').inc(usage.completion_tokens);
+    this.#cost.labels(label).inc(Number(cost_usd));
   }
 }

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import { type Measured, modelLabel } from './measured.ts';
-import { type HistogramSeries, SeriesCounter, SeriesHistogram } from './series.ts';
+import { MetricFactory } from './metric-factory.ts';
+import type { HistogramSeries } from './metric-series.ts';
 
 /** OpenTelemetry's for the duration of an operation, with two more for answers that take minutes (protocol l). */
 export const operationBuckets_s = [
@@ -17,77 +18,64 @@ export class ClientMetrics {
   readonly #errors;
 
   constructor(registry: Registry) {
-    const registers = [registry];
+    const metrics = new MetricFactory(registry);
     const labels = ['gen_ai_provider_name', 'gen_ai_request_model'] as const;
-    this.#duration = new SeriesHistogram(
-      {
-        name: 'gen_ai_client_operation_duration_seconds',
-        help: 'One attempt at one provider, from sending to the last byte.',
-        labelNames: [...labels, 'error_type'],
-        registers,
-      },
-      operationBuckets_s,
-    );
-    this.#tokens = new SeriesHistogram(
-      {
-        name: 'gen_ai_client_token_usage',
-        help: 'Billable tokens of an exchange by the provider that answered it.',
-        labelNames: [...labels, 'gen_ai_token_type'],
-        registers,
-      },
-      tokenBuckets,
-    );
-    this.#firstChunk = new SeriesHistogram(
-      {
-        name: 'gen_ai_client_operation_time_to_first_chunk_seconds',
-        help: 'From sending to the first chunk of a stream.',
-        labelNames: labels,
-        registers,
-      },
-      operationBuckets_s,
-    );
-    this.#perChunk = new SeriesHistogram(
-      {
-        name: 'gen_ai_client_operation_time_per_output_chunk_seconds',
-        help: 'Between two chunks of a stream as they arrive; chunks that arrive together share their wait.',
-        labelNames: labels,
-        registers,
-      },
-      operationBuckets_s,
-    );
-    this.#errors = new SeriesCounter({
+    this.#duration = metrics.histogram({
+      name: 'gen_ai_client_operation_duration_seconds',
+      help: 'Duration of one attempt at one provider, from sending to the last byte.',
+      labels: [...labels, 'error_type'],
+      buckets: operationBuckets_s,
+    });
+    this.#tokens = metrics.histogram({
+      name: 'gen_ai_client_token_usage',
+      help: 'Billable tokens of an exchange by the provider that answered it.',
+      labels: [...labels, 'gen_ai_token_type'],
+      buckets: tokenBuckets,
+    });
+    this.#firstChunk = metrics.histogram({
+      name: 'gen_ai_client_operation_time_to_first_chunk_seconds',
+      help: 'Time from sending to the first chunk of a stream.',
+      labels,
+      buckets: operationBuckets_s,
+    });
+    this.#perChunk = metrics.histogram({
+      name: 'gen_ai_client_operation_time_per_output_chunk_seconds',
+      help: 'Time between two chunks of a stream as they arrive; chunks that arrive together share their wait.',
+      labels,
+      buckets: operationBuckets_s,
+    });
+    this.#errors = metrics.counter({
       name: 'sluice_upstream_errors_total',
-      help: 'Attempts that failed, by kind.',
-      labelNames: ['gen_ai_provider_name', 'kind'],
-      registers,
+      help: 'Failed attempts, by kind of failure.',
+      labels: ['gen_ai_provider_name', 'kind'],
     });
   }
 
   /** Makes the series of a provider's failures, so that the first one is seen as an increase. */
   prepare(provider: string, kinds: readonly string[]): void {
-    for (const kind of kinds) this.#errors.series(provider, kind);
+    for (const kind of kinds) this.#errors.labels(provider, kind);
   }
 
-  /** An attempt has ended; `kind` says what went wrong, if anything did. */
+  /** Counts an attempt that has ended; `kind` is that of its failure, if it failed. */
   attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
-    const series = this.#duration.series(provider, modelLabel(exchange), kind ?? '');
+    const series = this.#duration.labels(provider, modelLabel(exchange), kind ?? '');
     series.observe(duration_ms / 1000, exchange.trace_id);
-    if (kind !== undefined) this.#errors.add(1, provider, kind);
+    if (kind !== undefined) this.#errors.labels(provider, kind).inc();
   }
 
   firstChunk(exchange: Measured, provider: string, wait_ms: number): void {
-    this.#firstChunk.series(provider, modelLabel(exchange)).observe(wait_ms / 1000, exchange.trace_id);
+    this.#firstChunk.labels(provider, modelLabel(exchange)).observe(wait_ms / 1000, exchange.trace_id);
   }
 
-  /** Where the time between the chunks of one attempt is observed, in seconds; for the attempt to hold on to. */
+  /** The series of the time between the chunks of one attempt, in seconds, for the attempt to hold. */
   chunkTime(exchange: Measured, provider: string): HistogramSeries {
-    return this.#perChunk.series(provider, modelLabel(exchange));
+    return this.#perChunk.labels(provider, modelLabel(exchange));
   }
 
-  /** What an exchange used, once that is settled. */
+  /** Counts the tokens of a settled exchange. */
   used(exchange: Measured, provider: string, input: number, output: number): void {
     const model = modelLabel(exchange);
-    this.#tokens.series(provider, model, 'input').observe(input);
-    this.#tokens.series(provider, model, 'output').observe(output);
+    this.#tokens.labels(provider, model, 'input').observe(input);
+    this.#tokens.labels(provider, model, 'output').observe(output);
   }
 }

@@ -1,6 +1,5 @@
-import { Gauge, type Registry } from 'prom-client';
-import { StoreUnavailable } from '../stores/records/database.ts';
-import { SeriesCounter } from './series.ts';
+import type { Registry } from 'prom-client';
+import { MetricFactory } from './metric-factory.ts';
 import { StoreMetrics } from './store-metrics.ts';
 
 const dropReasons = [
@@ -13,20 +12,11 @@ const dropReasons = [
 /** Why a row never reached the ledger. */
 export type DropReason = (typeof dropReasons)[number];
 
-/** What is asked of the records store while requests run. */
+/** Operations of the records store while requests run. */
 export type RecordsOperation = 'key_lookup' | 'changes' | 'ledger_insert';
 
 /** What is counted of the records store and the ledger; all labels are closed sets. */
 export class RecordsMetrics {
-  static readonly #onRegistry = new WeakMap<Registry, RecordsMetrics>();
-
-  /** The metrics on `registry`, which several gateways of one process may share. */
-  static on(registry: Registry): RecordsMetrics {
-    let metrics = RecordsMetrics.#onRegistry.get(registry);
-    if (!metrics) RecordsMetrics.#onRegistry.set(registry, (metrics = new RecordsMetrics(registry)));
-    return metrics;
-  }
-
   readonly #store;
   readonly #queue;
   readonly #written;
@@ -34,40 +24,42 @@ export class RecordsMetrics {
   readonly #pruned;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    this.#store = StoreMetrics.on(registry);
+    const metrics = new MetricFactory(registry);
+    this.#store = new StoreMetrics(registry);
     this.#store.up('records', true, 'read');
     this.ledgerWrites(true);
-    this.#queue = new Gauge({
+    this.#queue = metrics.gauge({
       name: 'sluice_ledger_queue_rows',
-      help: 'Settled exchanges that are not in the ledger yet.',
-      labelNames: ['place'],
-      registers,
+      help: 'Settled exchanges waiting to be written to the ledger.',
+      labels: ['place'],
     });
-    this.#written = new SeriesCounter({
+    this.#written = metrics.counter({
       name: 'sluice_ledger_rows_total',
-      help: 'Settled exchanges that were written to the ledger.',
-      labelNames: [],
-      registers,
+      help: 'Settled exchanges written to the ledger.',
     });
-    this.#dropped = new SeriesCounter({
+    this.#dropped = metrics.counter({
       name: 'sluice_ledger_dropped_total',
-      help: 'Settled exchanges that will never be in the ledger.',
-      labelNames: ['reason'],
-      registers,
+      help: 'Settled exchanges lost before they reached the ledger.',
+      labels: ['reason'],
     });
-    this.#pruned = new SeriesCounter({
+    this.#pruned = metrics.counter({
       name: 'sluice_records_pruned_total',
-      help: 'Rows of the ledger, and usage sums, deleted because stores.retention keeps them no longer.',
-      labelNames: ['kind'],
-      registers,
+      help: 'Ledger rows and usage sums deleted after stores.retention.',
+      labels: ['kind'],
     });
     // There from the beginning, so that the first row that is lost is seen as an increase.
-    for (const reason of dropReasons) this.#dropped.series(reason);
+    for (const reason of dropReasons) this.#dropped.labels(reason);
   }
 
-  /** Times what `ask` asks of the store. A read also shows whether the store can be read; of writes the ledger knows more. */
-  async timed<T>(operation: RecordsOperation, ask: () => Promise<T>): Promise<T> {
+  /**
+   * Times `ask`, an operation of the store. A read also shows whether the store can be read; of writes the ledger knows more. An error that
+   * `isOutage` denies, such as a refusal, is an answer.
+   */
+  async timed<T>(
+    operation: RecordsOperation,
+    ask: () => Promise<T>,
+    isOutage: (thrown: unknown) => boolean,
+  ): Promise<T> {
     const started_ms = performance.now();
     const answered = (up: boolean) => {
       if (operation !== 'ledger_insert') this.#store.up('records', up, 'read');
@@ -78,31 +70,30 @@ export class RecordsMetrics {
       answered(true);
       return answer;
     } catch (thrown) {
-      // A refusal is an answer.
-      answered(!(thrown instanceof StoreUnavailable));
+      answered(!isOutage(thrown));
       this.#store.failed('records', operation);
       throw thrown;
     }
   }
 
-  /** Whether the ledger can be written. */
+  /** Shows whether the ledger can be written. */
   ledgerWrites(up: boolean): void {
     this.#store.up('records', up, 'write_ledger');
   }
 
   ledgerQueue(place: 'memory' | 'disk', rows: number): void {
-    this.#queue.set({ place }, rows);
+    this.#queue.labels(place).set(rows);
   }
 
   ledgerWritten(rows: number): void {
-    this.#written.add(rows);
+    this.#written.labels().inc(rows);
   }
 
   ledgerDropped(rows: number, reason: DropReason): void {
-    this.#dropped.add(rows, reason);
+    this.#dropped.labels(reason).inc(rows);
   }
 
   pruned(kind: 'rows' | 'sums', count: number): void {
-    this.#pruned.add(count, kind);
+    this.#pruned.labels(kind).inc(count);
   }
 }

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { SeriesCounter } from './series.ts';
+import { MetricFactory } from './metric-factory.ts';
 
 const dropReasons = [
   'queue_full',
@@ -22,28 +22,25 @@ export class TraceMetrics implements SpanCounts {
   readonly #dropped;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    this.#sent = new SeriesCounter({
+    const metrics = new MetricFactory(registry);
+    this.#sent = metrics.counter({
       name: 'sluice_spans_sent_total',
       help: 'Spans that the collector took.',
-      labelNames: [],
-      registers,
     });
-    this.#dropped = new SeriesCounter({
+    this.#dropped = metrics.counter({
       name: 'sluice_spans_dropped_total',
       help: 'Spans that the collector will never have.',
-      labelNames: ['reason'],
-      registers,
+      labels: ['reason'],
     });
     // There from the beginning, so that the first span that is lost is seen as an increase.
-    for (const reason of dropReasons) this.#dropped.series(reason);
+    for (const reason of dropReasons) this.#dropped.labels(reason);
   }
 
   sent(spans: number): void {
-    this.#sent.add(spans);
+    this.#sent.labels().inc(spans);
   }
 
   dropped(spans: number, reason: SpanDropReason): void {
-    this.#dropped.add(spans, reason);
+    this.#dropped.labels(reason).inc(spans);
   }
 }

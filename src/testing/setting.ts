@@ -7,6 +7,7 @@ import { Catalog, type Model } from '../catalog/catalog.ts';
 import { defaultModels } from '../catalog/default-models.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { Chain, type ChainRun } from '../chain/chain.ts';
+import { createStages } from '../chain/create-stages.ts';
 import { systemClock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import { Exchange } from '../exchange.ts';
@@ -59,18 +60,20 @@ export class Setting {
     const accounts = new ConfiguredAccounts(
       structuredClone(options.accounts ?? default_accounts) as typeof default_accounts,
     );
-    const setup = {
-      catalog: this.#catalog,
-      accounts,
-      plans: plansSchema.parse(options.plans ?? {}),
-      state: new MemoryStateStore(systemClock),
-      metrics: this.metrics.limits,
-      log: this.#log,
-      clock: systemClock,
-    };
     const plans = 'plan' in stage ? [stage] : stage;
     this.name = plans.map(({ plan }) => plan.name).join(' → ');
-    this.stages = plans.map(({ plan }) => plan.create(setup));
+    this.stages = createStages(
+      plans.map(({ plan }) => plan),
+      {
+        catalog: this.#catalog,
+        accounts,
+        plans: plansSchema.parse(options.plans ?? {}),
+        state: new MemoryStateStore(systemClock),
+        registry: this.metrics.registry,
+        log: this.#log,
+        clock: systemClock,
+      },
+    );
     this.#chain = new Chain(this.stages, this.metrics);
   }
 

@@ -1,6 +1,9 @@
 import type { z } from 'zod';
 import type { ChatRequest, Chunk, Completion } from '../canonical.ts';
+import type { Clock } from '../clock.ts';
 import type { SseEvent } from '../sse/parse.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { PluginMetrics } from '../telemetry/metric-factory.ts';
 
 /** What an adapter may know of where its request goes. */
 export interface Target {
@@ -55,6 +58,16 @@ export interface Adapter {
   errorStatus?(status: number, body: unknown): number;
 }
 
+/** What an adapter is given when it is made, once for each provider that uses it. */
+export interface AdapterSetup {
+  /** The provider's name in the configuration. */
+  readonly provider: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Makes metrics of the adapter, shared by its providers; their names begin with `sluice_` and its name. */
+  readonly metrics: PluginMetrics;
+}
+
 /** An adapter as a plugin: a name for the configuration, a schema for its options, and how to make it. */
 export interface ProviderDefinition<Options = unknown> {
   /** The value of `adapter` in the configuration. */
@@ -62,7 +75,7 @@ export interface ProviderDefinition<Options = unknown> {
   readonly schema: z.ZodType<Options, unknown>;
   /** The effort levels that it has words for; a model with others needs an `effort_map`. Without it, any level. */
   readonly efforts?: readonly string[];
-  create(options: Options): Adapter;
+  create(options: Options, setup: AdapterSetup): Adapter;
 }
 
 /** Declares an adapter. The schema describes options beside those that every provider has. */
@@ -70,7 +83,7 @@ export function defineProvider<Schema extends z.ZodType>(definition: {
   name: string;
   schema: Schema;
   efforts?: readonly string[];
-  create(options: z.output<Schema>): Adapter;
+  create(options: z.output<Schema>, setup: AdapterSetup): Adapter;
 }): ProviderDefinition<z.output<Schema>> {
   return definition as ProviderDefinition<z.output<Schema>>;
 }

@@ -62,4 +62,42 @@ export const tunings: Readonly<Record<string, Tuning>> = {
       });
     },
   },
+  'metric-series': {
+    title: 'series held by their labels (prom-client finds them)',
+    async remove() {
+      const [{ Counter, Histogram, Registry }, { MetricFactory }] = await Promise.all([
+        import('prom-client'),
+        import('../../src/telemetry/metric-factory.ts'),
+      ]);
+      const registers = [new Registry()];
+      let number = 0;
+      type Definition = { help: string; labels?: readonly string[]; buckets?: readonly number[] };
+      const of = ({ help, labels = [] }: Definition) => ({
+        metric: { name: `untuned_${number++}`, help, labelNames: [...labels], registers },
+        named: (values: readonly unknown[]) =>
+          Object.fromEntries(labels.map((label, at) => [label, String(values[at])])),
+      });
+      Object.assign(MetricFactory.prototype, {
+        counter(definition: Definition) {
+          const { metric, named } = of(definition);
+          const counter = new Counter(metric);
+          return {
+            labels: (...values: unknown[]) => ({ inc: (by = 1) => counter.inc(named(values), by) }),
+            read: () => () => {},
+          };
+        },
+        histogram(definition: Definition) {
+          const { metric, named } = of(definition);
+          const histogram = new Histogram({ ...metric, buckets: [...definition.buckets!] });
+          return {
+            labels: (...values: unknown[]) => ({
+              observe(value: number, _: unknown, times = 1) {
+                for (let time = 0; time < times; time++) histogram.observe(named(values), value);
+              },
+            }),
+          };
+        },
+      });
+    },
+  },
 };

@@ -62,7 +62,7 @@ describe.each(kinds)('retention in %s', (kind, newTarget) => {
       rows_per_step: 10,
       clock: new FakeClock(now_ms),
       log,
-      metrics: RecordsMetrics.on(registry),
+      metrics: new RecordsMetrics(registry),
       ...more,
     });
   }

@@ -1,6 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { Registry } from 'prom-client';
 import { builtInProviders } from '../../plugins/index.ts';
 import type { Choice, Chunk, Completion, ReplyMessage, ToolCall, Usage } from '../../src/canonical.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { pluginMetrics } from '../../src/telemetry/metric-factory.ts';
 import type { Adapter } from '../../src/upstream/adapter.ts';
 
 /** One reply in a server's own format, and what it is in the canonical form. */
@@ -62,7 +66,12 @@ export const errorsOf = (provider: ProviderName): ErrorFixture[] =>
 /** A new adapter with these options. */
 export function adapterOf(provider: ProviderName, options: object = {}): Adapter {
   const definition = builtInProviders.find(({ name }) => name === provider)!;
-  return definition.create(definition.schema.parse(options));
+  return definition.create(definition.schema.parse(options), {
+    provider: 'fixture',
+    log: createLog('silent'),
+    clock: systemClock,
+    metrics: pluginMetrics(new Registry(), definition.name),
+  });
 }
 
 /** What a client has put together when it has read all chunks. */

@@ -53,7 +53,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     lease_ms,
     clock,
     log,
-    metrics: StoreMetrics.on(registry),
+    metrics: new StoreMetrics(registry),
   });
   await store.started();
   const metric = async (name: string, label = '') => {

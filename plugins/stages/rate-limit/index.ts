@@ -9,6 +9,7 @@ import { schema } from './rate-limit-options.ts';
  */
 export const rateLimit = defineStage({
   name: 'rate-limit',
+  metricPrefix: 'sluice_limit_',
   schema,
   create(options, setup) {
     const gate = new LimitEnforcer(options, setup, randomUUID());

@@ -3,7 +3,6 @@ import {
   defineKey,
   type Exchange,
   type Limit,
-  type LimitMetrics,
   type LimitStatus,
   type Outcome,
   type Reservation,
@@ -14,6 +13,7 @@ import {
 } from '../../../src/plugin.ts';
 import { AccountPlans } from './account-plans.ts';
 import { addIetfHeaders } from './ietf-headers.ts';
+import { LimitMetrics } from './limit-metrics.ts';
 import { addRateHeaders, retryHeaders } from './rate-limit-headers.ts';
 import type { RateLimitOptions } from './rate-limit-options.ts';
 import { refusalMessage } from './refusal-message.ts';
@@ -70,7 +70,7 @@ export class LimitEnforcer {
   constructor(options: RateLimitOptions, setup: StageSetup, name: string) {
     this.#options = options;
     this.#state = setup.state;
-    this.#metrics = setup.metrics;
+    this.#metrics = new LimitMetrics(setup.metrics);
     this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
     this.#forecast = new Forecast(options.initial_completion_tokens);
     this.#name = name;
@@ -146,7 +146,7 @@ export class LimitEnforcer {
     const { refused_by, retry_ms } = result;
     held.refused_by = refused_by;
     this.#addHeaders(exchange, held.statuses, refused_by);
-    this.#metrics.limitDecided(refused_by.name, 'refused', headroom(statuses, refused_by));
+    this.#metrics.decided(refused_by.name, 'refused', headroom(statuses, refused_by));
     throw refusal('rate_limited', {
       message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
       headers: retryHeaders(retry_ms),
@@ -156,7 +156,7 @@ export class LimitEnforcer {
   #count(statuses: readonly LimitStatus[], { over }: Reservation): void {
     for (const { limit, remaining } of statuses) {
       const decision = over.length > 0 && over.includes(limit) ? 'over' : 'admitted';
-      this.#metrics.limitDecided(limit.name, decision, remaining / limit.max);
+      this.#metrics.decided(limit.name, decision, remaining / limit.max);
     }
   }
 

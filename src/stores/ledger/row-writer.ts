@@ -1,5 +1,5 @@
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
-import { StoreUnavailable } from '../records/database.ts';
+import { isOutage, StoreUnavailable } from '../records/database.ts';
 import type { LedgerEntry, LedgerRecords } from '../records/ledger-records.ts';
 import type { LostRows } from './lost-rows.ts';
 
@@ -36,7 +36,7 @@ export class RowWriter {
 
   constructor(records: Pick<LedgerRecords, 'insert'>, metrics: RecordsMetrics, lost: LostRows) {
     this.#insert = async rows => {
-      const added = await metrics.timed('ledger_insert', () => records.insert(rows));
+      const added = await metrics.timed('ledger_insert', () => records.insert(rows), isOutage);
       metrics.ledgerWritten(added);
       return added;
     };

@@ -56,7 +56,7 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     lease_ms,
     clock,
     log,
-    metrics: StoreMetrics.on(registry),
+    metrics: new StoreMetrics(registry),
   });
 }
 

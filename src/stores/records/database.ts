@@ -27,6 +27,9 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
+/** Whether `thrown` says that the store cannot be used now; anything else, such as a refusal, is its answer. */
+export const isOutage = (thrown: unknown): boolean => thrown instanceof StoreUnavailable;
+
 /** The records store refuses these values, and will every time: a constraint, or a value that it cannot hold. */
 export class RecordRefused extends Error {
   override readonly name = 'RecordRefused';

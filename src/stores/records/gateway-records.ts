@@ -7,6 +7,7 @@ import { checkQueueFile } from '../ledger/check-queue-file.ts';
 import { DiskQueue } from '../ledger/disk-queue.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { PastUses } from '../limits/past-use.ts';
+import { isOutage } from './database.ts';
 import { endedWithin } from './ended-within.ts';
 import type { Outage } from './outage.ts';
 import { PastUsage } from './past-usage.ts';
@@ -112,10 +113,10 @@ function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecord
   const { keys, changes } = store;
   return new StoredKeys({
     keys: {
-      lookUp: digests => metrics.timed('key_lookup', () => keys.lookUp(digests)),
+      lookUp: digests => metrics.timed('key_lookup', () => keys.lookUp(digests), isOutage),
       used: times => keys.used(times),
     },
-    changes: { since: since => metrics.timed('changes', () => changes.since(since)) },
+    changes: { since: since => metrics.timed('changes', () => changes.since(since), isOutage) },
     configured: id => configured.named(id),
     key_cache_ttl_ms: settings.key_cache_ttl_ms,
     clock,

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../exchange.ts';
 import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
-import type { HistogramSeries } from '../../telemetry/series.ts';
+import type { HistogramSeries } from '../../telemetry/metric-series.ts';
 
 /** When the chunks of one attempt's stream arrive, for the metrics. */
 export class ChunkTimes {

@@ -1,9 +1,11 @@
+import { Registry } from 'prom-client';
 import { type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import type { ChatRequest } from '../../canonical.ts';
 import type { Clock } from '../../clock.ts';
 import type { ContentLimits } from '../../telemetry/content-capture.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { pluginMetrics } from '../../telemetry/metric-factory.ts';
 import type { RoutingMetrics } from '../../telemetry/routing-metrics.ts';
 import type { Adapter, ProviderDefinition, Target, UpstreamRequest } from '../adapter.ts';
 import { droppableParameters, fitted } from '../attempt/fit-request.ts';
@@ -69,6 +71,8 @@ const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly s
 export interface Surroundings {
   readonly clock: Clock;
   readonly log: Log;
+  /** Where metrics of adapters are; without it they are shown nowhere. */
+  readonly registry?: Registry;
   /** What of prompts and answers goes onto the spans of attempts. */
   readonly content: ContentLimits;
 }
@@ -106,7 +110,12 @@ export class Provider {
     this.name = name;
     this.config = config;
     this.content = surroundings.content;
-    this.adapter = definition.create(options);
+    this.adapter = definition.create(options, {
+      provider: name,
+      log: surroundings.log.child({ provider: name }),
+      clock: surroundings.clock,
+      metrics: pluginMetrics(surroundings.registry ?? new Registry(), definition.name),
+    });
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.ownHeaders = { ...this.adapter.headers, ...lowerCased(config.headers) };

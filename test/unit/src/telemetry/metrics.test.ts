@@ -147,8 +147,9 @@ it('has histograms whose bounds ascend', async () => {
   for (const [name, all] of bounds) expect([name, all]).toEqual([name, all.toSorted((a, b) => a - b)]);
 });
 
-it('is one set for all who share a registry', () => {
-  const shared = new Registry();
-  expect(Metrics.on(shared)).toBe(Metrics.on(shared));
-  expect(Metrics.on(shared)).not.toBe(Metrics.on(new Registry()));
+it('counts in the same series for all gateways that share a registry', async () => {
+  metrics.begun(exchange);
+  new Metrics(registry).begun(exchange);
+  new Metrics(new Registry()).begun(exchange);
+  expect(await samples('sluice_in_flight')).toEqual({ '{endpoint="chat.completions"}': 2 });
 });

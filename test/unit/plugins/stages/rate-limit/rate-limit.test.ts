@@ -5,7 +5,7 @@ import { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { outcomeOf } from '../../../../../src/settlement/settle.ts';
 import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';
 import type { StateStore } from '../../../../../src/stores/limits/state-store.ts';
-import { Metrics } from '../../../../../src/telemetry/metrics.ts';
+import { pluginMetrics } from '../../../../../src/telemetry/metric-factory.ts';
 import type { FakeClock } from '../../../../support/fake-clock.ts';
 import { sampleExchange, sampleRequest } from '../../../sample-exchange.ts';
 import { LimitedStage, ownLimits } from './limited-stage.ts';
@@ -398,7 +398,7 @@ describe('a dry run', () => {
 describe('the metrics', () => {
   it('count decisions by limit, and what remains as shares', async () => {
     const registry = new Registry();
-    const metrics = new Metrics(registry).limits;
+    const metrics = pluginMetrics(registry, 'rate-limit', 'sluice_limit_');
     const limits = { requests_per_minute: 2, concurrent_requests: 10 };
     const limited = new LimitedStage(limits, { metrics });
     const dry = new LimitedStage(limits, { metrics, options: { dry_run: true } });

@@ -58,7 +58,7 @@ export class LedgerSetting {
       },
       disk,
       clock: systemClock,
-      metrics: RecordsMetrics.on(this.registry),
+      metrics: new RecordsMetrics(this.registry),
       log: pino({ base: null }, { write: line => void this.lines.push(JSON.parse(line)) }),
       options: { flush_ms: 5, batch_rows: 10, patience_ms: 100, retry_ms: 20, ...options },
     });

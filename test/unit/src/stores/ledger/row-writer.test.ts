@@ -9,7 +9,7 @@ import { RecordsMetrics } from '../../../../../src/telemetry/records-metrics.ts'
 import { sampleRow, sampleRows } from './sample-row.ts';
 
 const writerOver = (insert: (rows: readonly LedgerEntry[]) => Promise<number>) => {
-  const metrics = RecordsMetrics.on(new Registry());
+  const metrics = new RecordsMetrics(new Registry());
   return new RowWriter({ insert }, metrics, new LostRows(metrics, createLog('silent')));
 };
 

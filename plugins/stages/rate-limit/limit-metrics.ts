@@ -1,0 +1,39 @@
+import type { PluginMetrics } from '../../../src/plugin.ts';
+
+const shareBuckets = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
+/** `over`: admitted by a dry run although it is over the limit. */
+const decisions = ['admitted', 'refused', 'over'] as const;
+
+/** The decisions of limits, by their names in the configuration. */
+export class LimitMetrics {
+  readonly #decisions;
+  readonly #headroom;
+  readonly #known = new Set<string>();
+
+  constructor(metrics: PluginMetrics) {
+    this.#decisions = metrics.counter({
+      name: 'decisions_total',
+      help: 'Decisions of account limits: admitted, refused, or over (admitted by a dry run).',
+      labels: ['limit', 'decision'],
+    });
+    this.#headroom = metrics.histogram({
+      name: 'headroom_ratio',
+      help: 'What remained of a limit after a decision, as a share of the whole.',
+      labels: ['limit'],
+      buckets: shareBuckets,
+    });
+  }
+
+  /** `headroom` is what remains after the decision, as a share of the limit, from 0 to 1. */
+  decided(limit: string, decision: (typeof decisions)[number], headroom: number): void {
+    if (!this.#known.has(limit)) this.#prepare(limit);
+    this.#decisions.labels(limit, decision).inc();
+    this.#headroom.labels(limit).observe(headroom);
+  }
+
+  /** Makes the series of a limit, so that its first refusal is seen as an increase. */
+  #prepare(limit: string): void {
+    this.#known.add(limit);
+    for (const decision of decisions) this.#decisions.labels(limit, decision);
+  }
+}

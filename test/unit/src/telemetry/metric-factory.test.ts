@@ -1,0 +1,186 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import * as prometheus from 'prom-client';
+import { MetricFactory, pluginMetrics } from '../../../../src/telemetry/metric-factory.ts';
+
+const { Registry } = prometheus;
+const buckets = [0.1, 0.5, 1, 2, 5];
+const definition = { name: 'test_metric', help: 'Of a test.', labels: ['model', 'status'] } as const;
+const labelled = fc.record({ model: fc.constantFrom('a', 'b'), status: fc.constantFrom(200, 502) });
+/** Of each bucket, each bound, and beyond them. */
+const values = fc.oneof(fc.constantFrom(...buckets), fc.double({ min: 0, max: 6, noNaN: true }));
+
+let registry: prometheus.Registry;
+let metrics: MetricFactory;
+beforeEach(() => {
+  registry = new Registry();
+  metrics = new MetricFactory(registry);
+});
+const lines = async () => (await registry.metrics()).split('\n').filter(line => /^\w/.test(line));
+
+describe('a scrape', () => {
+  it('shows a histogram as prom-client shows its own after the same observations', async () => {
+    const observations = fc.array(fc.tuple(values, labelled), { minLength: 1, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(observations, async observed => {
+        const [own, theirs] = [new Registry(), new Registry()];
+        const histogram = new MetricFactory(own).histogram({ ...definition, buckets });
+        const { name, help, labels: labelNames } = definition;
+        const reference = new prometheus.Histogram({ name, help, labelNames, buckets, registers: [theirs] });
+        for (const [value, { model, status }] of observed) {
+          histogram.labels(model, status).observe(value);
+          reference.observe({ model, status }, value);
+        }
+        expect(await own.metrics()).toBe(await theirs.metrics());
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it.each(['counter', 'gauge'] as const)(
+    'shows a %s as prom-client shows its own after the same increases',
+    async kind => {
+      const counts = fc.array(fc.tuple(fc.nat(9), labelled), { minLength: 1, maxLength: 30 });
+      await fc.assert(
+        fc.asyncProperty(counts, async counted => {
+          const [own, theirs] = [new Registry(), new Registry()];
+          const metric = new MetricFactory(own)[kind](definition);
+          const { name, help, labels: labelNames } = definition;
+          const theirKind = kind === 'counter' ? prometheus.Counter : prometheus.Gauge;
+          const reference = new theirKind({ name, help, labelNames, registers: [theirs] });
+          for (const [amount, { model, status }] of counted) {
+            metric.labels(model, status).inc(amount);
+            reference.inc({ model, status }, amount);
+          }
+          expect(await own.metrics()).toBe(await theirs.metrics());
+        }),
+        { numRuns: 30 },
+      );
+    },
+  );
+
+  it('shows a metric without labels from the beginning', async () => {
+    metrics.counter({ name: 'hits_total', help: 'Hits.' });
+    metrics.histogram({ name: 'waits', help: 'Waits.', buckets: [1] });
+    expect(await lines()).toEqual([
+      'hits_total 0',
+      'waits_bucket{le="1"} 0',
+      'waits_bucket{le="+Inf"} 0',
+      'waits_sum 0',
+      'waits_count 0',
+    ]);
+  });
+
+  it('shows what is read for it, added up by series, until the read is ended', async () => {
+    const gauge = metrics.gauge({ name: 'queued', help: 'Queued.', labels: ['provider'] });
+    const ends = [gauge.read(() => 2, 'a'), gauge.read(async () => 3, 'a')];
+    gauge.read(() => 5, 'b');
+    expect(await lines()).toEqual(['queued{provider="a"} 5', 'queued{provider="b"} 5']);
+    for (const end of ends) end();
+    expect(await lines()).toEqual(['queued{provider="b"} 5']);
+  });
+});
+
+describe('a counter', () => {
+  it('counts an increase without labels and without an amount', async () => {
+    metrics.counter({ name: 'hits_total', help: 'Hits.' }).labels().inc();
+    expect(await lines()).toEqual(['hits_total 1']);
+  });
+
+  it('starts from zero when its registry is reset, also for series that are held', async () => {
+    const hits = metrics.counter({ name: 'hits_total', help: 'Hits.', labels: ['result'] });
+    const held = hits.labels('hit');
+    held.inc(7);
+    registry.resetMetrics();
+    expect(await lines()).toEqual(['hits_total{result="hit"} 0']);
+    held.inc();
+    hits.labels('hit').inc();
+    expect(await lines()).toEqual(['hits_total{result="hit"} 2']);
+  });
+
+  it('refuses to decrease', () => {
+    const hits = metrics.counter({ name: 'hits_total', help: 'Hits.' }).labels();
+    expect(() => hits.inc(-1)).toThrow(RangeError);
+    expect(() => hits.inc(Number.NaN)).toThrow(RangeError);
+  });
+
+  it('takes a number and its text for the same label', async () => {
+    const hits = metrics.counter(definition);
+    hits.labels('a', 200).inc();
+    hits.labels('a', '200').inc();
+    expect(await lines()).toEqual(['test_metric{model="a",status="200"} 2']);
+  });
+
+  it('keeps label values apart that read the same when they are joined', async () => {
+    const hits = metrics.counter(definition);
+    hits.labels('a","b', 'c').inc();
+    hits.labels('a', 'b","c').inc();
+    expect(await lines()).toHaveLength(2);
+  });
+});
+
+describe('a gauge', () => {
+  it('rises, falls and is set', async () => {
+    const gauge = metrics.gauge({ name: 'open', help: 'Open.' }).labels();
+    gauge.set(5);
+    gauge.inc();
+    gauge.dec(2);
+    expect(await lines()).toEqual(['open 4']);
+    registry.resetMetrics();
+    expect(await lines()).toEqual(['open 0']);
+  });
+});
+
+describe('the bound of series', () => {
+  it('counts what exceeds it in one series, and what is known as before', async () => {
+    const hits = metrics.counter({ ...definition, max_series: 2 });
+    for (let at = 0; at < 5; at++) hits.labels(`model-${at}`, 200).inc();
+    hits.labels('model-0', 200).inc();
+    expect(await lines()).toEqual([
+      'test_metric{model="model-0",status="200"} 2',
+      'test_metric{model="model-1",status="200"} 1',
+      'test_metric{model="_other",status="_other"} 3',
+    ]);
+  });
+});
+
+describe('a factory', () => {
+  it('puts the name of the plugin before its metrics, or the prefix that it has declared', async () => {
+    pluginMetrics(registry, 'my-cache').counter({ name: 'hits_total', help: 'Hits.' });
+    pluginMetrics(registry, 'my-cache', 'acme_').counter({ name: 'hits_total', help: 'Hits.' });
+    expect(await lines()).toEqual(['sluice_my_cache_hits_total 0', 'acme_hits_total 0']);
+  });
+
+  it('returns the metric that is there when it is declared again on the same registry', async () => {
+    metrics.counter(definition).labels('a', 200).inc();
+    new MetricFactory(registry).counter(definition).labels('a', 200).inc();
+    expect(await lines()).toEqual(['test_metric{model="a",status="200"} 2']);
+  });
+
+  it.each([
+    ['another kind', () => metrics.gauge(definition)],
+    ['other labels', () => metrics.counter({ ...definition, labels: ['model'] })],
+  ])('refuses a name that is taken by a metric of %s', (_, declare) => {
+    metrics.counter(definition);
+    expect(declare).toThrow('test_metric has already been registered');
+  });
+
+  it('refuses a name that is taken by a metric of other buckets', () => {
+    metrics.histogram({ ...definition, buckets: [1, 2] });
+    expect(() => metrics.histogram({ ...definition, buckets: [1, 3] })).toThrow('already been registered');
+  });
+
+  it('refuses names that Prometheus does not know, and buckets that do not ascend', () => {
+    expect(() => metrics.counter({ name: 'my-hits', help: 'Hits.' })).toThrow(
+      "'my-hits' is not a valid name",
+    );
+    expect(() => metrics.counter({ ...definition, labels: ['a b'] })).toThrow("'a b' is not a valid name");
+    expect(() => metrics.histogram({ ...definition, buckets: [2, 1] })).toThrow('do not ascend');
+  });
+
+  it('refuses more or fewer values than there are labels', () => {
+    const hits = metrics.counter(definition) as unknown as { labels(...values: string[]): void };
+    expect(() => hits.labels('a')).toThrow('1 values for 2 labels');
+    expect(() => hits.labels('a', 'b', 'c')).toThrow('3 values for 2 labels');
+  });
+});
