@@ -5,19 +5,17 @@ const fields = {
     .int()
     .min(1)
     .max(10)
-    .describe('How often upstreams are asked for one request; 1: nobody after the first.'),
+    .describe('Attempts for one request at most, the first included; 1: no failover.'),
   retries_per_upstream: z
     .int()
     .min(0)
     .max(5)
-    .describe(
-      'How often an upstream that failed is asked again, after all others; each time after a random wait.',
-    ),
+    .describe('Retries of an upstream that failed, after all others; each after a random wait.'),
   backoff_ms: z
     .int()
     .positive()
     .describe(
-      'Before the same upstream is asked again: the longest first wait, doubled each time. Never past `stream_commit_ms` or `non_stream_timeout_ms`.',
+      'The longest wait before the first retry of the same upstream, doubled for each further one. Never past `stream_commit_ms` or `non_stream_timeout_ms`.',
     ),
   max_backoff_ms: z
     .int()
@@ -27,26 +25,26 @@ const fields = {
     .number()
     .min(0)
     .max(10)
-    .describe('How many attempts may follow failed ones, for each request of the last 30 seconds.'),
+    .describe('Retry budget: attempts that may follow failed ones, for each request of the last 30 seconds.'),
   min_retries_per_second: z
     .number()
     .min(0)
-    .describe('So many beside those, for models that are asked little.'),
+    .describe('So many retries per second beside those, for models with few requests.'),
   sticky: z
     .enum(['none', 'conversation'])
     .describe(
-      'Keep a conversation, known by its messages up to the first of the user, at one upstream, whose prefix cache has it.',
+      'Session affinity: keep a conversation, known by its messages up to the first of the user, at one upstream, whose prefix cache has it.',
     ),
   sticky_overload: z
     .number()
     .min(1)
     .describe(
-      'How many times its share of what is under way an upstream may have before conversations leave it.',
+      'How many times its share of the attempts in flight an upstream may have before conversations leave it.',
     ),
-  when_unusable: z
-    .enum(['ask', 'refuse'])
+  when_all_unavailable: z
+    .enum(['try', 'refuse'])
     .describe(
-      'No upstream may be asked (open breaker, `Retry-After`, failing health check): ask the one that may be soonest all the same, or refuse with 502 and `Retry-After`.',
+      'What happens when no upstream is usable (open circuit breaker, `Retry-After`, failing health check): `try` the one that will be first, or `refuse` with 502 and `Retry-After`.',
     ),
 };
 
@@ -59,10 +57,10 @@ const defaults = {
   min_retries_per_second: 10,
   sticky: 'none',
   sticky_overload: 1.5,
-  when_unusable: 'ask',
+  when_all_unavailable: 'try',
 } as const;
 
-/** How upstreams are chosen and failures covered, for all models. */
+/** Load balancing and failover for all models. */
 export const routingSchema = z.strictObject({
   max_attempts: fields.max_attempts.default(defaults.max_attempts),
   retries_per_upstream: fields.retries_per_upstream.default(defaults.retries_per_upstream),
@@ -72,10 +70,10 @@ export const routingSchema = z.strictObject({
   min_retries_per_second: fields.min_retries_per_second.default(defaults.min_retries_per_second),
   sticky: fields.sticky.default(defaults.sticky),
   sticky_overload: fields.sticky_overload.default(defaults.sticky_overload),
-  when_unusable: fields.when_unusable.default(defaults.when_unusable),
+  when_all_unavailable: fields.when_all_unavailable.default(defaults.when_all_unavailable),
 });
 
-/** The same for one model: what it does not say is said for all. */
+/** The same for one model; absent fields are those for all. */
 export const modelRoutingSchema = z.strictObject(fields).partial();
 
 export type RoutingOptions = Readonly<z.output<typeof routingSchema>>;

@@ -11,7 +11,7 @@ import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import type { RecordsSettings } from '../stores/records/gateway-records.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
-import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider.ts';
+import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
 import { expandVariables } from './environment.ts';

@@ -12,7 +12,7 @@ import { plansSchema } from '../stores/limits/plan-limits.ts';
 import { stateOptions } from '../stores/limits/state-options.ts';
 import { recordsSchema } from '../stores/records/records-target.ts';
 import { retentionSchema } from '../stores/records/retention-schema.ts';
-import { providerBaseSchema } from '../upstream/http/provider.ts';
+import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
 
 /** A port, also as the text that an environment variable is. */

@@ -11,9 +11,9 @@ export interface State {
 export function providerState({ healthy, breaker, bulkhead }: Provider): State {
   if (!healthy) return { words: 'health check fails', tone: 'bad' };
   if (breaker.state === 'open')
-    return { words: `left alone for ${durationOf(breaker.admits_in_ms)}`, tone: 'bad' };
+    return { words: `left alone for ${durationOf(breaker.retry_in_ms)}`, tone: 'bad' };
   if (breaker.state === 'half_open') return { words: 'being tried', tone: 'warn' };
   if (breaker.share < 1) return { words: 'recovering', tone: 'warn' };
-  if (!bulkhead.hasPlace) return { words: 'all places taken', tone: 'warn' };
+  if (!bulkhead.hasPermit) return { words: 'all places taken', tone: 'warn' };
   return { words: 'ready', tone: 'good' };
 }

@@ -57,7 +57,7 @@ describe.each(bothWays)('when everyone rests ($way)', ({ stream }) => {
   });
 
   it('or the client is told when, where so configured', async () => {
-    const books = await openProviders(2, { config: { routing: { when_unusable: 'refuse' } } });
+    const books = await openProviders(2, { config: { routing: { when_all_unavailable: 'refuse' } } });
     allWell(books);
     books.upstream.replyOnce(busy('60'));
     books.upstreams[1]!.replyOnce(busy('30'));

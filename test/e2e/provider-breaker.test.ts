@@ -138,7 +138,7 @@ describe('the only provider of a model', () => {
   it('is spared where so configured, and clients are told when to come back', async () => {
     const books = await openProviders(1, {
       provider: { breaker: { ...breaker, open_ms: 60_000, max_open_ms: 60_000 } },
-      config: { routing: { when_unusable: 'refuse' } },
+      config: { routing: { when_all_unavailable: 'refuse' } },
     });
     books.upstream.reply(no);
     for (let count = 0; count < 3; count++) await books.send(false);

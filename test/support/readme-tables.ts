@@ -20,7 +20,7 @@ import { accountSchema } from '../../src/stores/accounts/accounts.ts';
 import { outagePolicySchema } from '../../src/stores/limits/outage-policy.ts';
 import { planSchema } from '../../src/stores/limits/plan-limits.ts';
 import { retentionSchema } from '../../src/stores/records/retention-schema.ts';
-import { providerBaseSchema } from '../../src/upstream/http/provider.ts';
+import { providerBaseSchema } from '../../src/upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../../src/upstream/passthrough/passthrough-rule.ts';
 import { breakerSchema } from '../../src/upstream/routing/circuit-breaker.ts';
 import { healthCheckSchema } from '../../src/upstream/routing/health-check.ts';

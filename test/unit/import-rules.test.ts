@@ -60,9 +60,6 @@ const knownInCircles: readonly string[] = [
   'src/stores/records/refusals.ts',
   'src/stores/records/usage-records.ts',
   'src/stores/records/usage-slices.ts',
-  'src/upstream/attempt/attempts.ts',
-  'src/upstream/routing/router.ts',
-  'src/upstream/routing/upstream-selector.ts',
 ];
 
 const layerOf = (file: string): number =>

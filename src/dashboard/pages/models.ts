@@ -76,8 +76,8 @@ const upstreamTable = (id: string, upstreams: readonly Upstream[], now_ms: numbe
     [
       { title: 'Upstream', cell: ({ provider }) => provider.name, isName: true },
       { title: 'Model there', cell: ({ target }) => target.model, isName: true },
-      { title: 'Priority', cell: ({ standing }) => standing.priority, isNumber: true },
-      { title: 'Weight', cell: ({ standing }) => standing.weight, isNumber: true },
+      { title: 'Priority', cell: upstream => upstream.priority, isNumber: true },
+      { title: 'Weight', cell: upstream => upstream.weight, isNumber: true },
       { title: 'State', cell: upstream => stateMark(upstreamState(upstream, now_ms)) },
     ],
     upstreams,
@@ -87,6 +87,6 @@ const upstreamTable = (id: string, upstreams: readonly Upstream[], now_ms: numbe
 function upstreamState(upstream: Upstream, now_ms: number): State {
   const state = providerState(upstream.provider);
   const usable_in_ms = upstream.usable_in_ms(now_ms);
-  if (state.tone === 'bad' || usable_in_ms <= upstream.provider.breaker.admits_in_ms) return state;
+  if (state.tone === 'bad' || usable_in_ms <= upstream.provider.breaker.retry_in_ms) return state;
   return { words: `resting for ${durationOf(usable_in_ms)}`, tone: 'warn' };
 }

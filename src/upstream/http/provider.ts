@@ -1,6 +1,5 @@
 import { Registry } from 'prom-client';
 import { type Dispatcher, Pool } from 'undici';
-import { z } from 'zod';
 import type { ChatRequest } from '../../canonical.ts';
 import type { Clock } from '../../clock.ts';
 import type { ContentLimits } from '../../telemetry/content-capture.ts';
@@ -8,67 +7,19 @@ import type { Log } from '../../telemetry/log.ts';
 import { pluginMetrics } from '../../telemetry/metric-factory.ts';
 import type { RoutingMetrics } from '../../telemetry/routing-metrics.ts';
 import type { Adapter, ProviderDefinition, Target, UpstreamRequest } from '../adapter.ts';
-import { droppableParameters, fitted } from '../attempt/fit-request.ts';
+import { fitted } from '../attempt/fit-request.ts';
 import { Bulkhead } from '../routing/bulkhead.ts';
 import { type BreakerState, CircuitBreaker } from '../routing/circuit-breaker.ts';
 import { HealthCheck } from '../routing/health-check.ts';
 import { readKeyFile, watchKeyFile } from './key-file.ts';
 import { KeyPool, type ProviderKey } from './key-pool.ts';
+import type { ProviderConfig } from './provider-schema.ts';
 import { UpstreamCall } from './upstream-call.ts';
-import { upstreamLimits } from './upstream-limits.ts';
 
-/** What every provider's configuration has, whatever its adapter. */
-export const providerBaseSchema = z.strictObject({
-  base_url: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
-    .describe('Where the API begins, usually with `/v1`.'),
-  api_key: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Sent as `Authorization: Bearer …`, or as the adapter says; usually `${ENV}`.'),
-  api_keys: z
-    .array(z.string().min(1))
-    .min(1, 'must list at least one key')
-    .optional()
-    .describe(
-      'Several keys, used in turn in place of `api_key`. One that the upstream refuses (401, 403) or limits (429) rests while there are others.',
-    ),
-  api_key_file: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('A file with a key in each line, in place of `api_key`; read again when it changes.'),
-  headers: z
-    .record(z.string(), z.string())
-    .default({})
-    .describe('Further headers of every upstream request.'),
-  extra_parameters: z
-    .array(z.string())
-    .default([])
-    .describe('Request fields outside the interface that this provider may be sent, such as `top_k`.'),
-  drop_parameters: z
-    .array(z.enum(droppableParameters))
-    .default([])
-    .describe('Parameters that this server does not take: not sent, and named in `x-ignored-parameters`.'),
-  ...upstreamLimits,
-  max_event_bytes: z.int().positive().default(1_048_576).describe('The largest event of a stream.'),
-  pass_upstream_429: z
-    .boolean()
-    .default(false)
-    .describe("Answer the upstream's own 429 as 429 `rate_limit_error` instead of 502 `provider_error`."),
-  max_reply_bytes: z.int().positive().default(67_108_864).describe('The largest reply, streamed or not.'),
-});
+type Headers = Readonly<Record<string, string>>;
 
-export type ProviderConfig = z.infer<typeof providerBaseSchema>;
-
-const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
-  api_key_file === undefined
-    ? (api_keys ?? (api_key === undefined ? [] : [api_key]))
-    : readKeyFile(api_key_file);
-
-/** What of the gateway around it a provider needs. */
-export interface Surroundings {
+/** What a provider uses of the gateway. */
+export interface ProviderSetup {
   readonly clock: Clock;
   readonly log: Log;
   /** Where metrics of adapters are; without it they are shown nowhere. */
@@ -77,7 +28,7 @@ export interface Surroundings {
   readonly content: ContentLimits;
 }
 
-/** A configured upstream: its adapter, its connections, its limits, and how it is. */
+/** A configured upstream server: its adapter, connections, keys and limits, and whether it works. */
 export class Provider {
   readonly name: string;
   readonly adapter: Adapter;
@@ -85,52 +36,43 @@ export class Provider {
   readonly address: { readonly host: string; readonly port: number };
   readonly keys: KeyPool;
   readonly content: ContentLimits;
-  /** What every request to this provider says beside its key. */
-  readonly ownHeaders: Readonly<Record<string, string>>;
+  /** Headers of every request beside the key. */
+  readonly ownHeaders: Headers;
   readonly breaker: CircuitBreaker;
   readonly bulkhead: Bulkhead;
   /** There if one is configured. */
   readonly health: HealthCheck | undefined;
-  #metrics: RoutingMetrics | undefined;
-  #unwatch: (() => void) | undefined;
-  readonly #surroundings: Surroundings;
+  readonly #log: Log;
   readonly #pool: Pool;
   readonly #basePath: string;
-  readonly #headers: Record<string, string>;
-  readonly #endWatch: (() => void) | undefined;
+  readonly #headers: Headers;
+  readonly #unwatchKeys: (() => void) | undefined;
+  #metrics: RoutingMetrics | undefined;
+  #unwatch: (() => void) | undefined;
 
   constructor(
     name: string,
     definition: ProviderDefinition<unknown>,
     config: ProviderConfig,
     options: unknown,
-    surroundings: Surroundings,
+    { clock, log, content, registry = new Registry() }: ProviderSetup,
   ) {
     const url = new URL(config.base_url);
     this.name = name;
     this.config = config;
-    this.content = surroundings.content;
+    this.content = content;
+    this.#log = log;
     this.adapter = definition.create(options, {
       provider: name,
-      log: surroundings.log.child({ provider: name }),
-      clock: surroundings.clock,
-      metrics: pluginMetrics(surroundings.registry ?? new Registry(), definition.name),
+      log: log.child({ provider: name }),
+      clock,
+      metrics: pluginMetrics(registry, definition.name),
     });
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.ownHeaders = { ...this.adapter.headers, ...lowerCased(config.headers) };
-    this.keys = new KeyPool(keysOf(config), key => lowerCased(this.#credential(key)), surroundings.clock);
-    if (config.api_key_file !== undefined) {
-      this.#endWatch = watchKeyFile(
-        config.api_key_file,
-        keys => this.keys.replace(keys),
-        err =>
-          surroundings.log.error(
-            { err, provider: name },
-            'the key file cannot be read; the keys stay as they were',
-          ),
-      );
-    }
+    this.keys = new KeyPool(keysOf(config), key => lowerCased(this.#credential(key)), clock);
+    this.#unwatchKeys = this.#watchKeys();
     this.#headers = {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
@@ -148,20 +90,17 @@ export class Provider {
       bodyTimeout: config.idle_timeout_ms,
       keepAliveTimeout: 4000,
     });
-    this.#surroundings = surroundings;
     this.bulkhead = new Bulkhead(config);
-    this.breaker = new CircuitBreaker(config.breaker, surroundings.clock, state => this.#breakerIs(state));
-    const { health_check } = config;
-    this.health =
-      health_check &&
-      new HealthCheck(
-        health_check,
+    this.breaker = new CircuitBreaker(config.breaker, clock, state => this.#breakerBecame(state));
+    if (config.health_check)
+      this.health = new HealthCheck(
+        config.health_check,
         path => this.#get(path),
-        well => this.#healthIs(well),
+        healthy => this.#healthBecame(healthy),
       );
   }
 
-  /** From now on `metrics` show how it is, and its health check runs if it has one; until it is closed. */
+  /** Shows its state in `metrics` and runs its health check, until it is closed. */
   watch(metrics: RoutingMetrics): void {
     this.#metrics = metrics;
     this.#unwatch = metrics.watch(this);
@@ -173,40 +112,27 @@ export class Provider {
     return this.health?.healthy ?? true;
   }
 
-  /** `request` in this server's format, and in `ignored` what could not be said in it. */
+  /** `request` in this server's format; `ignored` names what its format cannot express. */
   encode(request: ChatRequest, target: Target): UpstreamRequest {
-    const taken = {
+    const fit = fitted(request, {
       parameters: this.adapter.parameters,
       drop: this.config.drop_parameters,
       extra: target.extraParameters,
-    };
-    const fit = fitted(request, taken);
+    });
     const encoded = this.adapter.encode(fit.request, target);
     if (fit.ignored.length === 0) return encoded;
     return { ...encoded, ignored: [...fit.ignored, ...(encoded.ignored ?? [])] };
   }
 
-  /** `text` without what only this provider may be told. */
+  /** `text` without keys and header values of this provider; shorter ones would be found in every text. */
   redacted(text: string): string {
-    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
-  }
-
-  /** What the upstream is told and nobody else may be; shorter values would be found in every text. */
-  get #secrets(): string[] {
-    return [...this.keys.values, ...Object.values(this.config.headers)].filter(({ length }) => length >= 8);
-  }
-
-  #credential(api_key: string): Readonly<Record<string, string>> {
-    return this.adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };
+    return [...this.keys.values, ...Object.values(this.config.headers)]
+      .filter(({ length }) => length >= 8)
+      .reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
   }
 
   /** Sends `body` to `path` below the base address, with `key`. */
-  send(
-    path: string,
-    body: string,
-    headers: Readonly<Record<string, string>>,
-    key: ProviderKey | undefined,
-  ): UpstreamCall {
+  send(path: string, body: string, headers: Headers, key: ProviderKey | undefined): UpstreamCall {
     return this.#dispatch({
       method: 'POST',
       path: this.#basePath + path,
@@ -215,7 +141,30 @@ export class Provider {
     });
   }
 
-  /** Asks for `path` from the server's root. */
+  /** Ends every connection, idle or not, and the health check. */
+  close(): Promise<void> {
+    this.#unwatchKeys?.();
+    this.health?.close();
+    this.#unwatch?.();
+    return this.#pool.destroy();
+  }
+
+  #credential(api_key: string): Headers {
+    return this.adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };
+  }
+
+  #watchKeys(): (() => void) | undefined {
+    const { api_key_file } = this.config;
+    if (api_key_file === undefined) return undefined;
+    const message = 'failed to read the key file; the keys stay as they were';
+    return watchKeyFile(
+      api_key_file,
+      keys => this.keys.replace(keys),
+      err => this.#log.error({ err, provider: this.name }, message),
+    );
+  }
+
+  /** Requests `path` from the server's root. */
   #get(path: string): UpstreamCall {
     const headers = { 'user-agent': 'sluice', ...this.ownHeaders, ...this.keys.next()?.headers };
     return this.#dispatch({ method: 'GET', path, headers });
@@ -231,30 +180,26 @@ export class Provider {
     return call;
   }
 
-  #breakerIs(state: BreakerState): void {
-    const { log } = this.#surroundings;
+  #breakerBecame(state: BreakerState): void {
     this.#metrics?.breakerBecame(this.name, state);
     const facts = { provider: this.name, breaker: state };
-    if (state === 'open') log.warn(facts, 'too many attempts fail: the provider is left alone for a while');
-    else if (state === 'closed') log.info(facts, 'the provider has recovered');
+    const seconds = Math.ceil(this.breaker.retry_in_ms / 1000);
+    if (state === 'open') this.#log.warn(facts, `circuit breaker opened, retrying in ${seconds} s`);
+    else if (state === 'closed') this.#log.info(facts, 'circuit breaker closed');
   }
 
-  #healthIs(well: boolean): void {
+  #healthBecame(healthy: boolean): void {
     const facts = { provider: this.name };
-    if (!well)
-      return this.#surroundings.log.warn(facts, 'the health check fails: the provider is left alone');
-    this.#surroundings.log.info(facts, 'the health check is good again');
-    this.breaker.tryNow();
-  }
-
-  /** Ends every connection, idle or not, and the health check. */
-  close(): Promise<void> {
-    this.#endWatch?.();
-    this.health?.close();
-    this.#unwatch?.();
-    return this.#pool.destroy();
+    if (!healthy) return this.#log.warn(facts, 'health check failed, sending no requests to the provider');
+    this.#log.info(facts, 'health check passed, sending requests to the provider again');
+    this.breaker.retryNow();
   }
 }
 
-const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
+  api_key_file === undefined
+    ? (api_keys ?? (api_key === undefined ? [] : [api_key]))
+    : readKeyFile(api_key_file);
+
+const lowerCased = (headers: Headers): Headers =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -4,7 +4,7 @@ import { createProxyMiddleware, type RequestHandler } from 'http-proxy-middlewar
 import { refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { sendContinue } from '../../inbound/expect-continue.ts';
-import type { ProviderConfig } from '../http/provider.ts';
+import type { ProviderConfig } from '../http/provider-schema.ts';
 import { switchedProtocols } from '../http/upstream-call.ts';
 import { limitUpload, type UploadLimits } from './upload-limits.ts';
 

@@ -1,7 +1,7 @@
 import { type Failure, isProvidersFault } from '../attempt/failure.ts';
 import type { Upstream } from './upstream.ts';
 
-/** What an attempt holds of its upstream while it lasts: a place at the provider, and a say in what is thought of it. */
+/** An attempt's concurrency permit, and its one report to the circuit breaker and the latency average. */
 export class AttemptPermit {
   readonly upstream: Upstream;
   readonly #stream: boolean;
@@ -9,24 +9,24 @@ export class AttemptPermit {
   readonly #term: number;
   #answered = false;
   /** The breaker knows already that the provider works. */
-  #told = false;
+  #reported = false;
   #ended = false;
 
-  /** Takes a place. */
-  static take(upstream: Upstream, stream: boolean, now_ms: number): AttemptPermit {
-    upstream.provider.bulkhead.enter();
+  /** Acquires a permit of the upstream's provider. */
+  static acquire(upstream: Upstream, stream: boolean, now_ms: number): AttemptPermit {
+    upstream.provider.bulkhead.acquire();
     return new AttemptPermit(upstream, stream, now_ms);
   }
 
-  /** For a place that was waited for and is held already. */
+  /** For a permit that was waited for and is held already. */
   constructor(upstream: Upstream, stream: boolean, now_ms: number) {
     this.upstream = upstream;
     this.#stream = stream;
     this.#begun_ms = now_ms;
-    this.#term = upstream.provider.breaker.enter();
+    this.#term = upstream.provider.breaker.begin();
   }
 
-  /** The first word, or the whole reply, is there. */
+  /** The first word, or the whole reply, has arrived. */
   answered(now_ms: number): void {
     if (this.#answered) return;
     this.#answered = true;
@@ -35,22 +35,21 @@ export class AttemptPermit {
     if (!breaker.isProbing || breaker.term !== this.#term) return;
     // A stream may last for minutes; that it has begun is enough to let others try.
     breaker.succeeded(this.#term);
-    this.#told = true;
+    this.#reported = true;
   }
 
-  /** The attempt is over: well, with a failure, or given up from here. Gives the place back. */
+  /** The attempt is over: well, with a failure, or aborted from here. Releases the permit. */
   ended(end: Failure | 'given up' | undefined, now_ms: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { provider } = this.upstream;
-    const { breaker } = provider;
-    provider.bulkhead.leave();
+    const { breaker, bulkhead } = this.upstream.provider;
+    bulkhead.release();
     const failure = end === 'given up' ? undefined : end;
     // A refusal is an answer, and says nothing of how long answers take.
     if (failure && failure.kind !== 'refused' && !this.#answered)
       this.upstream.failed(this.#stream, failure, now_ms - this.#begun_ms, now_ms);
-    if (failure && isProvidersFault(failure)) breaker.failed(this.#told ? breaker.term : this.#term);
-    else if (this.#told) return;
+    if (failure && isProvidersFault(failure)) breaker.failed(this.#reported ? breaker.term : this.#term);
+    else if (this.#reported) return;
     else if (this.#answered || end === undefined || failure?.kind === 'refused')
       breaker.succeeded(this.#term);
     else breaker.abandoned(this.#term);

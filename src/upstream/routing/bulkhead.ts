@@ -1,26 +1,28 @@
-/** How many attempts a provider is given at a time. */
+/** How many attempts may run at a provider, and how many may wait. */
 export interface BulkheadLimits {
   readonly max_concurrent?: number | undefined;
   readonly max_queue: number;
 }
 
-/** What became of waiting for a place: it was given, its time was over, or nobody wants it any longer. */
-export type Waited = 'entered' | 'late' | 'left';
+/** How waiting for a permit ended: with one, by its time limit, or by `cancel`. */
+export type QueueOutcome = 'entered' | 'late' | 'left';
 
-/** One who waits for a place. */
-export interface Waiting {
-  readonly outcome: Promise<Waited>;
-  /** Ends the waiting; a place that was given meanwhile is given back by whoever holds it. */
-  leave(): void;
+export interface QueuedPermit {
+  readonly outcome: Promise<QueueOutcome>;
+  /** Ends the waiting. A permit that was granted before has to be released. */
+  cancel(): void;
 }
 
-/** The places of one provider: how many are taken, and a bounded queue for them, first come first served. */
+/**
+ * Permits for the attempts at one provider, with a bounded queue, first come first served. Not cockatiel's bulkhead: its queue has no time
+ * limit, and lets a newcomer pass those who wait.
+ */
 export class Bulkhead {
-  /** Attempts under way. */
+  /** Attempts that run. */
   in_flight = 0;
   readonly #max_concurrent: number;
   readonly #max_queue: number;
-  readonly #queue = new Set<(waited: Waited) => void>();
+  readonly #queue = new Set<(outcome: QueueOutcome) => void>();
 
   constructor({ max_concurrent, max_queue }: BulkheadLimits) {
     this.#max_concurrent = max_concurrent ?? Number.POSITIVE_INFINITY;
@@ -31,39 +33,36 @@ export class Bulkhead {
     return this.#queue.size;
   }
 
-  /** A place is free, and nobody waits for it. */
-  get hasPlace(): boolean {
+  /** A permit is free, and none waits for it. */
+  get hasPermit(): boolean {
     return this.in_flight < this.#max_concurrent && this.#queue.size === 0;
   }
 
-  get hasQueuePlace(): boolean {
+  get hasQueueRoom(): boolean {
     return this.#queue.size < this.#max_queue;
   }
 
-  /** Takes a place. Whoever does gives it back with `leave`, once. */
-  enter(): void {
+  /** Takes a permit, to be released once; also above `max_concurrent`. */
+  acquire(): void {
     this.in_flight++;
   }
 
-  /** Gives a place back, to the one who has waited longest. */
-  leave(): void {
+  /** Hands a permit to the one that has waited longest, or frees it. */
+  release(): void {
     for (const next of this.#queue) return next('entered');
     this.in_flight--;
   }
 
-  /** Waits for a place, at most `limit_ms`. */
-  wait(limit_ms: number): Waiting {
-    let leave!: () => void;
-    const outcome = new Promise<Waited>(resolve => {
-      const end = (waited: Waited) => {
-        if (!this.#queue.delete(end)) return;
-        clearTimeout(timer);
-        resolve(waited);
-      };
-      const timer = setTimeout(() => end('late'), limit_ms).unref();
-      this.#queue.add(end);
-      leave = () => end('left');
-    });
-    return { outcome, leave };
+  /** Waits for a permit, at most `limit_ms`. */
+  wait(limit_ms: number): QueuedPermit {
+    const { promise: outcome, resolve } = Promise.withResolvers<QueueOutcome>();
+    const end = (how: QueueOutcome) => {
+      if (!this.#queue.delete(end)) return;
+      clearTimeout(timer);
+      resolve(how);
+    };
+    const timer = setTimeout(end, limit_ms, 'late').unref();
+    this.#queue.add(end);
+    return { outcome, cancel: () => end('left') };
   }
 }

@@ -1,26 +1,25 @@
-/** What a choice needs to know of an upstream. */
+/** What a choice knows of an upstream. */
 export interface Candidate {
   readonly weight: number;
-  /** A number of its own that never changes, for conversations that stay where they were. */
+  /** Never changes; for rendezvous hashing. */
   readonly seed: number;
-  /** Attempts that are under way at its provider. */
+  /** Attempts that run at its provider. */
   readonly in_flight: number;
-  /** How long it took of late to begin its answers, or `undefined` if nothing recent is known. */
+  /** Recent latency, if known. */
   readonly latency_ms: number | undefined;
 }
 
-/** By how much an upstream must be worse than another before it loses its turn to it: less is noise. */
+/** By how much the second draw must be better to be preferred: less is noise. */
 const clearly = 1.25;
-/** Up to this many attempts at a time no provider is called overloaded. */
+/** Up to so many attempts at a time no provider is overloaded. */
 const free_in_flight = 4;
 
 /**
- * The power of two choices: of two upstreams drawn by weight the first is taken, unless the second is clearly less busy or faster. So
- * weights are shares as long as all are well, and no crowd runs to the one that looks best (Mitzenmacher).
+ * The power of two choices: of two upstreams drawn by weight the first, unless the second is clearly less busy or faster. So weights are
+ * shares as long as all are well, and not all requests go to the one that looks best (Mitzenmacher).
  */
 export function chooseOfTwo<C extends Candidate>(candidates: readonly C[], random = Math.random): C {
-  const [only] = candidates;
-  if (candidates.length === 1) return only!;
+  if (candidates.length === 1) return candidates[0]!;
   const first = drawn(candidates, random());
   const others = candidates.filter(candidate => candidate !== first);
   const second = drawn(others, random());
@@ -45,31 +44,33 @@ function isClearlyBetter(one: Candidate, other: Candidate): boolean {
 }
 
 /**
- * The upstream whose turn a conversation is: always the same one of the same candidates, and when one comes or goes only its own
- * conversations move (weighted rendezvous hashing). One that has more than `overload` times its share of what is under way is passed over.
+ * Weighted rendezvous hashing: a key always gets the same one of the same candidates, and when one comes or goes only its own keys move.
+ * One that has more than `overload` times its share of what is in flight is skipped.
  */
 export function chooseSticky<C extends Candidate>(
   candidates: readonly C[],
-  conversation: number,
+  key: number,
   overload: number,
 ): C {
-  const [only] = candidates;
-  if (candidates.length === 1) return only!;
-  const rank = (candidate: C) => candidate.weight / -Math.log(uniform(conversation ^ candidate.seed));
+  if (candidates.length === 1) return candidates[0]!;
   const ranked = candidates
-    .map(candidate => ({ candidate, rank: rank(candidate) }))
+    .map(candidate => ({
+      candidate,
+      rank: candidate.weight / -Math.log(uniform(key ^ candidate.seed)),
+    }))
     .sort((a, b) => b.rank - a.rank);
   const in_flight = candidates.reduce((sum, candidate) => sum + candidate.in_flight, 0);
   const share = (overload * (in_flight + 1)) / totalWeight(candidates);
-  const isFree = ({ candidate }: { candidate: C }) =>
-    candidate.in_flight < Math.max(free_in_flight, share * candidate.weight);
-  return (ranked.find(isFree) ?? ranked[0]!).candidate;
+  const free = ranked.find(
+    ({ candidate }) => candidate.in_flight < Math.max(free_in_flight, share * candidate.weight),
+  );
+  return (free ?? ranked[0]!).candidate;
 }
 
 const totalWeight = (candidates: readonly Candidate[]): number =>
   candidates.reduce((sum, { weight }) => sum + weight, 0);
 
-/** A number between 0 and 1, without them, that looks random and is the same for the same 32 bits (Murmur's last steps). */
+/** A number between 0 and 1, exclusive, that looks random and is the same for the same 32 bits (Murmur's last steps). */
 export function uniform(bits: number): number {
   let mixed = bits;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -10,22 +10,20 @@ import {
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 
-/** When a provider is left alone, and how it is tried again. */
+/** When a provider's circuit breaker opens, and how it closes again. */
 export const breakerSchema = z
   .strictObject({
     consecutive_failures: z
       .int()
       .min(0)
       .default(5)
-      .describe('Failed attempts in a row that open the breaker; 0: no number does.'),
+      .describe('Failed attempts in a row that open the breaker; 0: none.'),
     failure_ratio: z
       .number()
       .gt(0)
       .max(1)
       .default(0.5)
-      .describe(
-        'Share of failed attempts among the last `window` above which the breaker opens; 1: no share does.',
-      ),
+      .describe('Share of failed attempts among the last `window` above which the breaker opens; 1: none.'),
     window: z
       .int()
       .min(2)
@@ -36,9 +34,7 @@ export const breakerSchema = z
       .int()
       .positive()
       .default(5000)
-      .describe(
-        'How long an open breaker keeps requests away; half of it at random, doubled each time the provider is tried in vain.',
-      ),
+      .describe('How long the breaker stays open; half of it at random, doubled each time a probe fails.'),
     max_open_ms: z.int().positive().default(60_000).describe('The longest such time.'),
     probes: z
       .int()
@@ -62,21 +58,21 @@ export type BreakerState = 'closed' | 'open' | 'half_open';
 
 /** What is left of a provider's share when its breaker has just closed. */
 const first_share = 0.1;
-/** How long to wait where all probes are under way: they decide. */
+/** When to try again where all probes run: they decide. */
 const probing_ms = 1000;
 
 /**
- * Whether a provider may be asked. When to open and for how long is cockatiel's judgement; its policy is not used, because it makes further
- * calls wait for a probe where they should go to another provider, judges every call by its end where a stream is judged by its first
- * word, and counts a call that its client gave up.
+ * Whether a provider may be sent attempts. cockatiel decides when it opens and for how long; its policy is not used, because it makes
+ * further calls wait for a probe where they should go to another provider, judges every call by its end where a stream is judged by its
+ * first word, and counts a call that its client gave up.
  *
- * Every attempt has a term, the number of the state it began in: what it comes to counts only while that state lasts.
+ * Every attempt has a term, the number of the state in which it began: its result counts only while that state lasts.
  */
 export class CircuitBreaker {
   readonly #config: BreakerConfig;
   readonly #clock: Clock;
   readonly #onChange: (state: BreakerState) => void;
-  readonly #judges: readonly IBreaker[];
+  readonly #criteria: readonly IBreaker[];
   #state: BreakerState = 'closed';
   #term = 0;
   #backoff: IBackoff<unknown> | undefined;
@@ -90,46 +86,50 @@ export class CircuitBreaker {
     this.#clock = clock;
     this.#onChange = onChange;
     const { consecutive_failures, failure_ratio, window } = config;
-    this.#judges = [
-      ...(consecutive_failures > 0 ? [new ConsecutiveBreaker(consecutive_failures)] : []),
-      ...(failure_ratio < 1
-        ? [
-            new CountBreaker({
-              threshold: failure_ratio,
-              size: window,
-              minimumNumberOfCalls: Math.ceil(window / 2),
-            }),
-          ]
-        : []),
-    ];
+    const criteria: IBreaker[] = [];
+    if (consecutive_failures > 0) criteria.push(new ConsecutiveBreaker(consecutive_failures));
+    if (failure_ratio < 1) {
+      const minimumNumberOfCalls = Math.ceil(window / 2);
+      criteria.push(new CountBreaker({ threshold: failure_ratio, size: window, minimumNumberOfCalls }));
+    }
+    this.#criteria = criteria;
   }
 
-  /** An open breaker whose time is over is half open, though nobody has come yet. */
+  /** An open breaker whose time is over is half open, also before the first probe. */
   get state(): BreakerState {
     return this.#state === 'open' && this.#clock.elapsed_ms() >= this.#open_until_ms
       ? 'half_open'
       : this.#state;
   }
 
-  /** How long until an attempt is admitted, in milliseconds; 0 admits one now. */
-  get admits_in_ms(): number {
+  /** Milliseconds until an attempt may begin; 0: now. */
+  get retry_in_ms(): number {
     if (this.#state === 'closed') return 0;
     if (this.#state === 'open') return Math.max(0, this.#open_until_ms - this.#clock.elapsed_ms());
-    const places = Math.min(1 + this.#passed, this.#config.probes - this.#passed);
-    return this.#probing < places ? 0 : probing_ms;
+    const max_probing = Math.min(1 + this.#passed, this.#config.probes - this.#passed);
+    return this.#probing < max_probing ? 0 : probing_ms;
   }
 
-  /** The share of its requests that the provider should be given: less than 1 for a while after a recovery. */
+  /** The share of its requests that the provider should get: less than 1 for `ramp_ms` after a recovery. */
   get share(): number {
-    if (this.#state !== 'closed') return 1;
     const { ramp_ms } = this.#config;
     const closed_for_ms = this.#clock.elapsed_ms() - this.#closed_ms;
-    if (closed_for_ms >= ramp_ms) return 1;
+    if (this.#state !== 'closed' || closed_for_ms >= ramp_ms) return 1;
     return first_share + (1 - first_share) * (closed_for_ms / ramp_ms);
   }
 
-  /** An attempt begins. Gives its term. */
-  enter(): number {
+  /** The present term; for what is learnt later than by an attempt's end. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Attempts are probes: the first word of one decides, not its end. */
+  get isProbing(): boolean {
+    return this.#state !== 'closed';
+  }
+
+  /** An attempt begins. Returns its term. */
+  begin(): number {
     if (this.state === 'half_open') {
       if (this.#state === 'open') this.#become('half_open');
       this.#probing++;
@@ -141,10 +141,10 @@ export class CircuitBreaker {
   succeeded(term: number): void {
     if (term !== this.#term) return;
     if (this.#state === 'closed') {
-      for (const judge of this.#judges) judge.success(CircuitState.Closed);
+      for (const criterion of this.#criteria) criterion.success(CircuitState.Closed);
       return;
     }
-    // Somebody asked in spite of an open breaker, and was answered.
+    // An attempt in spite of an open breaker was answered.
     if (this.#state === 'open') {
       this.#become('half_open');
       this.#probing = 1;
@@ -158,9 +158,9 @@ export class CircuitBreaker {
   failed(term: number): void {
     if (term !== this.#term || this.#state === 'open') return;
     if (this.#state === 'half_open') return this.#open();
-    let opens = false;
-    for (const judge of this.#judges) if (judge.failure(CircuitState.Closed)) opens = true;
-    if (opens) this.#open();
+    // Each has to count it.
+    const opens = this.#criteria.map(criterion => criterion.failure(CircuitState.Closed));
+    if (opens.includes(true)) this.#open();
   }
 
   /** An attempt of `term` has ended without showing anything. */
@@ -168,37 +168,21 @@ export class CircuitBreaker {
     if (term === this.#term && this.#state === 'half_open') this.#probing--;
   }
 
-  /** The present term; for what is learnt later than by an attempt's end. */
-  get term(): number {
-    return this.#term;
-  }
-
-  /** Whether attempts are probes: the first word of one decides, not its end. */
-  get isProbing(): boolean {
-    return this.#state !== 'closed';
-  }
-
-  /** Somebody else has seen the provider work: it is tried without further waiting. */
-  tryNow(): void {
+  /** The provider was seen to work elsewhere: it is probed without further waiting. */
+  retryNow(): void {
     if (this.#state === 'open') this.#open_until_ms = 0;
   }
 
   #open(): void {
     const { open_ms, max_open_ms } = this.#config;
-    this.#backoff = (
-      this.#backoff ??
-      new ExponentialBackoff({
-        initialDelay: open_ms,
-        maxDelay: max_open_ms,
-        generator: halfJitterGenerator,
-      })
-    ).next(undefined as never);
+    const options = { initialDelay: open_ms, maxDelay: max_open_ms, generator: halfJitterGenerator };
+    this.#backoff = (this.#backoff ?? new ExponentialBackoff(options)).next(undefined as never);
     this.#open_until_ms = this.#clock.elapsed_ms() + this.#backoff.duration;
     this.#become('open');
   }
 
   #close(): void {
-    for (const judge of this.#judges) judge.success(CircuitState.HalfOpen);
+    for (const criterion of this.#criteria) criterion.success(CircuitState.HalfOpen);
     this.#backoff = undefined;
     this.#closed_ms = this.#clock.elapsed_ms();
     this.#become('closed');

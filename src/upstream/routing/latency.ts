@@ -1,9 +1,9 @@
 /** The time in which a sample's weight falls to a third. */
 const memory_ms = 10_000;
-/** An average that is older says nothing of the upstream as it is now. */
+/** An older average says nothing of the upstream now. */
 const stale_ms = 30_000;
 
-/** How long an upstream has taken of late: an average that forgets with time, not with the number of samples. */
+/** Recent latency of an upstream: an average that fades with time, not with the number of samples. */
 export class Latency {
   #average_ms = 0;
   #at_ms = Number.NEGATIVE_INFINITY;
@@ -15,13 +15,8 @@ export class Latency {
     this.#at_ms = now_ms;
   }
 
-  /** The average in milliseconds, or `undefined` if nothing recent is known. */
+  /** The average in milliseconds; `undefined` if stale. */
   recent_ms(now_ms: number): number | undefined {
     return now_ms - this.#at_ms > stale_ms ? undefined : this.#average_ms;
-  }
-
-  /** What was known is not true any longer. */
-  forget(): void {
-    this.#at_ms = Number.NEGATIVE_INFINITY;
   }
 }

@@ -4,37 +4,37 @@ import { chooseOfTwo, chooseSticky, uniform } from './choose-upstream.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { Upstream } from './upstream.ts';
 
-/** What is asked of a route. */
-export interface Question {
+/** What an exchange needs an upstream for. */
+export interface UpstreamQuery {
   readonly stream: boolean;
   readonly now_ms: number;
-  /** How often each upstream was asked in this exchange already. */
-  readonly asked: ReadonlyMap<Upstream, number>;
-  /** The conversation's 32 bits, where conversations stay where they were. */
-  readonly conversation: number | undefined;
+  /** Failed attempts of this exchange by upstream; `Infinity` for one that cannot serve the request. */
+  readonly failed: ReadonlyMap<Upstream, number>;
+  /** Where conversations stay at one upstream. */
+  readonly affinity_key: number | undefined;
 }
 
-/** Who is to be asked, and when; or why nobody is. */
-export type Pick =
-  | { readonly when: 'now' | 'in turn'; readonly upstream: Upstream }
+/** The next upstream: at once, after a wait for a permit, or after a time; or why there is none. */
+export type Selection =
+  | { readonly when: 'now' | 'queued'; readonly upstream: Upstream }
   | { readonly when: 'later'; readonly upstream: Upstream; readonly wait_ms: number }
   | { readonly when: 'never'; readonly why: 'full' | 'unusable'; readonly usable_in_ms: number };
 
 /** Keeps the draw of a recovering upstream's share apart from the one that ranks it. */
 const share_salt = 0x5bd1e995;
 
-/** One model's upstreams by priority, and who of them is asked next. */
+/** Selects among one model's upstreams: by priority, then by weight, load and latency. */
 export class LoadBalancer {
   readonly options: RoutingOptions;
   readonly budget: RetryBudget;
   /** Another attempt can follow a failed one. */
   readonly hasOthers: boolean;
-  /** Conversations stay where they were. */
   readonly isSticky: boolean;
+  /** All upstreams, first priority first. */
+  readonly upstreams: readonly Upstream[];
   readonly #groups: readonly (readonly Upstream[])[];
-  readonly #all: readonly Upstream[];
   readonly #random: () => number;
-  readonly #only: { readonly when: 'now'; readonly upstream: Upstream } | undefined;
+  readonly #only: Selection | undefined;
 
   constructor(
     upstreams: readonly Upstream[],
@@ -46,80 +46,79 @@ export class LoadBalancer {
     this.budget = new RetryBudget(options, clock);
     this.hasOthers = options.max_attempts > 1 && (upstreams.length > 1 || options.retries_per_upstream > 0);
     this.isSticky = options.sticky === 'conversation' && upstreams.length > 1;
-    const byPriority = Map.groupBy(upstreams, ({ standing }) => standing.priority);
+    const byPriority = Map.groupBy(upstreams, ({ priority }) => priority);
     this.#groups = [...byPriority].sort(([a], [b]) => a - b).map(([, group]) => group);
-    this.#all = this.#groups.flat();
+    this.upstreams = this.#groups.flat();
     this.#random = random;
-    this.#only =
-      upstreams.length === 1 && options.when_unusable === 'ask'
-        ? { when: 'now', upstream: upstreams[0]! }
-        : undefined;
+    if (upstreams.length === 1 && options.when_all_unavailable === 'try')
+      this.#only = { when: 'now', upstream: upstreams[0]! };
   }
 
-  /** All upstreams, first priority first. */
-  get upstreams(): readonly Upstream[] {
-    return this.#all;
+  /** An upstream that has failed in this exchange is selected again only after all others. */
+  next(query: UpstreamQuery): Selection {
+    const isFirst = query.failed.size === 0;
+    if (isFirst && this.#only && this.upstreams[0]!.provider.bulkhead.hasPermit) return this.#only;
+    return this.#fresh(query) ?? (isFirst ? this.#lastResort(query) : this.#again(query));
   }
 
-  /** The next to be asked. An upstream that was asked already is asked again only when there is no other. */
-  next(question: Question): Pick {
-    if (this.#only?.upstream.provider.bulkhead.hasPlace && question.asked.size === 0) return this.#only;
-    const fresh = this.#fresh(question);
-    if (fresh) return fresh;
-    return question.asked.size === 0 ? this.#lastResort(question) : this.#again(question);
-  }
-
-  /** One of those that were not asked: of the first priority that has any to ask. */
-  #fresh(question: Question): Pick | undefined {
+  /** One that has not failed, of the first priority that has a usable one. */
+  #fresh(query: UpstreamQuery): Selection | undefined {
     let recovering: readonly Upstream[] | undefined;
     for (const group of this.#groups) {
       const usable = group.filter(
-        upstream => !question.asked.has(upstream) && upstream.usable_in_ms(question.now_ms) === 0,
+        upstream => !query.failed.has(upstream) && upstream.usable_in_ms(query.now_ms) === 0,
       );
-      const free = usable.filter(({ provider }) => provider.bulkhead.hasPlace);
-      const ready = free.filter(upstream => this.#takesPart(upstream, question));
-      if (ready.length > 0) return { when: 'now', upstream: this.#chosen(ready, question) };
+      const free = usable.filter(({ provider }) => provider.bulkhead.hasPermit);
+      const ready = free.filter(upstream => this.#isInShare(upstream, query));
+      if (ready.length > 0) return { when: 'now', upstream: this.#chosen(ready, query) };
       if (free.length > 0) {
         recovering ??= free;
         continue;
       }
-      const queueing = usable.filter(({ provider }) => provider.bulkhead.hasQueuePlace);
-      if (queueing.length > 0) return { when: 'in turn', upstream: this.#chosen(queueing, question) };
+      const queueing = usable.filter(({ provider }) => provider.bulkhead.hasQueueRoom);
+      if (queueing.length > 0) return { when: 'queued', upstream: this.#chosen(queueing, query) };
     }
-    return recovering && { when: 'now', upstream: this.#chosen(recovering, question) };
+    return recovering && { when: 'now', upstream: this.#chosen(recovering, query) };
   }
 
-  /** Whether one that has just recovered gets this request; a conversation that it gets stays with it. */
-  #takesPart({ provider, seed }: Upstream, { conversation }: Question): boolean {
+  /** Whether this request is in the share of an upstream that recovers; a conversation always is or never. */
+  #isInShare({ provider, seed }: Upstream, { affinity_key }: UpstreamQuery): boolean {
     const { share } = provider.breaker;
     if (share === 1) return true;
-    return (conversation === undefined ? this.#random() : uniform(conversation ^ seed ^ share_salt)) < share;
+    return (affinity_key === undefined ? this.#random() : uniform(affinity_key ^ seed ^ share_salt)) < share;
   }
 
-  #chosen(upstreams: readonly Upstream[], { stream, now_ms, conversation }: Question): Upstream {
+  #chosen(upstreams: readonly Upstream[], { stream, now_ms, affinity_key }: UpstreamQuery): Upstream {
     if (upstreams.length === 1) return upstreams[0]!;
-    const candidates = upstreams.map(upstream => upstream.candidate(stream, now_ms));
+    const candidates = upstreams.map(upstream => ({
+      upstream,
+      weight: upstream.weight,
+      seed: upstream.seed,
+      in_flight: upstream.provider.bulkhead.in_flight,
+      latency_ms: upstream.latency_ms(stream, now_ms),
+    }));
     const chosen =
-      conversation === undefined
+      affinity_key === undefined
         ? chooseOfTwo(candidates, this.#random)
-        : chooseSticky(candidates, conversation, this.options.sticky_overload);
+        : chooseSticky(candidates, affinity_key, this.options.sticky_overload);
     return chosen.upstream;
   }
 
-  /** Nobody may be asked, and nobody was: the one that may be asked soonest, or no one. */
-  #lastResort({ now_ms }: Question): Pick {
-    const { upstream, usable_in_ms } = soonest(this.#all, now_ms);
-    // Whoever is usable has no place, or it would have been chosen.
+  /** None is usable: the one that will be first, or none. */
+  #lastResort({ now_ms }: UpstreamQuery): Selection {
+    const { upstream, usable_in_ms } = soonest(this.upstreams, now_ms);
+    // A usable one has no permit, or it would have been chosen.
     if (usable_in_ms === 0 || !upstream) return { when: 'never', why: 'full', usable_in_ms };
-    if (this.options.when_unusable === 'refuse') return { when: 'never', why: 'unusable', usable_in_ms };
+    if (this.options.when_all_unavailable === 'refuse')
+      return { when: 'never', why: 'unusable', usable_in_ms };
     return { when: 'now', upstream };
   }
 
-  /** One that has failed in this exchange, once more: the one that may be asked soonest. */
-  #again({ asked, now_ms }: Question): Pick {
+  /** One that has failed in this exchange: the one that will be usable first. */
+  #again({ failed, now_ms }: UpstreamQuery): Selection {
     const { retries_per_upstream } = this.options;
-    const left = this.#all.filter(
-      upstream => (asked.get(upstream) ?? Number.POSITIVE_INFINITY) <= retries_per_upstream,
+    const left = this.upstreams.filter(
+      upstream => (failed.get(upstream) ?? Number.POSITIVE_INFINITY) <= retries_per_upstream,
     );
     const { upstream, usable_in_ms } = soonest(left, now_ms);
     if (!upstream || usable_in_ms === Number.POSITIVE_INFINITY)
@@ -128,17 +127,17 @@ export class LoadBalancer {
   }
 }
 
-/** The one with a free place that may be asked soonest, and how soon anyone may, with a place or without. */
+/** The first usable one that has a permit; and when any is usable, with a permit or without. */
 function soonest(upstreams: readonly Upstream[], now_ms: number) {
-  let found: Upstream | undefined;
-  let found_in_ms = Number.POSITIVE_INFINITY;
+  let upstream: Upstream | undefined;
+  let upstream_in_ms = Number.POSITIVE_INFINITY;
   let usable_in_ms = Number.POSITIVE_INFINITY;
-  for (const upstream of upstreams) {
-    const in_ms = upstream.usable_in_ms(now_ms);
+  for (const candidate of upstreams) {
+    const in_ms = candidate.usable_in_ms(now_ms);
     usable_in_ms = Math.min(usable_in_ms, in_ms);
-    if (!upstream.provider.bulkhead.hasPlace || (found && in_ms >= found_in_ms)) continue;
-    found = upstream;
-    found_in_ms = in_ms;
+    if (!candidate.provider.bulkhead.hasPermit || (upstream && in_ms >= upstream_in_ms)) continue;
+    upstream = candidate;
+    upstream_in_ms = in_ms;
   }
-  return { upstream: found, usable_in_ms };
+  return { upstream, usable_in_ms };
 }

@@ -7,12 +7,12 @@ export interface RetryBudgetLimits {
   readonly min_retries_per_second: number;
 }
 
-/** How long a request counts: as long as the requests that fail with a dying provider may have been under way. */
+/** How long a request counts: as long as requests that fail with a dying provider may have run. */
 const window_ms = 30_000;
 
 /**
- * How many attempts may follow failed ones: a share of the requests of the last half minute and a few per second, so that a failing
- * upstream is not buried under repetitions of what it cannot do. One number that fades with time.
+ * How many retries a model may make: a share of its requests of the last half minute and a few per second, so that retries do not bury a
+ * failing upstream. One number that fades with time.
  */
 export class RetryBudget {
   readonly #limits: RetryBudgetLimits;
@@ -27,7 +27,7 @@ export class RetryBudget {
     this.#at_ms = clock.elapsed_ms();
   }
 
-  /** A request has come. */
+  /** Counts a request. */
   deposit(): void {
     this.#fade();
     this.#balance += this.#limits.retry_ratio;
@@ -38,7 +38,7 @@ export class RetryBudget {
     return this.#balance < 1;
   }
 
-  /** One retry is made. */
+  /** Counts a retry. */
   spend(): void {
     this.#balance--;
   }

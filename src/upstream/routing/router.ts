@@ -8,29 +8,18 @@ import { Attempts } from '../attempt/attempts.ts';
 import type { Provider } from '../http/provider.ts';
 import { LoadBalancer } from './load-balancer.ts';
 import { Upstream } from './upstream.ts';
+import type { RouterSetup, WaitLimits } from './upstream-selector.ts';
 
-/** What routes are made of beside providers. */
+/** Configuration of routes, beside that of providers. */
 export interface RouterSettings {
   readonly models: readonly Model[];
   readonly routing: RoutingOptions;
   readonly server: WaitLimits;
 }
 
-/** How long a client may wait for anything to happen. */
-export interface WaitLimits {
-  readonly stream_commit_ms: number;
-  readonly non_stream_timeout_ms: number;
-}
-
-/** What every exchange's attempts share. */
-export interface RouterSetup {
-  readonly metrics: Metrics;
-  readonly limits: WaitLimits;
-}
-
-/** Which providers serve which model. */
+/** The load balancer of every model. */
 export class Router {
-  readonly #routes = new Map<string, LoadBalancer>();
+  readonly #balancers = new Map<string, LoadBalancer>();
   readonly #setup: RouterSetup;
 
   constructor(
@@ -43,28 +32,29 @@ export class Router {
     for (const model of models) {
       const upstreams = upstreamsOf(model, byName);
       if (upstreams.length === 0) continue;
-      this.#routes.set(model.id, new LoadBalancer(upstreams, { ...routing, ...given(model.routing) }, clock));
+      const options = { ...routing, ...defined(model.routing) };
+      this.#balancers.set(model.id, new LoadBalancer(upstreams, options, clock));
     }
   }
 
-  /** Who serves the model of this id, first priority first; nobody for one that is not there. */
+  /** The upstreams of a model, first priority first; none for an unknown one. */
   upstreamsOf(id: string): readonly Upstream[] {
-    return this.#routes.get(id)?.upstreams ?? [];
+    return this.#balancers.get(id)?.upstreams ?? [];
   }
 
   /** The attempts of `exchange`, at the providers of its model. */
   attempts(exchange: Exchange): Attempts {
-    const route = this.#routes.get(exchange.model?.id ?? '');
-    if (!route) throw refusal('provider_misconfigured', { cause: new Error('no provider for this model') });
-    return new Attempts(exchange, route, this.#setup);
+    const balancer = this.#balancers.get(exchange.model?.id ?? '');
+    if (!balancer)
+      throw refusal('provider_misconfigured', { cause: new Error('no provider for this model') });
+    return new Attempts(exchange, balancer, this.#setup);
   }
 }
 
 function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Upstream[] {
-  const upstreams: Upstream[] = [];
-  for (const configured of model.upstreams) {
+  return model.upstreams.flatMap(configured => {
     const provider = providers.get(configured.provider);
-    if (!provider) continue;
+    if (!provider) return [];
     const target = {
       model: configured.model,
       effortMap: model.effort_map,
@@ -72,11 +62,10 @@ function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Up
       maxTokens: model.max_completion_tokens,
       startsInReasoning: model.starts_in_reasoning === true,
     };
-    upstreams.push(new Upstream(provider, target, configured));
-  }
-  return upstreams;
+    return [new Upstream(provider, target, configured)];
+  });
 }
 
-/** What a model says of its routing; an absent field must not hide the one for all. */
-const given = (routing: Model['routing']): Partial<RoutingOptions> =>
+/** Without absent fields, which would hide those for all models. */
+const defined = (routing: Model['routing']): Partial<RoutingOptions> =>
   Object.fromEntries(Object.entries(routing).filter(([, value]) => value !== undefined));

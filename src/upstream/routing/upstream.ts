@@ -2,69 +2,64 @@ import type { Target } from '../adapter.ts';
 import type { Failure } from '../attempt/failure.ts';
 import type { Provider } from '../http/provider.ts';
 import { bitsOf } from './affinity-key.ts';
-import type { Candidate } from './choose-upstream.ts';
 import { Latency } from './latency.ts';
 
-/** How an upstream stands among those of its model. */
-export interface Standing {
-  /** Lower numbers are asked first. */
+/** An upstream's place among those of its model. */
+export interface RoutePriority {
+  /** Lower numbers are tried first. */
   readonly priority: number;
   readonly weight: number;
 }
 
-/** The longest time for which an upstream's `Retry-After` is believed. */
+/** The longest `Retry-After` that is followed. */
 const max_pause_ms = 600_000;
-/** How long an upstream is left alone that is at its rate limit and does not say for how long. */
+/** The pause of an upstream that is at its rate limit and sends no `Retry-After`. */
 const limited_pause_ms = 1000;
-/** How long one is left alone whose key, address or model name it does not accept: somebody has to change something. */
+/** The pause of an upstream that does not accept its key, address or model name: an operator has to change something. */
 const misconfigured_pause_ms = 30_000;
-/** A failed attempt has cost its client more than the time that it took. */
+/** What a failed attempt costs its client beyond the time that it took. */
 const failure_penalty_ms = 1000;
 
-/** One of those who serve a model: a provider, what the model is called there, and how it has done of late. */
+/** One upstream of a model: a provider, the model's name there, and its recent latency and pauses. */
 export class Upstream {
   readonly provider: Provider;
   readonly target: Target;
-  readonly standing: Standing;
-  /** For conversations that stay where they were: the same in every process. */
+  readonly priority: number;
+  readonly weight: number;
+  /** For rendezvous hashing: the same in every process. */
   readonly seed: number;
   readonly #streams = new Latency();
   readonly #replies = new Latency();
   #paused_until_ms = Number.NEGATIVE_INFINITY;
 
-  constructor(provider: Provider, target: Target, standing: Standing) {
+  constructor(provider: Provider, target: Target, { priority, weight }: RoutePriority) {
     this.provider = provider;
     this.target = target;
-    this.standing = standing;
+    this.priority = priority;
+    this.weight = weight;
     this.seed = bitsOf(`${provider.name}\n${target.model}`);
   }
 
-  /** How long until it may be asked, in milliseconds: 0 for now, infinite while its health check fails. Places are not looked at. */
+  /** Milliseconds until it is usable; `Infinity` while its health check fails. Permits are not considered. */
   usable_in_ms(now_ms: number): number {
     const { breaker, healthy } = this.provider;
     if (!healthy) return Number.POSITIVE_INFINITY;
-    return Math.max(0, this.#paused_until_ms - now_ms, breaker.admits_in_ms);
+    return Math.max(0, this.#paused_until_ms - now_ms, breaker.retry_in_ms);
   }
 
-  /** It as a choice sees it, for streams or for whole replies: the two take their time in different ways. */
-  candidate(stream: boolean, now_ms: number): Candidate & { readonly upstream: Upstream } {
-    return {
-      upstream: this,
-      seed: this.seed,
-      weight: this.standing.weight,
-      in_flight: this.provider.bulkhead.in_flight,
-      latency_ms: (stream ? this.#streams : this.#replies).recent_ms(now_ms),
-    };
+  /** Recent latency of streams or of whole replies, in milliseconds; `undefined` if unknown. */
+  latency_ms(stream: boolean, now_ms: number): number | undefined {
+    return (stream ? this.#streams : this.#replies).recent_ms(now_ms);
   }
 
-  /** It has begun to answer, or answered whole, `wait_ms` after it was asked. */
+  /** A stream has begun, or a whole reply come, `wait_ms` after it was requested. */
   answered(stream: boolean, wait_ms: number, now_ms: number): void {
     (stream ? this.#streams : this.#replies).observe(wait_ms, now_ms);
   }
 
-  /** It has failed before it answered. */
+  /** An attempt has failed before it was answered. */
   failed(stream: boolean, failure: Failure, wait_ms: number, now_ms: number): void {
-    (stream ? this.#streams : this.#replies).observe(wait_ms + failure_penalty_ms, now_ms);
+    this.answered(stream, wait_ms + failure_penalty_ms, now_ms);
     const pause_ms = pauseAfter_ms(failure);
     if (pause_ms > 0)
       this.#paused_until_ms = Math.max(this.#paused_until_ms, now_ms + Math.min(pause_ms, max_pause_ms));

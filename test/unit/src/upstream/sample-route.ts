@@ -2,8 +2,9 @@ import { vllm } from '../../../../plugins/providers/vllm/index.ts';
 import { routingSchema } from '../../../../src/catalog/routing-schema.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
 import type { Failure } from '../../../../src/upstream/attempt/failure.ts';
-import { Provider, providerBaseSchema } from '../../../../src/upstream/http/provider.ts';
-import { LoadBalancer, type Question } from '../../../../src/upstream/routing/load-balancer.ts';
+import { Provider } from '../../../../src/upstream/http/provider.ts';
+import { providerBaseSchema } from '../../../../src/upstream/http/provider-schema.ts';
+import { LoadBalancer, type UpstreamQuery } from '../../../../src/upstream/routing/load-balancer.ts';
 import { Upstream } from '../../../../src/upstream/routing/upstream.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
@@ -36,12 +37,12 @@ export function routeOver(given: readonly Given[], options: object = {}, random 
     return new Upstream(provider, { model: 'm', effortMap: {}, extraParameters: [] }, { priority, weight });
   });
   const route = new LoadBalancer(upstreams, routingSchema.parse(options), clock, random);
-  const ask = (more: Partial<Question> = {}) =>
+  const ask = (more: Partial<UpstreamQuery> = {}) =>
     route.next({
       stream: true,
       now_ms: clock.elapsed_ms(),
-      asked: new Map(),
-      conversation: undefined,
+      failed: new Map(),
+      affinity_key: undefined,
       ...more,
     });
   const [a, b, c] = upstreams as [Upstream, Upstream, Upstream];
@@ -50,11 +51,11 @@ export function routeOver(given: readonly Given[], options: object = {}, random 
 
 /** Opens the circuit breaker of an upstream. */
 export const open = ({ provider: { breaker } }: Upstream) => {
-  for (let count = 0; count < 5; count++) breaker.failed(breaker.enter());
+  for (let count = 0; count < 5; count++) breaker.failed(breaker.begin());
 };
 
 /** Takes one place at the provider of an upstream. */
-export const fill = ({ provider: { bulkhead } }: Upstream) => bulkhead.enter();
+export const fill = ({ provider: { bulkhead } }: Upstream) => bulkhead.acquire();
 
 /** Lets an upstream ask to be left alone for a time. */
 export const pause = (upstream: Upstream, retry_after_s: number, clock: FakeClock) => {

@@ -32,7 +32,7 @@ describe('a refusal because no upstream may be asked', () => {
   ])(
     'tells with a Retry-After of %i s after %i ms to come back in %s s',
     async (given_s, passed_ms, told) => {
-      const { a, b, clock, refusal, exchange } = attemptsOver([{}, {}], { when_unusable: 'refuse' });
+      const { a, b, clock, refusal, exchange } = attemptsOver([{}, {}], { when_all_unavailable: 'refuse' });
       pause(a, given_s, clock);
       pause(b, 60, clock);
       clock.advance(passed_ms);
@@ -45,7 +45,7 @@ describe('a refusal because no upstream may be asked', () => {
   );
 
   it('tells to come back in a second where it is not known when one may be', async () => {
-    const { a, refusal } = attemptsOver([{}], { when_unusable: 'refuse' });
+    const { a, refusal } = attemptsOver([{}], { when_all_unavailable: 'refuse' });
     Object.defineProperty(a.provider, 'healthy', { value: false });
     expect(await refusal()).toMatchObject({
       code: 'provider_unreachable',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Message } from '../../../../../src/canonical.ts';
-import { conversationOf } from '../../../../../src/upstream/routing/affinity-key.ts';
+import { affinityKeyOf } from '../../../../../src/upstream/routing/affinity-key.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 
-const of = (...messages: Message[]) => conversationOf(sampleRequest({ messages }));
+const of = (...messages: Message[]) => affinityKeyOf(sampleRequest({ messages }));
 const system: Message = { role: 'system', content: 'You are a river guide.' };
 const question: Message = { role: 'user', content: 'Why do rivers bend?' };
 const answer: Message = { role: 'assistant', content: 'They erode.' };

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { vllm } from '../../../../../plugins/providers/vllm/index.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import type { Failure, FailureKind } from '../../../../../src/upstream/attempt/failure.ts';
-import { Provider, providerBaseSchema } from '../../../../../src/upstream/http/provider.ts';
+import { Provider } from '../../../../../src/upstream/http/provider.ts';
+import { providerBaseSchema } from '../../../../../src/upstream/http/provider-schema.ts';
 import { AttemptPermit } from '../../../../../src/upstream/routing/attempt-permit.ts';
 import { Upstream } from '../../../../../src/upstream/routing/upstream.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
@@ -20,9 +21,9 @@ function upstreamWith(breaker: object = {}) {
   providers.push(provider);
   const target = { model: 'm', effortMap: {}, extraParameters: [] };
   const upstream = new Upstream(provider, target, { priority: 1, weight: 1 });
-  const take = (stream = true) => AttemptPermit.take(upstream, stream, clock.elapsed_ms());
-  const latency_ms = (stream = true) => upstream.candidate(stream, clock.elapsed_ms()).latency_ms;
-  return { clock, provider, upstream, take, latency_ms, breaker: provider.breaker };
+  const acquire = (stream = true) => AttemptPermit.acquire(upstream, stream, clock.elapsed_ms());
+  const latency_ms = (stream = true) => upstream.latency_ms(stream, clock.elapsed_ms());
+  return { clock, provider, upstream, acquire, latency_ms, breaker: provider.breaker };
 }
 
 const failure = (kind: FailureKind): Failure => ({ kind, error: undefined as never });
@@ -30,12 +31,12 @@ const one = { consecutive_failures: 1, open_ms: 1000, probes: 2 };
 
 describe('a place', () => {
   it('is given back once, however the attempt ends', () => {
-    const { provider, take } = upstreamWith();
+    const { provider, acquire } = upstreamWith();
     for (const end of [undefined, 'given up', failure('broken')] as const) {
-      const admission = take();
+      const permit = acquire();
       expect(provider.bulkhead.in_flight).toBe(1);
-      admission.ended(end, 0);
-      admission.ended(end, 0);
+      permit.ended(end, 0);
+      permit.ended(end, 0);
       expect(provider.bulkhead.in_flight).toBe(0);
     }
   });
@@ -43,24 +44,24 @@ describe('a place', () => {
 
 describe('the breaker', () => {
   it.each<FailureKind>(['status', 'unreachable', 'timeout', 'broken', 'invalid'])('hears of %s', kind => {
-    const { take, breaker } = upstreamWith(one);
-    take().ended(failure(kind), 0);
+    const { acquire, breaker } = upstreamWith(one);
+    acquire().ended(failure(kind), 0);
     expect(breaker.state).toBe('open');
   });
 
   it.each<FailureKind>(['refused', 'misconfigured', 'rate_limited'])('hears nothing bad of %s', kind => {
-    const { take, breaker } = upstreamWith(one);
-    take().ended(failure(kind), 0);
+    const { acquire, breaker } = upstreamWith(one);
+    acquire().ended(failure(kind), 0);
     expect(breaker.state).toBe('closed');
   });
 
   it('hears of a probe with its first word, and once', () => {
-    const { take, breaker, clock } = upstreamWith(one);
-    take().ended(failure('broken'), 0);
+    const { acquire, breaker, clock } = upstreamWith(one);
+    acquire().ended(failure('broken'), 0);
     clock.advance(1000);
-    const probe = take();
+    const probe = acquire();
     probe.answered(clock.elapsed_ms());
-    const second = take();
+    const second = acquire();
     probe.ended(undefined, clock.elapsed_ms());
     expect(breaker.state).toBe('half_open');
     second.answered(clock.elapsed_ms());
@@ -68,20 +69,20 @@ describe('the breaker', () => {
   });
 
   it('hears of a probe that breaks off after its first word', () => {
-    const { take, breaker, clock } = upstreamWith(one);
-    take().ended(failure('broken'), 0);
+    const { acquire, breaker, clock } = upstreamWith(one);
+    acquire().ended(failure('broken'), 0);
     clock.advance(1000);
-    const probe = take();
+    const probe = acquire();
     probe.answered(clock.elapsed_ms());
     probe.ended(failure('broken'), clock.elapsed_ms());
     expect(breaker.state).toBe('open');
   });
 
   it('hears of a stream that breaks off after its first word has closed it', () => {
-    const { take, breaker, clock } = upstreamWith({ ...one, probes: 1 });
-    take().ended(failure('broken'), 0);
+    const { acquire, breaker, clock } = upstreamWith({ ...one, probes: 1 });
+    acquire().ended(failure('broken'), 0);
     clock.advance(1000);
-    const probe = take();
+    const probe = acquire();
     probe.answered(clock.elapsed_ms());
     expect(breaker.state).toBe('closed');
     probe.ended(failure('broken'), clock.elapsed_ms());
@@ -89,34 +90,34 @@ describe('the breaker', () => {
   });
 
   it('hears nothing of streams that began before the trouble', () => {
-    const { take, breaker, clock } = upstreamWith(one);
-    const [breaking, going, ending] = [take(), take(), take()];
-    take().ended(failure('broken'), 0);
+    const { acquire, breaker, clock } = upstreamWith(one);
+    const [breaking, going, ending] = [acquire(), acquire(), acquire()];
+    acquire().ended(failure('broken'), 0);
     clock.advance(1000);
-    take();
+    acquire();
     breaking.answered(clock.elapsed_ms());
     breaking.ended(failure('broken'), clock.elapsed_ms());
     going.answered(clock.elapsed_ms());
     ending.ended(undefined, clock.elapsed_ms());
     expect(breaker.state).toBe('half_open');
-    expect(breaker.admits_in_ms).toBeGreaterThan(0);
+    expect(breaker.retry_in_ms).toBeGreaterThan(0);
   });
 
   it('takes a stream that its client left for a good one, once it had begun', () => {
-    const { take, breaker } = upstreamWith({ consecutive_failures: 2 });
-    take().ended(failure('broken'), 0);
-    const left = take();
+    const { acquire, breaker } = upstreamWith({ consecutive_failures: 2 });
+    acquire().ended(failure('broken'), 0);
+    const left = acquire();
     left.answered(0);
     left.ended('given up', 0);
-    take().ended(failure('broken'), 0);
+    acquire().ended(failure('broken'), 0);
     expect(breaker.state).toBe('closed');
   });
 });
 
 describe('the latency', () => {
   it('is that of the first word, for streams and for whole replies apart', () => {
-    const { take, clock, latency_ms } = upstreamWith();
-    const [stream, whole] = [take(true), take(false)];
+    const { acquire, clock, latency_ms } = upstreamWith();
+    const [stream, whole] = [acquire(true), acquire(false)];
     clock.advance(200);
     stream.answered(clock.elapsed_ms());
     clock.advance(3000);
@@ -126,14 +127,14 @@ describe('the latency', () => {
   });
 
   it('of one that fails at once is not good', () => {
-    const { take, clock, latency_ms } = upstreamWith();
-    take().ended(failure('status'), clock.elapsed_ms());
+    const { acquire, clock, latency_ms } = upstreamWith();
+    acquire().ended(failure('status'), clock.elapsed_ms());
     expect(latency_ms()).toBeGreaterThanOrEqual(1000);
   });
 
   it.each(['given up', failure('refused')] as const)('is not told by an attempt that was %s', end => {
-    const { take, latency_ms } = upstreamWith();
-    take().ended(end, 0);
+    const { acquire, latency_ms } = upstreamWith();
+    acquire().ended(end, 0);
     expect(latency_ms()).toBeUndefined();
   });
 });

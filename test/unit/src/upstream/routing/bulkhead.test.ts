@@ -7,75 +7,75 @@ const long = 60_000;
 describe('places', () => {
   it('are as many as there are without a cap', () => {
     const bulkhead = new Bulkhead({ max_queue: 0 });
-    for (let count = 0; count < 1000; count++) bulkhead.enter();
-    expect([bulkhead.hasPlace, bulkhead.in_flight]).toEqual([true, 1000]);
+    for (let count = 0; count < 1000; count++) bulkhead.acquire();
+    expect([bulkhead.hasPermit, bulkhead.in_flight]).toEqual([true, 1000]);
   });
 
   it('come free one by one', () => {
     const bulkhead = new Bulkhead({ max_concurrent: 2, max_queue: 0 });
-    bulkhead.enter();
-    expect(bulkhead.hasPlace).toBe(true);
-    bulkhead.enter();
-    expect([bulkhead.hasPlace, bulkhead.hasQueuePlace]).toEqual([false, false]);
-    bulkhead.leave();
-    expect([bulkhead.hasPlace, bulkhead.in_flight]).toEqual([true, 1]);
+    bulkhead.acquire();
+    expect(bulkhead.hasPermit).toBe(true);
+    bulkhead.acquire();
+    expect([bulkhead.hasPermit, bulkhead.hasQueueRoom]).toEqual([false, false]);
+    bulkhead.release();
+    expect([bulkhead.hasPermit, bulkhead.in_flight]).toEqual([true, 1]);
   });
 });
 
 describe('the queue for them', () => {
   it('is bounded, and served in order', async () => {
     const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 2 });
-    bulkhead.enter();
+    bulkhead.acquire();
     const waiting = [bulkhead.wait(long), bulkhead.wait(long)];
-    expect([bulkhead.hasQueuePlace, bulkhead.queued]).toEqual([false, 2]);
+    expect([bulkhead.hasQueueRoom, bulkhead.queued]).toEqual([false, 2]);
     const order: number[] = [];
     for (const [at, { outcome }] of waiting.entries()) void outcome.then(() => order.push(at));
-    bulkhead.leave();
+    bulkhead.release();
     expect(await waiting[0]!.outcome).toBe('entered');
-    bulkhead.leave();
+    bulkhead.release();
     expect(await waiting[1]!.outcome).toBe('entered');
     expect(order).toEqual([0, 1]);
     expect(bulkhead.in_flight).toBe(1);
-    bulkhead.leave();
+    bulkhead.release();
     expect([bulkhead.in_flight, bulkhead.queued]).toEqual([0, 0]);
   });
 
   it('lets nobody overtake', () => {
     const bulkhead = new Bulkhead({ max_concurrent: 2, max_queue: 5 });
-    bulkhead.enter();
-    bulkhead.enter();
-    const { leave } = bulkhead.wait(long);
-    bulkhead.leave();
-    expect(bulkhead.hasPlace).toBe(false);
-    leave();
+    bulkhead.acquire();
+    bulkhead.acquire();
+    const { cancel } = bulkhead.wait(long);
+    bulkhead.release();
+    expect(bulkhead.hasPermit).toBe(false);
+    cancel();
   });
 
   it('ends for one that has waited long enough, and keeps its place in order for others', async () => {
     const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 2 });
-    bulkhead.enter();
+    bulkhead.acquire();
     const [hasty, patient] = [bulkhead.wait(soon), bulkhead.wait(long)];
     expect(await hasty.outcome).toBe('late');
     expect(bulkhead.queued).toBe(1);
-    bulkhead.leave();
+    bulkhead.release();
     expect(await patient.outcome).toBe('entered');
   });
 
   it('can be left', async () => {
     const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 1 });
-    bulkhead.enter();
+    bulkhead.acquire();
     const waiting = bulkhead.wait(long);
-    waiting.leave();
+    waiting.cancel();
     expect(await waiting.outcome).toBe('left');
-    bulkhead.leave();
+    bulkhead.release();
     expect([bulkhead.in_flight, bulkhead.queued]).toEqual([0, 0]);
   });
 
   it('cannot be left by one who has a place already', async () => {
     const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 1 });
-    bulkhead.enter();
+    bulkhead.acquire();
     const waiting = bulkhead.wait(long);
-    bulkhead.leave();
-    waiting.leave();
+    bulkhead.release();
+    waiting.cancel();
     expect(await waiting.outcome).toBe('entered');
     expect(bulkhead.in_flight).toBe(1);
   });

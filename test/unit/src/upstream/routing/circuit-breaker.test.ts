@@ -11,10 +11,10 @@ function breakerWith(config: object = {}) {
   const states: BreakerState[] = [];
   const breaker = new CircuitBreaker(breakerSchema.parse(config), clock, state => states.push(state));
   const fail = (times = 1) => {
-    for (let count = 0; count < times; count++) breaker.failed(breaker.enter());
+    for (let count = 0; count < times; count++) breaker.failed(breaker.begin());
   };
   const succeed = (times = 1) => {
-    for (let count = 0; count < times; count++) breaker.succeeded(breaker.enter());
+    for (let count = 0; count < times; count++) breaker.succeeded(breaker.begin());
   };
   return { breaker, clock, states, fail, succeed };
 }
@@ -25,10 +25,10 @@ describe('a breaker opens', () => {
     fail(2);
     succeed();
     fail(2);
-    expect(breaker.admits_in_ms).toBe(0);
+    expect(breaker.retry_in_ms).toBe(0);
     fail();
     expect(breaker.state).toBe('open');
-    expect(breaker.admits_in_ms).toBeGreaterThan(0);
+    expect(breaker.retry_in_ms).toBeGreaterThan(0);
   });
 
   it('when too large a share fails, once enough were made to tell', () => {
@@ -55,7 +55,7 @@ describe('a breaker opens', () => {
 
   it('not for attempts that were given up', () => {
     const { breaker } = breakerWith({ consecutive_failures: 1 });
-    breaker.abandoned(breaker.enter());
+    breaker.abandoned(breaker.begin());
     expect(breaker.state).toBe('closed');
   });
 
@@ -63,8 +63,8 @@ describe('a breaker opens', () => {
     for (let count = 0; count < 50; count++) {
       const { breaker, fail } = breakerWith({ open_ms: 1000 });
       fail(5);
-      expect(breaker.admits_in_ms).toBeGreaterThanOrEqual(500);
-      expect(breaker.admits_in_ms).toBeLessThanOrEqual(1000);
+      expect(breaker.retry_in_ms).toBeGreaterThanOrEqual(500);
+      expect(breaker.retry_in_ms).toBeLessThanOrEqual(1000);
     }
   });
 });
@@ -81,51 +81,51 @@ describe('a half open breaker', () => {
   it('is one whose time is over, though nobody has come', () => {
     const { breaker, states } = halfOpen();
     expect(breaker.state).toBe('half_open');
-    expect(breaker.admits_in_ms).toBe(0);
+    expect(breaker.retry_in_ms).toBe(0);
     expect(states).toEqual(['open']);
   });
 
   it('admits one probe, after it two, and closes when enough have succeeded', () => {
     const { breaker, states } = halfOpen({ probes: 4 });
-    const first = breaker.enter();
-    expect(breaker.admits_in_ms).toBeGreaterThan(0);
+    const first = breaker.begin();
+    expect(breaker.retry_in_ms).toBeGreaterThan(0);
     breaker.succeeded(first);
-    const second = breaker.enter();
-    expect(breaker.admits_in_ms).toBe(0);
-    const third = breaker.enter();
-    expect(breaker.admits_in_ms).toBeGreaterThan(0);
+    const second = breaker.begin();
+    expect(breaker.retry_in_ms).toBe(0);
+    const third = breaker.begin();
+    expect(breaker.retry_in_ms).toBeGreaterThan(0);
     breaker.succeeded(second);
     breaker.succeeded(third);
     expect(breaker.state).toBe('half_open');
-    breaker.succeeded(breaker.enter());
+    breaker.succeeded(breaker.begin());
     expect(states).toEqual(['open', 'half_open', 'closed']);
   });
 
   it('opens again for longer when a probe fails, up to the longest', () => {
     const { breaker, clock } = halfOpen({ max_open_ms: 4000 });
     for (const longest of [2000, 4000, 4000]) {
-      breaker.failed(breaker.enter());
+      breaker.failed(breaker.begin());
       expect(breaker.state).toBe('open');
-      expect(breaker.admits_in_ms).toBeGreaterThanOrEqual(longest / 2);
-      expect(breaker.admits_in_ms).toBeLessThanOrEqual(longest);
+      expect(breaker.retry_in_ms).toBeGreaterThanOrEqual(longest / 2);
+      expect(breaker.retry_in_ms).toBeLessThanOrEqual(longest);
       clock.advance(longest);
     }
   });
 
   it('lets another probe in for one that was given up', () => {
     const { breaker } = halfOpen();
-    breaker.abandoned(breaker.enter());
-    expect(breaker.admits_in_ms).toBe(0);
+    breaker.abandoned(breaker.begin());
+    expect(breaker.retry_in_ms).toBe(0);
   });
 
   it('does not listen to attempts that began before it opened', () => {
     const { breaker, clock } = breakerWith({ open_ms: 1000, probes: 1 });
-    const old = [breaker.enter(), breaker.enter()];
-    for (let count = 0; count < 5; count++) breaker.failed(breaker.enter());
+    const old = [breaker.begin(), breaker.begin()];
+    for (let count = 0; count < 5; count++) breaker.failed(breaker.begin());
     breaker.succeeded(old[0]!);
     expect(breaker.state).toBe('open');
     clock.advance(1000);
-    const probe = breaker.enter();
+    const probe = breaker.begin();
     breaker.failed(old[1]!);
     expect(breaker.state).toBe('half_open');
     breaker.succeeded(probe);
@@ -157,7 +157,7 @@ describe('after its recovery', () => {
     fail(4);
     expect(breaker.state).toBe('closed');
     fail();
-    expect(breaker.admits_in_ms).toBeLessThanOrEqual(1000);
+    expect(breaker.retry_in_ms).toBeLessThanOrEqual(1000);
   });
 });
 
@@ -165,16 +165,16 @@ describe('an open breaker', () => {
   it('that was passed over, and the provider answered, takes that for a probe', () => {
     const { breaker, fail } = breakerWith({ probes: 2 });
     fail(5);
-    breaker.succeeded(breaker.enter());
+    breaker.succeeded(breaker.begin());
     expect(breaker.state).toBe('half_open');
-    breaker.succeeded(breaker.enter());
+    breaker.succeeded(breaker.begin());
     expect(breaker.state).toBe('closed');
   });
 
   it('is half open at once when the health check is good again', () => {
     const { breaker, fail } = breakerWith();
     fail(5);
-    breaker.tryNow();
+    breaker.retryNow();
     expect(breaker.state).toBe('half_open');
   });
 });

@@ -13,16 +13,16 @@ describe('who is asked next', () => {
     open(b);
     expect(ask()).toEqual(now(c));
     fill(c);
-    expect(ask({ asked: new Map([[c, 1]]) })).toEqual(now(a));
+    expect(ask({ failed: new Map([[c, 1]]) })).toEqual(now(a));
   });
 
   it('is nobody twice as long as there are others', () => {
     const { a, b, ask } = routeOver([{}, {}]);
-    expect(ask({ asked: new Map([[a, 1]]) })).toEqual(now(b));
-    expect(ask({ asked: new Map([[b, 1]]) })).toEqual(now(a));
+    expect(ask({ failed: new Map([[a, 1]]) })).toEqual(now(b));
+    expect(ask({ failed: new Map([[b, 1]]) })).toEqual(now(a));
     expect(
       ask({
-        asked: new Map([
+        failed: new Map([
           [a, 1],
           [b, 1],
         ]),
@@ -32,14 +32,14 @@ describe('who is asked next', () => {
 
   it('is somebody twice where so configured, never one that has no words for the request', () => {
     const { a, b, ask } = routeOver([{}, {}], { retries_per_upstream: 1 });
-    const asked = new Map([
+    const failed = new Map([
       [a, 1],
       [b, Number.POSITIVE_INFINITY],
     ]);
-    expect(ask({ asked })).toEqual({ when: 'later', upstream: a, wait_ms: 0 });
+    expect(ask({ failed })).toEqual({ when: 'later', upstream: a, wait_ms: 0 });
     expect(
       ask({
-        asked: new Map([
+        failed: new Map([
           [a, 2],
           [b, 2],
         ]),
@@ -50,11 +50,11 @@ describe('who is asked next', () => {
   it('may be one that has no place, where it has a queue', () => {
     const { a, b, ask } = routeOver([{ provider: { max_concurrent: 1, max_queue: 1 } }, { priority: 2 }]);
     fill(a);
-    expect(ask()).toEqual({ when: 'in turn', upstream: a });
-    a.provider.bulkhead.wait(60_000).leave();
+    expect(ask()).toEqual({ when: 'queued', upstream: a });
+    a.provider.bulkhead.wait(60_000).cancel();
     const waiting = a.provider.bulkhead.wait(60_000);
     expect(ask()).toEqual(now(b));
-    waiting.leave();
+    waiting.cancel();
   });
 
   it('is a free one of the same priority before one that must be waited for', () => {
@@ -71,7 +71,7 @@ describe('an upstream that has just recovered', () => {
     open(all.a);
     all.clock.advance(1000);
     const { breaker } = all.a.provider;
-    breaker.succeeded(breaker.enter());
+    breaker.succeeded(breaker.begin());
     return all;
   };
 
@@ -96,8 +96,8 @@ describe('an upstream that has just recovered', () => {
 
   it('gets back the same conversations each time', () => {
     const { a, b, ask } = recovered({ value: 0.9 }, [{ priority: 2 }]);
-    const back = Array.from({ length: 400 }, (_, conversation) => ask({ conversation }));
-    expect(back).toEqual(Array.from({ length: 400 }, (_, conversation) => ask({ conversation })));
+    const back = Array.from({ length: 400 }, (_, affinity_key) => ask({ affinity_key }));
+    expect(back).toEqual(Array.from({ length: 400 }, (_, affinity_key) => ask({ affinity_key })));
     const share = back.filter(pick => 'upstream' in pick && pick.upstream === a).length / 400;
     expect(share).toBeGreaterThan(0.04);
     expect(share).toBeLessThan(0.18);
@@ -119,7 +119,7 @@ describe('when nobody may be asked', () => {
   });
 
   it('nobody is, where so configured, and it is said how long', () => {
-    const { a, b, ask, clock } = routeOver([{}, {}], { when_unusable: 'refuse' });
+    const { a, b, ask, clock } = routeOver([{}, {}], { when_all_unavailable: 'refuse' });
     pause(a, 60, clock);
     pause(b, 30, clock);
     expect(ask()).toEqual({ when: 'never', why: 'unusable', usable_in_ms: 30_000 });
@@ -128,7 +128,7 @@ describe('when nobody may be asked', () => {
   it('nobody is after one that was: what rests is left to rest', () => {
     const { a, b, ask, clock } = routeOver([{}, {}]);
     pause(b, 30, clock);
-    expect(ask({ asked: new Map([[a, 1]]) })).toMatchObject({ when: 'never', why: 'unusable' });
+    expect(ask({ failed: new Map([[a, 1]]) })).toMatchObject({ when: 'never', why: 'unusable' });
   });
 
   it('and all places are taken, that is why', () => {

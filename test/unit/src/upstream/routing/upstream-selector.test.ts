@@ -16,10 +16,10 @@ afterEach(async () => {
   await closeRoutes();
 });
 
-function searchOver(given: readonly Given[], options: object = {}, stream = true) {
+function selectorOver(given: readonly Given[], options: object = {}, stream = true) {
   const setting = routeOver(given, options);
   const exchange = sampleExchange({ request: { stream }, start: { clock: setting.clock } });
-  const search = new UpstreamSelector(exchange, setting.route, {
+  const selector = new UpstreamSelector(exchange, setting.route, {
     metrics: new Metrics(new Registry()),
     limits,
   });
@@ -27,70 +27,70 @@ function searchOver(given: readonly Given[], options: object = {}, stream = true
     setting.clock.advance(ms);
     jest.advanceTimersByTime(ms);
   };
-  return { ...setting, exchange, search, pass, bulkhead: setting.a.provider.bulkhead };
+  return { ...setting, exchange, selector, pass, bulkhead: setting.a.provider.bulkhead };
 }
 
 describe('an upstream that is free', () => {
   it('is taken without a promise, with a place at its provider', () => {
-    const { search, a, bulkhead } = searchOver([{}]);
-    expect(search.next()).toMatchObject({ upstream: a });
+    const { selector, a, bulkhead } = selectorOver([{}]);
+    expect(selector.next()).toMatchObject({ upstream: a });
     expect(bulkhead.in_flight).toBe(1);
   });
 });
 
-describe('a search that waits for a place', () => {
+describe('a selector that waits for a place', () => {
   it('gets the place of the attempt that ends first', async () => {
-    const { search, exchange, a, bulkhead, pass } = searchOver([{ provider: oneAtATime }]);
+    const { selector, exchange, a, bulkhead, pass } = selectorOver([{ provider: oneAtATime }]);
     fill(a);
-    const found = search.next();
+    const found = selector.next();
     pass(300);
-    bulkhead.leave();
+    bulkhead.release();
     expect(await found).toMatchObject({ upstream: a });
     expect([bulkhead.in_flight, exchange.upstream_wait_ms, jest.getTimerCount()]).toEqual([1, 300, 0]);
   });
 
   it('gives its place back when the breaker has opened with the attempt that left it, and asks another', async () => {
-    const { search, a, b, bulkhead } = searchOver([{ provider: oneAtATime }, { priority: 2 }]);
+    const { selector, a, b, bulkhead } = selectorOver([{ provider: oneAtATime }, { priority: 2 }]);
     fill(a);
-    const found = search.next();
-    bulkhead.leave();
+    const found = selector.next();
+    bulkhead.release();
     open(a);
     expect(await found).toMatchObject({ upstream: b });
     expect(bulkhead.in_flight).toBe(0);
   });
 
   it('gives its place back when its client has left in the same moment', async () => {
-    const { search, a, bulkhead } = searchOver([{ provider: oneAtATime }]);
+    const { selector, a, bulkhead } = selectorOver([{ provider: oneAtATime }]);
     fill(a);
-    const found = search.next();
-    bulkhead.leave();
-    search.end();
+    const found = selector.next();
+    bulkhead.release();
+    selector.end();
     await expect(found).rejects.toMatchObject({ why: 'left' });
     expect(bulkhead.in_flight).toBe(0);
   });
 
   it('gives its place in the queue up when its client leaves', async () => {
-    const { search, exchange, a, bulkhead } = searchOver([{ provider: oneAtATime }]);
+    const { selector, exchange, a, bulkhead } = selectorOver([{ provider: oneAtATime }]);
     fill(a);
-    const found = search.next();
+    const found = selector.next();
     exchange.abort('client_gone');
     await expect(found).rejects.toMatchObject({ why: 'left' });
     expect([bulkhead.queued, bulkhead.in_flight, jest.getTimerCount()]).toEqual([0, 1, 0]);
   });
 
   it('asks another upstream when no place comes free in time', async () => {
-    const { search, a, b, bulkhead, pass } = searchOver([{ provider: oneAtATime }, { priority: 2 }]);
+    const { selector, a, b, bulkhead, pass } = selectorOver([{ provider: oneAtATime }, { priority: 2 }]);
     fill(a);
-    const found = search.next();
+    const found = selector.next();
     pass(2000);
     expect(await found).toMatchObject({ upstream: b });
     expect([bulkhead.queued, bulkhead.in_flight]).toEqual([0, 1]);
   });
 
   it('fails because all are full when there is no other', async () => {
-    const { search, a, pass } = searchOver([{ provider: oneAtATime }]);
+    const { selector, a, pass } = selectorOver([{ provider: oneAtATime }]);
     fill(a);
-    const found = search.next();
+    const found = selector.next();
     pass(2000);
     await expect(found).rejects.toMatchObject({ why: 'full' });
   });
@@ -100,10 +100,10 @@ describe('a search that waits for a place', () => {
     ['until a whole reply must be there', false, limits.non_stream_timeout_ms],
   ])('waits no longer than %s', async (_, stream, limit_ms) => {
     const patient = { provider: { ...oneAtATime, queue_timeout_ms: 600_000 } };
-    const { search, a, bulkhead, pass } = searchOver([patient], {}, stream);
+    const { selector, a, bulkhead, pass } = selectorOver([patient], {}, stream);
     fill(a);
     pass(1000);
-    const found = search.next();
+    const found = selector.next();
     pass(limit_ms - 1001);
     await Promise.resolve();
     expect(bulkhead.queued).toBe(1);
@@ -113,11 +113,11 @@ describe('a search that waits for a place', () => {
 
   it('counts the time of a stream from the end of its request', async () => {
     const patient = { provider: { ...oneAtATime, queue_timeout_ms: 600_000 } };
-    const { search, exchange, clock, a, bulkhead, pass } = searchOver([patient]);
+    const { selector, exchange, clock, a, bulkhead, pass } = selectorOver([patient]);
     fill(a);
     pass(5000);
     exchange.received_ms = clock.elapsed_ms();
-    const found = search.next();
+    const found = selector.next();
     pass(limits.stream_commit_ms - 1);
     await Promise.resolve();
     expect(bulkhead.queued).toBe(1);
@@ -126,26 +126,26 @@ describe('a search that waits for a place', () => {
   });
 });
 
-describe('a search that asks the same upstream once more', () => {
+describe('a selector that asks the same upstream once more', () => {
   const retries = { retries_per_upstream: 1, backoff_ms: 100, max_backoff_ms: 100 };
   const failedOnce = (options: object = {}, provider: object = {}) => {
-    const setting = searchOver([{ provider }], { ...retries, ...options });
-    setting.search.failed(setting.a);
+    const setting = selectorOver([{ provider }], { ...retries, ...options });
+    setting.selector.failed(setting.a);
     return setting;
   };
 
   it('waits no longer than its backoff', async () => {
-    const { search, exchange, a, pass } = failedOnce();
-    const found = search.next();
+    const { selector, exchange, a, pass } = failedOnce();
+    const found = selector.next();
     pass(100);
     expect(await found).toMatchObject({ upstream: a });
     expect(exchange.upstream_wait_ms).toBe(100);
   });
 
   it('waits as long as Retry-After asks for, and a moment more', async () => {
-    const { search, clock, a, bulkhead, pass } = failedOnce();
+    const { selector, clock, a, bulkhead, pass } = failedOnce();
     pause(a, 3, clock);
-    const found = search.next();
+    const found = selector.next();
     pass(3001);
     await Promise.resolve();
     expect(bulkhead.in_flight).toBe(0);
@@ -154,23 +154,23 @@ describe('a search that asks the same upstream once more', () => {
   });
 
   it('does not wait where that would take too long', async () => {
-    const { search, clock, a } = failedOnce();
+    const { selector, clock, a } = failedOnce();
     pause(a, 10, clock);
-    await expect(search.next()).rejects.toMatchObject({ why: 'time', usable_in_ms: 10_000 });
+    await expect(selector.next()).rejects.toMatchObject({ why: 'time', usable_in_ms: 10_000 });
     expect(jest.getTimerCount()).toBe(0);
   });
 
   it('stops waiting when its client leaves', async () => {
-    const { search, exchange, bulkhead } = failedOnce();
-    const found = search.next();
+    const { selector, exchange, bulkhead } = failedOnce();
+    const found = selector.next();
     exchange.abort('client_gone');
     await expect(found).rejects.toMatchObject({ why: 'left' });
     expect([bulkhead.in_flight, jest.getTimerCount()]).toEqual([0, 0]);
   });
 
   it('does not ask an upstream whose breaker has opened meanwhile', async () => {
-    const { search, a, bulkhead, pass } = failedOnce();
-    const found = search.next();
+    const { selector, a, bulkhead, pass } = failedOnce();
+    const found = selector.next();
     open(a);
     pass(102);
     await expect(found).rejects.toMatchObject({ why: 'unusable' });
@@ -178,8 +178,8 @@ describe('a search that asks the same upstream once more', () => {
   });
 
   it('does not take a place that another has taken meanwhile', async () => {
-    const { search, a, bulkhead, pass } = failedOnce({}, { max_concurrent: 1 });
-    const found = search.next();
+    const { selector, a, bulkhead, pass } = failedOnce({}, { max_concurrent: 1 });
+    const found = selector.next();
     fill(a);
     pass(102);
     await expect(found).rejects.toMatchObject({ why: 'full' });
@@ -187,31 +187,31 @@ describe('a search that asks the same upstream once more', () => {
   });
 
   it('asks none again that has no words for the request', async () => {
-    const { search, a } = searchOver([{}], retries);
-    search.unfit(a);
-    await expect(search.next()).rejects.toMatchObject({ why: 'unusable' });
+    const { selector, a } = selectorOver([{}], retries);
+    selector.unfit(a);
+    await expect(selector.next()).rejects.toMatchObject({ why: 'unusable' });
   });
 
   it('asks none more often than configured', async () => {
-    const { search, a } = failedOnce();
-    search.failed(a);
-    await expect(search.next()).rejects.toMatchObject({ why: 'unusable' });
+    const { selector, a } = failedOnce();
+    selector.failed(a);
+    await expect(selector.next()).rejects.toMatchObject({ why: 'unusable' });
   });
 });
 
 describe('another upstream than the present one', () => {
   it('is there while it may be asked, and somebody wants its answer', () => {
-    const { search, a, b } = searchOver([{}, {}]);
-    expect([search.hasOther(a), search.hasOther(b)]).toEqual([true, true]);
-    search.failed(b);
-    expect([search.hasOther(a), search.hasOther(b)]).toEqual([false, true]);
-    search.end();
-    expect(search.hasOther(b)).toBe(false);
+    const { selector, a, b } = selectorOver([{}, {}]);
+    expect([selector.hasOther(a), selector.hasOther(b)]).toEqual([true, true]);
+    selector.failed(b);
+    expect([selector.hasOther(a), selector.hasOther(b)]).toEqual([false, true]);
+    selector.end();
+    expect(selector.hasOther(b)).toBe(false);
   });
 
   it('is not one that would have to be waited for', () => {
-    const { search, a, b } = searchOver([{}, { provider: oneAtATime }]);
+    const { selector, a, b } = selectorOver([{}, { provider: oneAtATime }]);
     fill(b);
-    expect(search.hasOther(a)).toBe(false);
+    expect(selector.hasOther(a)).toBe(false);
   });
 });
