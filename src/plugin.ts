@@ -46,6 +46,7 @@ export {
   type RunningUsage,
 } from './exchange.ts';
 export { type JsonSize, jsonSizeOf, mayExceed } from './json-size.ts';
+export { nanoUsdOf } from './money.ts';
 export { estimateTokens, shownUsage } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
 export type { SseEvent } from './sse/parse.ts';
@@ -57,7 +58,15 @@ export {
   ConfiguredAccounts,
   unusableAccount,
 } from './stores/accounts/accounts.ts';
-export { nanoUsdOf } from './stores/limits/money.ts';
+export {
+  type Limit,
+  type LimitName,
+  type LimitWindow,
+  rowOf,
+  unitOf,
+  windowOf,
+} from './stores/limits/limit-table.ts';
+export type { Charge } from './stores/limits/limit-units.ts';
 export {
   AccountLimits,
   type LimitSet,
@@ -66,15 +75,7 @@ export {
   planSchema,
   plansSchema,
 } from './stores/limits/plan-limits.ts';
-export type {
-  Charge,
-  Limit,
-  LimitName,
-  LimitStatus,
-  Reservation,
-  ReservationResult,
-  StateStore,
-} from './stores/limits/state-store.ts';
+export type { LimitStatus, Reservation, ReservationResult, StateStore } from './stores/limits/state-store.ts';
 export type { Counter, Gauge, Histogram } from './telemetry/metric.ts';
 export type { PluginMetrics } from './telemetry/metric-factory.ts';
 export {

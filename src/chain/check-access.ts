@@ -49,8 +49,8 @@ const isEmpty = ({ accounts, plans }: Access): boolean =>
 /** Where the first limits are, if there are any. */
 function pathOfLimits(plans: Plans, accounts: AccountsConfig): string | undefined {
   for (const [name, plan] of Object.entries(plans))
-    if (new AccountLimits(plan, undefined).hasAny) return `plans.${name}`;
+    if (new AccountLimits(plan, undefined).all.length > 0) return `plans.${name}`;
   for (const [id, { limits }] of Object.entries(accounts))
-    if (new AccountLimits(undefined, limits).hasAny) return `accounts.${id}`;
+    if (new AccountLimits(undefined, limits).all.length > 0) return `accounts.${id}`;
   return undefined;
 }

@@ -61,7 +61,9 @@ function* limitWarnings(config: CheckedConfig): Generator<string> {
     if (!used.includes(name)) yield `plans.${name}: has no effect: no account has this plan`;
   const isLimited =
     rateLimit?.limits !== undefined ||
-    Object.values(accounts).some(({ plan, limits }) => new AccountLimits(plans[plan ?? ''], limits).hasAny);
+    Object.values(accounts).some(
+      ({ plan, limits }) => new AccountLimits(plans[plan ?? ''], limits).all.length > 0,
+    );
   if (rateLimit?.dry_run === true && !isLimited)
     yield 'stages.rate-limit.dry_run: has no effect: no account has limits';
 }

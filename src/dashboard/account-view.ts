@@ -1,10 +1,5 @@
-import {
-  AccountLimits,
-  type LimitOverrides,
-  limitOverridesSchema,
-  type Plan,
-} from '../stores/limits/plan-limits.ts';
-import type { Limit, LimitStatus } from '../stores/limits/state-store.ts';
+import { AccountLimits, limitOverridesSchema, type Plan } from '../stores/limits/plan-limits.ts';
+import type { LimitStatus } from '../stores/limits/state-store.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 
 /** An account as the dashboard shows it, wherever it stands. */
@@ -47,9 +42,9 @@ export async function usesOf(desk: DashboardContext, { id, plan, limits }: Accou
   const own = limitOverridesSchema.safeParse(limits);
   if (!own.success) return 'unknown';
   const hasOwn = plan !== undefined || Object.keys(limits).length > 0;
-  const all = hasOwn
-    ? allLimits(plan === undefined ? undefined : plans[plan], own.data)
-    : allLimits(others, {});
+  const { all } = hasOwn
+    ? new AccountLimits(plan === undefined ? undefined : plans[plan], own.data)
+    : new AccountLimits(others, undefined);
   if (all.length === 0) return 'no limits';
   try {
     const statuses = await desk.state.statuses(id, all);
@@ -64,14 +59,4 @@ export async function usesOf(desk: DashboardContext, { id, plan, limits }: Accou
 interface RateLimits {
   readonly plans?: Readonly<Record<string, Plan>>;
   readonly limits?: Plan;
-}
-
-/** Those of all models, and those of single ones. */
-function allLimits(plan: Plan | undefined, own: LimitOverrides): readonly Limit[] {
-  const limits = new AccountLimits(plan, own);
-  const models = new Set([...Object.keys(plan?.models ?? {}), ...Object.keys(own.models ?? {})]);
-  const ofModels = [...models].flatMap(model =>
-    limits.of(model).limits.filter(limit => limit.model !== undefined),
-  );
-  return [...limits.of(undefined).limits, ...ofModels];
 }

@@ -1,4 +1,4 @@
-import { picoUsd, usdOf } from '../stores/records/pico-usd.ts';
+import { picoUsd, usdOf } from '../money.ts';
 import type { UsageSum } from '../stores/records/usage-records.ts';
 
 type Totals = Omit<UsageSum, 'account' | 'model' | 'day' | 'month'>;

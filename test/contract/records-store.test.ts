@@ -360,7 +360,18 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
       of('budget-3', {}),
     ]);
     const told = await store.usage.budgets(['budget', 'budget-2', 'nobody'], '2026-11-20');
-    expect(told.map(sum => Object.values(sum).join(' ')).sort()).toEqual(
+    const byModel = Map.groupBy(told, ({ account, model }) => `${account} ${model}`);
+    const total = (sums: typeof told, unit: 'tokens' | 'nano_usd') =>
+      sums.reduce((sum, { [unit]: used }) => sum + used, 0);
+    const tokensOfDay = (sums: typeof told) =>
+      total(
+        sums.filter(({ is_today }) => is_today),
+        'tokens',
+      );
+    const lines = [...byModel].map(
+      ([name, sums]) => `${name} ${tokensOfDay(sums)} ${total(sums, 'nano_usd')}`,
+    );
+    expect(lines.sort()).toEqual(
       [
         'budget * 30 2002',
         'budget v/one 15 1000',

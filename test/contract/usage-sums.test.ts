@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { picoUsd, usdOf } from '../../src/money.ts';
 import type { Database } from '../../src/stores/records/database.ts';
 import { rowMarks } from '../../src/stores/records/database.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
 import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
 import { migrations } from '../../src/stores/records/migrations.ts';
-import { picoUsd, usdOf } from '../../src/stores/records/pico-usd.ts';
 import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
 import { SqliteDatabase } from '../../src/stores/records/sqlite.ts';
 import {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { LimitName } from '../../src/stores/limits/limit-table.ts';
 import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
-import type { LimitName, StateStore } from '../../src/stores/limits/state-store.ts';
+import type { StateStore } from '../../src/stores/limits/state-store.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { until } from '../support/raw-client.ts';

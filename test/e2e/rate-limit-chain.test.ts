@@ -9,7 +9,7 @@ import {
   validation,
 } from '../../src/index.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
-import type { LimitName } from '../../src/stores/limits/state-store.ts';
+import type { LimitName } from '../../src/stores/limits/limit-table.ts';
 import { allStages, chainOf, post, proxyTo, settlements, startEcho } from '../support/chain-app.ts';
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { FakeClock } from '../support/fake-clock.ts';

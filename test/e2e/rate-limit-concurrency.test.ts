@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { LimitName } from '../../src/stores/limits/limit-table.ts';
 import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
-import type { LimitName, StateStore } from '../../src/stores/limits/state-store.ts';
+import type { StateStore } from '../../src/stores/limits/state-store.ts';
 import { type FaultyPlace, faultyPlaces } from '../fixtures/stages/faulty.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';

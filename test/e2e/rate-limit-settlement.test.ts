@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { nanoUsdOf } from '../../src/money.ts';
 import type { Outcome } from '../../src/plugin.ts';
+import type { LimitName } from '../../src/stores/limits/limit-table.ts';
 import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
-import { nanoUsdOf } from '../../src/stores/limits/money.ts';
-import type { LimitName } from '../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { until } from '../support/raw-client.ts';

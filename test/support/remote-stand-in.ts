@@ -1,10 +1,11 @@
+import type { Limit } from '../../src/stores/limits/limit-table.ts';
 import type {
   Hold,
   RemoteReservationResult,
   RemoteState,
   Settlement,
 } from '../../src/stores/limits/remote-state.ts';
-import type { Limit, LimitStatus, ReservationRequest } from '../../src/stores/limits/state-store.ts';
+import type { LimitStatus, ReservationRequest } from '../../src/stores/limits/state-store.ts';
 
 /** A remote store that admits everybody and can be out, fail or be slow as a test says. */
 export class RemoteStandIn implements RemoteState {

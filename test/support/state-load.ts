@@ -1,4 +1,6 @@
-import type { Charge, Limit, ReservationResult, StateStore } from '../../src/stores/limits/state-store.ts';
+import type { Limit } from '../../src/stores/limits/limit-table.ts';
+import type { Charge } from '../../src/stores/limits/limit-units.ts';
+import type { ReservationResult, StateStore } from '../../src/stores/limits/state-store.ts';
 
 export interface LoadOptions {
   readonly account: string;

@@ -48,6 +48,7 @@ const layers: readonly (readonly string[])[] = [
     'src/exchange/in-flight-set.ts',
     'src/errors.ts',
     'src/clock.ts',
+    'src/money.ts',
     'src/json-size.ts',
   ],
 ];

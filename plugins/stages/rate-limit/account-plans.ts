@@ -4,10 +4,11 @@ import {
   type Catalog,
   type Plan,
   type Plans,
+  rowOf,
   unusableAccount,
 } from '../../../src/plugin.ts';
 
-/** Finds the limits of an account, made once for each that a directory hands out. */
+/** Finds the limits of an account, made once for each account object. */
 export class AccountPlans {
   readonly #plans: Plans;
   readonly #catalog: Catalog;
@@ -15,8 +16,8 @@ export class AccountPlans {
   readonly #byAccount = new WeakMap<Account, AccountLimits>();
 
   /**
-   * `others` are the limits of those who have neither a plan nor limits of their own. Throws an Error for limits that could never
-   * be reached with this catalog.
+   * `others` are the limits of accounts without a plan or overrides. Throws an Error for limits that this catalog can never
+   * reach.
    */
   constructor(plans: Plans, others: Plan | undefined, catalog: Catalog) {
     this.#plans = plans;
@@ -27,7 +28,7 @@ export class AccountPlans {
       this.#check(`plans.${name}`, new AccountLimits(plan, undefined));
   }
 
-  /** Throws `configuration_error` for an account whose limits are not there or cannot be held: it would be let in by mistake. */
+  /** Throws `configuration_error` for an account whose limits are missing or cannot be enforced: it would be admitted by mistake. */
   limitsOf(account: Account | undefined): AccountLimits {
     if (!account) return this.#others;
     let limits = this.#byAccount.get(account);
@@ -57,6 +58,7 @@ export class AccountPlans {
   #problemOf(limits: AccountLimits): string | undefined {
     if (this.#catalog.models.length > 0) return undefined;
     if (limits.models.length > 0) return 'limits on single models need a catalog';
-    return limits.of(undefined).countsMoney ? 'usd_per_month needs the prices of a catalog' : undefined;
+    const onMoney = limits.all.find(limit => rowOf(limit).unit === 'nano_usd');
+    return onMoney && `${onMoney.name} needs the prices of a catalog`;
   }
 }

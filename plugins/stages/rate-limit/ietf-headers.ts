@@ -1,27 +1,27 @@
-import type { LimitName, LimitStatus } from '../../../src/plugin.ts';
-
-/** Name, quota unit and window in seconds of a policy. Money has no unit there, and is nobody's business but the account's. */
-const policies: Partial<Record<LimitName, readonly [name: string, unit: string, window: string]>> = {
-  requests_per_minute: ['rpm', '', ';w=60'],
-  tokens_per_minute: ['tpm', ';qu="tokens"', ';w=60'],
-  tokens_per_day: ['tpd', ';qu="tokens"', ';w=86400'],
-  concurrent_requests: ['concurrency', ';qu="concurrent-requests"', ''],
-};
+import { type Limit, type LimitStatus, rowOf, unitOf, windowOf } from '../../../src/plugin.ts';
 
 /**
  * `RateLimit-Policy` and `RateLimit` as the IETF's draft (draft-ietf-httpapi-ratelimit-headers-10) has them: all limits, each with a name
- * that ends in `-model` if it is on the request's model alone.
+ * that ends in `-model` if it is on the request's model alone. The draft has no unit for money.
  */
 export function addIetfHeaders(headers: Record<string, string>, statuses: readonly LimitStatus[]): void {
-  const told = statuses.flatMap(({ limit, remaining, reset_ms }) => {
-    const policy = policies[limit.name];
-    if (!policy) return [];
-    const [name, unit, window] = policy;
-    const quoted = `"${name}${limit.model === undefined ? '' : '-model'}"`;
-    const time = reset_ms > 0 ? `;t=${Math.ceil(reset_ms / 1000)}` : '';
-    return [{ policy: `${quoted};q=${limit.max}${unit}${window}`, state: `${quoted};r=${remaining}${time}` }];
-  });
-  if (told.length === 0) return;
-  headers['ratelimit-policy'] = told.map(({ policy }) => policy).join(', ');
-  headers.ratelimit = told.map(({ state }) => state).join(', ');
+  const shown = statuses.filter(({ limit }) => rowOf(limit).ietf_name !== undefined);
+  if (shown.length === 0) return;
+  headers['ratelimit-policy'] = shown.map(({ limit }) => policyOf(limit)).join(', ');
+  headers.ratelimit = shown.map(stateOf).join(', ');
+}
+
+const nameOf = (limit: Limit): string =>
+  `"${rowOf(limit).ietf_name}${limit.model === undefined ? '' : '-model'}"`;
+
+function policyOf(limit: Limit): string {
+  const { ietf_unit } = unitOf(limit);
+  const { ietf_s } = windowOf(limit);
+  const unit = ietf_unit === undefined ? '' : `;qu="${ietf_unit}"`;
+  return `${nameOf(limit)};q=${limit.max}${unit}${ietf_s === undefined ? '' : `;w=${ietf_s}`}`;
+}
+
+function stateOf({ limit, remaining, reset_ms }: LimitStatus): string {
+  const time = reset_ms > 0 ? `;t=${Math.ceil(reset_ms / 1000)}` : '';
+  return `${nameOf(limit)};r=${remaining}${time}`;
 }

@@ -1,19 +1,19 @@
-import type { Limit } from '../../../src/plugin.ts';
+import { type Limit, unitOf, windowOf } from '../../../src/plugin.ts';
 
-/** What the client is told: which limit it was, and when there is room again. */
-export function refusalMessage({ name, model, max }: Limit, retry_ms: number, now_epoch_ms: number): string {
-  const of = model === undefined ? '' : ` for ${model}`;
-  switch (name) {
-    case 'requests_per_minute':
-      return `Rate limit exceeded: ${counted(max, 'request')} per minute${of}. ${retryIn(retry_ms)}`;
-    case 'tokens_per_minute':
-      return `Rate limit exceeded: ${counted(max, 'token')} per minute${of}. ${retryIn(retry_ms)}`;
-    case 'concurrent_requests':
-      return `Rate limit exceeded: ${counted(max, 'concurrent request')}${of}. Retry when one has ended.`;
-    case 'tokens_per_day':
-      return `Daily token limit exceeded${of}. Resets at 00:00 UTC.`;
-    case 'usd_per_month':
-      return `Monthly spending limit exceeded${of}. Resets on ${dayOf(now_epoch_ms + retry_ms)} at 00:00 UTC.`;
+/** What the client reads: which limit was exceeded, and when to retry. */
+export function refusalMessage(limit: Limit, retry_ms: number, now_epoch_ms: number): string {
+  const of = limit.model === undefined ? '' : ` for ${limit.model}`;
+  const { noun } = unitOf(limit);
+  const window = windowOf(limit);
+  switch (window.kind) {
+    case 'sliding':
+      return `Rate limit exceeded: ${counted(limit.max, noun)} per ${window.noun}${of}. ${retryIn(retry_ms)}`;
+    case 'running':
+      return `Rate limit exceeded: ${counted(limit.max, noun)}${of}. Retry when one has ended.`;
+    case 'calendar': {
+      const day = window.resets_on_day ? ` on ${dayOf(now_epoch_ms + retry_ms)}` : '';
+      return `${window.adjective} ${noun} limit exceeded${of}. Resets${day} at 00:00 UTC.`;
+    }
   }
 }
 

@@ -1,15 +1,7 @@
-import type { LimitName } from '../../stores/limits/state-store.ts';
+import { type Limit, rowOf } from '../../stores/limits/limit-table.ts';
 import type { Use, Uses } from '../account-view.ts';
 import { durationOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
-
-const titles: Readonly<Record<LimitName, string>> = {
-  requests_per_minute: 'Requests per minute',
-  tokens_per_minute: 'Tokens per minute',
-  tokens_per_day: 'Tokens per day',
-  concurrent_requests: 'Concurrent requests',
-  usd_per_month: 'Dollars per month',
-};
 
 const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
   'no stage': 'The chain has no stage rate-limit: nothing is limited.',
@@ -32,12 +24,12 @@ export function limitBar({ limit, used, reset_ms }: Use): Html {
   const tone = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';
   const reset = used > 0 && reset_ms > 0 ? `all free again in ${durationOf(reset_ms)}` : '';
   return html`<li>
-<div class="row"><span>${titles[limit.name]}${limit.model && html` <span class="muted">of ${limit.model}</span>`}</span>
-<span><strong>${amountOf(limit.name, used)}</strong> of ${amountOf(limit.name, limit.max)} <span class="muted">${reset}</span></span></div>
+<div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}</span>
+<span><strong>${amountOf(limit, used)}</strong> of ${amountOf(limit, limit.max)} <span class="muted">${reset}</span></span></div>
 <svg class="bar ${tone}" aria-hidden="true" viewBox="0 0 100 1" preserveAspectRatio="none"><rect width="${(share * 100).toFixed(2)}" height="1"/></svg>
 </li>`;
 }
 
-function amountOf(name: LimitName, amount: number): string {
-  return name === 'usd_per_month' ? `$${(amount / 1e9).toFixed(2)}` : numberOf(amount);
+function amountOf(limit: Limit, amount: number): string {
+  return rowOf(limit).unit === 'nano_usd' ? `$${(amount / 1e9).toFixed(2)}` : numberOf(amount);
 }

@@ -1,8 +1,9 @@
 import type { CalendarDay } from './calendar.ts';
+import { type LimitWindowName, limitWindows } from './limit-table.ts';
 
-/** The present moment: one look at the clock for all counters of a take. */
+/** The present moment: one reading of the clock for all counters of a reservation. */
 export interface Now extends CalendarDay {
-  /** Never runs backwards; what minutes slide along. */
+  /** Never runs backwards; sliding windows follow it. */
   readonly elapsed_ms: number;
   /** Since 1970. */
   readonly epoch_ms: number;
@@ -11,23 +12,29 @@ export interface Now extends CalendarDay {
 /** Where an amount was added, so that a part of it can be given back there. */
 export type Place = Slot | number;
 
-/** What has been taken under one limit. */
+/** What counts under one limit. */
 export interface Counter {
   used(now: Now): number;
-  /** How long until `amount` more makes no more than `max`; 0 if it does so now. `amount` is at most `max`. */
+  /** Milliseconds until `amount` more, itself at most `max`, is within `max`; 0 if it is now. */
   wait_ms(amount: number, max: number, now: Now): number;
-  /** Until nothing counts any longer. */
+  /** Milliseconds until nothing counts. */
   reset_ms(now: Now): number;
   add(amount: number, now: Now): Place;
-  /** Does nothing where what was added counts no longer. */
+  /** Does nothing once the amount counts no longer. */
   giveBack(amount: number, place: Place, now: Now): void;
 }
 
-const minute_ms = 60_000;
-/** What is added within this time is kept as one amount and leaves the window together, with the last of it. */
-const slot_ms = 1000;
+/** A counter of the window's kind, at zero. */
+export function newCounter(name: LimitWindowName): Counter {
+  if (name === 'day' || name === 'month') return new CalendarSum(name);
+  const window = limitWindows[name];
+  return window.kind === 'sliding' ? new SlidingWindow(window.duration_ms) : new Running();
+}
 
-/** Amounts added within a second. */
+/** How many slots a window has. What is added within a slot is one amount, and leaves the window with the last of it. */
+export const slots_per_window = 60;
+
+/** Amounts added within a slot's duration. */
 export interface Slot {
   readonly first_ms: number;
   last_ms: number;
@@ -35,19 +42,26 @@ export interface Slot {
   amount: number;
 }
 
-/** Where nothing was added. */
+/** The slot of an addition of 0. */
 const nowhere: Slot = { first_ms: 0, last_ms: 0, amount: 0 };
 
-/** The amounts of the last 60 s, in at most 61 slots; each counts for 60 to 61 s. */
-export class SlidingMinute implements Counter {
+/** The amounts of the last `window_ms`, in at most 61 slots; each counts for one window and up to one slot more. */
+export class SlidingWindow implements Counter {
+  readonly #window_ms: number;
+  readonly #slot_ms: number;
   readonly #slots: Slot[] = [];
   /** The slots before this one have left the window. */
   #oldest = 0;
   #used = 0;
 
+  constructor(window_ms: number) {
+    this.#window_ms = window_ms;
+    this.#slot_ms = window_ms / slots_per_window;
+  }
+
   used({ elapsed_ms }: Now): number {
     const slots = this.#slots;
-    while (this.#oldest < slots.length && slots[this.#oldest]!.last_ms + minute_ms <= elapsed_ms) {
+    while (this.#oldest < slots.length && slots[this.#oldest]!.last_ms + this.#window_ms <= elapsed_ms) {
       const slot = slots[this.#oldest++]!;
       this.#used -= slot.amount;
       slot.amount = 0;
@@ -65,7 +79,7 @@ export class SlidingMinute implements Counter {
     for (let at = this.#oldest; over > 0; at++) {
       const { amount: leaving, last_ms } = this.#slots[at]!;
       over -= leaving;
-      if (over <= 0) return last_ms + minute_ms - now.elapsed_ms;
+      if (over <= 0) return last_ms + this.#window_ms - now.elapsed_ms;
     }
     return 0;
   }
@@ -73,7 +87,7 @@ export class SlidingMinute implements Counter {
   reset_ms(now: Now): number {
     this.used(now);
     const newest = this.#slots.findLast(({ amount }) => amount > 0);
-    return newest ? newest.last_ms + minute_ms - now.elapsed_ms : 0;
+    return newest ? newest.last_ms + this.#window_ms - now.elapsed_ms : 0;
   }
 
   add(amount: number, now: Now): Slot {
@@ -81,7 +95,7 @@ export class SlidingMinute implements Counter {
     this.used(now);
     this.#used += amount;
     const last = this.#slots.at(-1);
-    if (last && now.elapsed_ms - last.first_ms < slot_ms) {
+    if (last && now.elapsed_ms - last.first_ms < this.#slot_ms) {
       last.last_ms = now.elapsed_ms;
       last.amount += amount;
       return last;
@@ -100,20 +114,21 @@ export class SlidingMinute implements Counter {
   }
 }
 
-/** The amounts of the present day or month. */
+/** The sum of the present UTC day or month. */
 export class CalendarSum implements Counter {
-  readonly #unit: 'day' | 'month';
-  #period = -1;
+  readonly period: 'day' | 'month';
+  /** The number of the day or month that was counted last. */
+  #counted = -1;
   #sum = 0;
 
-  constructor(unit: 'day' | 'month') {
-    this.#unit = unit;
+  constructor(period: 'day' | 'month') {
+    this.period = period;
   }
 
   used(now: Now): number {
-    const period = now[this.#unit];
-    if (period !== this.#period) {
-      this.#period = period;
+    const current = now[this.period];
+    if (current !== this.#counted) {
+      this.#counted = current;
       this.#sum = 0;
     }
     return this.#sum;
@@ -129,28 +144,28 @@ export class CalendarSum implements Counter {
 
   add(amount: number, now: Now): number {
     this.#sum = this.used(now) + amount;
-    return this.#period;
+    return this.#counted;
   }
 
-  /** Counts `amount` at least. */
+  /** Raises the sum to at least `amount`. */
   raise(amount: number, now: Now): void {
     this.#sum = Math.max(this.used(now), amount);
   }
 
   giveBack(amount: number, place: Place, now: Now): void {
-    if (place === now[this.#unit]) this.#sum = Math.max(0, this.used(now) - amount);
+    if (place === now[this.period]) this.#sum = Math.max(0, this.used(now) - amount);
   }
 
   #ends_ms(now: Now): number {
-    return this.#unit === 'day' ? now.day_ends_ms : now.month_ends_ms;
+    return this.period === 'day' ? now.day_ends_ms : now.month_ends_ms;
   }
 }
 
-/** When one of the running exchanges ends, nobody knows. */
+/** Suggested wait for concurrency: the end of a running exchange is unknown. */
 const unknown_wait_ms = 1000;
 
-/** The exchanges that run now. */
-export class Running implements Counter {
+/** The exchanges in flight. */
+class Running implements Counter {
   #running = 0;
 
   used(): number {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
-import type { Limit, LimitStatus } from './state-store.ts';
+import type { Limit } from './limit-table.ts';
+import type { LimitStatus } from './state-store.ts';
 
 /** Where an account stood under one limit when the shared store was last heard. */
 export interface LastKnownStatus {

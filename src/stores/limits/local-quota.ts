@@ -1,15 +1,10 @@
 import type { Clock } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
 import { LastKnownStatuses } from './last-known-statuses.ts';
-import { isCalendar, MemoryStateStore } from './memory-state-store.ts';
+import { isCalendar, type Limit } from './limit-table.ts';
+import { MemoryStateStore } from './memory-state-store.ts';
 import { type OutagePolicies, type OutagePolicy, policyOf } from './outage-policy.ts';
-import type {
-  Limit,
-  LimitStatus,
-  Reservation,
-  ReservationRequest,
-  ReservationResult,
-} from './state-store.ts';
+import type { LimitStatus, Reservation, ReservationRequest, ReservationResult } from './state-store.ts';
 
 /** More than anybody reaches. */
 const unlimited = Number.MAX_SAFE_INTEGER;

@@ -1,11 +1,9 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { Calendar } from './calendar.ts';
-import { CalendarSum, type Counter, type Now, type Place, Running, SlidingMinute } from './counters.ts';
-import type { PastUse } from './past-use.ts';
+import { CalendarSum, type Counter, type Now, newCounter, type Place } from './counters.ts';
+import { amountOf, counterKey, isCalendar, type Limit, rowOf } from './limit-table.ts';
+import type { Charge } from './limit-units.ts';
 import type {
-  Charge,
-  Limit,
-  LimitName,
   LimitStatus,
   Reservation,
   ReservationRequest,
@@ -13,105 +11,49 @@ import type {
   StateStore,
 } from './state-store.ts';
 
-/** How many accounts each take looks at, to forget those under which nothing counts: more than it can add. */
-const swept_per_take = 2;
-/** How long it is left at that when all have been looked at. */
+/** How many accounts each reservation checks, to forget those whose counters are at zero: more than it can add. */
+const swept_per_reservation = 2;
+/** Pause after all have been checked. */
 const sweep_pause_ms = 1000;
 
 const none: readonly Limit[] = [];
 
-/** Limits on days and months. */
-export const isCalendar = ({ name }: Limit): boolean => name === 'tokens_per_day' || name === 'usd_per_month';
-
-/** The counters of one account on all its models, or on one model. */
-class CounterSet {
-  requests_per_minute: SlidingMinute | undefined;
-  tokens_per_minute: SlidingMinute | undefined;
-  tokens_per_day: CalendarSum | undefined;
-  concurrent_requests: Running | undefined;
-  usd_per_month: CalendarSum | undefined;
-
-  /** The counter of that name, made when it is first asked for. */
-  of(name: LimitName): Counter {
-    switch (name) {
-      case 'requests_per_minute':
-        return (this.requests_per_minute ??= new SlidingMinute());
-      case 'tokens_per_minute':
-        return (this.tokens_per_minute ??= new SlidingMinute());
-      case 'tokens_per_day':
-        return (this.tokens_per_day ??= new CalendarSum('day'));
-      case 'concurrent_requests':
-        return (this.concurrent_requests ??= new Running());
-      case 'usd_per_month':
-        return (this.usd_per_month ??= new CalendarSum('month'));
-    }
-  }
-
-  /** Drops what counts nothing; whether that was all. */
-  forget(now: Now): boolean {
-    if (!this.concurrent_requests?.used()) this.concurrent_requests = undefined;
-    if (!this.requests_per_minute?.used(now)) this.requests_per_minute = undefined;
-    if (!this.tokens_per_minute?.used(now)) this.tokens_per_minute = undefined;
-    if (!this.tokens_per_day?.used(now)) this.tokens_per_day = undefined;
-    if (!this.usd_per_month?.used(now)) this.usd_per_month = undefined;
-    return !(
-      this.concurrent_requests ||
-      this.requests_per_minute ||
-      this.tokens_per_minute ||
-      this.tokens_per_day ||
-      this.usd_per_month
-    );
-  }
+/** An account's use of a day and of a month, by the ledger. */
+export interface PastUse {
+  /** The day since 1970, and the month since the year 0, as in `CalendarDay`. */
+  readonly day: number;
+  readonly month: number;
+  /** Use of the limit's unit in that day or month, of the limit's model or of all. */
+  of(limit: Limit): number;
 }
 
 class AccountCounters {
-  readonly #overall = new CounterSet();
-  #models: Map<string, CounterSet> | undefined;
-  /** Tickets that are not settled; they hold on to the counters. */
+  /** Reservations that are not settled; they keep references to the counters. */
   reservations = 0;
+  readonly #counters = new Map<string, Counter>();
 
-  of({ name, model }: Limit): Counter {
-    if (model === undefined) return this.#overall.of(name);
-    this.#models ??= new Map();
-    let counters = this.#models.get(model);
-    if (!counters) this.#models.set(model, (counters = new CounterSet()));
-    return counters.of(name);
+  /** The counter of a limit, made at first use. */
+  of(limit: Limit): Counter {
+    const key = counterKey(limit);
+    let counter = this.#counters.get(key);
+    if (!counter) this.#counters.set(key, (counter = newCounter(rowOf(limit).window)));
+    return counter;
   }
 
-  /** Whether it has been asked for. */
-  has({ name, model }: Limit): boolean {
-    const counters = model === undefined ? this.#overall : this.#models?.get(model);
-    return counters?.[name] !== undefined;
+  has(limit: Limit): boolean {
+    return this.#counters.has(counterKey(limit));
   }
 
-  /** Drops what counts nothing; whether the account can be forgotten. */
+  /** Removes counters at zero; returns true if the account can be forgotten. */
   forget(now: Now): boolean {
-    let isEmpty = this.#overall.forget(now);
-    for (const [model, counters] of this.#models ?? []) {
-      if (counters.forget(now)) this.#models!.delete(model);
-      else isEmpty = false;
-    }
-    return isEmpty && this.reservations === 0;
-  }
-}
-
-/** The share of a charge that counts under a limit. A lease is one as long as it is held. */
-function amountOf(name: LimitName, charge: Charge, lease: 0 | 1): number {
-  switch (name) {
-    case 'requests_per_minute':
-      return charge.requests;
-    case 'concurrent_requests':
-      return lease;
-    case 'usd_per_month':
-      return charge.nano_usd;
-    default:
-      return charge.tokens;
+    for (const [key, counter] of this.#counters) if (counter.used(now) === 0) this.#counters.delete(key);
+    return this.#counters.size === 0 && this.reservations === 0;
   }
 }
 
 /**
- * The state of one process, which ends with it. Answers without a promise. An account costs memory as long as something counts under its
- * limits: a minute, or the rest of the day or month where it has such limits; then it is forgotten, a few at every take.
+ * The state of one process, lost on exit. Answers without a promise. An account takes memory while one of its counters is above zero: for a
+ * minute, or the rest of the day or month where it has such limits; then it is forgotten, a few accounts at every reservation.
  */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
@@ -119,7 +61,6 @@ export class MemoryStateStore implements StateStore {
   #sweep: Iterator<[string, AccountCounters]> | undefined;
   #swept_ms = Number.NEGATIVE_INFINITY;
   readonly #calendar = new Calendar();
-  readonly #nowAgain = () => this.#now();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
@@ -135,30 +76,25 @@ export class MemoryStateStore implements StateStore {
     const now = this.#now();
     this.#forgetIdle(now);
     const account = this.#counters(id);
-    let refusedBy: Limit | undefined;
+    let refused_by: Limit | undefined;
     let retry_ms = 0;
     let over = none;
     for (const limit of limits) {
-      // What exceeds a whole limit is admitted by it when nothing else counts.
-      const amount = Math.min(amountOf(limit.name, charge, 1), limit.max);
+      // A charge above a whole limit is admitted while the limit is unused.
+      const amount = Math.min(amountOf(limit, charge, 1), limit.max);
       const wait_ms = account.of(limit).wait_ms(amount, limit.max, now);
       if (wait_ms === 0) continue;
       if (force) over = [...over, limit];
       else if (wait_ms > retry_ms) {
-        refusedBy = limit;
+        refused_by = limit;
         retry_ms = wait_ms;
       }
     }
-    if (refusedBy) {
+    if (refused_by) {
       const statuses = statusesOf(account, limits, now);
-      return {
-        admitted: false,
-        statuses,
-        refused_by: refusedBy,
-        retry_ms: Math.max(1, Math.ceil(retry_ms)),
-      };
+      return { admitted: false, statuses, refused_by, retry_ms: Math.max(1, Math.ceil(retry_ms)) };
     }
-    const reservation = new MemoryReservation(account, request, over, now, this.#nowAgain);
+    const reservation = this.#reservation(account, request, over, now);
     return { admitted: true, statuses: statusesOf(account, limits, now), reservation };
   }
 
@@ -170,25 +106,48 @@ export class MemoryStateStore implements StateStore {
     return this.statuses(account, limits);
   }
 
-  /** Whether it counts nothing yet under one of the limits on days and months. */
+  /** Whether one of the limits on days and months has no counter yet. */
   lacks(account: string, limits: readonly Limit[]): boolean {
     const counters = this.#accounts.get(account);
     return limits.some(limit => isCalendar(limit) && !counters?.has(limit));
   }
 
-  /** Counts at least what has been used already, of the day and month that count now. */
+  /** Raises the counters of the present day and month to at least `past`. */
   raise(account: string, limits: readonly Limit[], past: PastUse): void {
     const now = this.#now();
     const counters = this.#counters(account);
     for (const limit of limits) {
       const counter = counters.of(limit);
-      if (!(counter instanceof CalendarSum)) continue;
-      const isNow = limit.name === 'tokens_per_day' ? past.day === now.day : past.month === now.month;
-      counter.raise(isNow ? past.of(limit) : 0, now);
+      if (counter instanceof CalendarSum)
+        counter.raise(past[counter.period] === now[counter.period] ? past.of(limit) : 0, now);
     }
   }
 
   async close(): Promise<void> {}
+
+  #reservation(
+    account: AccountCounters,
+    { limits, charge }: ReservationRequest,
+    over: readonly Limit[],
+    now: Now,
+  ): Reservation {
+    const places: Place[] = limits.map(limit => account.of(limit).add(amountOf(limit, charge, 1), now));
+    account.reservations++;
+    let isSettled = false;
+    const settle = (used: Charge): void => {
+      if (isSettled) return;
+      isSettled = true;
+      account.reservations--;
+      const settled = this.#now();
+      for (const [at, limit] of limits.entries()) {
+        const counter = account.of(limit);
+        const more = amountOf(limit, used, 0) - amountOf(limit, charge, 1);
+        if (more > 0) counter.add(more, settled);
+        else if (more < 0) counter.giveBack(-more, places[at]!, settled);
+      }
+    };
+    return { over, settle };
+  }
 
   #counters(id: string): AccountCounters {
     let account = this.#accounts.get(id);
@@ -206,7 +165,7 @@ export class MemoryStateStore implements StateStore {
   #forgetIdle(now: Now): void {
     if (!this.#sweep && now.elapsed_ms - this.#swept_ms < sweep_pause_ms) return;
     this.#sweep ??= this.#accounts.entries();
-    for (let looked = 0; looked < swept_per_take; looked++) {
+    for (let checked = 0; checked < swept_per_reservation; checked++) {
       const { done, value } = this.#sweep.next();
       if (done) {
         this.#sweep = undefined;
@@ -228,44 +187,4 @@ function statusesOf(account: AccountCounters, limits: readonly Limit[], now: Now
       reset_ms: Math.ceil(counter.reset_ms(now)),
     };
   });
-}
-
-/** What was taken of each limit, and where. */
-class MemoryReservation implements Reservation {
-  readonly over: readonly Limit[];
-  readonly #account: AccountCounters;
-  readonly #request: ReservationRequest;
-  readonly #now: () => Now;
-  readonly #places: readonly Place[];
-  #settled = false;
-
-  constructor(
-    account: AccountCounters,
-    request: ReservationRequest,
-    over: readonly Limit[],
-    now: Now,
-    nowAgain: () => Now,
-  ) {
-    this.over = over;
-    this.#account = account;
-    this.#request = request;
-    this.#now = nowAgain;
-    const { limits, charge } = request;
-    this.#places = limits.map(limit => account.of(limit).add(amountOf(limit.name, charge, 1), now));
-    account.reservations++;
-  }
-
-  settle(used: Charge): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    this.#account.reservations--;
-    const now = this.#now();
-    const { limits, charge } = this.#request;
-    for (const [at, limit] of limits.entries()) {
-      const counter = this.#account.of(limit);
-      const more = amountOf(limit.name, used, 0) - amountOf(limit.name, charge, 1);
-      if (more > 0) counter.add(more, now);
-      else if (more < 0) counter.giveBack(-more, this.#places[at]!, now);
-    }
-  }
 }

@@ -7,10 +7,9 @@ import { createLog, type Log } from '../../telemetry/log.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { instance_ms } from './heartbeat.ts';
 import { MemoryStateStore } from './memory-state-store.ts';
-import type { PastUses } from './past-use.ts';
 import { RedisState } from './redis/redis-state.ts';
 import { ResilientStateStore } from './resilient-state-store.ts';
-import { RestoredStateStore } from './restored-state-store.ts';
+import { type PastUseSource, RestoredStateStore } from './restored-state-store.ts';
 import { type StateConfig, type StateOptions, stateOptions } from './state-options.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -20,7 +19,7 @@ export interface StateSurroundings {
   readonly log?: Log;
   readonly registry?: Registry;
   /** What counters in memory begin with. */
-  readonly past?: PastUses | undefined;
+  readonly past?: PastUseSource | undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Limit, LimitName } from './state-store.ts';
+import { forEachLimit, type Limit } from './limit-table.ts';
 
 /** What becomes of a limit while the shared store is out. */
 export type OutagePolicy = 'open' | 'closed' | 'local';
@@ -13,12 +13,8 @@ export const outagePolicySchema = z.strictObject({
     .describe(
       'What becomes of limits while the store is out. `local`: each instance admits its share, the limit ÷ the instances last seen, at least `state_min_instances` (of what was left of a day or month). `open`: the limit is not applied. `closed`: accounts with the limit get 502 `server_error`.',
     ),
-  requests_per_minute: policy.optional().describe('Another policy for this limit.'),
-  tokens_per_minute: policy.optional().describe('Another policy for this limit.'),
-  tokens_per_day: policy.optional().describe('Another policy for this limit.'),
-  concurrent_requests: policy.optional().describe('Another policy for this limit.'),
-  usd_per_month: policy.optional().describe('Another policy for this limit.'),
-} satisfies Record<LimitName | 'default', z.ZodType>);
+  ...forEachLimit(() => policy.optional().describe('Another policy for this limit.')),
+});
 
 export type OutagePolicies = z.output<typeof outagePolicySchema>;
 

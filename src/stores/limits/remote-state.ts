@@ -1,4 +1,6 @@
-import type { Charge, Limit, LimitStatus, ReservationRequest, ReservationResult } from './state-store.ts';
+import type { Limit } from './limit-table.ts';
+import type { Charge } from './limit-units.ts';
+import type { LimitStatus, ReservationRequest, ReservationResult } from './state-store.ts';
 
 /** What an exchange holds in a remote store, or may hold there: nobody knows while the store does not answer. */
 export interface Hold {

@@ -3,13 +3,13 @@ import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
+import type { Limit } from './limit-table.ts';
+import type { Charge } from './limit-units.ts';
 import { LocalQuota } from './local-quota.ts';
 import type { OutagePolicies } from './outage-policy.ts';
 import type { Hold, RemoteState } from './remote-state.ts';
 import { Settlements } from './settlements.ts';
 import type {
-  Charge,
-  Limit,
   LimitStatus,
   Reservation,
   ReservationRequest,

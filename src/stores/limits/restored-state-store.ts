@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isCalendar, type MemoryStateStore } from './memory-state-store.ts';
-import type { PastUses } from './past-use.ts';
-import type { Limit, LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
+import { counterKey, isCalendar, type Limit } from './limit-table.ts';
+import type { MemoryStateStore, PastUse } from './memory-state-store.ts';
+import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
 /** The longest that a request waits for what its account has used before. */
 const patience_ms = 2000;
@@ -10,9 +10,15 @@ const patience_ms = 2000;
 const retry_ms = 1000;
 const retried_at_once = 100;
 
+/** Finds an account's use of the present day and month before this process counted it. */
+export interface PastUseSource {
+  /** Rejects while the ledger cannot be read. */
+  find(account: string): Promise<PastUse>;
+}
+
 export interface RestoredStateSetup {
   readonly own: MemoryStateStore;
-  readonly past: PastUses;
+  readonly past: PastUseSource;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -96,7 +102,10 @@ export class RestoredStateStore implements StateStore {
   #catchUp(account: string, limits: readonly Limit[]): void {
     const known = this.#late.get(account);
     const more =
-      known && limits.filter(limit => isCalendar(limit) && !known.some(each => isSame(each, limit)));
+      known &&
+      limits.filter(
+        limit => isCalendar(limit) && !known.some(each => counterKey(each) === counterKey(limit)),
+      );
     if (more && more.length > 0) this.#late.set(account, [...known, ...more]);
     const now_ms = this.#setup.clock.elapsed_ms();
     if (now_ms - this.#retried_ms < retry_ms) return;
@@ -114,8 +123,6 @@ export class RestoredStateStore implements StateStore {
     }
   }
 }
-
-const isSame = (a: Limit, b: Limit): boolean => a.name === b.name && a.model === b.model;
 
 async function within<T>(answer: Promise<T>, limit_ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

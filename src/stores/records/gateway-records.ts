@@ -6,11 +6,11 @@ import { StoredKeys } from '../accounts/stored-keys.ts';
 import { checkQueueFile } from '../ledger/check-queue-file.ts';
 import { DiskQueue } from '../ledger/disk-queue.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import type { PastUses } from '../limits/past-use.ts';
+import { PastUsage } from '../ledger/past-usage.ts';
+import type { PastUseSource } from '../limits/restored-state-store.ts';
 import { isOutage } from './database.ts';
 import { endedWithin } from './ended-within.ts';
 import type { Outage } from './outage.ts';
-import { PastUsage } from './past-usage.ts';
 import { warnOfSharedFiles } from './private-file.ts';
 import { kept_in_memory, type RecordsStore } from './records-store.ts';
 import type { RecordsTarget } from './records-target.ts';
@@ -45,7 +45,7 @@ export interface GatewayRecords {
   readonly accounts: AccountDirectory;
   readonly ledger: Ledger;
   /** What accounts used before this process counted it; not there where the records end with the process. */
-  readonly past: PastUses | undefined;
+  readonly past: PastUseSource | undefined;
   /** There while the store does not answer. */
   readonly outage: Outage | undefined;
   /** Takes over what has just been changed here, so that it holds at once at this instance. */

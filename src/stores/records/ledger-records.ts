@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import { picoUsd, usdOf } from '../../money.ts';
 import { Condition } from './condition.ts';
 import { type Connection, type Database, rowMarks, type Value } from './database.ts';
-import { picoUsd, usdOf } from './pico-usd.ts';
 import { countOnce, type RefusalBatch } from './refusals.ts';
 import { rollUp } from './usage-records.ts';
 

@@ -1,7 +1,7 @@
+import { picoUsd, usdOf } from '../../money.ts';
 import { type BudgetSum, budgetSums } from './budget-sums.ts';
 import { type Connection, type Database, rowMarks } from './database.ts';
 import type { LedgerRow } from './ledger-records.ts';
-import { picoUsd, usdOf } from './pico-usd.ts';
 import { type RefusalCount, type RefusalQuery, type RefusalSum, refusals } from './refusals.ts';
 import {
   columnsOf,

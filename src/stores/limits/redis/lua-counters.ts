@@ -1,23 +1,33 @@
+import { slots_per_window } from '../counters.ts';
+import { type LimitWindow, limitWindows } from '../limit-table.ts';
+
+const slidingWindows = Object.entries<LimitWindow>(limitWindows).flatMap(([name, window]) =>
+  window.kind === 'sliding' ? [`${name} = ${window.duration_ms / slots_per_window}`] : [],
+);
+
 /**
- * What all scripts share: the time, and counters of four kinds.
+ * What all scripts share: the time, and counters for the windows of the table of limits (`kind`).
  *
- * - `minute`: a hash of amounts by the second in which they were added, with their `sum` and the seconds `from` and `to` which they lie in.
- *   The running second and the 60 before it count, so that no 60 s hold more than the sum, and an amount counts for 60 to 61 s.
- * - `day`, `month`: a hash of the UTC `period` and what has been `used` in it.
- * - `running`: a sorted set of the ids that hold a lease, by when it ends.
+ * - sliding: a hash of amounts by the slot, a 60th of the window, in which they were added, with their `sum` and the slots `from` and `to`
+ *   in which they lie. The running slot and the 60 before it count, so that no window holds more than the sum.
+ * - `day`, `month`: a hash of the UTC `period` and the amount `used` in it.
+ * - `running`: a sorted set of the ids that hold a lease, by its end.
  *
  * Times are those of the server, in milliseconds, unless `ARGV[1]` says what time it is, as tests do; it is 0 otherwise. All numbers are
  * integers below 2^53, which Lua keeps exactly; they must not be joined into strings, which keeps 14 digits of them.
  */
 export const countersLua = `
-local minute_ms, day_ms = 60000, 86400000
+local day_ms, spare_ms = 86400000, 60000
+-- The duration of a slot of each sliding window.
+local sliding = { ${slidingWindows.join(', ')} }
+local slots = ${slots_per_window}
 local now = tonumber(ARGV[1])
 if now == 0 then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
-local function second_of(ms) return math.floor(ms / 1000) end
+local function slot_of(kind, ms) return math.floor(ms / sliding[kind]) end
 local function day_of(ms) return math.floor(ms / day_ms) end
 
 -- Months since the year 0 of the day, and the day with which the next one begins (the proleptic Gregorian calendar in eras of 400 years).
@@ -49,21 +59,21 @@ local function end_of(kind, period)
   return first_day_of(period + 1) * day_ms
 end
 
--- What counts under a key. What counts no longer is taken away on the way, mostly a second at a time.
-local function minute(key)
+-- Amounts that have left the window are removed on the way, mostly a slot at a time.
+local function window(kind, key)
   local stored = redis.call('HMGET', key, 'sum', 'from', 'to')
   local sum, from, to = tonumber(stored[1]), tonumber(stored[2]), tonumber(stored[3])
-  local first = second_of(now) - 60
+  local first = slot_of(kind, now) - slots
   if not sum or to < first then
     if sum then redis.call('DEL', key) end
-    return { used = 0, from = second_of(now), to = 0 }
+    return { used = 0, from = slot_of(kind, now), to = 0 }
   end
   if from < first then
-    for second = from, first - 1 do
-      local amount = redis.call('HGET', key, second)
+    for slot = from, first - 1 do
+      local amount = redis.call('HGET', key, slot)
       if amount then
         sum = sum - amount
-        redis.call('HDEL', key, second)
+        redis.call('HDEL', key, slot)
       end
     end
     from = first
@@ -89,43 +99,43 @@ local function running(key)
 end
 
 local function look(kind, key)
-  if kind == 'minute' then return minute(key) end
+  if sliding[kind] then return window(kind, key) end
   if kind == 'running' then return running(key) end
   return calendar(kind, key)
 end
 
--- Until so much no longer counts.
+-- Milliseconds until so much no longer counts.
 local function wait_ms(kind, key, counter, amount)
   if kind == 'running' then return 1000 end
-  if kind ~= 'minute' then return counter.ends - now end
+  if not sliding[kind] then return counter.ends - now end
   local stored, amounts = redis.call('HGETALL', key), {}
   for at = 1, #stored, 2 do amounts[stored[at]] = stored[at + 1] end
-  for second = counter.from, counter.to do
-    amount = amount - (amounts[tostring(second)] or 0)
-    if amount <= 0 then return (second + 61) * 1000 - now end
+  for slot = counter.from, counter.to do
+    amount = amount - (amounts[tostring(slot)] or 0)
+    if amount <= 0 then return (slot + slots + 1) * sliding[kind] - now end
   end
-  return minute_ms
+  return slots * sliding[kind]
 end
 
--- Until nothing counts any longer.
+-- Milliseconds until nothing counts.
 local function reset_ms(kind, counter)
   if kind == 'running' or counter.used <= 0 then return 0 end
-  if kind == 'minute' then return (counter.to + 61) * 1000 - now end
+  if sliding[kind] then return (counter.to + slots + 1) * sliding[kind] - now end
   return counter.ends - now
 end
 
--- Counts an amount as of a second; a negative one is given back to it, as far as it is there.
-local function add_to_minute(key, counter, amount, second)
-  local left = redis.call('HINCRBY', key, second, amount)
+-- Counts an amount in a slot; a negative one is returned to it, as far as it is there.
+local function add_to_window(kind, key, counter, amount, slot)
+  local left = redis.call('HINCRBY', key, slot, amount)
   if left <= 0 then
-    redis.call('HDEL', key, second)
+    redis.call('HDEL', key, slot)
     amount = amount - left
   end
   counter.used = counter.used + amount
-  if second < counter.from then counter.from = second end
-  if second > counter.to then
-    counter.to = second
-    redis.call('PEXPIRE', key, minute_ms + 2000)
+  if slot < counter.from then counter.from = slot end
+  if slot > counter.to then
+    counter.to = slot
+    redis.call('PEXPIRE', key, (slots + 2) * sliding[kind])
   end
   while left <= 0 and counter.to > counter.from and redis.call('HEXISTS', key, counter.to) == 0 do
     counter.to = counter.to - 1
@@ -136,14 +146,15 @@ end
 local function add_to_calendar(key, counter, amount)
   counter.used = math.max(0, counter.used + amount)
   redis.call('HSET', key, 'period', counter.period, 'used', counter.used)
-  if counter.fresh then redis.call('PEXPIRE', key, counter.ends - now + minute_ms) end
+  if counter.fresh then redis.call('PEXPIRE', key, counter.ends - now + spare_ms) end
   counter.fresh = false
 end
 
 -- Counts an amount as of a moment, now or past, if that still counts.
 local function add(kind, key, counter, amount, moment)
-  if kind == 'minute' then
-    if second_of(moment) >= second_of(now) - 60 then add_to_minute(key, counter, amount, second_of(moment)) end
+  if sliding[kind] then
+    local slot = slot_of(kind, moment)
+    if slot >= slot_of(kind, now) - slots then add_to_window(kind, key, counter, amount, slot) end
   elseif period_of(kind, moment) == period_of(kind, now) or period_of(kind, moment) == counter.period then
     add_to_calendar(key, counter, amount)
   end

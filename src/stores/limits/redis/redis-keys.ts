@@ -1,24 +1,4 @@
-import type { Charge, Limit, LimitName } from '../state-store.ts';
-
-/** How the scripts count under a limit, and what of a charge. */
-export interface Counted {
-  readonly kind: 'minute' | 'day' | 'month' | 'running';
-  readonly unit: keyof Charge | 'lease';
-}
-
-export const counted: Readonly<Record<LimitName, Counted>> = {
-  requests_per_minute: { kind: 'minute', unit: 'requests' },
-  tokens_per_minute: { kind: 'minute', unit: 'tokens' },
-  tokens_per_day: { kind: 'day', unit: 'tokens' },
-  concurrent_requests: { kind: 'running', unit: 'lease' },
-  usd_per_month: { kind: 'month', unit: 'nano_usd' },
-};
-
-/** What of a charge counts under `limit`; a lease is one. */
-export function amountOf({ name }: Limit, charge: Charge): number {
-  const { unit } = counted[name];
-  return unit === 'lease' ? 1 : charge[unit];
-}
+import { counterKey, type Limit } from '../limit-table.ts';
 
 /** A brace of its own would end the tag, and an empty one would be none. */
 function tagOf(account: string): string {
@@ -39,17 +19,14 @@ export class Keys {
     this.instances = `${prefix}instances`;
   }
 
-  ofLimit(account: string, { name, model }: Limit): string {
-    return `${this.#account(account)}:${model === undefined ? name : `${name}:${model}`}`;
+  ofLimit(account: string, limit: Limit): string {
+    return `${this.#account(account)}:${counterKey(limit)}`;
   }
 
   /** The reservation, then the counters of `limits`. */
   ofReservation(account: string, id: string, limits: readonly Limit[]): string[] {
     const begin = this.#account(account);
-    const keys = [`${begin}:reservation:${id}`];
-    for (const { name, model } of limits)
-      keys.push(model === undefined ? `${begin}:${name}` : `${begin}:${name}:${model}`);
-    return keys;
+    return [`${begin}:reservation:${id}`, ...limits.map(limit => `${begin}:${counterKey(limit)}`)];
   }
 
   #account(account: string): string {

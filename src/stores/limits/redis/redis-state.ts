@@ -1,4 +1,5 @@
 import type { Clock } from '../../../clock.ts';
+import { amountOf, type Limit, rowOf } from '../limit-table.ts';
 import {
   CannotServe,
   CommandRejected,
@@ -8,9 +9,9 @@ import {
   type Settlement,
   TooLate,
 } from '../remote-state.ts';
-import type { Limit, LimitStatus, ReservationRequest } from '../state-store.ts';
+import type { LimitStatus, ReservationRequest } from '../state-store.ts';
 import { type ConnectionOptions, RedisConnection } from './redis-connection.ts';
-import { amountOf, counted, Keys } from './redis-keys.ts';
+import { Keys } from './redis-keys.ts';
 import { instancesScript, renewScript, reserveScript, settleScript, statusScript } from './state-scripts.ts';
 
 export interface RedisStateOptions extends ConnectionOptions {
@@ -66,10 +67,10 @@ export class RedisState implements RemoteState {
     const keys = this.#keys.ofReservation(account, id, limits);
     const args = [this.#now(), id, String(this.#options.lease_ms), String(reservation_ms), force ? '1' : '0'];
     for (const limit of limits)
-      args.push(counted[limit.name].kind, String(limit.max), String(amountOf(limit, charge)));
+      args.push(rowOf(limit).window, String(limit.max), String(amountOf(limit, charge, 1)));
     const reply = (await this.#connection.run(reserveScript, keys, args)) as number[];
     const [verdict, refusedAt, retry_ms] = reply as [number, number, number];
-    if (verdict === -1) throw new CommandRejected('the take arrived after its settlement');
+    if (verdict === -1) throw new CommandRejected('the reservation arrived after its settlement');
     const statuses = limits.map((limit, at) => statusOf(limit, reply[at * 3 + 3]!, reply[at * 3 + 4]!));
     if (verdict === 0) return { admitted: false, statuses, refused_by: limits[refusedAt - 1]!, retry_ms };
     return { admitted: true, statuses, over: limits.filter((_, at) => reply[at * 3 + 5] === 1) };
@@ -90,7 +91,7 @@ export class RedisState implements RemoteState {
     const args = [this.#now(), id, settlement.certain ? '1' : '0', String(reservation_ms)];
     args.push(age(hold.taken_ms), age(settled_ms));
     for (const limit of limits)
-      args.push(counted[limit.name].kind, String(amountOf(limit, charge)), String(amountOf(limit, used)));
+      args.push(rowOf(limit).window, String(amountOf(limit, charge, 1)), String(amountOf(limit, used, 0)));
     try {
       await this.#connection.run(settleScript, this.#keys.ofReservation(account, id, limits), args);
     } catch (error) {
@@ -122,7 +123,7 @@ export class RedisState implements RemoteState {
 
   async statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
     if (limits.length === 0) return [];
-    const args = [this.#now(), ...limits.map(({ name }) => counted[name].kind)];
+    const args = [this.#now(), ...limits.map(limit => rowOf(limit).window)];
     const keys = limits.map(limit => this.#keys.ofLimit(account, limit));
     const reply = (await this.#connection.run(statusScript, keys, args)) as number[];
     return limits.map((limit, at) => statusOf(limit, reply[at * 2]!, reply[at * 2 + 1]!));
@@ -148,7 +149,7 @@ export class RedisState implements RemoteState {
   }
 }
 
-const isLease = ({ name }: Limit): boolean => counted[name].kind === 'running';
+const isLease = (limit: Limit): boolean => rowOf(limit).window === 'running';
 
 function statusOf(limit: Limit, used: number, reset_ms: number): LimitStatus {
   return { limit, remaining: Math.max(0, limit.max - used), reset_ms };

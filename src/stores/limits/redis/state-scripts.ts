@@ -2,11 +2,11 @@ import { countersLua } from './lua-counters.ts';
 import { script } from './lua-script.ts';
 
 /**
- * Takes under all limits or under none.
+ * Reserves under all limits or under none.
  *
  * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, lease, how long the reservation is kept, 1 to force; for each limit its kind,
- * its max, the amount. Answers: 1 taken, 0 refused, -1 settled before it was taken; which limit refused; how long it will; for each
- * limit what has been used, how long that counts, and 1 if it was over.
+ * its max, the amount. Answers: 1 reserved, 0 refused, -1 settled before it was reserved; which limit refused; until when; for each
+ * limit the amount used, how long that counts, and 1 if it was over.
  */
 export const reserveScript = script(
   countersLua,
@@ -20,7 +20,7 @@ for at = 1, #KEYS - 1 do
   local kind, max, amount = ARGV[at * 3 + 3], tonumber(ARGV[at * 3 + 4]), tonumber(ARGV[at * 3 + 5])
   local counter = look(kind, KEYS[at + 1])
   counters[at] = counter
-  -- What exceeds a whole limit is admitted by it when nothing else counts.
+  -- A charge above a whole limit is admitted while the limit is unused.
   local excess = counter.used + math.min(amount, max) - max
   over[at] = excess > 0 and 1 or 0
   if excess > 0 and not force then
@@ -50,32 +50,32 @@ return reply
 );
 
 /**
- * Puts what was used in place of what was reserved, once, however often it is asked to.
+ * Replaces a reservation by what was used, once, however often it is sent.
  *
  * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, 1 if the reservation was there for certain, how long an uncertain settlement
- * is remembered, how long ago it was taken and settled; for each limit its kind, the reservation, what was used.
+ * is remembered, how long ago it was reserved and settled; for each limit its kind, the reservation, what was used.
  *
  * A reservation that was there for certain and is not has been settled. One that may never have been there (the server was out, or has
- * lost its data) is charged in full, and remembered as settled, so that neither a second settlement nor a take that was under way counts.
+ * lost its data) is charged in full, and remembered as settled, so that neither a second settlement nor a late reservation counts.
  */
 export const settleScript = script(
   countersLua,
   `
 local reservation, id, certain, settled_ms = KEYS[1], ARGV[2], ARGV[3] == '1', ARGV[4]
 local asked, settled = now - ARGV[5], now - ARGV[6]
-local taken = redis.call('GET', reservation)
-if taken == 'settled' then return 0 end
+local reserved_at = redis.call('GET', reservation)
+if reserved_at == 'settled' then return 0 end
 if certain then redis.call('DEL', reservation) else redis.call('SET', reservation, 'settled', 'PX', settled_ms) end
-taken = tonumber(taken)
+reserved_at = tonumber(reserved_at)
 
 for at = 1, #KEYS - 1 do
   local key, kind, reserved, used = KEYS[at + 1], ARGV[at * 3 + 4], tonumber(ARGV[at * 3 + 5]), tonumber(ARGV[at * 3 + 6])
   if kind == 'running' then
     redis.call('ZREM', key, id)
-  elseif taken and used ~= reserved then
-    -- More is charged to the moment of settlement, less is given back to that of the take.
-    add(kind, key, look(kind, key), used - reserved, used > reserved and settled or taken)
-  elseif not taken and not certain and used > 0 then
+  elseif reserved_at and used ~= reserved then
+    -- More is charged to the moment of settlement, less is returned to that of the reservation.
+    add(kind, key, look(kind, key), used - reserved, used > reserved and settled or reserved_at)
+  elseif not reserved_at and not certain and used > 0 then
     local counter = look(kind, key)
     add(kind, key, counter, math.min(used, reserved), asked)
     if used > reserved then add(kind, key, counter, used - reserved, settled) end
@@ -98,9 +98,9 @@ export const renewScript = script(
   `
 local lease_ms, reservation_ms, key = tonumber(ARGV[2]), ARGV[3], 1
 for at = 4, #ARGV, 3 do
-  local taken = redis.call('GET', KEYS[key])
-  if taken and taken ~= 'settled' then redis.call('PEXPIRE', KEYS[key], reservation_ms) end
-  if taken ~= 'settled' and (taken or ARGV[at + 1] == '0') then
+  local reserved_at = redis.call('GET', KEYS[key])
+  if reserved_at and reserved_at ~= 'settled' then redis.call('PEXPIRE', KEYS[key], reservation_ms) end
+  if reserved_at ~= 'settled' and (reserved_at or ARGV[at + 1] == '0') then
     for leased = key + 1, key + ARGV[at + 2] do lease(KEYS[leased], ARGV[at], lease_ms) end
   end
   key = key + 1 + ARGV[at + 2]

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { limitNames } from '../../../../../src/stores/limits/limit-table.ts';
 import {
   AccountLimits,
-  limitNames,
   limitOverridesSchema,
   planSchema,
 } from '../../../../../src/stores/limits/plan-limits.ts';

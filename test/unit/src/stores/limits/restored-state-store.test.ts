@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { calendarDayOf } from '../../../../../src/stores/limits/calendar.ts';
+import type { Limit } from '../../../../../src/stores/limits/limit-table.ts';
+import type { PastUse } from '../../../../../src/stores/limits/memory-state-store.ts';
 import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';
-import type { PastUse } from '../../../../../src/stores/limits/past-use.ts';
 import { RestoredStateStore } from '../../../../../src/stores/limits/restored-state-store.ts';
-import type { Limit, ReservationResult } from '../../../../../src/stores/limits/state-store.ts';
+import type { ReservationResult } from '../../../../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { charge, describeStateStore, limit } from '../../../../support/state-store-contract.ts';
 

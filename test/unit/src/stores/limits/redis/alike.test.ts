@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { Limit } from '../../../../../../src/stores/limits/limit-table.ts';
 import { MemoryStateStore } from '../../../../../../src/stores/limits/memory-state-store.ts';
 import type {
-  Limit,
   Reservation,
   ReservationResult,
   StateStore,

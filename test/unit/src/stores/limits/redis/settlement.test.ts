@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Charge } from '../../../../../../src/stores/limits/limit-units.ts';
 import { type Hold, TooLate } from '../../../../../../src/stores/limits/remote-state.ts';
-import type { Charge, ReservationRequest } from '../../../../../../src/stores/limits/state-store.ts';
+import type { ReservationRequest } from '../../../../../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../../../../../support/redis-store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { nanoUsdOf } from '../../../../../src/stores/limits/money.ts';
+import { nanoUsdOf } from '../../../src/money.ts';
 
 describe('dollars in billionths', () => {
   it.each([

@@ -1,0 +1,66 @@
+import type { Clock } from '../../clock.ts';
+import { BatchedLookups } from '../accounts/batched-lookups.ts';
+import { type CalendarDay, calendarDayOf } from '../limits/calendar.ts';
+import { type Limit, rowOf } from '../limits/limit-table.ts';
+import type { PastUse } from '../limits/memory-state-store.ts';
+import type { PastUseSource } from '../limits/restored-state-store.ts';
+import type { BudgetSum } from '../records/budget-sums.ts';
+import type { UsageRecords } from '../records/usage-records.ts';
+import { all_models, dayOf } from '../records/usage-slices.ts';
+import type { DiskQueue } from './disk-queue.ts';
+
+export interface PastUsageSetup {
+  readonly usage: Pick<UsageRecords, 'budgets'>;
+  /** Where rows of the ledger wait, if they do so on disk. */
+  readonly disk: DiskQueue | undefined;
+  readonly clock: Clock;
+}
+
+/** Each takes a millisecond with sums of a month in SQLite, where the ledger waits for it. */
+const accounts_per_query = 25;
+
+/**
+ * Use of the present day and month by the ledger: its sums, and its rows that wait on disk. One indexed query for all accounts that ask
+ * meanwhile, when their first request comes: of a million accounts only those that come are read.
+ */
+export class PastUsage implements PastUseSource {
+  readonly #setup: PastUsageSetup;
+  readonly #lookups = new BatchedLookups<PastUse>(accounts => this.#read(accounts), accounts_per_query);
+
+  constructor(setup: PastUsageSetup) {
+    this.#setup = setup;
+  }
+
+  find(account: string): Promise<PastUse> {
+    return this.#lookups.find(account);
+  }
+
+  async #read(accounts: readonly string[]): Promise<PastUse[]> {
+    const { usage, disk, clock } = this.#setup;
+    const now_ms = clock.epoch_ms();
+    const today = dayOf(now_ms);
+    const read = async () => {
+      const waiting = disk?.exists ? await disk.budgets(accounts, today) : [];
+      return [...waiting, ...(await usage.budgets(accounts, today))];
+    };
+    // A row that is moved meanwhile would be counted twice, or not at all.
+    const byAccount = Map.groupBy(await (disk ? disk.undisturbed(read) : read()), ({ account }) => account);
+    return accounts.map(account => pastUse(calendarDayOf(now_ms), byAccount.get(account) ?? []));
+  }
+}
+
+function pastUse({ day, month }: CalendarDay, sums: readonly BudgetSum[]): PastUse {
+  const of = (limit: Limit): number => {
+    const { unit, window } = rowOf(limit);
+    let used = 0;
+    for (const sum of sums)
+      if (
+        sum.model === (limit.model ?? all_models) &&
+        unit !== 'leases' &&
+        (window === 'month' || sum.is_today === 1)
+      )
+        used += sum[unit];
+    return used;
+  };
+  return { day, month, of };
+}

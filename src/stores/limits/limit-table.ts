@@ -1,0 +1,117 @@
+import { type Charge, type LimitUnit, type LimitUnitName, limitUnits } from './limit-units.ts';
+
+export type LimitWindow =
+  | { readonly kind: 'sliding'; readonly noun: string; readonly duration_ms: number; readonly ietf_s: number }
+  | {
+      readonly kind: 'calendar';
+      readonly adjective: string;
+      /** Refusals name the day on which the limit resets; otherwise only the time. */
+      readonly resets_on_day: boolean;
+      readonly ietf_s?: number;
+    }
+  | { readonly kind: 'running'; readonly ietf_s?: undefined };
+
+/** How long an amount counts. */
+export const limitWindows = {
+  /** In no 60 s is more than the limit admitted; an amount leaves the window after 60 to 61 s. */
+  minute: { kind: 'sliding', noun: 'minute', duration_ms: 60_000, ietf_s: 60 },
+  /** UTC days and months. */
+  day: { kind: 'calendar', adjective: 'Daily', resets_on_day: false, ietf_s: 86_400 },
+  month: { kind: 'calendar', adjective: 'Monthly', resets_on_day: true },
+  /** Until the exchange is settled, or its process has died. */
+  running: { kind: 'running' },
+} as const satisfies Record<string, LimitWindow>;
+
+export type LimitWindowName = keyof typeof limitWindows;
+
+interface LimitRow {
+  readonly unit: LimitUnitName;
+  readonly window: LimitWindowName;
+  /** In the dashboard. */
+  readonly title: string;
+  /** The policy's name in `RateLimit`; without it that header does not show the limit. */
+  readonly ietf_name?: string;
+  /** In the configuration's schema and the README. */
+  readonly description: string;
+}
+
+/**
+ * All limits by their names in the configuration and in metrics, in the order in which clients see them (protocol i5). Everything about a
+ * limit is made from its row: counters in memory and Redis, headers, refusals, schema, dashboard, what a restart restores.
+ */
+export const limitTable = {
+  requests_per_minute: {
+    unit: 'requests',
+    window: 'minute',
+    title: 'Requests per minute',
+    ietf_name: 'rpm',
+    description: 'Requests in any 60 s.',
+  },
+  tokens_per_minute: {
+    unit: 'tokens',
+    window: 'minute',
+    title: 'Tokens per minute',
+    ietf_name: 'tpm',
+    description: 'Tokens of prompts and completions in any 60 s.',
+  },
+  tokens_per_day: {
+    unit: 'tokens',
+    window: 'day',
+    title: 'Tokens per day',
+    ietf_name: 'tpd',
+    description: 'Tokens of prompts and completions since 00:00 UTC.',
+  },
+  concurrent_requests: {
+    unit: 'leases',
+    window: 'running',
+    title: 'Concurrent requests',
+    ietf_name: 'concurrency',
+    description: 'Requests at the same time, with those that are read on after a 524.',
+  },
+  usd_per_month: {
+    unit: 'nano_usd',
+    window: 'month',
+    title: 'Dollars per month',
+    description: "Dollars at the catalog's prices since 00:00 UTC of the first of the month.",
+  },
+} as const satisfies Record<string, LimitRow>;
+
+export type LimitName = keyof typeof limitTable;
+
+export const limitNames = Object.keys(limitTable) as readonly LimitName[];
+
+/**
+ * One limit of an account. What is counted under it is found by `name` and `model` alone, so that another `max` does not
+ * reset what was used.
+ */
+export interface Limit {
+  readonly name: LimitName;
+  /** The one model of the catalog that it limits; without it, all that the account does. */
+  readonly model?: string | undefined;
+  /** In the limit's unit: always an integer. */
+  readonly max: number;
+}
+
+/** The row of a limit. */
+export const rowOf = ({ name }: Pick<Limit, 'name'>): LimitRow => limitTable[name];
+
+export const unitOf = (limit: Pick<Limit, 'name'>): LimitUnit => limitUnits[rowOf(limit).unit];
+
+export const windowOf = (limit: Pick<Limit, 'name'>): LimitWindow => limitWindows[rowOf(limit).window];
+
+/** Whether the limit is on UTC days or months, whose use is restored from the ledger after a restart. */
+export const isCalendar = (limit: Limit): boolean => windowOf(limit).kind === 'calendar';
+
+/** Names what is counted under a limit, within an account. */
+export const counterKey = ({ name, model }: Limit): string =>
+  model === undefined ? name : `${name}:${model}`;
+
+/** The part of a charge that counts under a limit. `leases` is 1 until the exchange is settled. */
+export function amountOf(limit: Limit, charge: Charge, leases: 0 | 1): number {
+  const { unit } = rowOf(limit);
+  return unit === 'leases' ? leases : charge[unit];
+}
+
+/** A value for each limit, by its name. */
+export const forEachLimit = <T>(make: (name: LimitName) => T): Readonly<Record<LimitName, T>> =>
+  Object.fromEntries(limitNames.map(name => [name, make(name)])) as Record<LimitName, T>;
