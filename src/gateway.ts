@@ -6,29 +6,22 @@ import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
 import type { DashboardContext } from './dashboard/dashboard-context.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
-import { refusal } from './errors.ts';
+import type { CatalogAnswers, GenerationFormat } from './dialects/define-dialect.ts';
+import { type GatewayError, refusal } from './errors.ts';
+import type { Outcome } from './exchange/exchange-view.ts';
 import { InFlightSet } from './exchange/in-flight-set.ts';
+import type { ReplySource } from './exchange/reply-source.ts';
+import { type PreparedExchange, type RunnerParts, runExchange } from './exchange/runner.ts';
 import { Exchange } from './exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
-import type { BufferedBody } from './inbound/buffered-bytes.ts';
-import { discardBody } from './inbound/discard-body.ts';
-import { readBody } from './inbound/read-body.ts';
 import { requestIdOf } from './inbound/request-id.ts';
 import { pathOf, type Route, unknownEndpoint } from './inbound/routes.ts';
-import { UploadAborted } from './inbound/upload.ts';
 import { watchClient } from './inbound/watch-client.ts';
-import { identityOf } from './outbound/reply-identity.ts';
-import { beforeTimeLimit } from './outbound/time-limit.ts';
 import { writeAnswer } from './outbound/write-answer.ts';
-import { writeError } from './outbound/write-error.ts';
-import { writeJson } from './outbound/write-reply.ts';
-import { writeStream } from './outbound/write-stream.ts';
-import { meteredReply, StreamMeter } from './settlement/meter.ts';
 import { settle } from './settlement/settle.ts';
 import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
-import type { Attempts } from './upstream/attempt/attempts.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
 
 /** An Express handler that serves the interface, and what its owner needs to run it. */
@@ -64,7 +57,8 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   for (const warning of settings.warnings) parts.log.warn(warning);
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
-  const running = new InFlightSet<{ readonly exchange: Exchange; readonly served: Promise<void> }>();
+  const runnerParts: RunnerParts = { ...parts, limits: settings.server };
+  const running = new InFlightSet<{ readonly exchange: Exchange; readonly ended: Promise<void> }>();
   let phase: 'serving' | 'unready' | 'closing' = 'serving';
   const isDraining = () => phase !== 'serving';
 
@@ -74,17 +68,16 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     // Not ours, or answered by the parent already.
     if ((!route && !parts.terminal) || response.headersSent) return next();
     const exchange = begin(parts, path, route, request);
-    const over = () => running.remove(place);
-    const failed = (fault: unknown) => {
-      parts.log.fatal({ err: fault, request_id: exchange.id }, 'an exchange could not be ended');
-      response.destroy();
-      over();
-    };
-    const served = serve(parts, exchange, phase === 'closing' ? 'closed' : route, request, response).then(
-      over,
-      failed,
-    );
-    const place = running.add({ exchange, served });
+    watchClient(exchange, response);
+    const refused = refusalOf(exchange, route, phase === 'closing');
+    const prepared = new GatewayExchange(parts, exchange, route, refused, request, response);
+    const ended = runExchange(runnerParts, prepared)
+      .catch(fault => {
+        parts.log.fatal({ err: fault, request_id: exchange.id }, 'failed to finalize request');
+        response.destroy();
+      })
+      .then(() => running.remove(place));
+    const place = running.add({ exchange, ended });
   };
 
   const markUnready = () => {
@@ -94,7 +87,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     for (const { exchange } of running.items()) exchange.abort('shutdown');
   };
   const drainAndClose = async (): Promise<void> => {
-    while (running.size > 0) await Promise.all(running.items().map(({ served }) => served));
+    while (running.size > 0) await Promise.all(running.items().map(({ ended }) => ended));
     parts.passthrough.close();
     const ends = await Promise.allSettled([
       ...parts.providers.map(provider => provider.close()),
@@ -111,7 +104,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     await closed.finally(() => clearTimeout(timer));
   };
 
-  const desk: DashboardContext = {
+  const dashboardContext: DashboardContext = {
     ...parts,
     inFlight: () => running.size,
     calls: new GatewayCalls(handler),
@@ -125,7 +118,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     draining: { get: isDraining },
     conditions: { get: () => conditionsOf(isDraining(), parts) },
     inFlight: { get: () => running.size },
-    dashboard: { value: createDashboard(desk, options.operatorOf) },
+    dashboard: { value: createDashboard(dashboardContext, options.operatorOf) },
     markUnready: { value: markUnready },
     close: { value: close },
   }) as Gateway;
@@ -146,63 +139,47 @@ function conditionsOf(draining: boolean, { state, records, clock }: Parts): stri
   ];
 }
 
-/**
- * The way of a request: headers and body down the chain, to the upstream, the reply up the chain. Any throw becomes an envelope, or
- * an error event once the stream has begun; every way ends in settlement, once.
- */
-async function serve(
-  parts: Parts,
-  exchange: Exchange,
-  route: Route | 'closed' | undefined,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { server } = parts.settings;
-  const passage = parts.chain.enter(exchange);
-  let attempts: Attempts | undefined;
-  let meter: StreamMeter | undefined;
-  let pending: Promise<unknown> | undefined;
-  let body: BufferedBody | undefined;
-  watchClient(exchange, response);
-  try {
-    const asked = admitted(exchange, route);
-    await passage.onHeaders();
-    if (isPassthrough(asked)) return await parts.passthrough.send(exchange, asked, request, response);
-    const dialect = asked.dialect!;
-    if ('answer' in dialect) return writeAnswer(exchange, response, dialect.answer(exchange.headers));
+/** A request to a gateway, whose reply comes from a provider or from the catalog. */
+class GatewayExchange implements PreparedExchange {
+  readonly exchange: Exchange;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly refusal: GatewayError | undefined;
+  readonly format: GenerationFormat | undefined;
+  readonly isInner = false;
+  readonly #parts: Parts;
+  readonly #route: Route | undefined;
 
-    body = parts.buffered.open(exchange);
-    exchange.request = dialect.parse(await readBody(request, server, exchange, body));
-    exchange.model = parts.catalog.find(exchange.request.model);
-    exchange.received_ms = parts.clock.elapsed_ms();
-    await passage.onRequest();
+  constructor(
+    parts: Parts,
+    exchange: Exchange,
+    route: Route | undefined,
+    refused: GatewayError | undefined,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) {
+    this.#parts = parts;
+    this.exchange = exchange;
+    this.#route = route;
+    this.request = request;
+    this.response = response;
+    this.refusal = refused;
+    this.format = route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
+  }
 
-    attempts = parts.router.attempts(exchange);
-    const identity = identityOf(exchange);
-    if (exchange.request.stream) {
-      meter = new StreamMeter(exchange, parts.metrics, parts.newCounter);
-      const chunks = passage.onStream(attempts.stream(meter));
-      const toClientError = (thrown: unknown) => passage.onError(thrown);
-      await writeStream(exchange, response, chunks, dialect.renderStream(identity), toClientError, server);
-    } else {
-      const reply = meteredReply(exchange, attempts.reply(), parts.metrics, parts.newCounter);
-      pending = reply;
-      const shaped = await passage.onReply(
-        await beforeTimeLimit(reply, exchange, server.non_stream_timeout_ms),
-      );
-      writeJson(exchange, response, 200, dialect.renderReply(identity, shaped));
-    }
-  } catch (thrown) {
-    if (thrown instanceof UploadAborted) exchange.clientLeft();
-    if (!exchange.client_gone) writeError(exchange, response, passage.onError(thrown));
-  } finally {
-    discardBody(request, server, exchange.elapsed_ms);
-    await parts.background.finish(exchange, attempts, pending);
-    // A stage may have stopped reading without a word, or never have begun.
-    meter?.end();
-    attempts?.settled();
-    body?.release();
-    passage.onSettled(settle(exchange, parts.metrics, parts.records.ledger));
+  source(): ReplySource | undefined {
+    return this.format && this.#parts.router.attempts(this.exchange);
+  }
+
+  pass(): void | Promise<void> {
+    const { exchange, request, response } = this;
+    const route = this.#route!;
+    if (isPassthrough(route)) return this.#parts.passthrough.send(exchange, route, request, response);
+    writeAnswer(exchange, response, (route.dialect as CatalogAnswers).answer(exchange.headers));
+  }
+
+  settle(): Outcome {
+    return settle(this.exchange, this.#parts.metrics, this.#parts.records.ledger);
   }
 }
 
@@ -229,16 +206,15 @@ function begin(parts: Parts, path: string, route: Route | undefined, request: In
 }
 
 /** What is refused before the chain: paths and methods that are not offered, everything while closing (protocol a7, b2, b5). */
-function admitted(exchange: Exchange, route: Route | 'closed' | undefined): Route {
-  const { method, path } = exchange;
-  if (route === 'closed') {
-    exchange.end.causedBy('shutdown');
-    throw refusal('server_error', { headers: { connection: 'close' } });
+function refusalOf({ method, path, end }: Exchange, route: Route | undefined, isClosing: boolean) {
+  if (isClosing) {
+    end.causedBy('shutdown');
+    return refusal('server_error', { headers: { connection: 'close' } });
   }
   if (!route)
-    throw refusal('unknown_url', { message: `Unknown request URL: ${method} ${path.slice(0, 256)}.` });
-  if (route.methods.includes(method)) return route;
+    return refusal('unknown_url', { message: `Unknown request URL: ${method} ${path.slice(0, 256)}.` });
+  if (route.methods.includes(method)) return undefined;
   const allow = route.methods.join(', ');
   const message = `${path} does not accept ${method}; use ${allow}.`;
-  throw refusal('method_not_allowed', { message, headers: { allow } });
+  return refusal('method_not_allowed', { message, headers: { allow } });
 }

@@ -40,17 +40,17 @@ export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export {
   defineKey,
   type Endpoint,
-  type Exchange,
+  type ExchangeView as Exchange,
   type Key,
   type Outcome,
   type RunningUsage,
-} from './exchange.ts';
+} from './exchange/exchange-view.ts';
 export { type JsonSize, jsonSizeOf, mayExceed } from './json-size.ts';
 export { nanoUsdOf } from './money.ts';
 export { estimateTokens, shownUsage } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
 export type { SseEvent } from './sse/parse.ts';
-export type { Stage } from './stage.ts';
+export type { Answer, Stage } from './stage.ts';
 export {
   type Account,
   type AccountDirectory,

@@ -1,6 +1,12 @@
 import type { Chunk, Completion } from './canonical.ts';
 import type { GatewayError } from './errors.ts';
-import type { Exchange, Outcome } from './exchange.ts';
+import type { ExchangeView as Exchange, Outcome } from './exchange/exchange-view.ts';
+
+/**
+ * What a stage answers with in place of the upstream: a whole reply, or its chunks. Either is sent in the form that the client asked for.
+ * Usage that it names is billed; what it does not name is estimated.
+ */
+export type Answer = Completion | Iterable<Chunk> | AsyncIterable<Chunk>;
 
 /** What a plugin does. Every hook is optional. `on…` may refuse by throwing a GatewayError. */
 export interface Stage {
@@ -8,8 +14,12 @@ export interface Stage {
   readonly name: string;
   /** First to last, before the body is read. */
   onHeaders?(exchange: Exchange): void | Promise<void>;
-  /** First to last, the canonical request is there. */
-  onRequest?(exchange: Exchange): void | Promise<void>;
+  /**
+   * First to last, the canonical request is there. An answer ends the way down: later stages and the upstream are not asked, and the stages
+   * up to and including this one see the reply on its way up.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a hook that answers only sometimes ends without a return elsewhere
+  onRequest?(exchange: Exchange): void | Answer | Promise<void | Answer>;
   /** Last to first. Returns the reply to hand on, the same or another. */
   onReply?(exchange: Exchange, reply: Completion): Completion | Promise<Completion>;
   /** Last to first. What is held back must be yielded at the end, and before a fault of `chunks` is rethrown. */

@@ -1,8 +1,9 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
 import { GatewayError } from '../errors.ts';
-import type { Exchange, Outcome } from '../exchange.ts';
-import type { Stage } from '../stage.ts';
+import type { Outcome } from '../exchange/exchange-view.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Answer, Stage } from '../stage.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, timedHooks } from '../telemetry/metrics.ts';
 import { StageTimes } from './instrument.ts';
@@ -41,6 +42,8 @@ export class ChainRun {
   readonly #exchange: Exchange;
   readonly #times: StageTimes;
   #entered: number;
+  /** How many stages the reply passes: fewer than all where a stage has answered. */
+  #replied: number;
   #settled = false;
 
   constructor(chain: Chain, exchange: Exchange) {
@@ -48,6 +51,7 @@ export class ChainRun {
     this.#exchange = exchange;
     this.#times = new StageTimes(chain.stages, exchange, chain.metrics, chain.stageSeries);
     this.#entered = chain.enteredAtStart;
+    this.#replied = chain.stages.length;
   }
 
   /** First to last, before the body is read. */
@@ -55,31 +59,34 @@ export class ChainRun {
     const { stages } = this.#chain;
     for (let index = 0; index < stages.length; index++) {
       this.#entered = Math.max(this.#entered, index + 1);
-      const stage = stages[index]!;
-      if (!stage.onHeaders) continue;
+      if (!stages[index]!.onHeaders) continue;
       const pending = this.#times.run(index, 'onHeaders');
-      if (pending) await pending;
+      if (pending instanceof Promise) await pending;
     }
   }
 
-  /** First to last, the canonical request is there. */
-  async onRequest(): Promise<void> {
+  /** First to last, the canonical request is there. An answer ends the way down: the reply passes the stages up to the one that gave it. */
+  async onRequest(): Promise<Answer | undefined> {
     const { stages } = this.#chain;
     for (let index = 0; index < stages.length; index++) {
       if (!stages[index]!.onRequest) continue;
-      const pending = this.#times.run(index, 'onRequest');
-      if (pending) await pending;
+      const result = this.#times.run(index, 'onRequest');
+      const answer = result instanceof Promise ? await result : result;
+      if (typeof answer !== 'object' || answer === null) continue;
+      this.#replied = index + 1;
+      return answer as Answer;
     }
+    return undefined;
   }
 
   /** Last to first over a whole reply. */
   async onReply(reply: Completion): Promise<Completion> {
     const { stages } = this.#chain;
     let current = reply;
-    for (let index = stages.length - 1; index >= 0; index--) {
+    for (let index = this.#replied - 1; index >= 0; index--) {
       if (!stages[index]!.onReply) continue;
-      const shaped = this.#times.reply(index, current);
-      current = shaped instanceof Promise ? await shaped : shaped;
+      const shaped = this.#times.run(index, 'onReply', current);
+      current = ((shaped instanceof Promise ? await shaped : shaped) ?? current) as Completion;
     }
     return current;
   }
@@ -88,7 +95,7 @@ export class ChainRun {
   onStream(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
     const { stages } = this.#chain;
     const stream = new TimedStream(this.#times, chunks);
-    for (let index = stages.length - 1; index >= 0; index--) {
+    for (let index = this.#replied - 1; index >= 0; index--) {
       const stage = stages[index]!;
       if (stage.onStream) stream.through(index, input => stage.onStream?.(this.#exchange, input) ?? input);
     }
@@ -100,9 +107,11 @@ export class ChainRun {
     let error = GatewayError.from(thrown);
     if (this.#exchange.hasRequest) error = withClientFieldName(error, this.#exchange.request);
     for (let index = this.#entered - 1; index >= 0; index--) {
+      if (!this.#chain.stages[index]!.onError) continue;
       try {
-        error = this.#chain.stages[index]?.onError?.(this.#exchange, error) ?? error;
+        error = (this.#times.run(index, 'onError', error) as GatewayError | undefined) ?? error;
       } catch (fault) {
+        this.#logFault(index, 'onError', fault, error);
         error = GatewayError.from(fault);
       }
     }
@@ -114,13 +123,25 @@ export class ChainRun {
     if (this.#settled) return;
     this.#settled = true;
     for (let index = this.#entered - 1; index >= 0; index--) {
-      const stage = this.#chain.stages[index]!;
+      if (!this.#chain.stages[index]!.onSettled) continue;
       try {
-        stage.onSettled?.(this.#exchange, outcome);
+        this.#times.run(index, 'onSettled', outcome);
       } catch (fault) {
-        this.#exchange.log.error({ err: fault, stage: stage.name }, 'a stage threw in onSettled');
+        this.#logFault(index, 'onSettled', fault);
       }
     }
     this.#times.report();
+  }
+
+  /** Keeps in the log the error that a stage was to be told of when it threw. */
+  #logFault(index: number, hook: string, err: unknown, told?: GatewayError): void {
+    const { name: stage } = this.#chain.stages[index]!;
+    const error = told && {
+      type: told.type,
+      status: told.status,
+      message: told.message,
+      cause: told.cause instanceof Error ? told.cause.stack : told.cause,
+    };
+    this.#exchange.log.error({ err, stage, hook, ...(error && { error }) }, `a stage threw in ${hook}`);
   }
 }

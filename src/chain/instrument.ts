@@ -1,4 +1,3 @@
-import type { Completion } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
@@ -6,7 +5,11 @@ import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
 import { recordStageSpan } from '../telemetry/tracing.ts';
 
-const hookAt: Record<TimedHook, number> = { onHeaders: 0, onRequest: 1, onReply: 2, onStream: 3 };
+const hookAt = Object.fromEntries(timedHooks.map((hook, at) => [hook, at])) as Record<TimedHook, number>;
+
+/** Hooks that are called once; a stream is timed chunk by chunk. */
+type CalledHook = Exclude<TimedHook, 'onStream'>;
+type CalledStage = Record<CalledHook, (exchange: Exchange, argument: unknown) => unknown>;
 
 /** The own time of every stage and hook in one exchange, reported together at its end. */
 export class StageTimes {
@@ -31,38 +34,23 @@ export class StageTimes {
     this.#own_ms = new Array<number>(stages.length * timedHooks.length).fill(-1);
   }
 
-  /** Runs a hook of the way in, waiting only if it returned a promise, and counts a refusal if it throws. */
-  run(index: number, hook: 'onHeaders' | 'onRequest'): void | Promise<void> {
+  /** Runs a hook with what it takes beside the exchange, waiting only if it returned a promise, and counts what it throws. */
+  run(index: number, hook: CalledHook, argument?: unknown): unknown {
     const start_ms = performance.now();
-    let pending: void | Promise<void>;
+    let result: unknown;
     try {
-      pending = this.#stages[index]![hook]?.(this.#exchange);
+      result = (this.#stages[index] as unknown as CalledStage)[hook](this.#exchange, argument);
     } catch (thrown) {
       this.#done(index, hook, start_ms);
       this.refused(index, hook, thrown);
       throw thrown;
     }
-    if (!pending) return this.#done(index, hook, start_ms);
-    return this.#settled(index, hook, start_ms, pending);
+    if (isPending(result)) return this.#settled(index, hook, start_ms, result);
+    this.#done(index, hook, start_ms);
+    return result;
   }
 
-  /** The same for `onReply`. */
-  reply(index: number, reply: Completion): Completion | Promise<Completion> {
-    const start_ms = performance.now();
-    let shaped: Completion | Promise<Completion>;
-    try {
-      shaped = this.#stages[index]!.onReply?.(this.#exchange, reply) ?? reply;
-    } catch (thrown) {
-      this.#done(index, 'onReply', start_ms);
-      this.refused(index, 'onReply', thrown);
-      throw thrown;
-    }
-    if (shaped instanceof Promise) return this.#settled(index, 'onReply', start_ms, shaped);
-    this.#done(index, 'onReply', start_ms);
-    return shaped;
-  }
-
-  async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: Promise<T>): Promise<T> {
+  async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: PromiseLike<T>): Promise<T> {
     try {
       return await pending;
     } catch (thrown) {
@@ -115,3 +103,6 @@ export class StageTimes {
     return (this.#series[at] ??= metrics.stageTime(stage.name, timedHooks[at % timedHooks.length]!));
   }
 }
+
+const isPending = (result: unknown): result is PromiseLike<unknown> =>
+  typeof (result as { then?: unknown } | null | undefined)?.then === 'function';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock } from '../clock.ts';
-import { type Endpoint, Exchange } from '../exchange.ts';
+import type { Endpoint } from '../exchange/exchange-view.ts';
+import { Exchange } from '../exchange.ts';
 import { requestIdOf } from '../inbound/request-id.ts';
 import { pathOf, type Route, type Routes } from '../inbound/routes.ts';
 import { watchClient } from '../inbound/watch-client.ts';
@@ -11,30 +12,20 @@ import { startServerSpan } from '../telemetry/tracing.ts';
 /** A request as Express hands it on: with its whole target, and the part of it at which the chain is mounted. */
 export type Incoming = IncomingMessage & { originalUrl?: string; readonly baseUrl?: string };
 
-/** A request in one of the chains that it passes through. */
+/** The exchange of a request, the same in all chains that it passes through, so that a later one sees the account that an earlier one found. */
 export interface SharedExchange {
-  /** The same in all of them, so that a later chain sees the account that an earlier one found. */
   readonly exchange: Exchange;
-  /** No chain has had it before; this one settles it. */
-  readonly isFirst: boolean;
+  /** How many chains the request has reached. The first settles the exchange. */
+  chains: number;
   /** Of the first chain that measures: there the exchange is counted, once. */
-  metrics(): Metrics | undefined;
-  /** The reply is read on after its client has had an answer: no chain settles the exchange before `pending` is over. */
-  readOn(pending: Promise<unknown>): void;
-  /** Calls `act` at once, or when a reply that is read on is over. */
-  whenRead(act: () => void): void;
-}
-
-interface Shared {
-  readonly exchange: Exchange;
   metrics: Metrics | undefined;
-  /** What is read on. */
+  /** A reply that is read on after its client has had an answer: no chain settles the exchange before it is over. */
   pending: Promise<unknown> | undefined;
 }
 
-const requests = new WeakMap<IncomingMessage, Shared>();
+const requests = new WeakMap<IncomingMessage, SharedExchange>();
 
-/** The visit of `request`, whose exchange begins with the first one. `measured` are the metrics of the chain, if it has any. */
+/** The exchange of `request`, which begins in its first chain. `measured` are the metrics of this chain, if it has any. */
 export function sharedExchangeOf(
   request: Incoming,
   response: ServerResponse,
@@ -42,32 +33,18 @@ export function sharedExchangeOf(
   log: Log,
   measured: Metrics | undefined,
 ): SharedExchange {
-  const known = requests.get(request);
-  const shared: Shared = known ?? {
-    exchange: begin(request, endpoint, log),
-    metrics: undefined,
-    pending: undefined,
-  };
-  if (!known) {
-    requests.set(request, shared);
-    watchClient(shared.exchange, response);
+  let shared = requests.get(request);
+  if (!shared) {
+    const exchange = begin(request, endpoint, log);
+    requests.set(request, (shared = { exchange, chains: 0, metrics: undefined, pending: undefined }));
+    watchClient(exchange, response);
   }
+  shared.chains++;
   if (measured && !shared.metrics) {
     shared.metrics = measured;
     measured.begun(shared.exchange);
   }
-  return {
-    exchange: shared.exchange,
-    isFirst: !known,
-    metrics: () => shared.metrics,
-    readOn(pending) {
-      shared.pending = pending;
-    },
-    whenRead(act) {
-      if (shared.pending) shared.pending.then(act, act);
-      else act();
-    },
-  };
+  return shared;
 }
 
 /** The route of a request if its method is offered there; anything else is the handler's, and needs a key. */

@@ -1,24 +1,24 @@
 import { clientFieldName } from '../dialects/client-field-names.ts';
-import { defineKey, type Exchange } from '../exchange.ts';
+import { defineKey, type ExchangeView } from './exchange-view.ts';
 
 const byStages = defineKey<readonly string[]>('parameters that stages ignore');
 const byUpstream = defineKey<readonly string[]>('parameters that the upstream in use does not take');
 
 /** What the client asked for and no stage forwards: the answer names it in `x-ignored-parameters` (protocol m5). */
-export function ignoreParameters(exchange: Exchange, names: readonly string[]): void {
+export function ignoreParameters(exchange: ExchangeView, names: readonly string[]): void {
   if (names.length === 0) return;
   exchange.set(byStages, [...(exchange.get(byStages) ?? []), ...names]);
   announce(exchange);
 }
 
 /** The same for what the upstream that is asked does not take; what is said of a later upstream replaces it. */
-export function ignoredByUpstream(exchange: Exchange, names: readonly string[] = []): void {
+export function ignoredByUpstream(exchange: ExchangeView, names: readonly string[] = []): void {
   if (names.length === 0 && !exchange.get(byUpstream)) return;
   exchange.set(byUpstream, names);
   announce(exchange);
 }
 
-function announce(exchange: Exchange): void {
+function announce(exchange: ExchangeView): void {
   const ignored = [...(exchange.get(byStages) ?? []), ...(exchange.get(byUpstream) ?? [])];
   const names = new Set(ignored.map(name => clientFieldName(exchange.request, name)));
   if (names.size > 0) exchange.replyHeaders['x-ignored-parameters'] = listed([...names]);

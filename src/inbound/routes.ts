@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialects/define-dialect.ts';
-import type { Endpoint } from '../exchange.ts';
+import type { Endpoint } from '../exchange/exchange-view.ts';
 
 /** An endpoint with its methods. */
 export interface Route extends Endpoint {

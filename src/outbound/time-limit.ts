@@ -5,26 +5,14 @@ import type { Exchange } from '../exchange.ts';
 export class ClientGone extends Error {}
 
 /**
- * `reply`, unless the time limit of non-streamed requests passes or the client leaves first (spec 8; protocol j1 to j4). Either way
- * `reply` itself goes on: generation is read to its end and billed.
+ * `reply`, unless the time limit of non-streamed requests passes first, or the client leaves a reply that `outlivesClient` (spec 8;
+ * protocol j1 to j4). Either way `reply` itself goes on: generation is read to its end and billed.
  */
-export function beforeTimeLimit<T>(reply: Promise<T>, exchange: Exchange, limit_ms: number): Promise<T> {
-  return limited(reply, exchange, limit_ms, giveUp => {
-    if (exchange.model?.on_client_gone === 'abort') return;
-    exchange.readOn = () => giveUp(new ClientGone('the client left before the reply was complete'));
-  });
-}
-
-/** `reply`, unless the time limit passes first; `reply` itself goes on then. */
-export function withinTimeLimit<T>(reply: Promise<T>, exchange: Exchange, limit_ms: number): Promise<T> {
-  return limited(reply, exchange, limit_ms, () => {});
-}
-
-function limited<T>(
+export function beforeTimeLimit<T>(
   reply: Promise<T>,
   exchange: Exchange,
   limit_ms: number,
-  arm: (giveUp: (error: Error) => void) => void,
+  outlivesClient: boolean,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const remaining_ms = exchange.started_ms + limit_ms - exchange.clock.elapsed_ms();
@@ -33,10 +21,11 @@ function limited<T>(
       const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
       reject(refusal('time_limit', { message }));
     }, remaining_ms);
-    arm(error => {
-      clearTimeout(timer);
-      reject(error);
-    });
+    if (outlivesClient && exchange.model?.on_client_gone !== 'abort')
+      exchange.readOn = () => {
+        clearTimeout(timer);
+        reject(new ClientGone('the client left before the reply was complete'));
+      };
     reply.then(
       value => {
         clearTimeout(timer);

@@ -8,8 +8,8 @@ export interface BackgroundLimits {
   readonly max_background: number;
 }
 
-/** Where a reply comes from: attempts at upstreams, or a handler. */
-export interface ReplySource {
+/** A reply that may be read on. */
+export interface BackgroundRead {
   /** Nothing more will come. */
   readonly ended: boolean;
   /** Ends it; what is pending of it rejects. */
@@ -31,7 +31,7 @@ export class Background {
   /** Waits for the end of `pending`, if it has not come; what is pending longer than allowed is aborted. Never throws. */
   async finish(
     exchange: Exchange,
-    source: ReplySource | undefined,
+    source: BackgroundRead | undefined,
     pending: Promise<unknown> | undefined,
   ): Promise<void> {
     if (!source) return;

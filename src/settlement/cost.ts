@@ -1,5 +1,5 @@
 import type { Model } from '../catalog/catalog.ts';
-import type { RunningUsage } from '../exchange.ts';
+import type { RunningUsage } from '../exchange/exchange-view.ts';
 import { picoUsd, usdOf } from '../money.ts';
 
 type Pricing = Model['pricing'];

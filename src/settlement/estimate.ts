@@ -135,6 +135,6 @@ function capped(tokens: number, request: ChatRequest): number {
 }
 
 /** Usage as replies and chunks show it: the same keys everywhere (protocol d6, d10). */
-export function shownUsage({ usage }: Exchange): Usage {
+export function shownUsage({ usage }: Pick<Exchange, 'usage'>): Usage {
   return usageOf(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.completion_details);
 }

@@ -1,4 +1,5 @@
-import type { Exchange, Outcome } from '../exchange.ts';
+import type { Outcome } from '../exchange/exchange-view.ts';
+import type { Exchange } from '../exchange.ts';
 import { timeOrderedUuid } from '../stores/records/ids.ts';
 import type { LedgerRow } from '../stores/records/ledger-records.ts';
 

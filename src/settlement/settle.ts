@@ -1,4 +1,5 @@
-import type { Exchange, Outcome } from '../exchange.ts';
+import type { Outcome } from '../exchange/exchange-view.ts';
+import type { Exchange } from '../exchange.ts';
 import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { describeSpan, endSpan } from '../telemetry/tracing.ts';

@@ -14,7 +14,7 @@ const perTokenBuckets_s = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0
 const ownTimeBuckets_s = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 1];
 
 /** Hooks whose own time is measured. */
-export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream'] as const;
+export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled'] as const;
 export type TimedHook = (typeof timedHooks)[number];
 
 /**

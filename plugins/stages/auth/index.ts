@@ -45,5 +45,5 @@ export const auth = defineStage({
 
 function admit(exchange: Exchange, account: Account | undefined): void {
   if (!account) throw refusal('invalid_api_key');
-  exchange.account = account;
+  exchange.authenticate(account);
 }

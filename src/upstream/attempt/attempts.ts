@@ -18,6 +18,8 @@ const max_held = 16;
  * asked after it (protocol i6). Every attempt encodes the canonical request anew; one that failed is closed before the next begins.
  */
 export class Attempts {
+  /** A whole reply is read to its end for the bill when its client leaves (protocol j4). */
+  readonly outlivesClient = true;
   readonly #exchange: Exchange;
   readonly #route: LoadBalancer;
   readonly #setup: RouterSetup;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { defineKey } from '../../../src/exchange.ts';
+import { defineKey } from '../../../src/exchange/exchange-view.ts';
 import { sampleExchange, sampleRequest } from '../sample-exchange.ts';
 
 describe('the signal', () => {

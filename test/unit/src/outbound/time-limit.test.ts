@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Exchange } from '../../../../src/exchange.ts';
-import { beforeTimeLimit, ClientGone, withinTimeLimit } from '../../../../src/outbound/time-limit.ts';
+import { beforeTimeLimit, ClientGone } from '../../../../src/outbound/time-limit.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
@@ -18,9 +18,12 @@ afterEach(() => {
 });
 
 describe.each([
-  ['beforeTimeLimit', beforeTimeLimit],
-  ['withinTimeLimit', withinTimeLimit],
-] as const)('a reply of %s', (_, limited) => {
+  ['ends with its client', false],
+  ['outlives its client', true],
+] as const)('a reply that %s', (_, outlivesClient) => {
+  const limited = <T>(reply: Promise<T>, of: Exchange, ms: number) =>
+    beforeTimeLimit(reply, of, ms, outlivesClient);
+
   it('is given on when it comes in time, and leaves no timer behind', async () => {
     expect(await limited(Promise.resolve('reply'), exchange, limit_ms)).toBe('reply');
     expect([jest.getTimerCount(), exchange.end_reason]).toEqual([0, undefined]);
@@ -50,7 +53,7 @@ describe.each([
 
 describe('a client that leaves before its reply', () => {
   it('ends the wait and not the reply, which is read on for the bill', async () => {
-    const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms);
+    const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true);
     exchange.clientLeft();
     await expect(limited).rejects.toBeInstanceOf(ClientGone);
     expect([exchange.aborted, jest.getTimerCount()]).toEqual([false, 0]);
@@ -58,7 +61,7 @@ describe('a client that leaves before its reply', () => {
 
   it('ends the reply of a model that is configured so', () => {
     exchange.model = { ...exchange.model!, on_client_gone: 'abort' };
-    void beforeTimeLimit(new Promise(() => {}), exchange, limit_ms);
+    void beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true);
     exchange.clientLeft();
     expect(exchange.aborted).toBe(true);
   });

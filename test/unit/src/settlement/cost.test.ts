@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { RunningUsage } from '../../../../src/exchange.ts';
+import type { RunningUsage } from '../../../../src/exchange/exchange-view.ts';
 import { costOf } from '../../../../src/settlement/cost.ts';
 
 const usage = (prompt_tokens: number, completion_tokens: number, cached_tokens = 0): RunningUsage => ({

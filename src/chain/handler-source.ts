@@ -1,0 +1,56 @@
+import type { Chunk, Completion } from '../canonical.ts';
+import type { ReplySource } from '../exchange/reply-source.ts';
+import type { Exchange } from '../exchange.ts';
+import type { ReplySink } from '../outbound/reply-sink.ts';
+import type { StreamMeter } from '../settlement/meter.ts';
+import { foreignReply, foreignStream } from './foreign-handler.ts';
+import type { Interception } from './intercept-response.ts';
+
+/** The handler behind a chain as the source of a reply. It sees its client leave, as it would without the chain. */
+export class HandlerSource implements ReplySource {
+  readonly outlivesClient = false;
+  readonly #exchange: Exchange;
+  readonly #interception: Interception;
+  readonly #call: () => void;
+  readonly #onReadOn: (pending: Promise<unknown>) => void;
+
+  /** `call` calls the handler; `onReadOn` hears of a reply that is read on after a 524. */
+  constructor(
+    exchange: Exchange,
+    interception: Interception,
+    call: () => void,
+    onReadOn: (pending: Promise<unknown>) => void,
+  ) {
+    this.#exchange = exchange;
+    this.#interception = interception;
+    this.#call = call;
+    this.#onReadOn = onReadOn;
+  }
+
+  get sink(): ReplySink {
+    return this.#interception.sink;
+  }
+
+  get ended(): boolean {
+    return this.#interception.ended;
+  }
+
+  reply(): Promise<Completion> {
+    this.#call();
+    return foreignReply(this.#exchange, this.#interception);
+  }
+
+  stream(meter: StreamMeter): AsyncIterable<Chunk> {
+    this.#call();
+    return foreignStream(this.#exchange, this.#interception, meter);
+  }
+
+  readOn(pending: Promise<unknown>): void {
+    this.#interception.readOn();
+    this.#onReadOn(pending);
+  }
+
+  cancel(): void {
+    this.#interception.cancel();
+  }
+}

@@ -1,0 +1,93 @@
+import type { Chunk, Completion } from '../canonical.ts';
+import { refusal } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
+import type { StreamMeter } from '../settlement/meter.ts';
+import type { Answer } from '../stage.ts';
+import { chunkOf } from '../upstream/http/decode-reply.ts';
+import { incomplete, ReplyAssembler } from './assemble-reply.ts';
+import type { ReplySource } from './reply-source.ts';
+
+/** The answer of a stage as a reply, in the form that the client asked for. Ends when the exchange aborts, whatever the stage waits for. */
+export class AnswerSource implements ReplySource {
+  readonly outlivesClient = false;
+  readonly #exchange: Exchange;
+  readonly #answer: Answer;
+  #ended = false;
+  /** Rejects the read that is pending. */
+  #interrupt: (() => void) | undefined;
+
+  constructor(exchange: Exchange, answer: Answer) {
+    this.#exchange = exchange;
+    this.#answer = answer;
+    exchange.onAbort(this.#cancel);
+  }
+
+  async reply(): Promise<Completion> {
+    if (!isStream(this.#answer)) {
+      this.#ended = true;
+      return this.#answer;
+    }
+    const assembler = new ReplyAssembler();
+    for await (const chunk of this.#chunks(this.#answer)) assembler.add(chunk);
+    return assembler.reply();
+  }
+
+  async *stream(meter: StreamMeter): AsyncGenerator<Chunk> {
+    const chunks = isStream(this.#answer) ? this.#chunks(this.#answer) : [chunkOf(this.#answer)];
+    const finished = new Map<number, boolean>();
+    for await (const chunk of chunks) {
+      for (const { index, finish_reason } of chunk.choices)
+        finished.set(index, finish_reason !== null || finished.get(index) === true);
+      meter.chunk(chunk);
+      yield chunk;
+    }
+    if (finished.size === 0 || [...finished.values()].includes(false)) throw incomplete();
+    meter.end();
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  cancel(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#interrupt?.();
+  }
+
+  settled(): void {
+    this.#exchange.offAbort(this.#cancel);
+  }
+
+  readonly #cancel = () => this.cancel();
+
+  /** Each read races with the end of the exchange: a stage may wait for something that does not come. */
+  async *#chunks(answer: AsyncIterable<Chunk> | Iterable<Chunk>): AsyncGenerator<Chunk> {
+    const iterator =
+      Symbol.asyncIterator in answer ? answer[Symbol.asyncIterator]() : answer[Symbol.iterator]();
+    let done: boolean | undefined = false;
+    try {
+      while (true) {
+        const result = await this.#next(iterator);
+        done = result.done;
+        if (done) break;
+        yield result.value;
+      }
+    } finally {
+      // Not waited for: a generator that is suspended in a wait returns only after it.
+      if (!done) Promise.resolve(iterator.return?.()).catch(() => {});
+    }
+    this.#ended = true;
+  }
+
+  #next(iterator: AsyncIterator<Chunk> | Iterator<Chunk>): Promise<IteratorResult<Chunk>> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended) return reject(refusal('server_error'));
+      this.#interrupt = () => reject(refusal('server_error'));
+      Promise.resolve(iterator.next()).then(resolve, reject);
+    });
+  }
+}
+
+const isStream = (answer: Answer): answer is AsyncIterable<Chunk> | Iterable<Chunk> =>
+  Symbol.asyncIterator in answer || Symbol.iterator in answer;

@@ -1,0 +1,78 @@
+import type { Choice, Chunk, ChunkChoice, Completion, ToolCall, ToolCallDelta } from '../canonical.ts';
+import { refusal } from '../errors.ts';
+
+/** Puts the chunks of a stream together into the whole reply that says the same. Throws when a choice does not end. */
+export class ReplyAssembler {
+  readonly #choices = new Map<number, ChoiceAssembler>();
+  #usage: Completion['usage'];
+
+  add({ choices, usage }: Chunk): void {
+    if (usage) this.#usage = usage;
+    for (const choice of choices) {
+      let assembler = this.#choices.get(choice.index);
+      if (!assembler) this.#choices.set(choice.index, (assembler = new ChoiceAssembler()));
+      assembler.add(choice);
+    }
+  }
+
+  reply(): Completion {
+    const choices = [...this.#choices]
+      .sort(([a], [b]) => a - b)
+      .map(([index, assembler]) => assembler.choice(index));
+    if (choices.length === 0) throw incomplete();
+    return { choices, ...(this.#usage && { usage: this.#usage }) };
+  }
+}
+
+class ChoiceAssembler {
+  #content = '';
+  #reasoning = '';
+  #refusal = '';
+  #finish_reason: ChunkChoice['finish_reason'] = null;
+  readonly #calls: ToolCall[] = [];
+  #logprobs: Record<string, unknown[]> | undefined;
+
+  add({ delta, finish_reason, logprobs }: ChunkChoice): void {
+    this.#content += delta.content ?? '';
+    this.#reasoning += delta.reasoning ?? '';
+    this.#refusal += delta.refusal ?? '';
+    for (const call of delta.tool_calls ?? []) this.#addCall(call);
+    if (logprobs != null) this.#addLogprobs(logprobs);
+    this.#finish_reason = finish_reason ?? this.#finish_reason;
+  }
+
+  choice(index: number): Choice {
+    if (!this.#finish_reason) throw incomplete();
+    const tool_calls = this.#calls.filter(Boolean);
+    return {
+      index,
+      message: {
+        role: 'assistant',
+        content: this.#content === '' && tool_calls.length > 0 ? null : this.#content,
+        ...(this.#reasoning !== '' && { reasoning: this.#reasoning }),
+        ...(tool_calls.length > 0 && { tool_calls }),
+        ...(this.#refusal !== '' && { refusal: this.#refusal }),
+      },
+      finish_reason: this.#finish_reason,
+      ...(this.#logprobs && { logprobs: this.#logprobs }),
+    };
+  }
+
+  #addCall({ index, id, function: piece }: ToolCallDelta): void {
+    this.#calls[index] ??= { id: '', type: 'function', function: { name: '', arguments: '' } };
+    const call = this.#calls[index];
+    call.id = id ?? call.id;
+    call.function.name = piece?.name ?? call.function.name;
+    call.function.arguments += piece?.arguments ?? '';
+  }
+
+  /** OpenAI's lists of tokens, one after another. */
+  #addLogprobs(logprobs: unknown): void {
+    this.#logprobs ??= {};
+    for (const [name, tokens] of Object.entries(logprobs as object))
+      if (Array.isArray(tokens)) (this.#logprobs[name] ??= []).push(...tokens);
+  }
+}
+
+export const incomplete = () =>
+  refusal('server_error', { cause: new Error('a stage answered with a stream that lacks a finish_reason') });

@@ -1,0 +1,178 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Chain, ChainRun } from '../chain/chain.ts';
+import type { GenerationFormat } from '../dialects/define-dialect.ts';
+import type { GatewayError } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
+import type { BufferedBody, BufferedBytes } from '../inbound/buffered-bytes.ts';
+import { discardBody } from '../inbound/discard-body.ts';
+import type { BodyLimits } from '../inbound/limits.ts';
+import { readBody } from '../inbound/read-body.ts';
+import { UploadAborted } from '../inbound/upload.ts';
+import type { StreamLimits } from '../outbound/limits.ts';
+import { identityOf } from '../outbound/reply-identity.ts';
+import type { ReplySink } from '../outbound/reply-sink.ts';
+import { beforeTimeLimit } from '../outbound/time-limit.ts';
+import { writeError } from '../outbound/write-error.ts';
+import { writeJson } from '../outbound/write-reply.ts';
+import { writeStream } from '../outbound/write-stream.ts';
+import type { Background } from '../settlement/background.ts';
+import { meteredReply, StreamMeter } from '../settlement/meter.ts';
+import type { TokenCounter } from '../settlement/token-estimator.ts';
+import type { Answer } from '../stage.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { AnswerSource } from './answer-source.ts';
+import type { Outcome } from './exchange-view.ts';
+import type { ReplySource } from './reply-source.ts';
+
+/** What all exchanges of one gateway, or of one chain, have in common. */
+export interface RunnerParts {
+  readonly chain: Chain;
+  readonly catalog: Catalog;
+  readonly limits: BodyLimits & StreamLimits & { readonly non_stream_timeout_ms: number };
+  readonly metrics: Metrics;
+  readonly background: Background;
+  readonly buffered: BufferedBytes;
+  /** Counts tokens where the upstream does not; an estimator where it is absent. */
+  readonly newCounter?: () => TokenCounter;
+}
+
+/** One exchange as its gateway or chain has prepared it: all in which the two differ. */
+export interface PreparedExchange {
+  readonly exchange: Exchange;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Refuses the exchange before any stage sees it. */
+  readonly refusal?: GatewayError | undefined;
+  /** The format of the request; without one the stages see no more than its headers, and `pass` answers. */
+  readonly format: GenerationFormat | undefined;
+  /** A chain around this one decides what the client sees of errors, and when it has waited too long. */
+  readonly isInner: boolean;
+  /** Where the reply comes from, after the stages have let the request through. Without one `pass` answers. */
+  source(): ReplySource | undefined | Promise<ReplySource | undefined>;
+  /** Answers without showing the stages the reply. Resolves when the reply is over. */
+  pass(): void | Promise<void>;
+  /** Settles the exchange: metrics, ledger, span and log. Called once. */
+  settle(): Outcome | Promise<Outcome>;
+}
+
+/**
+ * Takes an exchange through its life: headers and body down the stages, a reply from its source, up the stages and out. Any throw becomes
+ * an error reply, or an error event once the stream has begun; every way ends in settlement, once. Rejects only when settlement fails.
+ */
+export async function runExchange(parts: RunnerParts, prepared: PreparedExchange): Promise<void> {
+  const run = new ExchangeRun(parts, prepared);
+  try {
+    await run.reply();
+  } catch (thrown) {
+    run.fail(thrown);
+  } finally {
+    await run.end();
+  }
+}
+
+class ExchangeRun {
+  readonly #parts: RunnerParts;
+  readonly #prepared: PreparedExchange;
+  readonly #exchange: Exchange;
+  readonly #stages: ChainRun;
+  #body: BufferedBody | undefined;
+  #source: ReplySource | undefined;
+  #meter: StreamMeter | undefined;
+  /** The whole reply, which may be read on when its client has had an answer. */
+  #pending: Promise<unknown> | undefined;
+
+  constructor(parts: RunnerParts, prepared: PreparedExchange) {
+    this.#parts = parts;
+    this.#prepared = prepared;
+    this.#exchange = prepared.exchange;
+    this.#stages = parts.chain.enter(prepared.exchange);
+  }
+
+  async reply(): Promise<void> {
+    const { refusal, format, response } = this.#prepared;
+    if (refusal) throw refusal;
+    await this.#stages.onHeaders();
+    const answer = format && (await this.#takeRequest(format));
+    // While a stage was at work the client has left, or the application has answered.
+    if (this.#exchange.client_gone || response.headersSent || response.writableEnded) return;
+    const source = answer ? new AnswerSource(this.#exchange, answer) : this.#prepared.source();
+    this.#source = source instanceof Promise ? await source : source;
+    if (!format || !this.#source) return this.#prepared.pass();
+    if (this.#exchange.request.stream) await this.#sendStream(format, this.#source);
+    else await this.#sendWhole(format, this.#source);
+  }
+
+  /** The error goes to the client, or to the chain around this one. */
+  fail(thrown: unknown): void {
+    const exchange = this.#exchange;
+    if (thrown instanceof UploadAborted) exchange.clientLeft();
+    if (this.#pending && exchange.end_reason === 'time_limit') this.#source?.readOn?.(this.#pending);
+    if (exchange.client_gone) return;
+    const error = this.#stages.onError(thrown);
+    if (this.#prepared.isInner) this.#handOn(error);
+    else writeError(exchange, this.#sink, error);
+  }
+
+  async end(): Promise<void> {
+    const { limits, background } = this.#parts;
+    discardBody(this.#prepared.request, limits, this.#exchange.elapsed_ms);
+    if (this.#source) await background.finish(this.#exchange, this.#source, this.#pending);
+    // A stage may have stopped reading without a word, or never have begun.
+    this.#meter?.end();
+    this.#source?.settled?.();
+    const settled = this.#prepared.settle();
+    const outcome = settled instanceof Promise ? await settled : settled;
+    this.#body?.release();
+    this.#stages.onSettled(outcome);
+  }
+
+  get #sink(): ReplySink {
+    return this.#source?.sink ?? this.#prepared.response;
+  }
+
+  /** Reads the request, unless a chain before has, and shows it to the stages. */
+  async #takeRequest(format: GenerationFormat): Promise<Answer | undefined> {
+    const exchange = this.#exchange;
+    const { limits, buffered, catalog } = this.#parts;
+    this.#body = buffered.open(exchange);
+    if (!exchange.hasRequest)
+      exchange.request = format.parse(await readBody(this.#prepared.request, limits, exchange, this.#body));
+    exchange.model ??= catalog.find(exchange.request.model);
+    exchange.received_ms ??= exchange.clock.elapsed_ms();
+    return this.#stages.onRequest();
+  }
+
+  async #sendStream(format: GenerationFormat, source: ReplySource): Promise<void> {
+    const { metrics, newCounter, limits } = this.#parts;
+    const meter = new StreamMeter(this.#exchange, metrics, newCounter);
+    this.#meter = meter;
+    const chunks = this.#stages.onStream(source.stream(meter));
+    const renderer = format.renderStream(identityOf(this.#exchange));
+    await writeStream(this.#exchange, this.#sink, chunks, renderer, this.#toStreamError, limits);
+  }
+
+  async #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {
+    const exchange = this.#exchange;
+    const { metrics, newCounter, limits } = this.#parts;
+    const reply = meteredReply(exchange, source.reply(), metrics, newCounter);
+    this.#pending = reply;
+    const { isInner } = this.#prepared;
+    const limit_ms = limits.non_stream_timeout_ms;
+    const inTime = isInner ? reply : beforeTimeLimit(reply, exchange, limit_ms, source.outlivesClient);
+    const shaped = await this.#stages.onReply(await inTime);
+    writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), shaped));
+  }
+
+  /** What the client sees of a stream that breaks after it has begun. */
+  readonly #toStreamError = (thrown: unknown): GatewayError => {
+    const error = this.#stages.onError(thrown);
+    if (this.#prepared.isInner) this.#handOn(error);
+    return error;
+  };
+
+  #handOn(error: GatewayError): void {
+    this.#exchange.end.handedOn(error.type);
+    this.#sink.destroy(error);
+  }
+}
