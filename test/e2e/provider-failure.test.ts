@@ -6,7 +6,7 @@ describe('a provider that fails under load beside a healthy one, and comes back'
   it.each(providerFailures)(
     '$name: no client sees an error that could be covered, and the provider is not overrun when it is back',
     async scenario => {
-      const { findings, checks } = await runScenario(scenario, { seconds: 20, seed: 1, load: 0.3 });
+      const { findings, checks } = await runScenario(scenario, { seconds: 10, seed: 1, load: 0.3 });
       expect(findings.books.faults).toEqual([]);
       expect(checks.filter(({ holds }) => !holds)).toEqual([]);
     },
