@@ -33,33 +33,40 @@ type Part = string | ((at: number) => string);
 
 /** `head`, then `part` as often as it fits, then `tail`, and spaces; a comma behind the last part is left out. */
 function filled(head: string, part: Part, tail: string, bytes = body_bytes): Buffer {
-  const body = Buffer.alloc(bytes, ' ');
-  const begin = body.write(head);
-  const room = bytes - begin - Buffer.byteLength(tail);
-  const parts = typeof part === 'string' ? repeatedTo(room, Buffer.from(part)) : numberedTo(room, part);
-  let at = begin + parts.copy(body, begin);
+  const body = Buffer.allocUnsafe(bytes);
+  let at = body.write(head);
+  const room = bytes - at - Buffer.byteLength(tail);
+  if (typeof part === 'string') {
+    const end = at + room - (room % Buffer.byteLength(part));
+    body.fill(part, at, end);
+    at = end;
+  } else at += numberedTo(room, part).copy(body, at);
   if (body[at - 1] === 0x2c) at--;
-  body.write(tail, at);
-  return body;
+  at += body.write(tail, at);
+  return body.fill(' ', at);
 }
 
-const repeatedTo = (bytes: number, part: Buffer): Buffer => Buffer.alloc(bytes - (bytes % part.length), part);
+const numbered = new Map<(at: number) => string, Buffer>();
 
+/** As many numbered parts as fit. The bytes are made once for each kind of part, since most bodies share them. */
 function numberedTo(bytes: number, part: (at: number) => string): Buffer {
-  const parts: string[] = [];
-  let left_bytes = bytes;
-  for (let number = 0; ; number++) {
-    const text = part(number);
-    left_bytes -= text.length;
-    if (left_bytes < 0) return Buffer.from(parts.join(''));
-    parts.push(text);
+  let all = numbered.get(part);
+  if (!all) {
+    let text = '';
+    for (let number = 0; text.length < body_bytes; number++) text += part(number);
+    all = Buffer.from(text, 'latin1');
+    numbered.set(part, all);
   }
+  return all.subarray(0, all.lastIndexOf(',', bytes - 1) + 1);
 }
 
 /** As `filled`, with so many parts. */
 function counted(head: string, part: Part, tail: string, count: number): Buffer {
-  const parts = Array.from({ length: count }, (_, at) => (typeof part === 'string' ? part : part(at)));
-  return Buffer.from(head + parts.join('').replace(/,$/, '') + tail);
+  const parts =
+    typeof part === 'string'
+      ? part.repeat(count)
+      : Array.from({ length: count }, (_, at) => part(at)).join('');
+  return Buffer.from(head + (parts.endsWith(',') ? parts.slice(0, -1) : parts) + tail);
 }
 
 const key: Part = at => `"k${at}":1,`;
