@@ -6,6 +6,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
 import {
   accessibilityFaults,
+  type Session,
   signIn,
   startBrowser,
   type WatchedPage,
@@ -41,13 +42,18 @@ afterAll(async () => {
   await simulator?.close();
 });
 
-/** The playground of somebody who has just signed in, with their key. */
+let session: Session | undefined;
+
+/** The playground of an operator who is signed in, with their key. */
 async function playground(options: Parameters<typeof watchedPage>[1] = {}): Promise<WatchedPage> {
-  const watched = await watchedPage(browser, options);
+  const watched = await watchedPage(browser, { ...options, session });
   open.push(watched);
-  const { page } = watched;
+  const { page, context } = watched;
   await page.goto(`${gateway.adminUrl}/dashboard/playground`);
-  await signIn(page);
+  if (!session) {
+    await signIn(page);
+    session = await context.storageState();
+  }
   await page.getByRole('heading', { name: 'Playground' }).waitFor();
   await page.getByLabel('API key').fill(clientKey);
   return watched;

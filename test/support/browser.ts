@@ -24,6 +24,9 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: flags });
 }
 
+/** The cookies of a browser that is signed in. */
+export type Session = Awaited<ReturnType<BrowserContext['storageState']>>;
+
 /** A window and what has gone wrong in it. */
 export interface WatchedPage {
   readonly page: Page;
@@ -35,9 +38,10 @@ export interface WatchedPage {
 /** A fresh profile with one window. Errors that say an answer's status are expected where a test provokes them: they name the status. */
 export async function watchedPage(
   browser: Browser,
-  options: { readonly width?: number; readonly dark?: boolean } = {},
+  options: { readonly width?: number; readonly dark?: boolean; readonly session?: Session | undefined } = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
+    ...(options.session && { storageState: options.session }),
     viewport: { width: options.width ?? 1200, height: 800 },
     colorScheme: options.dark ? 'dark' : 'light',
     permissions: ['clipboard-read', 'clipboard-write'],
@@ -81,10 +85,16 @@ interface AxeResults {
   readonly passes: readonly unknown[];
 }
 
+/** As a debugger does: the page's own policy for scripts does not hold for it, and half a megabyte is compiled once for all pages. */
+async function load(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: `${axe};0` });
+  await session.detach();
+}
+
 /** What keeps people from using the page that is shown: what axe-core finds, and what it does not look for. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  // By the debugger's way in, which the page's own policy for scripts does not hold for.
-  await page.evaluate(axe);
+  if (!(await page.evaluate<boolean>(`'axe' in window`))) await load(page);
   const { violations, passes } = await page.evaluate<AxeResults>(asked);
   if (passes.length < 10) throw new Error(`axe-core has looked at ${passes.length} things only`);
   const found = violations.flatMap(({ id, help, nodes }) =>
