@@ -1,5 +1,5 @@
+import { jsonSizeOf, mayExceed } from '../dialects/json-size.ts';
 import { type GatewayError, refusal } from '../errors.ts';
-import { jsonSizeOf, mayExceed } from '../json-size.ts';
 import type { BodyLimits } from './limits.ts';
 
 type SizeLimits = Pick<BodyLimits, 'max_body_values' | 'max_body_keys'>;

@@ -61,7 +61,6 @@ const layers: readonly (readonly string[])[] = [
     'src/errors.ts',
     'src/clock.ts',
     'src/money.ts',
-    'src/json-size.ts',
   ],
 ];
 

@@ -1,6 +1,6 @@
 import type { ToolCall } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
-import { exceeds } from '../../json-size.ts';
+import { exceeds } from '../json-size.ts';
 import type { EventWriter } from './event-writer.ts';
 import { placeOf, type Run } from './item-runs.ts';
 import { callItem, type ItemStatus, type OutputItem } from './output-items.ts';

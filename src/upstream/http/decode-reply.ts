@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import type { Chunk, Completion } from '../../canonical.ts';
+import { exceeds } from '../../dialects/json-size.ts';
 import { GatewayError, refusal } from '../../errors.ts';
-import { exceeds } from '../../json-size.ts';
 import { type SseEvent, SseParser } from '../../sse/parse.ts';
 import type { Adapter, StreamDecoder } from '../adapter.ts';
 import { failureOf } from '../attempt/failure.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ToolCall } from '../../canonical.ts';
-import { exceeds } from '../../json-size.ts';
+import { exceeds } from '../../dialects/json-size.ts';
 
 export interface MemoryLimits {
   /** How much is remembered at most, in characters of JSON and a hundred for every turn. */

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type CountedJson, exceeds, type JsonSize, jsonSizeOf, mayExceed } from '../../../src/json-size.ts';
+import {
+  type CountedJson,
+  exceeds,
+  type JsonSize,
+  jsonSizeOf,
+  mayExceed,
+} from '../../../../src/dialects/json-size.ts';
 
 const unlimited = { values: Number.POSITIVE_INFINITY, keys: Number.POSITIVE_INFINITY };
 const sizeOfText = (text: string, limits: JsonSize = unlimited) => jsonSizeOf(Buffer.from(text), limits);
