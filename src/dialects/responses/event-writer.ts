@@ -5,11 +5,10 @@ import { encodeUsage } from './response-object.ts';
 /** Writes the events of one Responses stream: named, and numbered without a gap (protocol h1). */
 export class EventWriter {
   #next = 0;
-  /** A member that every event has, once usage was told. */
   #usage = '';
 
-  /** From now on on every event, where the client asked for running usage (h7). */
-  tell(usage: Usage): void {
+  /** Puts usage on every event from now on, where the client asked for running usage (h7). */
+  showUsage(usage: Usage): void {
     this.#usage = usageMember(usage);
   }
 

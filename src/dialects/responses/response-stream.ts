@@ -2,9 +2,7 @@ import type { Choice, Chunk, ChunkChoice, FinishReason, ToolCallDelta, Usage } f
 import { type GatewayError, refusal } from '../../errors.ts';
 import { doneEvent } from '../../sse/encode.ts';
 import type { Identity, StreamRenderer } from '../define-dialect.ts';
-import { CallRun } from './call-run.ts';
 import { EventWriter, usageMember } from './event-writer.ts';
-import { MessageRun, ReasoningRun, type Run } from './item-runs.ts';
 import {
   ItemIds,
   isCutOff,
@@ -14,23 +12,25 @@ import {
   type ReasoningPlacement,
 } from './output-items.ts';
 import { ResponseObject } from './response-object.ts';
+import { StreamedCall } from './streamed-call.ts';
+import { type ItemPlace, type StreamedItem, StreamedMessage, StreamedReasoning } from './streamed-items.ts';
 
-/** What has been said so far, as a whole reply would say it. */
-interface Said {
+/** All that was generated so far, as in a whole reply. */
+interface Generated {
   reasoning: string;
   content: string;
   refusal: string;
   logprobs: unknown[];
 }
 
-/** A call that has no name yet: clients must hear the name first. */
-interface Unnamed {
+/** A call that has no name yet: clients must get the name first. */
+interface UnnamedCall {
   id: string;
   arguments: string;
 }
 
 /**
- * A Responses stream (protocol h1 to h4, 3.6). A run of one kind is an item, done when another kind begins; calls stay open as long as
+ * A Responses stream (protocol h1 to h4, 3.6). Text of one kind is an item, done when another kind begins; calls stay open as long as
  * their arguments may go on, since servers may alternate between them. The last event has the whole response.
  */
 export class ResponseStream implements StreamRenderer {
@@ -39,18 +39,18 @@ export class ResponseStream implements StreamRenderer {
   readonly #response: ResponseObject;
   readonly #events = new EventWriter();
   readonly #ids: ItemIds;
-  readonly #tellsUsage: boolean;
+  readonly #showsUsage: boolean;
   readonly #wantsLogprobs: boolean;
-  readonly #said: Said = { reasoning: '', content: '', refusal: '', logprobs: [] };
+  readonly #generated: Generated = { reasoning: '', content: '', refusal: '', logprobs: [] };
   /** All items, in the order of their `output_index`. */
-  readonly #runs: Run[] = [];
-  readonly #calls = new Map<number, CallRun | Unnamed>();
-  /** The reasoning or the message that goes on. */
-  #current: ReasoningRun | MessageRun | undefined;
+  readonly #items: StreamedItem[] = [];
+  readonly #calls = new Map<number, StreamedCall | UnnamedCall>();
+  /** The reasoning or message that goes on. */
+  #current: StreamedItem | undefined;
   /** The call that was added to last. */
-  #latest: CallRun | undefined;
+  #latest: StreamedCall | undefined;
   /** The call that began last, while nothing else has begun. */
-  #newest: CallRun | undefined;
+  #newest: StreamedCall | undefined;
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
   #begun = false;
@@ -62,14 +62,14 @@ export class ResponseStream implements StreamRenderer {
     this.#placement = placement;
     this.#response = new ResponseObject(identity);
     this.#ids = new ItemIds(key);
-    this.#tellsUsage = request.stream_options?.continuous_usage_stats === true;
+    this.#showsUsage = request.stream_options?.continuous_usage_stats === true;
     this.#wantsLogprobs = request.parameters.logprobs === true;
   }
 
   chunk({ choices, usage }: Chunk): string {
     if (usage) {
       this.#usage = usage;
-      if (this.#tellsUsage) this.#events.tell(usage);
+      if (this.#showsUsage) this.#events.showUsage(usage);
     }
     let text = this.#begun ? '' : this.#begin();
     // This format knows one choice only.
@@ -117,41 +117,32 @@ export class ResponseStream implements StreamRenderer {
   }
 
   #reasoning(reasoning: string): string {
-    this.#said.reasoning += reasoning;
-    if (this.#current instanceof ReasoningRun) return this.#current.add(reasoning);
-    const closed = this.#turnAway();
-    const run = new ReasoningRun(this.#events, this.#ids.next('rs'), this.#runs.length, this.#placement);
-    this.#runs.push((this.#current = run));
-    return closed + run.open() + run.add(reasoning);
+    this.#generated.reasoning += reasoning;
+    if (this.#current instanceof StreamedReasoning) return this.#current.add(reasoning);
+    const item = new StreamedReasoning(this.#place('rs'), this.#placement);
+    return this.#openText(item) + item.add(reasoning);
   }
 
   #content(content: string, logprobs: unknown): string {
-    this.#said.content += content;
-    const told = this.#wantsLogprobs ? logprobsIn(logprobs) : undefined;
-    for (const entry of told ?? []) this.#said.logprobs.push(entry);
-    const opened = this.#message();
-    return opened.text + opened.run.add(content, told);
+    this.#generated.content += content;
+    const shown = (this.#wantsLogprobs && logprobsIn(logprobs)) || [];
+    for (const entry of shown) this.#generated.logprobs.push(entry);
+    if (this.#current instanceof StreamedMessage) return this.#current.add(content, shown);
+    const item = this.#newMessage();
+    return this.#openText(item) + item.add(content, shown);
   }
 
   #refusal(refusal: string): string {
-    this.#said.refusal += refusal;
-    const opened = this.#message();
-    return opened.text + opened.run.refuse(refusal);
-  }
-
-  /** The open message, or a new one with the events that make it one. */
-  #message(): { run: MessageRun; text: string } {
-    if (this.#current instanceof MessageRun) return { run: this.#current, text: '' };
-    const closed = this.#turnAway();
-    const run = this.#newMessage();
-    this.#current = run;
-    return { run, text: closed + run.open() };
+    this.#generated.refusal += refusal;
+    if (this.#current instanceof StreamedMessage) return this.#current.refuse(refusal);
+    const item = this.#newMessage();
+    return this.#openText(item) + item.refuse(refusal);
   }
 
   #call({ index, id = '', function: called = {} }: ToolCallDelta): string {
     const { name = '', arguments: text = '' } = called;
     const known = this.#calls.get(index);
-    if (known instanceof CallRun) {
+    if (known instanceof StreamedCall) {
       this.#latest = known;
       return known.add(text);
     }
@@ -162,46 +153,55 @@ export class ResponseStream implements StreamRenderer {
     return name === '' ? '' : this.#openCall(index, before, name);
   }
 
-  #openCall(index: number, { id, arguments: text }: Unnamed, name: string): string {
-    const closed = this.#turnAway();
-    const [itemId, callId] = [this.#ids.next('fc'), this.#ids.callId(id)];
-    const run = new CallRun(this.#events, itemId, this.#runs.length, callId, name);
-    this.#calls.set(index, run);
-    this.#runs.push((this.#newest = this.#latest = run));
-    return closed + run.open() + run.add(text);
+  #openCall(index: number, { id, arguments: text }: UnnamedCall, name: string): string {
+    const call = new StreamedCall(this.#place('fc'), this.#ids.callId(id), name);
+    const opened = this.#open(call);
+    this.#calls.set(index, call);
+    this.#newest = this.#latest = call;
+    return opened + call.add(text);
   }
 
-  /** Something else begins: what cannot go on is done. Each call is looked at once, as its arguments may be long. */
-  #turnAway(): string {
-    const text = this.#current?.close('completed') ?? '';
-    const call = this.#newest;
+  #openText(item: StreamedReasoning | StreamedMessage): string {
+    const opened = this.#open(item);
+    this.#current = item;
+    return opened;
+  }
+
+  /** Opens an item and closes what cannot go on beside it. Each call is looked at once, as its arguments may be long. */
+  #open(item: StreamedItem): string {
+    let text = this.#current?.close('completed') ?? '';
+    if (this.#newest?.isWhole) text += this.#newest.close('completed');
     this.#current = this.#newest = undefined;
-    return call?.isWhole ? text + call.close('completed') : text;
+    this.#items.push(item);
+    return text + item.open();
+  }
+
+  #place(prefix: 'msg' | 'rs' | 'fc'): ItemPlace {
+    return { events: this.#events, id: this.#ids.next(prefix), output_index: this.#items.length };
+  }
+
+  #newMessage(): StreamedMessage {
+    return new StreamedMessage(this.#place('msg'), this.#wantsLogprobs);
   }
 
   #closeAll(finish: FinishReason): string {
     let text = '';
     for (const [index, call] of this.#calls)
-      if (!(call instanceof CallRun)) text += this.#openCall(index, call, '');
+      if (!(call instanceof StreamedCall)) text += this.#openCall(index, call, '');
     const last = isCutOff(finish) ? 'incomplete' : 'completed';
     // What a limit has cut off is what was added to last.
     const latest = this.#current ?? this.#latest;
-    for (const run of this.#runs) if (!run.item) text += run.close(run === latest ? last : 'completed');
+    for (const item of this.#items) if (!item.item) text += item.close(item === latest ? last : 'completed');
     if (!this.#lacksMessage()) return text;
     // The whole response has a message: to put items together, clients need it as one of the stream's as well.
     const message = this.#newMessage();
+    this.#items.push(message);
     return text + message.open() + message.close(this.#calls.size > 0 ? 'completed' : last);
   }
 
   #lacksMessage(): boolean {
-    if (this.#runs.some(run => run instanceof MessageRun)) return false;
-    return this.#calls.size === 0 || (this.#placement === 'message' && this.#said.reasoning !== '');
-  }
-
-  #newMessage(): MessageRun {
-    const run = new MessageRun(this.#events, this.#ids.next('msg'), this.#runs.length, this.#wantsLogprobs);
-    this.#runs.push(run);
-    return run;
+    if (this.#items.some(item => item instanceof StreamedMessage)) return false;
+    return this.#calls.size === 0 || (this.#placement === 'message' && this.#generated.reasoning !== '');
   }
 
   #finished(finish: FinishReason): string {
@@ -213,11 +213,11 @@ export class ResponseStream implements StreamRenderer {
 
   /** As in OpenAI's own streams each item stands where it was streamed; with reasoning in the message, as in a whole reply. */
   #output(finish_reason: FinishReason): OutputItem[] {
-    if (this.#placement !== 'message') return this.#runs.flatMap(({ item }) => item ?? []);
-    const { logprobs, ...said } = this.#said;
-    const tool_calls = this.#runs.filter(run => run instanceof CallRun).map(({ call }) => call);
+    if (this.#placement !== 'message') return this.#items.flatMap(({ item }) => item ?? []);
+    const { logprobs, ...generated } = this.#generated;
+    const tool_calls = this.#items.filter(item => item instanceof StreamedCall).map(({ call }) => call);
     const choice: Pick<Choice, 'message' | 'finish_reason' | 'logprobs'> = {
-      message: { role: 'assistant', ...said, tool_calls },
+      message: { role: 'assistant', ...generated, tool_calls },
       finish_reason,
       ...(this.#wantsLogprobs && { logprobs: { content: logprobs } }),
     };

@@ -1,31 +1,20 @@
 import type { ToolCall } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { exceeds } from '../json-size.ts';
-import type { EventWriter } from './event-writer.ts';
-import { placeOf, type Run } from './item-runs.ts';
-import { callItem, type ItemStatus, type OutputItem } from './output-items.ts';
-
-const json = JSON.stringify;
+import { callItem, type ItemStatus } from './output-items.ts';
+import { type ItemPlace, StreamedItem } from './streamed-items.ts';
 
 /** Arguments of more than this stay open to the end of the stream: to see whether they are whole they must be parsed. */
 const max_parsed = { values: 300_000, keys: 150_000 };
 
 /** A function call. Its arguments come in pieces, which may alternate with those of other calls. */
-export class CallRun implements Run {
-  item: OutputItem | undefined;
-  readonly #events: EventWriter;
-  readonly #id: string;
-  readonly #index: number;
-  readonly #place: string;
+export class StreamedCall extends StreamedItem {
   readonly #call_id: string;
   readonly #name: string;
   #arguments = '';
 
-  constructor(events: EventWriter, id: string, output_index: number, call_id: string, name: string) {
-    this.#events = events;
-    this.#id = id;
-    this.#index = output_index;
-    this.#place = placeOf(id, output_index);
+  constructor(place: ItemPlace, call_id: string, name: string) {
+    super(place);
     this.#call_id = call_id;
     this.#name = name;
   }
@@ -47,8 +36,7 @@ export class CallRun implements Run {
   }
 
   open(): string {
-    const item = callItem(this.#id, 'in_progress', this.call);
-    return this.#events.event('response.output_item.added', { output_index: this.#index, item });
+    return this.added(callItem(this.id, 'in_progress', this.call));
   }
 
   add(text: string): string {
@@ -58,19 +46,16 @@ export class CallRun implements Run {
       throw refusal('provider_invalid', { cause: new Error('arguments go on after their end') });
     }
     this.#arguments += text;
-    return this.#events.encoded(
-      'response.function_call_arguments.delta',
-      `${this.#place},"delta":${json(text)}`,
-    );
+    const members = `${this.place},"delta":${JSON.stringify(text)}`;
+    return this.events.encoded('response.function_call_arguments.delta', members);
   }
 
   close(status: ItemStatus): string {
-    const item = callItem(this.#id, status, this.call);
-    this.item = item;
-    const members = `${this.#place},"name":${json(this.#name)},"arguments":${json(this.#arguments)}`;
+    const { name, arguments: whole } = this.call.function;
+    const members = `${this.place},"name":${JSON.stringify(name)},"arguments":${JSON.stringify(whole)}`;
     return (
-      this.#events.encoded('response.function_call_arguments.done', members) +
-      this.#events.event('response.output_item.done', { output_index: this.#index, item })
+      this.events.encoded('response.function_call_arguments.done', members) +
+      this.done(callItem(this.id, status, this.call))
     );
   }
 }
