@@ -9,10 +9,10 @@ import {
   flag,
   isObject,
   number,
+  optionalText,
   sharedFields,
   tokens,
   topLogprobs,
-  user,
 } from '../request-schema/shared-fields.ts';
 
 /** The shape of a chat completion request (spec 2.2, 4.3; protocol m). */
@@ -53,7 +53,7 @@ export const forwardedParameters = {
     )
     .nullish(),
   parallel_tool_calls: flag,
-  user,
+  user: optionalText,
 };
 
 export const chatRequest = z
@@ -68,5 +68,3 @@ export const chatRequest = z
     ...forwardedParameters,
   })
   .superRefine(checkStreamOptions);
-
-export type ParsedChatRequest = z.output<typeof chatRequest>;

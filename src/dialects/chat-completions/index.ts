@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { ChatRequest, Choice, ReplyMessage } from '../../canonical.ts';
 import { defineDialect } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
-import { refusalOf } from '../request-schema/first-fault.ts';
-import { setAsideUnknown, sharedRequest } from '../request-schema/shared-fields.ts';
-import { chatRequest, forwardedParameters, type ParsedChatRequest } from './chat-request.ts';
+import { accepted } from '../request-schema/first-fault.ts';
+import { present, setAsideUnknown, sharedRequest } from '../request-schema/shared-fields.ts';
+import { chatRequest, forwardedParameters } from './chat-request.ts';
 import { ChatStream, named, type ReasoningNames, reasoningNames } from './chat-stream.ts';
 
 const knownFields = new Set(Object.keys(chatRequest.shape));
@@ -28,11 +28,7 @@ export const chatCompletions = defineDialect({
   create({ reasoning_key }) {
     const names = reasoningNames[reasoning_key];
     return {
-      parse(body) {
-        const parsed = chatRequest.safeParse(body);
-        if (!parsed.success) throw refusalOf(parsed.error, body);
-        return canonicalOf(parsed.data, body);
-      },
+      parse: parseChatRequest,
 
       renderReply: (identity, reply) =>
         JSON.stringify({
@@ -49,16 +45,16 @@ export const chatCompletions = defineDialect({
   },
 });
 
-function canonicalOf(from: ParsedChatRequest, body: Record<string, unknown>): ChatRequest {
+/** A chat completion request in the canonical form. Throws `invalid_request` naming the first field at fault. */
+function parseChatRequest(body: Record<string, unknown>): ChatRequest {
+  const from = accepted(chatRequest, body);
+  const { max_tokens, max_completion_tokens, stop, tools, n } = from;
   const request = sharedRequest(from, from.messages);
   // The newer name wins where both are given (protocol m3).
-  const max_tokens = from.max_completion_tokens ?? from.max_tokens;
-  if (max_tokens != null) request.max_tokens = max_tokens;
-  if (from.max_completion_tokens != null)
+  const own = { max_tokens: max_completion_tokens ?? max_tokens, stop: stop?.length ? stop : null, tools, n };
+  Object.assign(request, present(own));
+  if (max_completion_tokens != null)
     request.client = { field_names: { max_tokens: 'max_completion_tokens' } };
-  if (from.stop?.length) request.stop = from.stop;
-  if (from.tools != null) request.tools = from.tools;
-  if (from.n != null) request.n = from.n;
   for (const name in forwardedParameters) {
     const value = from[name as keyof typeof forwardedParameters];
     if (value != null) request.parameters[name] = value;

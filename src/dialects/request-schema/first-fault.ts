@@ -1,26 +1,44 @@
 import { z } from 'zod';
 import { fieldPath, shown, valueAt } from '../../diagnostics/field-path.ts';
-import { type GatewayError, invalidField, refusal } from '../../errors.ts';
+import { invalidField, refusal } from '../../errors.ts';
+
+/** The value that `schema` accepts in `body`. Throws `invalid_request` for the first fault: field, what is accepted, what was sent. */
+export function accepted<T>(schema: z.ZodType<T>, body: unknown): T {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0]!;
+  const value = valueAt(body, path);
+  // A whole sentence has nothing added to it.
+  const problem = value === undefined || message.endsWith('.') ? message : `${message}, not ${shown(value)}`;
+  throw path.length === 0
+    ? refusal('invalid_request', { message: problem })
+    : invalidField(fieldPath(path), problem);
+}
+
+/** Reports a fault from within a transform: `return fault(issues, 'must …')`. */
+export function fault(issues: z.RefinementCtx, message: string, ...path: PropertyKey[]): never {
+  issues.addIssue({ code: 'custom', path, message });
+  return z.NEVER;
+}
 
 /**
- * What `schema` makes of a value within another one, or `undefined` and its first fault, told there with its whole path; a union would hide
- * which part is at fault. Only the first is told to the client, and hundreds of thousands would be too many for zod.
+ * Parses a value within another one. Returns `undefined` after a fault, which is reported with its whole path; a union would hide which part
+ * is at fault. Only the first is reported: hundreds of thousands would be too many for zod.
  */
 export function parsedBy<T>(
   schema: z.ZodType<T>,
   given: unknown,
   issues: z.RefinementCtx,
   path: readonly PropertyKey[] = [],
-  words: (issue: z.core.$ZodIssue) => string = issue => issue.message,
+  messageOf: (issue: z.core.$ZodIssue) => string = issue => issue.message,
 ): T | undefined {
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  if (issue) issues.addIssue({ code: 'custom', path: [...path, ...issue.path], message: words(issue) });
-  return undefined;
+  return issue && fault(issues, messageOf(issue), ...path, ...issue.path);
 }
 
-/** The same for each of `given`, up to the first that has a fault: a client may send hundreds of thousands. */
+/** Parses each of `given`, up to the first that has a fault: a client may send hundreds of thousands. */
 export function eachParsedBy<T>(
   schema: z.ZodType<T>,
   given: readonly unknown[],
@@ -42,20 +60,6 @@ export function eachParsedBy<T>(
  */
 export const arrayOf = <T>(element: z.ZodType<T>, notArray: string, empty?: string) =>
   z.custom<unknown[]>(Array.isArray, notArray).transform((given, issues): T[] => {
-    if (empty !== undefined && given.length === 0) {
-      issues.addIssue({ code: 'custom', message: empty });
-      return z.NEVER;
-    }
+    if (empty !== undefined && given.length === 0) return fault(issues, empty);
     return eachParsedBy(element, given, issues) ?? z.NEVER;
   });
-
-/** The first fault that a schema found, as a refusal: field, what is accepted, what was sent. A whole sentence has nothing added to it. */
-export function refusalOf(error: z.ZodError, body: unknown): GatewayError {
-  const issue = error.issues[0];
-  if (!issue) return refusal('invalid_request');
-  const path = fieldPath(issue.path);
-  const value = valueAt(body, issue.path);
-  const { message } = issue;
-  const problem = value === undefined || message.endsWith('.') ? message : `${message}, not ${shown(value)}`;
-  return path === '' ? refusal('invalid_request', { message: problem }) : invalidField(path, problem);
-}

@@ -1,28 +1,26 @@
 import { z } from 'zod';
 import type { Message, ToolCall } from '../../canonical.ts';
-import { arrayOf, parsedBy } from './first-fault.ts';
+import { arrayOf, fault, parsedBy } from './first-fault.ts';
+import { nonEmptyText, optionalText, text } from './shared-fields.ts';
 
 const textPart = z.object(
   {
     type: z.literal('text', 'must be "text"; other content is not accepted'),
-    text: z.string('must be a string'),
+    text,
   },
   'must be an object {type: "text", text}',
 );
 
-const textParts = arrayOf(
-  textPart,
-  'must be a string or an array of {type: "text", text} parts',
-  'must not be empty',
-);
+const notContent = 'must be a string or an array of {type: "text", text} parts';
+const textParts = arrayOf(textPart, notContent, 'must not be empty');
 
 const toolCall: z.ZodType<ToolCall> = z.object(
   {
-    id: z.string('must be a string').min(1, 'must not be empty'),
+    id: nonEmptyText,
     type: z.literal('function', 'must be "function"'),
     function: z.object(
       {
-        name: z.string('must be a string').min(1, 'must not be empty'),
+        name: nonEmptyText,
         arguments: z.string('must be a string of JSON'),
       },
       'must be an object {name, arguments}',
@@ -38,22 +36,18 @@ const messageShape = z.object(
     role: z.enum(roles, 'must be one of: system, user, assistant, tool (developer is read as system)'),
     content: z.unknown().optional(),
     tool_calls: arrayOf(toolCall, 'must be an array').nullish(),
-    tool_call_id: z.string('must be a string').nullish(),
-    name: z.string('must be a string').nullish(),
+    tool_call_id: optionalText,
+    name: optionalText,
   },
   'must be an object {role, content}',
 );
 
 /** A message of the conversation (spec 2.2; protocol m7, m8). */
 export const message = messageShape.transform((from, issues): Message => {
-  const fault = (path: string, text: string) => {
-    issues.addIssue({ code: 'custom', path: [path], message: text });
-    return z.NEVER;
-  };
   const to: Message = { role: from.role === 'developer' ? 'system' : from.role };
   const calls = from.role === 'assistant' && from.tool_calls?.length ? from.tool_calls : undefined;
   if (from.content == null) {
-    if (!calls) return fault('content', 'must be a string or an array of {type: "text", text} parts');
+    if (!calls) return fault(issues, notContent, 'content');
     to.content = null;
   } else if (typeof from.content === 'string') to.content = from.content;
   else {
@@ -63,7 +57,7 @@ export const message = messageShape.transform((from, issues): Message => {
   }
   if (calls) to.tool_calls = calls;
   if (from.role === 'tool') {
-    if (!from.tool_call_id) return fault('tool_call_id', 'is required on a message with role "tool"');
+    if (!from.tool_call_id) return fault(issues, 'is required on a message with role "tool"', 'tool_call_id');
     to.tool_call_id = from.tool_call_id;
   }
   if (from.name != null) to.name = from.name;

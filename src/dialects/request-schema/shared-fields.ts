@@ -34,7 +34,11 @@ export const topLogprobs = z
   .max(20, 'must be an integer from 0 to 20')
   .nullish();
 
-export const user = z.string('must be a string').nullish();
+export const text = z.string('must be a string');
+
+export const nonEmptyText = text.min(1, 'must not be empty');
+
+export const optionalText = text.nullish();
 
 export const sharedFields = {
   model: z
@@ -45,7 +49,7 @@ export const sharedFields = {
   stream_options: z
     .object({ continuous_usage_stats: flag, include_usage: flag }, 'must be an object')
     .nullish(),
-  reasoning_effort: z.string('must be a string').nullish(),
+  reasoning_effort: optionalText,
   reasoning_split: flag,
   metadata: anyObject.nullish(),
 };
@@ -75,21 +79,24 @@ export function sharedRequest(from: SharedFields, messages: ChatRequest['message
     parameters: {},
     unknown: {},
   };
-  if (from.temperature != null) request.temperature = from.temperature;
-  if (from.stream_options != null) request.stream_options = streamOptionsOf(from.stream_options);
-  if (from.reasoning_effort != null) request.reasoning_effort = from.reasoning_effort;
-  if (from.reasoning_split != null) request.reasoning_split = from.reasoning_split;
-  // Whether the values are strings is for `validation` to say, together with the other limits of metadata.
-  if (from.metadata != null) request.metadata = from.metadata as Record<string, string>;
-  return request;
+  const { temperature, stream_options, reasoning_effort, reasoning_split, metadata } = from;
+  return Object.assign(
+    request,
+    present({
+      temperature,
+      stream_options: stream_options && present(stream_options),
+      reasoning_effort,
+      reasoning_split,
+      // That the values are strings is checked by `validation`, with the other limits of metadata.
+      metadata: metadata as Record<string, string> | null | undefined,
+    }),
+  );
 }
 
-function streamOptionsOf(
-  from: NonNullable<SharedFields['stream_options']>,
-): NonNullable<ChatRequest['stream_options']> {
-  return {
-    ...(from.continuous_usage_stats != null && { continuous_usage_stats: from.continuous_usage_stats }),
-    ...(from.include_usage != null && { include_usage: from.include_usage }),
+/** The fields without those that are null or undefined (m6). */
+export function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
   };
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Message, TextPart, ToolCall } from '../../canonical.ts';
-import { eachParsedBy, parsedBy } from '../request-schema/first-fault.ts';
+import { eachParsedBy, fault, parsedBy } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
-import { isObject, isStringOrArray } from '../request-schema/shared-fields.ts';
+import { isObject, isStringOrArray, nonEmptyText, text } from '../request-schema/shared-fields.ts';
 
 /**
  * The items of `input` in the Responses format (spec 4.4; protocol h9): messages, the function calls of earlier replies and their
@@ -12,14 +12,13 @@ import { isObject, isStringOrArray } from '../request-schema/shared-fields.ts';
 /** What an item is to the conversation. `undefined` is nothing. */
 export type Item = Message | { readonly call: ToolCall } | { readonly output: Message } | undefined;
 
-const nonEmpty = z.string('must be a string').min(1, 'must not be empty');
 const acceptedContent = 'must be a string or an array of {type: "input_text", text} parts';
 const acceptedParts = 'must be "input_text", "output_text" or "text"; other content is not accepted';
 
 const textPart = z.object(
   {
     type: z.enum(['input_text', 'output_text', 'text'], acceptedParts),
-    text: z.string('must be a string'),
+    text,
   },
   'must be an object {type: "input_text", text}',
 );
@@ -50,47 +49,36 @@ function textOfParts(
 
 const functionCall = z
   .object({
-    call_id: nonEmpty,
-    name: nonEmpty,
+    call_id: nonEmptyText,
+    name: nonEmptyText,
     arguments: z.string('must be a string of JSON'),
   })
   .transform(
-    (item): Item => ({
-      call: {
-        id: item.call_id,
-        type: 'function',
-        function: { name: item.name, arguments: item.arguments },
-      },
-    }),
+    ({ call_id, ...called }): Item => ({ call: { id: call_id, type: 'function', function: called } }),
   );
 
 const functionCallOutput = z
   .object({
-    call_id: nonEmpty,
+    call_id: nonEmptyText,
     output: z.custom<string | unknown[]>(isStringOrArray, 'must be a string or an array of parts'),
   })
-  .transform((item, issues): Item => {
-    // A function may have nothing to say.
-    const text = Array.isArray(item.output)
-      ? textOfParts(anyPart, item.output, issues, 'output')
-      : item.output;
-    return { output: { role: 'tool', tool_call_id: item.call_id, content: text ?? '' } };
+  .transform(({ call_id, output }, issues): Item => {
+    // A function may return nothing.
+    const content = Array.isArray(output) ? textOfParts(anyPart, output, issues, 'output') : output;
+    return { output: { role: 'tool', tool_call_id: call_id, content: content ?? '' } };
   });
 
 const inputMessage = z.unknown().transform((given, issues): Item => {
   if (!isObject(given) || !Array.isArray(given.content))
-    return parsedBy(message, given, issues, [], inOwnWords);
-  if (given.content.length === 0) {
-    issues.addIssue({ code: 'custom', path: ['content'], message: 'must not be empty' });
-    return undefined;
-  }
+    return parsedBy(message, given, issues, [], contentMessage);
+  if (given.content.length === 0) return fault(issues, 'must not be empty', 'content');
   const schema = given.role === 'assistant' ? assistantPart : anyPart;
-  const text = textOfParts(schema, given.content, issues, 'content');
-  return text === undefined ? undefined : parsedBy(message, { ...given, content: text }, issues);
+  const content = textOfParts(schema, given.content, issues, 'content');
+  return content === undefined ? undefined : parsedBy(message, { ...given, content }, issues);
 });
 
-/** What is wrong with a message, but for its content, is said as for chat. */
-const inOwnWords = ({ path, message }: z.core.$ZodIssue): string =>
+/** The message of a fault: of chat's message, but for its content, which has other parts here. */
+const contentMessage = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 1 && path[0] === 'content' ? acceptedContent : message;
 
 const dropped = z.unknown().transform((): Item => undefined);
@@ -111,6 +99,5 @@ export const item = z.unknown().transform((given, issues): Item => {
   const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
   if (kind) return parsedBy(kind, given, issues);
   const message = type === 'item_reference' ? reference : `must be one of: ${Object.keys(kinds).join(', ')}`;
-  issues.addIssue({ code: 'custom', path: ['type'], message });
-  return z.NEVER;
+  return fault(issues, message, 'type');
 });

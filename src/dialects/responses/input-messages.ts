@@ -1,6 +1,10 @@
 import type { z } from 'zod';
 import type { Message, TextPart } from '../../canonical.ts';
+import { fault } from '../request-schema/first-fault.ts';
 import type { Item } from './input-items.ts';
+
+const noCall =
+  'must be the call_id of a function_call before it; replies are not stored here, so send it as well';
 
 /**
  * Items as chat messages. What an assistant said and called before the outputs came is one message: servers want the outputs directly
@@ -9,14 +13,15 @@ import type { Item } from './input-items.ts';
 export function messagesOf(items: readonly Item[], issues: z.RefinementCtx): Message[] {
   const messages: Message[] = [];
   const called = new Set<string>();
-  /** The assistant's message to which calls are added, until somebody else speaks. */
+  /** The assistant's message to which calls are added, until another message comes. */
   let turn: Message | undefined;
   for (const [index, item] of items.entries()) {
     if (item === undefined) continue;
     if ('output' in item) {
       turn = undefined;
       messages.push(item.output);
-      if (!isAnswer(item.output, called, index, issues)) break;
+      // Nothing is kept here between requests: the model has never seen a call that is not among the items.
+      if (!called.has(item.output.tool_call_id ?? '')) return fault(issues, noCall, index, 'call_id');
     } else if ('call' in item) {
       if (!turn) messages.push((turn = { role: 'assistant', content: null }));
       turn.content ||= null;
@@ -32,20 +37,6 @@ export function messagesOf(items: readonly Item[], issues: z.RefinementCtx): Mes
     }
   }
   return messages;
-}
-
-/** Nothing is kept here between requests, so an output without its call would answer something that the model has never seen. */
-function isAnswer(
-  { tool_call_id = '' }: Message,
-  called: ReadonlySet<string>,
-  index: number,
-  issues: z.RefinementCtx,
-): boolean {
-  if (called.has(tool_call_id)) return true;
-  const message =
-    'must be the call_id of a function_call before it; replies are not stored here, so send it as well';
-  issues.addIssue({ code: 'custom', path: [index, 'call_id'], message });
-  return false;
 }
 
 type Content = Message['content'];

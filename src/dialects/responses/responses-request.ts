@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ChatRequest, Message } from '../../canonical.ts';
-import { arrayOf, eachParsedBy, refusalOf } from '../request-schema/first-fault.ts';
+import { accepted, arrayOf, eachParsedBy, fault } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
 import {
   checkStreamOptions,
@@ -8,12 +8,13 @@ import {
   isObject,
   isStringOrArray,
   number,
+  optionalText,
+  present,
   setAsideUnknown,
   sharedFields,
   sharedRequest,
   tokens,
   topLogprobs,
-  user,
 } from '../request-schema/shared-fields.ts';
 import { item } from './input-items.ts';
 import { messagesOf } from './input-messages.ts';
@@ -24,17 +25,12 @@ import { functionTool, textField, toolChoice } from './tools.ts';
 const input = z
   .custom<string | unknown[]>(isStringOrArray, 'must be a string or an array of items')
   .transform((given, issues): Message[] => {
-    if (given.length === 0) {
-      issues.addIssue({ code: 'custom', message: 'must not be empty' });
-      return z.NEVER;
-    }
+    if (given.length === 0) return fault(issues, 'must not be empty');
     if (typeof given === 'string') return [{ role: 'user', content: given }];
     const items = eachParsedBy(item, given, issues);
     if (!items) return z.NEVER;
     const messages = messagesOf(items, issues);
-    if (messages.length === 0)
-      issues.addIssue({ code: 'custom', message: 'must have at least one message.' });
-    return messages;
+    return messages.length > 0 ? messages : fault(issues, 'must have at least one message.');
   });
 
 /** What would need replies that are kept here, or work after the answer: to ignore it would lose what the client relies on. */
@@ -50,11 +46,9 @@ const responsesRequest = z
     ...sharedFields,
     input: input.nullish(),
     messages: arrayOf(message, 'must be an array of messages', 'must have at least one message').nullish(),
-    instructions: z.string('must be a string').nullish(),
+    instructions: optionalText,
     max_output_tokens: tokens,
-    reasoning: z
-      .object({ effort: z.string('must be a string').nullish() }, 'must be an object {effort}')
-      .nullish(),
+    reasoning: z.object({ effort: optionalText }, 'must be an object {effort}').nullish(),
     tools: arrayOf(functionTool, 'must be an array of tools').nullish(),
     tool_choice: toolChoice,
     parallel_tool_calls: flag,
@@ -63,7 +57,7 @@ const responsesRequest = z
     presence_penalty: number(-2, 2),
     frequency_penalty: number(-2, 2),
     top_logprobs: topLogprobs,
-    user,
+    user: optionalText,
     include: ignored,
     store: ignored,
     truncation: ignored,
@@ -84,36 +78,28 @@ const responsesRequest = z
   })
   .superRefine(checkStreamOptions)
   .superRefine(({ input, messages, reasoning_effort, reasoning }, issues) => {
-    const fault = (field: string, message: string) =>
-      issues.addIssue({ code: 'custom', path: [field], message });
     if (input == null && messages == null)
-      fault('input', 'is required: a string or an array of items (or messages in its place).');
-    else if (input != null && messages != null)
-      fault('messages', 'must not be sent together with input; send one of the two.');
+      return fault(issues, 'is required: a string or an array of items (or messages in its place).', 'input');
+    if (input != null && messages != null)
+      return fault(issues, 'must not be sent together with input; send one of the two.', 'messages');
     const effort = reasoning?.effort;
     if (reasoning_effort != null && effort != null && reasoning_effort !== effort)
-      fault('reasoning_effort', 'must not differ from reasoning.effort; send one of the two.');
+      fault(issues, 'must not differ from reasoning.effort; send one of the two.', 'reasoning_effort');
   });
 
 const knownFields: ReadonlySet<string> = new Set(Object.keys(responsesRequest.shape));
 const knownInReasoning: ReadonlySet<string> = new Set(['effort']);
 const knownInText: ReadonlySet<string> = new Set(['format']);
 
-type Parsed = z.output<typeof responsesRequest>;
-
 /** A Responses request in the canonical form. Throws `invalid_request` naming the first field at fault. */
 export function parseResponsesRequest(body: Record<string, unknown>): ChatRequest {
-  const parsed = responsesRequest.safeParse(body);
-  if (!parsed.success) throw refusalOf(parsed.error, body);
-  const from = parsed.data;
+  const from = accepted(responsesRequest, body);
+  const { instructions, tools, max_output_tokens: max_tokens } = from;
   const messages = from.input ?? from.messages ?? [];
-  const { instructions } = from;
   if (instructions) messages.unshift({ role: 'system', content: instructions });
   const request = sharedRequest(from, messages);
-  const effort = from.reasoning_effort ?? from.reasoning?.effort;
-  if (effort != null) request.reasoning_effort = effort;
-  if (from.max_output_tokens != null) request.max_tokens = from.max_output_tokens;
-  if (from.tools != null) request.tools = from.tools;
+  const reasoning_effort = from.reasoning_effort ?? from.reasoning?.effort;
+  Object.assign(request, present({ reasoning_effort, max_tokens, tools }));
   Object.assign(request.parameters, parametersOf(from));
   setAsideUnknown(request, body, knownFields);
   if (isObject(body.reasoning)) setAsideUnknown(request, body.reasoning, knownInReasoning, 'reasoning.');
@@ -123,28 +109,22 @@ export function parseResponsesRequest(body: Record<string, unknown>): ChatReques
 }
 
 /** What goes upstream as it is or under chat's name (m5). */
-function parametersOf(from: Parsed): Record<string, unknown> {
-  const { top_p, presence_penalty, frequency_penalty, top_logprobs, parallel_tool_calls, user } = from;
-  const wantsLogprobs = top_logprobs || includesLogprobs(from.include);
-  const all = {
-    top_p,
-    presence_penalty,
-    frequency_penalty,
-    logprobs: wantsLogprobs ? true : undefined,
-    top_logprobs: wantsLogprobs ? top_logprobs : undefined,
-    response_format: from.text?.format,
-    tool_choice: from.tool_choice,
-    parallel_tool_calls,
-    user,
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value != null));
+function parametersOf(from: z.output<typeof responsesRequest>): Record<string, unknown> {
+  const { top_p, presence_penalty, frequency_penalty, tool_choice, parallel_tool_calls, user } = from;
+  const logprobs = from.top_logprobs || includesLogprobs(from.include) ? true : undefined;
+  const top_logprobs = logprobs && from.top_logprobs;
+  const response_format = from.text?.format;
+  return present({
+    ...{ top_p, presence_penalty, frequency_penalty, logprobs, top_logprobs },
+    ...{ response_format, tool_choice, parallel_tool_calls, user },
+  });
 }
 
 const includesLogprobs = (include: unknown): boolean =>
   Array.isArray(include) && include.includes('message.output_text.logprobs');
 
 /** The names of this format where they differ from chat's. */
-function namesIn(from: Parsed): Record<string, string> {
+function namesIn(from: z.output<typeof responsesRequest>): Record<string, string> {
   const isAlias = from.reasoning_effort == null && from.reasoning?.effort != null;
   return {
     max_tokens: 'max_output_tokens',

@@ -1,41 +1,28 @@
 import { z } from 'zod';
 import type { ChatRequest, Tool } from '../../canonical.ts';
-import { parsedBy } from '../request-schema/first-fault.ts';
-import { isObject } from '../request-schema/shared-fields.ts';
+import { fault, parsedBy } from '../request-schema/first-fault.ts';
+import { flag, isObject, nonEmptyText, optionalText, present } from '../request-schema/shared-fields.ts';
 
 /** Tools, their choice and the text format: what a Responses request says flat and a chat request nested (protocol h10). */
 
-const name = z.string('must be a string').min(1, 'must not be empty');
-const object = z.custom<Record<string, unknown>>(isObject, 'must be an object').nullish();
-const hosted = 'must be "function"; hosted and other tools are not offered';
+const object = z.custom<Record<string, unknown>>(isObject, 'must be an object');
+const shared = { name: nonEmptyText, description: optionalText, strict: flag };
 
 export const functionTool = z
   .object(
     {
-      type: z.literal('function', hosted),
-      name,
-      description: z.string('must be a string').nullish(),
-      parameters: object,
-      strict: z.boolean('must be true or false').nullish(),
+      type: z.literal('function', 'must be "function"; hosted and other tools are not offered'),
+      ...shared,
+      parameters: object.nullish(),
     },
     'must be an object {type: "function", name, description, parameters}',
   )
-  .transform(
-    (tool): Tool => ({
-      type: 'function',
-      function: {
-        name: tool.name,
-        ...(tool.description != null && { description: tool.description }),
-        ...(tool.parameters != null && { parameters: tool.parameters }),
-        ...(tool.strict != null && { strict: tool.strict }),
-      },
-    }),
-  );
+  .transform(({ type, name, ...rest }): Tool => ({ type, function: { name, ...present(rest) } }));
 
 const modes = ['none', 'auto', 'required'];
 const chosenFunction = z.object({
   type: z.literal('function', 'must be "function"; other tools are not offered'),
-  name,
+  name: nonEmptyText,
 });
 
 export const toolChoice = z
@@ -43,47 +30,26 @@ export const toolChoice = z
   .transform((given, issues): string | Record<string, unknown> | undefined => {
     if (given == null) return undefined;
     if (typeof given === 'string' && modes.includes(given)) return given;
-    if (isObject(given)) {
-      const chosen = parsedBy(chosenFunction, given, issues);
-      return chosen && { type: 'function', function: { name: chosen.name } };
-    }
-    const message = 'must be "none", "auto", "required" or {type: "function", name}';
-    issues.addIssue({ code: 'custom', message });
-    return undefined;
+    if (!isObject(given))
+      return fault(issues, 'must be "none", "auto", "required" or {type: "function", name}');
+    const chosen = parsedBy(chosenFunction, given, issues);
+    return chosen && { type: 'function', function: { name: chosen.name } };
   })
   .optional();
 
 const jsonSchemaFormat = z
-  .object({
-    name,
-    schema: z.custom<Record<string, unknown>>(isObject, 'must be an object'),
-    description: z.string('must be a string').nullish(),
-    strict: z.boolean('must be true or false').nullish(),
-  })
-  .transform(format => ({
-    type: 'json_schema',
-    json_schema: {
-      name: format.name,
-      ...(format.description != null && { description: format.description }),
-      schema: format.schema,
-      ...(format.strict != null && { strict: format.strict }),
-    },
-  }));
-
-const formats = ['text', 'json_object', 'json_schema'];
+  .object({ ...shared, schema: object })
+  .transform(({ name, ...rest }) => ({ type: 'json_schema', json_schema: { name, ...present(rest) } }));
 
 /** `text.format` as chat's `response_format`; plain text needs none. */
 const format = z.unknown().transform((given, issues): Record<string, unknown> | undefined => {
   if (given == null) return undefined;
-  if (!isObject(given)) {
-    issues.addIssue({ code: 'custom', message: 'must be an object {type}' });
-    return undefined;
-  }
+  if (!isObject(given)) return fault(issues, 'must be an object {type}');
   if (given.type === 'json_schema') return parsedBy(jsonSchemaFormat, given, issues);
   if (given.type === 'json_object') return { type: 'json_object' };
-  if (given.type !== 'text')
-    issues.addIssue({ code: 'custom', path: ['type'], message: `must be one of: ${formats.join(', ')}` });
-  return undefined;
+  return given.type === 'text'
+    ? undefined
+    : fault(issues, 'must be one of: text, json_object, json_schema', 'type');
 });
 
 export const textField = z.object({ format: format.optional() }, 'must be an object {format}').nullish();
