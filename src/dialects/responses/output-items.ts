@@ -11,30 +11,23 @@ export type ReasoningPlacement = 'message' | 'item' | 'summary';
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 export type ContentPart =
-  | { type: 'reasoning'; text: string }
+  | { type: 'reasoning' | 'reasoning_text' | 'summary_text'; text: string }
   | { type: 'output_text'; text: string; annotations: []; logprobs?: readonly unknown[] }
   | { type: 'refusal'; refusal: string };
 
-export type OutputItem = ReturnType<
-  typeof reasoningItem | typeof summarizedItem | typeof messageItem | typeof callItem
->;
+export type OutputItem = ReturnType<typeof reasoningItem | typeof messageItem | typeof callItem>;
 
-export const reasoningItem = (id: string, status: ItemStatus, text?: string) => ({
+export const reasoningItem = (id: string, status: ItemStatus, content: readonly ContentPart[]) => ({
   id,
   type: 'reasoning' as const,
   status,
-  summary: [],
-  content: text === undefined ? [] : [{ type: 'reasoning_text' as const, text }],
+  summary: content.filter(({ type }) => type === 'summary_text'),
+  content: content.filter(({ type }) => type === 'reasoning_text'),
 });
 
-/** A reasoning item whose text is its summary. */
-export const summarizedItem = (id: string, status: ItemStatus, text?: string) => ({
-  id,
-  type: 'reasoning' as const,
-  status,
-  summary: text === undefined ? [] : [{ type: 'summary_text' as const, text }],
-  content: [],
-});
+/** The part of a reasoning item that has its text. */
+export const reasoningPartOf = (placement: ReasoningPlacement) =>
+  placement === 'summary' ? ('summary_text' as const) : ('reasoning_text' as const);
 
 export const messageItem = (id: string, status: ItemStatus, content: readonly ContentPart[]) => ({
   id,
@@ -106,8 +99,8 @@ export function outputOf(
   const inMessage = placement === 'message' && reasoning;
   const output: OutputItem[] = [];
   if (reasoning && !inMessage) {
-    const itemOf = placement === 'summary' ? summarizedItem : reasoningItem;
-    output.push(itemOf(ids.next('rs'), statusAbove(says || calls.length), reasoning));
+    const part = { type: reasoningPartOf(placement), text: reasoning };
+    output.push(reasoningItem(ids.next('rs'), statusAbove(says || calls.length), [part]));
   }
   if (says || inMessage || calls.length === 0) {
     const parts: ContentPart[] = [];

@@ -10,10 +10,12 @@ import {
   type OutputItem,
   outputOf,
   type ReasoningPlacement,
+  reasoningPartOf,
 } from './output-items.ts';
 import { ResponseObject } from './response-object.ts';
 import { StreamedCall } from './streamed-call.ts';
-import { type ItemPlace, type StreamedItem, StreamedMessage, StreamedReasoning } from './streamed-items.ts';
+import type { ItemPlace, StreamedItem } from './streamed-item.ts';
+import { type PartKind, StreamedText } from './streamed-text.ts';
 
 /** All that was generated so far, as in a whole reply. */
 interface Generated {
@@ -36,6 +38,7 @@ interface UnnamedCall {
 export class ResponseStream implements StreamRenderer {
   readonly #identity: Identity;
   readonly #placement: ReasoningPlacement;
+  readonly #partKinds: Readonly<Record<'reasoning' | 'content' | 'refusal', PartKind>>;
   readonly #response: ResponseObject;
   readonly #events = new EventWriter();
   readonly #ids: ItemIds;
@@ -46,7 +49,7 @@ export class ResponseStream implements StreamRenderer {
   readonly #items: StreamedItem[] = [];
   readonly #calls = new Map<number, StreamedCall | UnnamedCall>();
   /** The reasoning or message that goes on. */
-  #current: StreamedItem | undefined;
+  #current: StreamedText | undefined;
   /** The call that was added to last. */
   #latest: StreamedCall | undefined;
   /** The call that began last, while nothing else has begun. */
@@ -60,6 +63,7 @@ export class ResponseStream implements StreamRenderer {
     const { request, key } = identity;
     this.#identity = identity;
     this.#placement = placement;
+    this.#partKinds = { reasoning: reasoningPartOf(placement), content: 'output_text', refusal: 'refusal' };
     this.#response = new ResponseObject(identity);
     this.#ids = new ItemIds(key);
     this.#showsUsage = request.stream_options?.continuous_usage_stats === true;
@@ -109,34 +113,26 @@ export class ResponseStream implements StreamRenderer {
   #choice({ delta, finish_reason, logprobs }: ChunkChoice): string {
     if (finish_reason) this.#finish = finish_reason;
     const { reasoning, content, refusal, tool_calls } = delta;
-    let text = reasoning ? this.#reasoning(reasoning) : '';
-    if (content) text += this.#content(content, logprobs);
-    if (refusal) text += this.#refusal(refusal);
+    let text = reasoning ? this.#text('reasoning', reasoning) : '';
+    if (content)
+      text += this.#text('content', content, this.#wantsLogprobs ? logprobsIn(logprobs) : undefined);
+    if (refusal) text += this.#text('refusal', refusal);
     if (tool_calls) for (const call of tool_calls) text += this.#call(call);
     return text;
   }
 
-  #reasoning(reasoning: string): string {
-    this.#generated.reasoning += reasoning;
-    if (this.#current instanceof StreamedReasoning) return this.#current.add(reasoning);
-    const item = new StreamedReasoning(this.#place('rs'), this.#placement);
-    return this.#openText(item) + item.add(reasoning);
-  }
-
-  #content(content: string, logprobs: unknown): string {
-    this.#generated.content += content;
-    const shown = (this.#wantsLogprobs && logprobsIn(logprobs)) || [];
-    for (const entry of shown) this.#generated.logprobs.push(entry);
-    if (this.#current instanceof StreamedMessage) return this.#current.add(content, shown);
-    const item = this.#newMessage();
-    return this.#openText(item) + item.add(content, shown);
-  }
-
-  #refusal(refusal: string): string {
-    this.#generated.refusal += refusal;
-    if (this.#current instanceof StreamedMessage) return this.#current.refuse(refusal);
-    const item = this.#newMessage();
-    return this.#openText(item) + item.refuse(refusal);
+  /** Adds to the reasoning or message that goes on, or to a new one. */
+  #text(key: 'reasoning' | 'content' | 'refusal', text: string, logprobs: readonly unknown[] = []): string {
+    this.#generated[key] += text;
+    for (const entry of logprobs) this.#generated.logprobs.push(entry);
+    const wanted = key === 'reasoning' ? 'reasoning' : 'message';
+    let opened = '';
+    if (this.#current?.type !== wanted) {
+      const item = this.#newText(wanted);
+      opened = this.#open(item);
+      this.#current = item;
+    }
+    return opened + this.#current.add(this.#partKinds[key], text, logprobs);
   }
 
   #call({ index, id = '', function: called = {} }: ToolCallDelta): string {
@@ -161,12 +157,6 @@ export class ResponseStream implements StreamRenderer {
     return opened + call.add(text);
   }
 
-  #openText(item: StreamedReasoning | StreamedMessage): string {
-    const opened = this.#open(item);
-    this.#current = item;
-    return opened;
-  }
-
   /** Opens an item and closes what cannot go on beside it. Each call is looked at once, as its arguments may be long. */
   #open(item: StreamedItem): string {
     let text = this.#current?.close('completed') ?? '';
@@ -180,8 +170,8 @@ export class ResponseStream implements StreamRenderer {
     return { events: this.#events, id: this.#ids.next(prefix), output_index: this.#items.length };
   }
 
-  #newMessage(): StreamedMessage {
-    return new StreamedMessage(this.#place('msg'), this.#wantsLogprobs);
+  #newText(type: 'reasoning' | 'message'): StreamedText {
+    return new StreamedText(this.#place(type === 'reasoning' ? 'rs' : 'msg'), type, this.#wantsLogprobs);
   }
 
   #closeAll(finish: FinishReason): string {
@@ -194,13 +184,13 @@ export class ResponseStream implements StreamRenderer {
     for (const item of this.#items) if (!item.item) text += item.close(item === latest ? last : 'completed');
     if (!this.#lacksMessage()) return text;
     // The whole response has a message: to put items together, clients need it as one of the stream's as well.
-    const message = this.#newMessage();
+    const message = this.#newText('message');
     this.#items.push(message);
     return text + message.open() + message.close(this.#calls.size > 0 ? 'completed' : last);
   }
 
   #lacksMessage(): boolean {
-    if (this.#items.some(item => item instanceof StreamedMessage)) return false;
+    if (this.#items.some(item => item instanceof StreamedText && item.type === 'message')) return false;
     return this.#calls.size === 0 || (this.#placement === 'message' && this.#generated.reasoning !== '');
   }
 

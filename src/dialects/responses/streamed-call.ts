@@ -2,7 +2,7 @@ import type { ToolCall } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { exceeds } from '../json-size.ts';
 import { callItem, type ItemStatus } from './output-items.ts';
-import { type ItemPlace, StreamedItem } from './streamed-items.ts';
+import { type ItemPlace, StreamedItem } from './streamed-item.ts';
 
 /** Arguments of more than this stay open to the end of the stream: to see whether they are whole they must be parsed. */
 const max_parsed = { values: 300_000, keys: 150_000 };
