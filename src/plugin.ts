@@ -37,7 +37,6 @@ export {
 export { type JsonSize, jsonSizeOf, mayExceed } from './dialects/json-size.ts';
 export { openAiErrorBody } from './dialects/openai-error.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
-export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export {
   defineKey,
   type Endpoint,
@@ -46,6 +45,7 @@ export {
   type Outcome,
   type RunningUsage,
 } from './exchange/exchange-view.ts';
+export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export { nanoUsdOf } from './money.ts';
 export { estimateTokens, shownUsage } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
