@@ -89,11 +89,11 @@ describe('the dashboard', () => {
     const plain = await visitor.post('sign-in', operator);
     expect(plain.headers.getSetCookie()).toEqual([
       expect.stringMatching(/^sluice_session=[\w-]{43}; HttpOnly; SameSite=Strict$/),
-      expect.stringMatching(/^sluice_browser=[\w-]{43}; HttpOnly; SameSite=Strict; Max-Age=31536000$/),
+      expect.stringMatching(/^sluice_browser=[\w-]{43}; Max-Age=31536000; HttpOnly; SameSite=Strict$/),
     ]);
     await visitor.get('sign-in');
     const tls = await visitor.post('sign-in', operator, { 'x-forwarded-proto': 'http, https' });
-    expect(tls.headers.getSetCookie()[0]).toMatch(/; Secure$/);
+    expect(tls.headers.getSetCookie()[0]).toMatch(/; Secure; SameSite=Strict$/);
   });
 
   it('believes no proxy that was not named', async () => {
