@@ -1,3 +1,4 @@
+import { Command } from 'commander';
 import { issuesOf, shownIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
 import { limitOverridesSchema } from '../stores/limits/plan-limits.ts';
@@ -7,81 +8,92 @@ import {
   isAccountName,
   NotThere,
 } from '../stores/records/account-records.ts';
-import { asksForHelp, type CommandContext, parsed, type Voice, withContext } from './command.ts';
-import { CommandMistake, noSuchCommand } from './flags.ts';
-import { type Column, formatOf, shownRows, shownTime } from './output-table.ts';
+import {
+  type CommandContext,
+  type RecordsOptions,
+  recordsCommand,
+  type Voice,
+  withStore,
+} from './command.ts';
+import { CommandMistake } from './mistake.ts';
+import { type Column, type ListOptions, listCommand, shownRows, shownTime } from './output-table.ts';
 import { pages } from './pages.ts';
 
-const help = `sluice accounts: accounts of the records store (stores.records in the configuration)
-
-  sluice accounts create NAME [--plan P] [--limits JSON] --config FILE
-  sluice accounts set-plan NAME P --config FILE            P: a plan of the configuration, or - for none
-  sluice accounts set-limits NAME JSON --config FILE       limits in place of the plan's, such as '{"requests_per_minute": 5}'; '{}' for none
-  sluice accounts list [--search TEXT] [--plan P] [--limit N] [--format table|csv|json] --config FILE
-
-Changes reach every running instance within 5 seconds; what an account has used stays counted.
-Accounts of the configuration are changed there; their names cannot be taken here.
-`;
-
-const actions = ['create', 'set-plan', 'set-limits', 'list'].map(action => `accounts ${action}`);
-
-/** `sluice accounts …`. */
-export async function accountsCommand(args: readonly string[], voice: Voice): Promise<void> {
-  const [action, ...rest] = args;
-  if (action === undefined || action === 'help' || asksForHelp(args)) return voice.print(help);
-  switch (action) {
-    case 'create':
-      return create(rest, voice);
-    case 'set-plan':
-      return setPlan(rest, voice);
-    case 'set-limits':
-      return setLimits(rest, voice);
-    case 'list':
-      return list(rest, voice);
-    default:
-      throw noSuchCommand(`accounts ${action}`, actions, help);
-  }
+interface CreateOptions extends RecordsOptions {
+  readonly plan?: string;
+  readonly limits: string;
 }
 
-async function create(args: readonly string[], voice: Voice): Promise<void> {
-  const { values, positionals } = parsed('accounts create', args, {
-    plan: { type: 'string' },
-    limits: { type: 'string' },
-  });
-  const [id] = named('accounts create', positionals, ['NAME']);
-  if (!isAccountName(id!))
+interface AccountListOptions extends ListOptions {
+  readonly search?: string;
+  readonly plan?: string;
+}
+
+/** `sluice accounts …`. */
+export const accountsCommand = (voice: Voice): Command =>
+  new Command('accounts')
+    .description('accounts of the records store')
+    .addCommand(
+      recordsCommand('create <NAME>')
+        .description('create an account')
+        .option('--plan <PLAN>', 'a plan of the configuration')
+        .option(
+          '--limits <JSON>',
+          "limits in place of the plan's, such as '{\"requests_per_minute\": 5}'",
+          '{}',
+        )
+        .action((id: string, options: CreateOptions) => create(id, options, voice)),
+    )
+    .addCommand(
+      recordsCommand('set-plan <NAME> <PLAN>')
+        .description('change its plan: one of the configuration, or - for none')
+        .action(async (id: string, name: string, options: RecordsOptions) =>
+          withStore(options, async context => {
+            const plan = name === '-' ? null : planOf(context, name);
+            await change(context, id, { plan });
+            voice.print(`account ${id} has the plan ${plan ?? 'none'}`);
+          }),
+        ),
+    )
+    .addCommand(
+      recordsCommand('set-limits <NAME> <JSON>')
+        .description("change its limits, which replace the plan's; '{}' for none")
+        .action(async (id: string, json: string, options: RecordsOptions) =>
+          withStore(options, async context => {
+            const limits = limitsOf(context, json);
+            await change(context, id, { limits });
+            voice.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
+          }),
+        ),
+    )
+    .addCommand(
+      listCommand(recordsCommand('list'))
+        .description('list accounts')
+        .option('--search <TEXT>', 'a part of the name')
+        .option('--plan <PLAN>', 'accounts of this plan')
+        .action((options: AccountListOptions) => list(options, voice)),
+    )
+    .addHelpText(
+      'after',
+      `
+Changes reach every running instance within 5 seconds; what an account has used stays counted.
+Accounts of the configuration are changed there; their names cannot be used here.`,
+    );
+
+async function create(id: string, options: CreateOptions, voice: Voice): Promise<void> {
+  if (!isAccountName(id))
     throw new CommandMistake(
       `'${id}' cannot be an account's name: letters, digits and _ . @ : + -, at most 128`,
     );
-  await withContext('accounts create', values.config, voice, async desk => {
-    refuseConfigured(desk, id!, 'its name is taken');
-    const plan = values.plan === undefined ? null : planOf(desk, values.plan);
-    const limits = limitsOf(desk, values.limits ?? '{}');
-    await desk.store.accounts.create({ id: id!, plan, limits }, desk.operator).catch((thrown): never => {
+  await withStore(options, async context => {
+    refuseConfigured(context, id, 'its name is taken');
+    const plan = options.plan === undefined ? null : planOf(context, options.plan);
+    const limits = limitsOf(context, options.limits);
+    await context.store.accounts.create({ id, plan, limits }, context.operator).catch((thrown): never => {
       throw thrown instanceof AlreadyThere ? new CommandMistake(thrown.message) : thrown;
     });
     voice.print(`created account ${id}, plan: ${plan ?? 'none'}`);
-    voice.remark(`a key for it: sluice keys create --account ${id} --config ${values.config}`);
-  });
-}
-
-async function setPlan(args: readonly string[], voice: Voice): Promise<void> {
-  const { values, positionals } = parsed('accounts set-plan', args, {});
-  const [id, name] = named('accounts set-plan', positionals, ['NAME', 'PLAN']);
-  await withContext('accounts set-plan', values.config, voice, async desk => {
-    const plan = name === '-' ? null : planOf(desk, name!);
-    await change(desk, id!, { plan });
-    voice.print(`account ${id} has the plan ${plan ?? 'none'}`);
-  });
-}
-
-async function setLimits(args: readonly string[], voice: Voice): Promise<void> {
-  const { values, positionals } = parsed('accounts set-limits', args, {});
-  const [id, json] = named('accounts set-limits', positionals, ['NAME', 'JSON']);
-  await withContext('accounts set-limits', values.config, voice, async desk => {
-    const limits = limitsOf(desk, json!);
-    await change(desk, id!, { limits });
-    voice.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
+    voice.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
   });
 }
 
@@ -95,22 +107,12 @@ const columns: readonly Column<AccountRecord>[] = [
   { title: 'created', value: ({ created_ms }) => shownTime(created_ms) },
 ];
 
-async function list(args: readonly string[], voice: Voice): Promise<void> {
-  const { values } = parsed('accounts list', args, {
-    search: { type: 'string' },
-    plan: { type: 'string' },
-    limit: { type: 'string' },
-    format: { type: 'string' },
-    csv: { type: 'boolean' },
-  });
-  const format = formatOf(values.format, values.csv);
-  await withContext('accounts list', values.config, voice, async ({ store, settings }) => {
-    const query = {
-      ...(values.search !== undefined && { search: values.search }),
-      ...(values.plan !== undefined && { plan: values.plan }),
-    };
-    const { rows, hasMore } = await pages(values.limit, page => store.accounts.list({ ...query, ...page }));
-    voice.print(shownRows(rows, columns, format));
+async function list(options: AccountListOptions, voice: Voice): Promise<void> {
+  await withStore(options, async ({ store, settings }) => {
+    const { search, plan } = options;
+    const query = { ...(search !== undefined && { search }), ...(plan !== undefined && { plan }) };
+    const { rows, hasMore } = await pages(options.limit, page => store.accounts.list({ ...query, ...page }));
+    voice.print(shownRows(rows, columns, options));
     if (hasMore) voice.remark(`${await store.accounts.count(query)} accounts in all; --limit N shows more`);
     const names = settings.configured.map(({ id }) => id);
     if (names.length > 0) voice.remark(`and in the configuration: ${names.join(', ')}`);
@@ -118,12 +120,12 @@ async function list(args: readonly string[], voice: Voice): Promise<void> {
 }
 
 async function change(
-  desk: CommandContext,
+  context: CommandContext,
   id: string,
   set: Parameters<CommandContext['store']['accounts']['change']>[1],
 ): Promise<void> {
-  refuseConfigured(desk, id, 'it is changed there');
-  await desk.store.accounts.change(id, set, desk.operator).catch((thrown): never => {
+  refuseConfigured(context, id, 'it is changed there');
+  await context.store.accounts.change(id, set, context.operator).catch((thrown): never => {
     throw thrown instanceof NotThere ? new CommandMistake(thrown.message) : thrown;
   });
 }
@@ -156,11 +158,4 @@ function limitsOf({ settings }: CommandContext, json: string): Record<string, un
       throw new CommandMistake(`limits: ${noSuchName('model', model, settings.models)}`);
   }
   return checked.data;
-}
-
-function named(command: string, positionals: readonly string[], names: readonly string[]): readonly string[] {
-  if (positionals.length === names.length) return positionals;
-  throw new CommandMistake(
-    `sluice ${command} takes ${names.join(' and ')}; given: ${positionals.join(' ') || 'nothing'}`,
-  );
 }

@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os';
-import type { ParseArgsOptionsConfig } from 'node:util';
+import { Command } from 'commander';
 import { type CommandSettings, loadCommandSettings } from '../config/load-commands.ts';
 import { StoreUnavailable } from '../stores/records/database.ts';
 import { openRecords, type RecordsStore } from '../stores/records/records-store.ts';
 import { placeOf } from '../stores/records/start-records.ts';
-import { CommandMistake, flagsOf } from './flags.ts';
+import { CommandMistake } from './mistake.ts';
 
-/** Where a command speaks: what was asked for, and what is said about it. */
+/** Where a command writes: its result, and remarks about it. */
 export interface Voice {
   print(text: string): void;
   remark(text: string): void;
@@ -17,34 +17,33 @@ export interface CommandContext {
   readonly store: RecordsStore;
   readonly settings: CommandSettings;
   readonly operator: { readonly actor: string; readonly at_ms: number };
-  readonly voice: Voice;
 }
 
-/** The flags and positionals of a command of the records, `--config` among them. Throws a CommandMistake that names what is accepted. */
-export const parsed = <const O extends ParseArgsOptionsConfig>(
-  command: string,
-  args: readonly string[],
-  options: O,
-) => flagsOf(`sluice ${command}`, args, { ...options, config: { type: 'string', short: 'c' } });
+/** The options of every command of the records store. */
+export interface RecordsOptions {
+  readonly config: string;
+}
 
-export const asksForHelp = (args: readonly string[]): boolean =>
-  args.includes('--help') || args.includes('-h');
+/** A command of the records store, such as `create NAME`. */
+export function recordsCommand(usage: string): Command {
+  const [name, ...parameters] = usage.split(' ');
+  const command = withConfig(new Command(name));
+  for (const parameter of parameters) command.argument(parameter);
+  return command;
+}
 
-/** Opens the store of the configuration, does the work, and closes it. */
-export async function withContext(
-  command: string,
-  config: string | undefined,
-  voice: Voice,
-  work: (desk: CommandContext) => Promise<void>,
+export const withConfig = (command: Command): Command =>
+  command.requiredOption('-c, --config <FILE>', 'the configuration');
+
+/** Opens the records store of a configuration, does the work, and closes it. */
+export async function withStore(
+  { config }: RecordsOptions,
+  work: (context: CommandContext) => Promise<void>,
 ): Promise<void> {
-  if (config === undefined)
-    throw new CommandMistake(
-      `sluice ${command}: --config FILE is missing; it says where the records are kept`,
-    );
   const settings = loadCommandSettings(config);
   if (settings.target.kind === 'memory') {
     throw new CommandMistake(
-      `sluice ${command}: ${config} keeps records in memory, where only the running process sees them. Set stores: { records: sqlite:./sluice.db } or postgres://USER:PASSWORD@HOST/DATABASE`,
+      `${config} keeps records in memory, where only the running process sees them. Set stores: { records: sqlite:./sluice.db } or postgres://USER:PASSWORD@HOST/DATABASE`,
     );
   }
   const at_ms = Date.now();
@@ -52,7 +51,7 @@ export async function withContext(
   try {
     store = await openRecords(settings.target);
     await store.migrate(at_ms);
-    await work({ store, settings, voice, operator: { actor: `cli:${userName()}`, at_ms } });
+    await work({ store, settings, operator: { actor: `cli:${userName()}`, at_ms } });
   } catch (thrown) {
     if (!(thrown instanceof StoreUnavailable)) throw thrown;
     throw new CommandMistake(`${placeOf(settings.target)} cannot be used: ${thrown.message}`);

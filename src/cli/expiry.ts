@@ -1,5 +1,5 @@
 import { isDay } from '../stores/records/calendar-day.ts';
-import { CommandMistake } from './flags.ts';
+import { CommandMistake } from './mistake.ts';
 
 const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 

@@ -1,27 +1,28 @@
 import { createInterface } from 'node:readline/promises';
-import type { Readable } from 'node:stream';
-import { Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
+import { Command } from 'commander';
 import { hashPassword } from '../stores/accounts/password.ts';
-import { asksForHelp, type Voice } from './command.ts';
-import { CommandMistake } from './flags.ts';
+import type { Voice } from './command.ts';
+import { CommandMistake } from './mistake.ts';
 
-const help = `sluice hash-password: the hash of a password, for admin.users in the configuration
-
-  sluice hash-password             asks for the password, without showing it
-  sluice hash-password < FILE      takes the first line of standard input
-
-Prints scrypt:N:r:p:SALT:KEY, to be used as: admin: { users: { NAME: { password_hash: "…" } } }
-`;
+type Input = Readable & { isTTY?: boolean };
 
 const min_characters = 12;
 
 /** `sluice hash-password`. */
-export async function hashPasswordCommand(
-  args: readonly string[],
-  voice: Voice,
-  input: Readable & { isTTY?: boolean } = process.stdin,
-): Promise<void> {
-  if (asksForHelp(args)) return voice.print(help);
+export const hashPasswordCommand = (voice: Voice, input: Input = process.stdin): Command =>
+  new Command('hash-password')
+    .description('hash a password for admin.users in the configuration')
+    .addHelpText(
+      'after',
+      `
+Asks for the password without showing it, or takes the first line of standard input. Prints scrypt:N:r:p:SALT:KEY, to be used as:
+admin: { users: { NAME: { password_hash: "…" } } }`,
+    )
+    .allowExcessArguments()
+    .action((_, { args }: Command) => printHash(args, voice, input));
+
+async function printHash(args: readonly string[], voice: Voice, input: Input): Promise<void> {
   if (args.length > 0)
     throw new CommandMistake(
       'sluice hash-password takes no argument: others could see it. It asks for the password',
@@ -33,8 +34,8 @@ export async function hashPasswordCommand(
   voice.print(await hashPassword(password));
 }
 
-/** What is typed is shown to nobody. */
-async function firstLine(input: Readable & { isTTY?: boolean }): Promise<string> {
+/** The first line, without an echo on a terminal. */
+async function firstLine(input: Input): Promise<string> {
   const output = new Writable({ write: (_, __, done) => done() });
   const lines = createInterface({ input, output, terminal: input.isTTY ?? false });
   try {

@@ -1,63 +1,68 @@
+import { Command } from 'commander';
 import { suggested } from '../diagnostics/suggestion.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import type { KeyRecord } from '../stores/records/key-records.ts';
-import { asksForHelp, type CommandContext, parsed, type Voice, withContext } from './command.ts';
+import { type RecordsOptions, recordsCommand, type Voice, withStore } from './command.ts';
 import { expiryOf } from './expiry.ts';
-import { CommandMistake, noSuchCommand } from './flags.ts';
-import { type Column, formatOf, shownRows, shownTime } from './output-table.ts';
+import { CommandMistake } from './mistake.ts';
+import { type Column, type ListOptions, listCommand, shownRows, shownTime } from './output-table.ts';
 import { pages } from './pages.ts';
 
-const help = `sluice keys: API keys of the records store (stores.records in the configuration)
-
-  sluice keys create --account A [--name N] [--expires 30d] --config FILE
-      makes a key and prints it, once: only its SHA-256 is kept. --expires takes 12h, 30d, 8w, 2027-01-31 or an ISO time
-  sluice keys list [--account A] [--search TEXT] [--all] [--limit N] [--format table|csv|json] --config FILE
-      usable keys, newest first; --all: also revoked and expired ones. "used" is the time of the last use, to within half a minute
-  sluice keys revoke ID [ID …] --config FILE
-      ends keys for good; every running instance refuses them within 5 seconds
-
-A is an account of the configuration, or one made with: sluice accounts create A
-Keys in the configuration itself are not listed here: they are there.
-`;
-
-const actions = ['create', 'list', 'revoke'].map(action => `keys ${action}`);
-
-/** `sluice keys …`. */
-export async function keysCommand(args: readonly string[], voice: Voice): Promise<void> {
-  const [action, ...rest] = args;
-  if (action === undefined || action === 'help' || asksForHelp(args)) return voice.print(help);
-  switch (action) {
-    case 'create':
-      return create(rest, voice);
-    case 'list':
-      return list(rest, voice);
-    case 'revoke':
-      return revoke(rest, voice);
-    default:
-      throw noSuchCommand(`keys ${action}`, actions, help);
-  }
+interface CreateOptions extends RecordsOptions {
+  readonly account: string;
+  readonly name?: string;
+  readonly expires?: string;
 }
 
-async function create(args: readonly string[], voice: Voice): Promise<void> {
-  const { values, positionals } = parsed('keys create', args, {
-    account: { type: 'string', short: 'a' },
-    name: { type: 'string', short: 'n' },
-    expires: { type: 'string' },
-  });
-  const { account, name = '', expires } = values;
-  if (positionals.length > 0)
-    throw new CommandMistake(
-      `sluice keys create: what is '${positionals[0]}'? A name is given as --name NAME`,
-    );
-  if (account === undefined) throw new CommandMistake('sluice keys create: --account A is missing');
+interface KeyListOptions extends ListOptions {
+  readonly account?: string;
+  readonly search?: string;
+  readonly all?: true;
+}
+
+/** `sluice keys …`. */
+export const keysCommand = (voice: Voice): Command =>
+  new Command('keys')
+    .description('API keys of the records store')
+    .addCommand(
+      recordsCommand('create')
+        .description('make a key and print it, once: only its SHA-256 is kept')
+        .requiredOption(
+          '-a, --account <ACCOUNT>',
+          'its account, of the configuration or made with: sluice accounts create',
+        )
+        .option('-n, --name <NAME>', 'who or what uses it')
+        .option('--expires <TIME>', '12h, 30d, 8w, 2027-01-31 or an ISO time')
+        .action((options: CreateOptions) => create(options, voice)),
+    )
+    .addCommand(
+      listCommand(recordsCommand('list'))
+        .description(
+          'list active keys, newest first; "used" is the time of the last use, to within half a minute',
+        )
+        .option('-a, --account <ACCOUNT>', 'keys of this account')
+        .option('--search <TEXT>', 'a part of the name, the id or the account')
+        .option('--all', 'also revoked and expired ones')
+        .action((options: KeyListOptions) => list(options, voice)),
+    )
+    .addCommand(
+      recordsCommand('revoke <ID...>')
+        .description(
+          'end keys for good, at every running instance within 5 seconds; ids are in: sluice keys list',
+        )
+        .action((ids: string[], options: RecordsOptions) => revoke(ids, options, voice)),
+    )
+    .addHelpText('after', '\nKeys of the configuration are not listed here.');
+
+async function create({ account, name = '', expires, config }: CreateOptions, voice: Voice): Promise<void> {
   if (name.length > 200) throw new CommandMistake('--name: at most 200 characters');
   const expires_ms = expires === undefined ? null : expiryOf(expires, Date.now());
-  await withContext('keys create', values.config, voice, async ({ store, settings, operator }) => {
+  await withStore({ config }, async ({ store, settings, operator }) => {
     const configured = settings.configured.map(({ id }) => id);
     const isThere = configured.includes(account) || (await store.accounts.find(account));
     if (!isThere)
       throw new CommandMistake(
-        `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${values.config}`)}`,
+        `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${config}`)}`,
       );
     const { key, record } = await store.keys.create({ account, name, expires_ms }, operator);
     const until = expires_ms === null ? 'does not expire' : `expires ${shownTime(expires_ms)} UTC`;
@@ -79,43 +84,32 @@ const columns: readonly Column<KeyRecord & { readonly state: string }>[] = [
   { title: 'state', value: ({ state }) => state },
 ];
 
-async function list(args: readonly string[], voice: Voice): Promise<void> {
-  const { values } = parsed('keys list', args, {
-    account: { type: 'string', short: 'a' },
-    search: { type: 'string' },
-    all: { type: 'boolean' },
-    limit: { type: 'string' },
-    format: { type: 'string' },
-    csv: { type: 'boolean' },
-  });
-  const format = formatOf(values.format, values.csv);
-  await withContext('keys list', values.config, voice, async ({ store, operator }: CommandContext) => {
-    const now_ms = operator.at_ms;
+async function list(options: KeyListOptions, voice: Voice): Promise<void> {
+  const { account, search, all } = options;
+  await withStore(options, async ({ store, operator: { at_ms: now_ms } }) => {
     const query = {
-      ...(values.account !== undefined && { account: values.account }),
-      ...(values.search !== undefined && { search: values.search }),
-      ...(!values.all && { usable_at_ms: now_ms }),
+      ...(account !== undefined && { account }),
+      ...(search !== undefined && { search }),
+      ...(!all && { usable_at_ms: now_ms }),
     };
-    const { rows, hasMore } = await pages(values.limit, page => store.keys.list({ ...query, ...page }));
+    const { rows, hasMore } = await pages(options.limit, page => store.keys.list({ ...query, ...page }));
     const stateOf = ({ revoked_ms, expires_ms }: KeyRecord) =>
       revoked_ms !== null ? 'revoked' : expires_ms !== null && expires_ms <= now_ms ? 'expired' : 'usable';
     voice.print(
       shownRows(
         rows.map(row => ({ ...row, state: stateOf(row) })),
         columns,
-        format,
+        options,
       ),
     );
     if (hasMore) voice.remark(`${await store.keys.count(query)} keys in all; --limit N shows more`);
     if (rows.length === 0)
-      voice.remark(values.all ? 'no keys' : 'no usable keys; --all shows revoked and expired ones');
+      voice.remark(all ? 'no keys' : 'no usable keys; --all shows revoked and expired ones');
   });
 }
 
-async function revoke(args: readonly string[], voice: Voice): Promise<void> {
-  const { values, positionals: ids } = parsed('keys revoke', args, {});
-  if (ids.length === 0) throw new CommandMistake('sluice keys revoke: which? Ids are in: sluice keys list');
-  await withContext('keys revoke', values.config, voice, async ({ store, operator }) => {
+async function revoke(ids: readonly string[], options: RecordsOptions, voice: Voice): Promise<void> {
+  await withStore(options, async ({ store, operator }) => {
     for (const id of ids) {
       if (id.startsWith('sk-'))
         throw new CommandMistake('sluice keys revoke takes the id of a key (key_…), not the key');

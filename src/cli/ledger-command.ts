@@ -1,37 +1,34 @@
 import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { Command } from 'commander';
 import { linesOf, loggedRow } from '../stores/ledger/logged-rows.ts';
 import { insertAccepted } from '../stores/ledger/row-writer.ts';
 import { isRow, type LedgerEntry, type LedgerRecords } from '../stores/records/ledger-records.ts';
-import { asksForHelp, parsed, type Voice, withContext } from './command.ts';
-import { CommandMistake } from './flags.ts';
-
-const help = `sluice ledger: the ledger in the records store (stores.records in the configuration)
-
-  sluice ledger import [LOGFILE] --config FILE
-      enters the rows that a gateway could only write to its log, as lines with "ledger_row"; other lines are passed over. Standard
-      input without LOGFILE, or for -. A row that is there already is left as it is, so that a log may be imported again, as long as
-      the rows are kept.
-`;
+import { type RecordsOptions, recordsCommand, type Voice, withStore } from './command.ts';
+import { CommandMistake } from './mistake.ts';
 
 const batch_rows = 500;
-/** How many lines that could not be entered are told one by one. */
-const told_lines = 20;
+/** How many lines that cannot be imported are listed one by one. */
+const listed_lines = 20;
 
 /** `sluice ledger …`. */
-export async function ledgerCommand(
-  args: readonly string[],
-  voice: Voice,
-  input: Readable = process.stdin,
-): Promise<void> {
-  const [action, ...rest] = args;
-  if (action === undefined || action === 'help' || asksForHelp(args)) return voice.print(help);
-  if (action !== 'import') throw new CommandMistake(`there is no command 'ledger ${action}'\n\n${help}`);
-  const { values, positionals } = parsed('ledger import', rest, {});
-  if (positionals.length > 1) throw new CommandMistake('sluice ledger import takes one LOGFILE');
-  const [file = '-'] = positionals;
-  await withContext('ledger import', values.config, voice, async ({ store }) => {
-    const source = (file === '-' ? input : createReadStream(file)).setEncoding('utf8');
+export const ledgerCommand = (voice: Voice): Command =>
+  new Command('ledger').description('the ledger in the records store').addCommand(
+    recordsCommand('import [LOGFILE]')
+      .description(
+        'import ledger rows that exist only in the log; from standard input without LOGFILE, or for -',
+      )
+      .addHelpText(
+        'after',
+        `
+Reads lines with "ledger_row" and skips all others. Rows that are there already stay as they are: a log may be imported again, as long
+as the rows are kept.`,
+      )
+      .action((file = '-', options: RecordsOptions) => importRows(file, options, voice)),
+  );
+
+async function importRows(file: string, options: RecordsOptions, voice: Voice): Promise<void> {
+  await withStore(options, async ({ store }) => {
+    const source = (file === '-' ? process.stdin : createReadStream(file)).setEncoding('utf8');
     const done = new Import(store.ledger, voice);
     try {
       for await (const line of linesOf(source)) await done.line(line);
@@ -97,6 +94,6 @@ class Import {
   }
 
   #fail(what: string): void {
-    if (this.#failed++ < told_lines) this.#voice.remark(what);
+    if (this.#failed++ < listed_lines) this.#voice.remark(what);
   }
 }

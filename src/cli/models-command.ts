@@ -1,35 +1,27 @@
+import { Command } from 'commander';
 import { catalogTemplate } from '../catalog/catalog-template.ts';
 import { discoveredModels } from '../catalog/discovered-model.ts';
 import { systemClock } from '../clock.ts';
 import { loadProvider } from '../config/load-provider.ts';
 import { createLog } from '../telemetry/log.ts';
 import { Provider } from '../upstream/http/provider.ts';
-import { CommandMistake, flagsOf } from './flags.ts';
+import { type Voice, withConfig } from './command.ts';
 
 const timeout_ms = 10_000;
 
-export const modelsUsage = `sluice models: a catalog for what a server offers
+interface ModelsOptions {
+  readonly config: string;
+  readonly provider: string;
+}
 
-  sluice models --config FILE --provider NAME   ask that provider for its models and print them as \`models:\` to paste
+/** `sluice models`. Only the provider has to be configured; what the server does not tell is marked in the output. */
+export const modelsCommand = ({ print }: Voice): Command =>
+  withConfig(new Command('models'))
+    .description('ask a provider for its models, and print them as `models:` to paste into a configuration')
+    .requiredOption('-p, --provider <NAME>', 'a provider of the configuration')
+    .action((options: ModelsOptions) => printModels(options, print));
 
-Only the provider has to be configured; what the server does not tell is marked in the output.
-`;
-
-/** Runs \`sluice models\`. Rejects with an Error that says what is missing, or what the server answered instead. */
-export async function runModels(argv: string[], print: (text: string) => void): Promise<void> {
-  const { values, positionals } = flagsOf('sluice models', argv, {
-    config: { type: 'string', short: 'c' },
-    provider: { type: 'string', short: 'p' },
-    help: { type: 'boolean', short: 'h' },
-  });
-  if (values.help) return print(modelsUsage);
-  if (positionals.length > 0)
-    throw new CommandMistake(
-      `sluice models: what is '${positionals[0]}'? A provider is given as --provider NAME`,
-    );
-  const { config, provider: name } = values;
-  if (config === undefined || name === undefined)
-    throw new Error(`models: --config FILE and --provider NAME are both needed\n\n${modelsUsage}`);
+async function printModels({ config, provider: name }: ModelsOptions, print: Voice['print']): Promise<void> {
   const { definition, config: settings, options } = loadProvider(config, name);
   const provider = new Provider(name, definition, settings, options, {
     clock: systemClock,

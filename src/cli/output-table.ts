@@ -1,9 +1,27 @@
+import type { Command } from 'commander';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { csvOf } from '../stores/records/csv.ts';
-import { CommandMistake } from './flags.ts';
+import type { RecordsOptions } from './command.ts';
+import { CommandMistake } from './mistake.ts';
 
-export const formats = ['table', 'csv', 'json'] as const;
-export type Format = (typeof formats)[number];
+const formats = ['table', 'csv', 'json'] as const;
+
+/** How rows are printed. */
+export interface FormatOptions {
+  readonly format?: string;
+  readonly csv?: true;
+}
+
+/** The options of a list. */
+export interface ListOptions extends RecordsOptions, FormatOptions {
+  readonly limit?: string;
+}
+
+export const withFormat = (command: Command): Command =>
+  command.option('--format <FORMAT>', formats.join(', ')).option('--csv', 'short for --format csv');
+
+export const listCommand = (command: Command): Command =>
+  withFormat(command).option('--limit <N>', 'how many rows; 100 if not given');
 
 /** One column: its title, how it is shown, and whether it is a number. */
 export interface Column<R> {
@@ -12,8 +30,8 @@ export interface Column<R> {
   readonly isNumber?: boolean;
 }
 
-/** `--format F`, or `--csv` for short. */
-export function formatOf(format: string | undefined, csv: boolean | undefined): Format {
+/** Throws a CommandMistake for an unknown format. */
+export function formatOf({ format, csv }: FormatOptions): (typeof formats)[number] {
   if (format === undefined) return csv ? 'csv' : 'table';
   const known = formats.find(name => name === format);
   if (!known) throw new CommandMistake(`--format ${notOneOf(format, formats)}`);
@@ -21,7 +39,12 @@ export function formatOf(format: string | undefined, csv: boolean | undefined): 
 }
 
 /** Rows for people, for spreadsheets, or for programs. */
-export function shownRows<R>(rows: readonly R[], columns: readonly Column<R>[], format: Format): string {
+export function shownRows<R>(
+  rows: readonly R[],
+  columns: readonly Column<R>[],
+  options: FormatOptions,
+): string {
+  const format = formatOf(options);
   if (format === 'json')
     return JSON.stringify(
       rows.map(row => objectOf(row, columns)),

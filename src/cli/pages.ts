@@ -1,4 +1,4 @@
-import { CommandMistake } from './flags.ts';
+import { CommandMistake } from './mistake.ts';
 
 const default_rows = 100;
 const page_rows = 1000;

@@ -1,44 +1,47 @@
+import type { Command } from 'commander';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
 import { no_model, usageColumns } from '../stores/records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../stores/records/usage-records.ts';
-import { asksForHelp, parsed, type Voice, withContext } from './command.ts';
-import { CommandMistake } from './flags.ts';
-import { formatOf, shownRows } from './output-table.ts';
+import { type RecordsOptions, recordsCommand, type Voice, withStore } from './command.ts';
+import { CommandMistake } from './mistake.ts';
+import { type FormatOptions, formatOf, shownRows, withFormat } from './output-table.ts';
 
-const help = `sluice usage: what the ledger adds up to (stores.records in the configuration)
+interface UsageOptions extends RecordsOptions, FormatOptions {
+  readonly account?: string;
+  readonly model?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly by: readonly string[];
+}
 
-  sluice usage [--account A] [--model M] [--from DAY] [--to DAY] [--by model|day|month|account] [--format table|csv|json] --config FILE
+/** `sluice usage`. */
+export const usageCommand = (voice: Voice): Command =>
+  withFormat(recordsCommand('usage'))
+    .description('sum up the ledger')
+    .option('-a, --account <ACCOUNT>', 'usage of this account')
+    .option('-m, --model <MODEL>', 'usage of this model')
+    .option(
+      '--from <DAY>',
+      'the first day in UTC, such as 2026-11-20; that of the current month if not given',
+    )
+    .option('--to <DAY>', 'the last day; today if not given')
+    .option('--by <GROUP...>', `${usageGroups.join(', ')}; several as --by day --by model`, ['model'])
+    .addHelpText(
+      'after',
+      `
+An exchange belongs to the day on which it began. Costs are exact, at the catalog's prices at the time. A table ends with the total.`,
+    )
+    .action((options: UsageOptions) => showUsage(options, voice));
 
-Days are in UTC, as in 2026-11-20, and both inclusive; an exchange belongs to the day on which it began. Without --from and --to: the
-current month. --by may be given several times (--by day --by model); by model without it. --csv is short for --format csv.
-Costs are exact, at the catalog's prices at the time. A table ends with the sum of all.
-`;
-
-/** `sluice usage …`. */
-export async function usageCommand(args: readonly string[], voice: Voice): Promise<void> {
-  if (args[0] === 'help' || asksForHelp(args)) return voice.print(help);
-  const { values, positionals } = parsed('usage', args, {
-    account: { type: 'string', short: 'a' },
-    model: { type: 'string', short: 'm' },
-    from: { type: 'string' },
-    to: { type: 'string' },
-    by: { type: 'string', multiple: true },
-    format: { type: 'string' },
-    csv: { type: 'boolean' },
-  });
-  if (positionals.length > 0)
-    throw new CommandMistake(
-      `sluice usage: what is '${positionals[0]}'? An account is given as --account NAME`,
-    );
-  const by = (values.by ?? ['model']).flatMap(text => text.split(',')).map(groupOf);
-  const format = formatOf(values.format, values.csv);
+async function showUsage(options: UsageOptions, voice: Voice): Promise<void> {
+  const by = options.by.flatMap(text => text.split(',')).map(groupOf);
   const today = new Date().toISOString().slice(0, 10);
-  const from_day = dayOf('--from', values.from) ?? `${today.slice(0, 8)}01`;
-  const to_day = dayOf('--to', values.to) ?? today;
+  const from_day = dayOf('--from', options.from) ?? `${today.slice(0, 8)}01`;
+  const to_day = dayOf('--to', options.to) ?? today;
   if (from_day > to_day) throw new CommandMistake(`--from ${from_day} is after --to ${to_day}`);
-  const { account, model } = values;
-  await withContext('usage', values.config, voice, async ({ store }) => {
+  const { account, model } = options;
+  await withStore(options, async ({ store }) => {
     const query = {
       from_day,
       to_day,
@@ -48,14 +51,14 @@ export async function usageCommand(args: readonly string[], voice: Voice): Promi
     };
     const rows = await store.usage.sum({ ...query, by });
     const [total] = await store.usage.sum({ ...query, by: [] });
-    if (format === 'table' && total) rows.push({ ...total, [by[0]!]: 'all' });
-    voice.print(shownRows(rows, usageColumns(by), format));
+    if (formatOf(options) === 'table' && total) rows.push({ ...total, [by[0]!]: 'all' });
+    voice.print(shownRows(rows, usageColumns(by), options));
     if (!total)
       voice.remark(
         `nothing${account === undefined ? '' : ` of account ${account}`}${model === undefined ? '' : ` with model ${model}`} from ${from_day} to ${to_day}`,
       );
     else if (total.estimated_requests > 0)
-      voice.remark(`estimated: requests whose upstream did not tell its usage, or not to the end`);
+      voice.remark('estimated: requests whose upstream sent no usage, or not to the end');
   });
 }
 

@@ -1,64 +1,109 @@
-import { parseArgs } from 'node:util';
-import { nearestName } from '../diagnostics/suggestion.ts';
-import { helpLines, optionFlag } from './help.ts';
+import { Command, Help } from 'commander';
+import { DIRECTIVES, type Directives } from './directives.ts';
 import { OPTION_NAMES, OPTIONS, type SimulatorOptions } from './options.ts';
-import { type Simulator, startSimulator } from './server.ts';
+import type { Simulator } from './server.ts';
 
-/**
- * Runs `sluice simulate` with the arguments after that word. Resolves with the running server, or with undefined
- * after `--help`; rejects with an Error whose message says what is wrong and what is accepted.
- */
-export async function runSimulate(
-  argv: string[],
-  print: (line: string) => void,
-): Promise<Simulator | undefined> {
-  const { help, ...given } = readFlags(argv);
-  if (help === true) {
-    for (const line of helpLines()) print(line);
-    return undefined;
+const introduction = `A stand-in for vLLM's OpenAI-compatible server: real sockets, real SSE, no model. The answer to a request is
+prose made up from a hash of its messages: the same request always gets the same answer. A fixed splitter
+counts tokens, and usage is exact for it.
+
+  GET  /v1/models              POST /v1/chat/completions (stream or not)
+  GET  /health                 GET  /version`;
+
+const directive_introduction = `
+Directives
+
+A request says how it is to be treated in the text of its last user message, so that this passes any gateway:
+[[sim:key=value key=value]]. There may be several; they are not quoted in the answer. "Chunks" are SSE events,
+and the one with the role is the first. In a reply that is not streamed every fault strikes in the middle.`;
+
+const examples = `
+Examples
+
+  sluice simulate --port 8000 --ttft-ms 300 --tokens-per-second 50
+  sluice simulate --port 8000 --reasoning tags --fail-rate 0.1 --fail "status=429 retry_after=3"
+
+  "Tell me about rivers. [[sim:tokens=200 tps=20]]"       a long, slow answer
+  "What is the weather? [[sim:tool]]"                     calls the first tool that is offered
+  "Hello [[sim:reset=5]]"                                 the connection is reset after five chunks
+  "Hello [[sim:status=429 retry_after=3 body=openrouter]]"
+  "Hello [[sim:reasoning=none say=<think>no tags</think> please]]"`;
+
+const groups = [
+  ['reply', 'Replies'],
+  ['pace', 'Pace'],
+  ['failure', 'Failures'],
+] as const;
+
+/** `sluice simulate`. Its server is loaded when it starts, and then given to `onStart`. */
+export function simulateCommand(
+  print: (text: string) => void,
+  onStart: (simulator: Simulator) => void,
+): Command {
+  const given: Record<string, unknown> = {};
+  const command = new Command('simulate').description('run the simulated inference server alone');
+  for (const name of OPTION_NAMES) {
+    command.option(
+      `${optionFlag(name)} <${placeholder(OPTIONS[name].kind.label)}>`,
+      optionHelp(name),
+      text => {
+        given[name] = optionValue(name, text);
+      },
+    );
   }
-  const options = readOptions(given);
-  const simulator = await startSimulator(options);
-  print(`Simulated vLLM server: ${simulator.url}`);
-  print(`  models     ${options.models?.join(', ') ?? 'any name'}`);
-  print(`  key        ${options.api_key === undefined ? 'not asked for' : 'asked for'}`);
-  print(
-    '  directives in the last user message, e.g. [[sim:status=503]]; all of them: sluice simulate --help',
-  );
-  return simulator;
-}
-
-function readFlags(argv: string[]): Record<string, string | boolean | undefined> {
-  const flags = OPTION_NAMES.map(name => [optionFlag(name).slice(2), { type: 'string' }] as const);
-  try {
-    const { values } = parseArgs({
-      args: argv,
-      options: { ...Object.fromEntries(flags), help: { type: 'boolean', short: 'h' } },
-      allowPositionals: false,
+  return command
+    .addHelpText('before', `${introduction}\n`)
+    .addHelpText('after', directiveHelp)
+    .action(async () => {
+      const { startSimulator } = await import('./server.ts');
+      const options: Partial<SimulatorOptions> = given;
+      const simulator = await startSimulator(options);
+      print(`Simulated vLLM server: ${simulator.url}
+  models     ${options.models?.join(', ') ?? 'any name'}
+  key        ${options.api_key === undefined ? 'none' : 'required'}
+  directives in the last user message, e.g. [[sim:status=503]]; all of them: sluice simulate --help`);
+      onStart(simulator);
     });
-    return values as Record<string, string | boolean | undefined>;
-  } catch (error) {
-    const accepted = [...OPTION_NAMES.map(optionFlag), '--help'];
-    const why = firstSentence(error);
-    const nearest = nearestName(/'(-[^']*)'/.exec(why)?.[1] ?? '', accepted);
-    const hint = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
-    throw new Error(`${why}${hint} Accepted: ${accepted.join(', ')}.`, { cause: error });
-  }
 }
 
-function readOptions(given: Record<string, string | boolean | undefined>): Partial<SimulatorOptions> {
-  const entries = Object.entries(given).map(([flag, text]) => {
-    const name = flag.replaceAll('-', '_') as keyof SimulatorOptions;
-    const { kind } = OPTIONS[name];
-    const value = kind.read(String(text));
-    if (value === undefined) throw new Error(`--${flag} must be ${kind.expects}, not '${String(text)}'.`);
-    return [name, value] as const;
+/** The command line flag of an option. */
+export const optionFlag = (name: keyof SimulatorOptions): string => `--${name.replaceAll('_', '-')}`;
+
+function optionValue(name: keyof SimulatorOptions, text: string): unknown {
+  const { kind } = OPTIONS[name];
+  const value = kind.read(text);
+  if (value === undefined) throw new Error(`${optionFlag(name)} must be ${kind.expects}, not '${text}'.`);
+  return value;
+}
+
+/** Long lists of words are written in the description instead. */
+const placeholder = (label: string): string => (label.length > 12 ? 'MODE' : label);
+const modesOf = (label: string): string =>
+  placeholder(label) === label ? '' : ` One of ${label.replaceAll('|', ', ')}.`;
+
+function optionHelp(name: keyof SimulatorOptions): string {
+  const { initial, kind, help } = OPTIONS[name];
+  const isSet = initial !== null && !Array.isArray(initial);
+  return `${help}${modesOf(kind.label)}${isSet ? ` [${String(initial)}]` : ''}`;
+}
+
+/** Every directive, from its table. */
+function directiveHelp(): string {
+  const help = new Help();
+  help.helpWidth = 110;
+  const names = Object.keys(DIRECTIVES) as (keyof Directives)[];
+  const rows = names.map(name => {
+    const { group, kind, bare, help: text } = DIRECTIVES[name];
+    const value = kind && placeholder(kind.label);
+    const usage = value === undefined ? name : bare === undefined ? `${name}=${value}` : `${name}[=${value}]`;
+    return { group, usage, text: text + modesOf(kind?.label ?? '') };
   });
-  return Object.fromEntries(entries);
-}
-
-/** What follows in Node's message is advice about positional arguments, of which there are none. */
-function firstSentence(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return `${message.split(/\.(?:\s|$)/)[0] ?? message}.`;
+  const width = Math.max(...rows.map(({ usage }) => usage.length));
+  const sections = groups.map(([group, title]) => {
+    const lines = rows
+      .filter(row => row.group === group)
+      .map(row => help.formatItem(row.usage, width, row.text, help));
+    return `\n${title}:\n${lines.join('\n')}`;
+  });
+  return [directive_introduction, ...sections, examples].join('\n');
 }

@@ -28,7 +28,10 @@ describe('records that cannot be used', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/keeps records in memory, .*Set stores: \{ records: sqlite:\.\/sluice\.db \}/);
     const without = await runSidecar(['keys', 'list']);
-    expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining('--config FILE is missing') });
+    expect(without).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("required option '-c, --config <FILE>' not specified"),
+    });
   });
 
   it('are told at the start, with their place and without a password', async () => {
@@ -87,9 +90,9 @@ describe('commands of the records', () => {
       [name, 'create', '--help'],
     ]) {
       const { code, stdout } = await runSidecar(args);
-      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`sluice ${name}: `) });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`Usage: sluice ${name}`) });
     }
-    expect((await runSidecar(['--help'])).stdout).toContain(`sluice ${name}`);
+    expect((await runSidecar(['--help'])).stdout).toContain(`  ${name} `);
   });
 });
 

@@ -167,14 +167,14 @@ describe('sluice check', () => {
 
   it.each<[string, string[], RegExp]>([
     ['a file that is not there', ['check', '--config', '/nowhere/sluice.yaml'], /cannot be read: ENOENT/],
-    ['no file', ['check'], /--config FILE is missing/],
-    ['an unknown command', ['chek'], /no command 'chek'; did you mean 'check'\?[\s\S]*sluice check/],
+    ['no file', ['check'], /required option '-c, --config <FILE>' not specified/],
+    ['an unknown command', ['chek'], /no command 'chek'; did you mean 'check'\?[\s\S]* {2}check /],
     [
       'an unknown flag',
       ['--confg', 'x'],
-      /^sluice: Unknown option '--confg'; did you mean '--config'\? Accepted here: --config, /,
+      /^sluice serve: unknown option '--confg'\n\(Did you mean --config\?\)[\s\S]*--admin-port/,
     ],
-    ['an unknown flag of the simulator', ['simulate', '--prot', '1'], /Did you mean '--port'\?/],
+    ['an unknown flag of the simulator', ['simulate', '--prot', '1'], /Did you mean --port\?/],
     ['a port that is none', ['--port', '99999'], /--port must be a number from 0 to 65535/],
     ['a port beside a configuration', ['--port', '0', '--config', 'x'], /server\.port/],
   ])('refuses %s', async (_, args, says) => {

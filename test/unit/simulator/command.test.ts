@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { runSimulate } from '../../../src/simulator/command.ts';
+import { throwMistakes } from '../../../src/cli/program.ts';
+import { optionFlag, simulateCommand } from '../../../src/simulator/command.ts';
 import { DIRECTIVES } from '../../../src/simulator/directives.ts';
-import { optionFlag } from '../../../src/simulator/help.ts';
 import { OPTION_NAMES } from '../../../src/simulator/options.ts';
 import type { Simulator } from '../../../src/simulator/server.ts';
+import { runSidecar } from '../../support/sidecar-process.ts';
 import { ask, complete, post } from './client.ts';
 
 let simulator: Simulator | undefined;
@@ -13,9 +14,20 @@ afterEach(async () => {
   simulator = undefined;
 });
 
-describe('runSimulate', () => {
+/** `sluice simulate` with these flags; what it prints, line by line. */
+async function run(flags: readonly string[]): Promise<string[]> {
+  const lines: string[] = [];
+  const print = (text: string) => void lines.push(...text.split('\n'));
+  const command = simulateCommand(print, started => {
+    simulator = started;
+  });
+  throwMistakes(command, print);
+  await command.parseAsync(flags, { from: 'user' });
+  return lines;
+}
+
+describe('sluice simulate', () => {
   it('starts a server with the options of its flags', async () => {
-    const lines: string[] = [];
     const flags = [
       '--models',
       'a, b',
@@ -27,7 +39,7 @@ describe('runSimulate', () => {
       '--port',
       '0',
     ];
-    simulator = await runSimulate(flags, line => lines.push(line));
+    const lines = await run(flags);
     if (!simulator) throw new Error('There is no server.');
     expect(lines[0]).toContain(simulator.url);
     expect(lines.join('\n')).toContain('a, b');
@@ -38,8 +50,9 @@ describe('runSimulate', () => {
   });
 
   it('documents every option and every directive', async () => {
-    const lines: string[] = [];
-    expect(await runSimulate(['--help'], line => lines.push(line))).toBeUndefined();
+    const { stdout, code } = await runSidecar(['simulate', '--help']);
+    expect(code).toBe(0);
+    const lines = stdout.split('\n');
     const help = lines.join('\n');
     for (const name of OPTION_NAMES) expect(help).toContain(`  ${optionFlag(name)} `);
     for (const name of Object.keys(DIRECTIVES))
@@ -50,14 +63,14 @@ describe('runSimulate', () => {
   it.each([
     [
       ['--prot', '1'],
-      /Unknown option '--prot'\. Did you mean '--port'\? Accepted: --host, --port, .*--help\./,
+      /unknown option '--prot'\n\(Did you mean --port\?\)[\s\S]*--host[\s\S]*--port[\s\S]*--help/,
     ],
-    [['serve'], /Unexpected argument 'serve'.*Accepted: --host/],
-    [['--port'], /--port.*argument missing.*Accepted: --host/],
+    [['serve'], /too many arguments.*Expected 0[\s\S]*--host/],
+    [['--port'], /--port.*argument missing[\s\S]*--host/],
     [['--port', 'http'], /--port must be an integer of at least 0 and at most 65535, not 'http'/],
     [['--reasoning', 'loud'], /--reasoning must be one of field/],
     [['--fail', 'status=500'], /set fail_rate as well/],
   ])('refuses %j', async (argv, message) => {
-    await expect(runSimulate(argv, () => undefined)).rejects.toThrow(message);
+    await expect(run(argv)).rejects.toThrow(message);
   });
 });

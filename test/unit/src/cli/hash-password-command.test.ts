@@ -1,12 +1,14 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { hashPasswordCommand } from '../../../../src/cli/hash-password-command.ts';
+import { runCommandLine } from '../../../../src/cli/program.ts';
 import { isPassword } from '../../../../src/stores/accounts/password.ts';
 
 async function run(text: string, args: readonly string[] = []): Promise<string> {
   const printed: string[] = [];
   const voice = { print: (line: string) => void printed.push(line), remark: () => {} };
-  await hashPasswordCommand(args, voice, Readable.from([Buffer.from(text)]));
+  const command = hashPasswordCommand(voice, Readable.from([Buffer.from(text)]));
+  await command.parseAsync(args, { from: 'user' });
   return printed.join('\n');
 }
 
@@ -26,6 +28,9 @@ describe('sluice hash-password', () => {
   });
 
   it('explains itself', async () => {
-    expect(await run('', ['--help'])).toContain('admin: { users:');
+    const printed: string[] = [];
+    const voice = { print: (line: string) => void printed.push(line), remark: () => {} };
+    await runCommandLine(['hash-password', '--help'], voice);
+    expect(printed.join('\n')).toContain('admin: { users:');
   });
 });

@@ -1,0 +1,82 @@
+import { Command, CommanderError } from 'commander';
+import { simulateCommand } from '../simulator/command.ts';
+import { accountsCommand } from './accounts-command.ts';
+import type { Voice } from './command.ts';
+import { completionCommand } from './completion-command.ts';
+import { hashPasswordCommand } from './hash-password-command.ts';
+import { keysCommand } from './keys-command.ts';
+import { ledgerCommand } from './ledger-command.ts';
+import { CommandMistake } from './mistake.ts';
+import { modelsCommand } from './models-command.ts';
+import { checkCommand, schemaCommand, serveCommand } from './serve-command.ts';
+import { onSignal } from './signals.ts';
+import { usageCommand } from './usage-command.ts';
+
+const examples = `
+Examples:
+  sluice                                     serve a demo: the example catalog in front of a simulated server
+  sluice --port N --admin-port N             the demo at other ports than 8080 and 8081; 0 takes a free one
+  sluice --config FILE                       serve a configuration
+  sluice check --config FILE                 list everything that is wrong with a configuration
+  sluice keys create --account NAME --config FILE
+  sluice completion bash >> ~/.bashrc        completion of commands and options
+
+Environment:
+  UPSTREAM_URL                   for the demo: an OpenAI-compatible server instead of the simulated one
+  UPSTREAM_KEY                   the key to send to it
+  UPSTREAM_ADAPTER               how to speak to it: vllm (default) or openai
+  OTEL_EXPORTER_OTLP_ENDPOINT    where traces go, with OpenTelemetry's other OTEL_* variables; no traces without it`;
+
+/** Runs a command line, without the word `sluice`. Rejects with a CommandMistake for one that cannot be understood. */
+export async function runCommandLine(args: readonly string[], voice: Voice): Promise<void> {
+  try {
+    await createProgram(voice).parseAsync(args, { from: 'user' });
+  } catch (thrown) {
+    // Help has been printed.
+    if (!(thrown instanceof CommanderError)) throw thrown;
+  }
+}
+
+/** All commands of `sluice`, with their options and help. */
+export function createProgram(voice: Voice): Command {
+  const program = new Command('sluice')
+    .description('middleware in front of LLM inference providers')
+    .addCommand(serveCommand(voice), { isDefault: true })
+    .addCommand(checkCommand(voice))
+    .addCommand(modelsCommand(voice))
+    .addCommand(schemaCommand(voice))
+    .addCommand(simulateCommand(voice.print, simulator => onSignal({ close: () => simulator.close() })))
+    .addCommand(keysCommand(voice))
+    .addCommand(accountsCommand(voice))
+    .addCommand(usageCommand(voice))
+    .addCommand(ledgerCommand(voice))
+    .addCommand(hashPasswordCommand(voice))
+    .addHelpText('after', examples);
+  program.addCommand(completionCommand(program, voice));
+  throwMistakes(program, voice.print);
+  return program;
+}
+
+/** Prints help through `print`, and throws mistakes instead of ending the process; for a command and those below it. */
+export function throwMistakes(command: Command, print: Voice['print']): void {
+  command
+    .configureOutput({
+      writeOut: text => print(text.trimEnd()),
+      writeErr: () => {},
+      getOutHelpWidth: () => 110,
+    })
+    .exitOverride(error => {
+      // `sluice keys` alone lists its commands.
+      if (error.code === 'commander.help') command.outputHelp();
+      else if (error.exitCode !== 0)
+        throw new CommandMistake(
+          `${pathOf(command)}: ${error.message.replace(/^error: /, '')}\n\n${command.helpInformation().trimEnd()}`,
+        );
+      throw error;
+    });
+  for (const child of command.commands) throwMistakes(child, print);
+}
+
+/** `sluice keys create`. */
+const pathOf = (command: Command): string =>
+  command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
