@@ -2,7 +2,8 @@ import { createReadStream } from 'node:fs';
 import { Command } from 'commander';
 import { linesOf, loggedRow } from '../stores/ledger/logged-rows.ts';
 import { insertAccepted } from '../stores/ledger/row-writer.ts';
-import { isRow, type LedgerEntry, type LedgerRecords } from '../stores/records/ledger-records.ts';
+import { isRow, type LedgerEntry } from '../stores/records/ledger-entry.ts';
+import type { LedgerRecords } from '../stores/records/ledger-records.ts';
 import { type RecordsOptions, recordsCommand, type Voice, withStore } from './command.ts';
 import { CommandMistake } from './mistake.ts';
 

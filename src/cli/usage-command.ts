@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
 import { no_model, usageColumns } from '../stores/records/usage-columns.ts';
-import { type UsageGroup, usageGroups } from '../stores/records/usage-records.ts';
+import { type UsageGroup, usageGroups } from '../stores/records/usage-query.ts';
 import { type RecordsOptions, recordsCommand, type Voice, withStore } from './command.ts';
 import { CommandMistake } from './mistake.ts';
 import { type FormatOptions, formatOf, shownRows, withFormat } from './output-table.ts';

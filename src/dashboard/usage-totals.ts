@@ -1,5 +1,5 @@
 import { picoUsd, usdOf } from '../money.ts';
-import type { UsageSum } from '../stores/records/usage-records.ts';
+import type { UsageSum } from '../stores/records/usage-query.ts';
 
 type Totals = Omit<UsageSum, 'account' | 'model' | 'day' | 'month'>;
 

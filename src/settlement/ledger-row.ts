@@ -1,7 +1,7 @@
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import { timeOrderedUuid } from '../stores/records/ids.ts';
-import type { LedgerRow } from '../stores/records/ledger-records.ts';
+import type { LedgerRow } from '../stores/records/ledger-entry.ts';
 
 /** The ledger's row of an exchange that has ended; none for one that is nobody's. To be made once for each. */
 export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): LedgerRow | undefined {

@@ -1,7 +1,8 @@
 import { type Database, rowMarks, searchable, type Value } from '../../src/stores/records/database.ts';
 import { keyId, timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import { newSecret } from '../../src/stores/records/key-secret.ts';
-import { LedgerRecords, type LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
+import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
 import type { DashboardOptions } from './dashboard-options.ts';
 
 const day_ms = 86_400_000;

@@ -1,4 +1,4 @@
-import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { tokensTold } from './clients/checks.ts';
 import { type Errand, idIn, type Kind, type Reply } from './clients/errand.ts';
 import type { GatewayProcess } from './gateway-process.ts';

@@ -7,7 +7,7 @@ import { AlreadyThere, NotThere } from '../../src/stores/records/account-records
 import { RecordRefused } from '../../src/stores/records/database.ts';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import { isStoredKeyForm } from '../../src/stores/records/key-secret.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';

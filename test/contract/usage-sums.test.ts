@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { picoUsd, usdOf } from '../../src/money.ts';
 import type { Database } from '../../src/stores/records/database.ts';
 import { rowMarks } from '../../src/stores/records/database.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
 import { migrations } from '../../src/stores/records/migrations.ts';
@@ -15,10 +15,10 @@ import { SqliteDatabase } from '../../src/stores/records/sqlite.ts';
 import {
   type UsageGroup,
   type UsageQuery,
-  UsageRecords,
   type UsageSum,
   usageGroups,
-} from '../../src/stores/records/usage-records.ts';
+} from '../../src/stores/records/usage-query.ts';
+import { UsageRecords } from '../../src/stores/records/usage-records.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 
 const day_ms = 86_400_000;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { accessibilityFaults, signIn, startBrowser, watchedPage } from '../support/browser.ts';
 import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';

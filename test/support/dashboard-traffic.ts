@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import type { GatewayUnderTest } from './gateway-under-test.ts';
 
 const day_ms = 86_400_000;

@@ -1,5 +1,5 @@
 import { no_model } from '../../stores/records/usage-columns.ts';
-import type { UsageSum } from '../../stores/records/usage-records.ts';
+import type { UsageSum } from '../../stores/records/usage-query.ts';
 import { dayOf } from '../usage-question.ts';
 import { type Bar, barChart, max_series } from '../view/bar-chart.ts';
 import { numberOf } from '../view/format.ts';

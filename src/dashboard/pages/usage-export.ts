@@ -1,6 +1,6 @@
 import { csvOf } from '../../stores/records/csv.ts';
 import { usageColumns } from '../../stores/records/usage-columns.ts';
-import { type UsageGroup, usageGroups } from '../../stores/records/usage-records.ts';
+import { type UsageGroup, usageGroups } from '../../stores/records/usage-query.ts';
 import { type Answer, fileAnswer } from '../answer.ts';
 import type { Page, Visit } from '../page-request.ts';
 import { Refusal } from '../refusal.ts';

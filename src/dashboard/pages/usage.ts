@@ -1,5 +1,5 @@
 import { no_model } from '../../stores/records/usage-columns.ts';
-import type { UsageSum } from '../../stores/records/usage-records.ts';
+import type { UsageSum } from '../../stores/records/usage-query.ts';
 import type { Answer } from '../answer.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { Page, Visit } from '../page-request.ts';

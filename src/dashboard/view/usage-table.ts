@@ -1,4 +1,4 @@
-import type { UsageSum } from '../../stores/records/usage-records.ts';
+import type { UsageSum } from '../../stores/records/usage-query.ts';
 import { numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { BudgetSum } from '../records/budget-sums.ts';
 import { type Connection, rowMarks } from '../records/database.ts';
-import type { LedgerEntry } from '../records/ledger-records.ts';
+import type { LedgerEntry } from '../records/ledger-entry.ts';
 import { SqliteDatabase } from '../records/sqlite.ts';
 import { isUnbilled } from './lost-rows.ts';
 import { waitingBudgets, waitingByAccount } from './waiting-budgets.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { LedgerEntry, LedgerRow } from '../records/ledger-records.ts';
-import type { RefusalBatch } from '../records/refusals.ts';
+import type { LedgerEntry, LedgerRow, RefusalBatch } from '../records/ledger-entry.ts';
 
 /** Much longer than a line with a ledger row; longer ones are not held in memory. */
 const max_line_characters = 1_000_000;

@@ -1,7 +1,7 @@
 import type { Log } from '../../telemetry/log.ts';
 import type { DropReason, RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import { standardOutput } from '../../telemetry/standard-output.ts';
-import { exchangesIn, isRow, type LedgerEntry } from '../records/ledger-records.ts';
+import { exchangesIn, isRow, type LedgerEntry } from '../records/ledger-entry.ts';
 
 const log_ms = 10_000;
 /** How many rows are logged before the log is waited for, and for how long. */

@@ -1,5 +1,5 @@
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
-import type { LedgerEntry } from '../records/ledger-records.ts';
+import type { LedgerEntry } from '../records/ledger-entry.ts';
 import type { DiskQueue } from './disk-queue.ts';
 import type { LedgerFaults } from './ledger-faults.ts';
 import type { RowWriter } from './row-writer.ts';

@@ -1,5 +1,4 @@
-import type { LedgerRow } from '../records/ledger-records.ts';
-import type { RefusalBatch, RefusalCount } from '../records/refusals.ts';
+import type { LedgerRow, RefusalBatch, RefusalCount } from '../records/ledger-entry.ts';
 
 /** How many kinds of refusals are told apart until they are written, and how many of them one batch has. */
 const max_kinds = 10_000;

@@ -1,6 +1,7 @@
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import { isOutage, StoreUnavailable } from '../records/database.ts';
-import type { LedgerEntry, LedgerRecords } from '../records/ledger-records.ts';
+import type { LedgerEntry } from '../records/ledger-entry.ts';
+import type { LedgerRecords } from '../records/ledger-records.ts';
 import type { LostRows } from './lost-rows.ts';
 
 /** Inserts rows, and returns how many were new. */

@@ -2,52 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import { picoUsd, usdOf } from '../../money.ts';
 import { Condition } from './condition.ts';
 import { type Connection, type Database, rowMarks, type Value } from './database.ts';
-import { countOnce, type RefusalBatch } from './refusals.ts';
-import { rollUp } from './usage-records.ts';
-
-/** One settled exchange. Times in milliseconds. */
-export interface LedgerRow {
-  /** Unique for every exchange, unlike the request id, which clients may choose: a row is written once however often it is sent. */
-  readonly id: string;
-  readonly request_id: string;
-  readonly account: string;
-  /** The stored key that was used; null for keys of the configuration. */
-  readonly key_id: string | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly endpoint: string;
-  readonly started_ms: number;
-  readonly duration_ms: number;
-  readonly first_token_ms: number | null;
-  readonly status: number;
-  readonly error_type: string | null;
-  readonly end_reason: string;
-  readonly attempts: number;
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly cached_tokens: number;
-  readonly reasoning_tokens: number;
-  /** The tokens were estimated here and not told by the upstream. */
-  readonly estimated: boolean;
-  /** Exact decimal string. */
-  readonly cost_usd: string;
-}
-
-/** What the ledger takes, each once by its id. */
-export type LedgerEntry = LedgerRow | RefusalBatch;
-
-export const isRow = (entry: LedgerEntry): entry is LedgerRow => 'account' in entry;
-const isBatch = (entry: LedgerEntry): entry is RefusalBatch => 'refusals' in entry;
-
-/** How many exchanges that is. */
-export function exchangesIn(entries: readonly LedgerEntry[]): number {
-  let exchanges = 0;
-  for (const entry of entries) {
-    if (isRow(entry)) exchanges++;
-    else for (const { requests } of entry.refusals) exchanges += requests;
-  }
-  return exchanges;
-}
+import { isBatch, isRow, type LedgerEntry, type LedgerRow, type RefusalBatch } from './ledger-entry.ts';
+import { countOnce } from './refusals.ts';
+import { rollUp } from './roll-up.ts';
 
 export interface LedgerQuery {
   readonly account?: string;

@@ -1,5 +1,4 @@
 import type { Connection } from './database.ts';
-import type { MigrationWork } from './migrations.ts';
 
 const counted = [
   'requests',
@@ -17,7 +16,11 @@ const columns = counted.join(', ');
  * Fills `daily_sums` and `monthly_sums` from the `usage_sums` that were kept before, which also have what is no longer in the ledger. A
  * statement for each day, so that none takes longer than statements may.
  */
-export const refillSums: MigrationWork = async (connection, _isPostgres, progress) => {
+export async function refillSums(
+  connection: Connection,
+  _isPostgres: boolean,
+  progress: (done: number, total: number) => void,
+): Promise<void> {
   const periods = await connection.run<{ period: string }>('SELECT DISTINCT period FROM usage_sums');
   for (const [done, { period }] of periods.entries()) {
     progress(done, periods.length);
@@ -25,7 +28,7 @@ export const refillSums: MigrationWork = async (connection, _isPostgres, progres
       ? refillMonth(connection, period)
       : refillDay(connection, period));
   }
-};
+}
 
 async function refillDay(connection: Connection, day: string): Promise<void> {
   await connection.run(

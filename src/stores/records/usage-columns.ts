@@ -1,4 +1,4 @@
-import type { UsageGroup, UsageSum } from './usage-records.ts';
+import type { UsageGroup, UsageSum } from './usage-query.ts';
 
 /** How exchanges that named no model are told of, and asked for. */
 export const no_model = '(none)';

@@ -1,6 +1,6 @@
 import { Condition } from './condition.ts';
-import type { LedgerRow } from './ledger-records.ts';
-import type { UsageGroup, UsageQuery } from './usage-records.ts';
+import type { LedgerRow } from './ledger-entry.ts';
+import type { UsageGroup, UsageQuery } from './usage-query.ts';
 
 /**
  * The sums that are kept of the ledger, so that a question is answered from thousands of rows and not from a million. By the day:

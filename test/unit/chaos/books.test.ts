@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { LedgerRow } from '../../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../../src/stores/records/ledger-entry.ts';
 import { Books, surely_later_ms } from '../../chaos/books.ts';
 import { chat, type Errand, type Kind } from '../../chaos/clients/errand.ts';
 import type { GatewayProcess } from '../../chaos/gateway-process.ts';

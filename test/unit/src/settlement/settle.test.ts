@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { Exchange } from '../../../../src/exchange.ts';
 import { settle } from '../../../../src/settlement/settle.ts';
-import type { LedgerRow } from '../../../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../../../src/stores/records/ledger-entry.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { FakeClock, noon_ms } from '../../../support/fake-clock.ts';

@@ -8,7 +8,7 @@ import { systemClock } from '../../../../../src/clock.ts';
 import { DiskQueue } from '../../../../../src/stores/ledger/disk-queue.ts';
 import { Ledger, type LedgerOptions } from '../../../../../src/stores/ledger/ledger.ts';
 import { StoreUnavailable } from '../../../../../src/stores/records/database.ts';
-import type { LedgerEntry } from '../../../../../src/stores/records/ledger-records.ts';
+import type { LedgerEntry } from '../../../../../src/stores/records/ledger-entry.ts';
 import { openRecords, type RecordsStore } from '../../../../../src/stores/records/records-store.ts';
 import { RecordsMetrics } from '../../../../../src/telemetry/records-metrics.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DiskQueue } from '../../../../../src/stores/ledger/disk-queue.ts';
 import type { LedgerOptions } from '../../../../../src/stores/ledger/ledger.ts';
 import { StoreUnavailable } from '../../../../../src/stores/records/database.ts';
-import type { LedgerEntry } from '../../../../../src/stores/records/ledger-records.ts';
+import type { LedgerEntry } from '../../../../../src/stores/records/ledger-entry.ts';
 import { LedgerSetting, out, until } from './ledger-setting.ts';
 import { sampleRow, sampleRows } from './sample-row.ts';
 

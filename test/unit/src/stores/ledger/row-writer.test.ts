@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { LostRows } from '../../../../../src/stores/ledger/lost-rows.ts';
 import { insertAccepted, RowWriter } from '../../../../../src/stores/ledger/row-writer.ts';
 import { RecordRefused, StoreUnavailable } from '../../../../../src/stores/records/database.ts';
-import type { LedgerEntry, LedgerRow } from '../../../../../src/stores/records/ledger-records.ts';
+import type { LedgerEntry, LedgerRow } from '../../../../../src/stores/records/ledger-entry.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { RecordsMetrics } from '../../../../../src/telemetry/records-metrics.ts';
 import { sampleRow, sampleRows } from './sample-row.ts';

@@ -1,5 +1,5 @@
 import { timeOrderedUuid } from '../../../../../src/stores/records/ids.ts';
-import type { LedgerRow } from '../../../../../src/stores/records/ledger-records.ts';
+import type { LedgerRow } from '../../../../../src/stores/records/ledger-entry.ts';
 
 /** A row of an exchange with 10 + 5 tokens, with an id of its own. */
 export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {

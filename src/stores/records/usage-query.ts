@@ -1,0 +1,37 @@
+/** What usage is grouped by. Days and months are those in which exchanges began, in UTC. */
+export const usageGroups = ['account', 'model', 'day', 'month'] as const;
+export type UsageGroup = (typeof usageGroups)[number];
+
+export interface UsageQuery {
+  readonly account?: string;
+  readonly model?: string;
+  /** `2026-11-20`; both inclusive. */
+  readonly from_day?: string;
+  readonly to_day?: string;
+  /** One sum for each combination; a single sum of all without. */
+  readonly by: readonly UsageGroup[];
+  /** By group, or the most expensive first. */
+  readonly order?: 'group' | 'cost';
+  readonly limit?: number;
+}
+
+/** What exchanges add up to, with the groups of the query. `model` is empty for requests that named none. */
+export interface UsageSum {
+  readonly account?: string;
+  readonly model?: string;
+  readonly day?: string;
+  /** `2026-11`. */
+  readonly month?: string;
+  readonly requests: number;
+  /** Answered with an error, the client's or the gateway's. */
+  readonly failed_requests: number;
+  /** Their tokens were estimated by the gateway, not reported by the upstream. */
+  readonly estimated_requests: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  /** A part of the prompt's. */
+  readonly cached_tokens: number;
+  /** A part of the completion's. */
+  readonly reasoning_tokens: number;
+  readonly cost_usd: string;
+}
