@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { createGateway } from '../../src/index.ts';
-import { TraceMetrics } from '../../src/telemetry/trace-metrics.ts';
+import { registerTraceMetrics } from '../../src/telemetry/trace-metrics.ts';
 import { boards } from './boards.ts';
 import { dashboardOf } from './dashboard.ts';
 import { metricsTable } from './metrics-table.ts';
@@ -34,7 +34,7 @@ async function tableOfAllMetrics(): Promise<string> {
     providers: { local: { adapter: 'vllm', base_url: 'http://127.0.0.1:9/v1' } },
     models: defaultModels('local'),
   });
-  new TraceMetrics(gateway.registry);
+  registerTraceMetrics(gateway.registry, async () => 0);
   try {
     return metricsTable(gateway.registry);
   } finally {

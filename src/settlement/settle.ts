@@ -2,7 +2,7 @@ import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { describeSpan, endSpan } from '../telemetry/tracing.ts';
+import { endSpan } from '../telemetry/tracing.ts';
 import { costOf } from './cost.ts';
 import { ledgerRowOf } from './ledger-row.ts';
 
@@ -27,7 +27,7 @@ export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledge
 /** Ends the span of `exchange`, with how it ended. */
 export function endServerSpan({ span }: Exchange, outcome: Outcome): void {
   if (span.isRecording()) {
-    describeSpan(span, {
+    span.setAttributes({
       'http.response.status_code': outcome.status,
       'sluice.end_reason': outcome.end_reason,
       'sluice.attempts': outcome.attempts,

@@ -1,46 +1,21 @@
 import type { Registry } from 'prom-client';
 import { MetricFactory } from './metric-factory.ts';
 
-const dropReasons = [
-  'queue_full',
-  'failed', // the collector did not answer in time, or refused the whole batch
-  'rejected', // by the collector, out of a batch that it took
-] as const;
+/** What became of a span: taken by the collector, dropped because the queue was full, or lost with a failed export. */
+export type SpanFate = 'sent' | 'queue_full' | 'failed';
 
-/** Why a span never reached the collector. */
-export type SpanDropReason = (typeof dropReasons)[number];
-
-/** What is counted of the spans that this process sends. */
-export interface SpanCounts {
-  sent(spans: number): void;
-  dropped(spans: number, reason: SpanDropReason): void;
-}
-
-/** The counts of spans on a registry that the caller owns; there where this process sends spans itself. */
-export class TraceMetrics implements SpanCounts {
-  readonly #sent;
-  readonly #dropped;
-
-  constructor(registry: Registry) {
-    const metrics = new MetricFactory(registry);
-    this.#sent = metrics.counter({
-      name: 'sluice_spans_sent_total',
-      help: 'Spans that the collector took.',
-    });
-    this.#dropped = metrics.counter({
-      name: 'sluice_spans_dropped_total',
-      help: 'Spans that the collector will never have.',
-      labels: ['reason'],
-    });
-    // There from the beginning, so that the first span that is lost is seen as an increase.
-    for (const reason of dropReasons) this.#dropped.labels(reason);
-  }
-
-  sent(spans: number): void {
-    this.#sent.labels().inc(spans);
-  }
-
-  dropped(spans: number, reason: SpanDropReason): void {
-    this.#dropped.labels(reason).inc(spans);
-  }
+/** Registers the counts of spans, for a process that exports spans itself; `count` returns those since its start. */
+export function registerTraceMetrics(registry: Registry, count: (fate: SpanFate) => Promise<number>): void {
+  const metrics = new MetricFactory(registry);
+  const sent = metrics.counter({
+    name: 'sluice_spans_sent_total',
+    help: 'Spans exported to the OpenTelemetry collector.',
+  });
+  const dropped = metrics.counter({
+    name: 'sluice_spans_dropped_total',
+    help: 'Spans dropped because the export queue was full, or because their export failed.',
+    labels: ['reason'],
+  });
+  sent.read(() => count('sent'));
+  for (const reason of ['queue_full', 'failed'] as const) dropped.read(() => count(reason), reason);
 }

@@ -9,13 +9,18 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { notesOf, type StageTime } from './span-notes.ts';
-
-/** The instrumentation scope of all spans that are made here. */
-export const tracer_name = 'sluice';
 
 /** Spans of the OpenTelemetry API: without an SDK in the process they record nothing and cost next to nothing. */
-const tracer = trace.getTracer(tracer_name);
+const tracer = trace.getTracer('sluice');
+
+/** When a stage's hook ran, in milliseconds since 1970, and for how long it worked itself. */
+export interface StageTime {
+  readonly stage: string;
+  readonly hook: string;
+  readonly start_ms: number;
+  readonly end_ms: number;
+  readonly own_ms: number;
+}
 
 /** What of a request its span tells; never its query, which may hold anything. */
 export interface TracedRequest {
@@ -34,7 +39,7 @@ export function startServerSpan(request: TracedRequest, headers: IncomingHttpHea
   const name = route === undefined ? method : `${method} ${route}`;
   const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
   if (span.isRecording()) {
-    describeSpan(span, {
+    span.setAttributes({
       'http.request.method': method,
       'url.path': path.slice(0, 512),
       'http.route': route,
@@ -44,37 +49,19 @@ export function startServerSpan(request: TracedRequest, headers: IncomingHttpHea
   return span;
 }
 
-/** A span below `parent`; where nobody observes, `parent` itself, which is nothing either. */
+/** A child span, or `parent` itself when it belongs to no trace. */
 export function startChildSpan(parent: Span, name: string, kind: SpanKind, attributes: Attributes): Span {
   if (!isTraced(parent)) return parent;
   return tracer.startSpan(name, { kind, attributes }, trace.setSpan(context.active(), parent));
 }
 
-/** The span of a stage's hook, recorded after the fact so that nothing is made when nobody observes. */
+/** Records the span of a stage's hook after it has run; does nothing when `parent` is not recorded. */
 export function recordStageSpan(parent: Span, time: StageTime): void {
   if (!parent.isRecording()) return;
-  const notes = notesOf(parent);
-  if (notes) return void notes.stages.push(time);
-  const { start_ms, end_ms } = time;
-  const options = { startTime: start_ms, attributes: stageAttributes(time) };
-  const span = tracer.startSpan(stageName(time), options, trace.setSpan(context.active(), parent));
-  span.end(end_ms);
-}
-
-/** What the span of a stage is called, whoever makes it. */
-export const stageName = ({ stage }: StageTime): string => `stage ${stage}`;
-
-export const stageAttributes = ({ stage, hook, own_ms }: StageTime): Attributes => ({
-  'sluice.stage': stage,
-  'sluice.hook': hook,
-  'sluice.own_ms': own_ms,
-});
-
-/** Says more of a span that is recorded; `attributes` stay as they are, and what is undefined in them is not said. */
-export function describeSpan(span: Span, attributes: Attributes): void {
-  const notes = notesOf(span);
-  if (notes) notes.attributes.push(attributes);
-  else span.setAttributes(attributes);
+  const { stage, hook, start_ms, end_ms, own_ms } = time;
+  const attributes = { 'sluice.stage': stage, 'sluice.hook': hook, 'sluice.own_ms': own_ms };
+  const options = { startTime: start_ms, attributes };
+  tracer.startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent)).end(end_ms);
 }
 
 /** Something that happened at a moment of the exchange, such as its first token. */

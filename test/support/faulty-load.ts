@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { TraceMetrics } from '../../src/telemetry/trace-metrics.ts';
+import { registerTraceMetrics } from '../../src/telemetry/trace-metrics.ts';
 import { ask, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 
 /** A gateway with everything that is measured in use: two providers of which one fails, places to wait for, limits that refuse. */
@@ -21,7 +21,7 @@ export async function startFaultyService(sections: Partial<GatewayConfig> = {}):
   ]);
   const registry = new Registry();
   // As in a process that sends traces, of which there is but one set.
-  new TraceMetrics(registry);
+  registerTraceMetrics(registry, async () => 0);
   const gateway = await startGateway({
     upstream: simulators[1].url,
     config: configOf(simulators, sections),

@@ -53,9 +53,13 @@ const { root } = protobuf.parse(`
 `);
 const requestType = root.lookupType('ExportTraceServiceRequest');
 
-/** A decoded request, in the form of OTLP's JSON: with `longs` as they are asked for, bytes in hexadecimal digits, and zeros where nothing was said. */
-export function decodedRequest(bytes: Uint8Array, longs: typeof String | typeof Number): object {
-  const decoded = requestType.toObject(requestType.decode(bytes), { longs, defaults: true, oneofs: false });
+/** A decoded request, in the form of OTLP's JSON: with bytes in hexadecimal digits, and zeros where nothing was said. */
+export function decodedRequest(bytes: Uint8Array): object {
+  const decoded = requestType.toObject(requestType.decode(bytes), {
+    longs: Number,
+    defaults: true,
+    oneofs: false,
+  });
   return withHexIds(decoded) as object;
 }
 

@@ -74,9 +74,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     const isJson = headers['content-type'] === 'application/json';
     const sent = Buffer.concat(parts);
     const body = headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
-    const { resourceSpans } = (
-      isJson ? JSON.parse(body.toString()) : decodedRequest(body, Number)
-    ) as OtlpRequest;
+    const { resourceSpans } = (isJson ? JSON.parse(body.toString()) : decodedRequest(body)) as OtlpRequest;
     for (const { resource, scopeSpans } of resourceSpans) {
       const origin = attributesOf(resource.attributes);
       for (const { spans: sent } of scopeSpans) spans.push(...sent.map(span => received(span, origin)));

@@ -2,7 +2,7 @@ import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 import type { Chunk, Completion } from '../../canonical.ts';
 import type { Exchange } from '../../exchange.ts';
 import { ContentCapture } from '../../telemetry/content-capture.ts';
-import { describeSpan, endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
+import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
 import type { Upstream } from '../routing/upstream.ts';
 
 /** The span `chat {model}` of one attempt, below the exchange's, with the GenAI attributes (protocol l). */
@@ -24,7 +24,7 @@ export class AttemptSpan {
     this.observes = this.#span.isRecording();
     if (!this.observes) return;
     this.#started_ms = exchange.clock.elapsed_ms();
-    describeSpan(this.#span, requestAttributes(exchange, upstream));
+    this.#span.setAttributes(requestAttributes(exchange, upstream));
     this.#content = ContentCapture.of(this.#span, upstream.provider.content, exchange.request.messages);
   }
 
@@ -69,7 +69,7 @@ export class AttemptSpan {
   settled(): void {
     if (this.observes) {
       this.#content?.end();
-      describeSpan(this.#span, this.#answerAttributes());
+      this.#span.setAttributes(this.#answerAttributes());
     }
     endSpan(this.#span, this.#error_type, this.#end_epoch_ms);
   }

@@ -1,0 +1,50 @@
+import { beforeEach, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { RoutingMetrics } from '../../../../src/telemetry/routing-metrics.ts';
+
+let registry: Registry;
+let metrics: RoutingMetrics;
+beforeEach(() => {
+  registry = new Registry();
+  metrics = new RoutingMetrics(registry);
+});
+const samples = async () => (await registry.metrics()).split('\n').filter(line => /^\w/.test(line));
+
+it('shows how a watched provider is when it is scraped, until it is watched no longer', async () => {
+  const provider = {
+    name: 'a',
+    healthy: true,
+    breaker: { state: 'closed' as 'closed' | 'open' },
+    bulkhead: { in_flight: 2, queued: 0 },
+  };
+  const unwatch = metrics.watch(provider);
+  Object.assign(provider, { healthy: false, bulkhead: { in_flight: 3, queued: 1 } });
+  provider.breaker.state = 'open';
+  expect(await samples()).toEqual([
+    'sluice_provider_in_flight{gen_ai_provider_name="a"} 3',
+    'sluice_provider_queued{gen_ai_provider_name="a"} 1',
+    'sluice_provider_healthy{gen_ai_provider_name="a"} 0',
+    'sluice_breaker_state{gen_ai_provider_name="a",state="closed"} 0',
+    'sluice_breaker_state{gen_ai_provider_name="a",state="open"} 1',
+    'sluice_breaker_state{gen_ai_provider_name="a",state="half_open"} 0',
+  ]);
+  unwatch();
+  expect(await samples()).toEqual([]);
+});
+
+it('counts failovers, denied retries, breaker transitions, waits for a permit and overloads', async () => {
+  metrics.failedOver('a', 'b', 'timeout');
+  metrics.denied('m', 'budget');
+  metrics.breakerBecame('a', 'open');
+  metrics.queued('a', 'entered', 250);
+  metrics.overflowed('m');
+  const all = await samples();
+  for (const line of [
+    'sluice_failovers_total{from="a",to="b",kind="timeout"} 1',
+    'sluice_retries_denied_total{gen_ai_request_model="m",reason="budget"} 1',
+    'sluice_breaker_transitions_total{gen_ai_provider_name="a",state="open"} 1',
+    'sluice_provider_queue_seconds_sum{gen_ai_provider_name="a",outcome="entered"} 0.25',
+    'sluice_overload_refusals_total{gen_ai_request_model="m"} 1',
+  ])
+    expect(all).toContain(line);
+});
