@@ -46,6 +46,7 @@ export {
   type RunningUsage,
 } from './exchange/exchange-view.ts';
 export { ignoreParameters } from './exchange/ignored-parameters.ts';
+export { isObject, type Json } from './json-object.ts';
 export { nanoUsdOf } from './money.ts';
 export { estimateTokens, shownUsage } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
@@ -88,8 +89,13 @@ export {
   type UpstreamRequest,
 } from './upstream/adapter.ts';
 export { scrubbed, UpstreamError } from './upstream/http/upstream-error.ts';
-export { decodeOpenAiReply, encodeOpenAi, newCallId } from './upstream/openai/openai-format.ts';
-export { OpenAiStreamDecoder, type OpenAiStreamHabits } from './upstream/openai/openai-stream-decoder.ts';
+export { type OpenAiServer, openAiAdapter } from './upstream/openai/openai-adapter.ts';
+export {
+  decodeOpenAiReply,
+  encodeOpenAi,
+  newCallId,
+} from './upstream/openai/openai-format.ts';
+export { OpenAiStreamDecoder, type OpenAiStreamOptions } from './upstream/openai/openai-stream-decoder.ts';
 export { type MemoryLimits, ReasoningCache } from './upstream/openai/reasoning-cache.ts';
 export {
   effortFields,

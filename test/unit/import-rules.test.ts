@@ -61,6 +61,7 @@ const layers: readonly (readonly string[])[] = [
     'src/exchange/in-flight-set.ts',
     'src/errors.ts',
     'src/clock.ts',
+    'src/json-object.ts',
     'src/money.ts',
   ],
 ];

@@ -1,13 +1,10 @@
+import { isObject } from '../../../src/plugin.ts';
+
 /** A content block of the Messages API, as it is sent and as it comes. */
 export interface Block {
   readonly type: string;
   readonly [key: string]: unknown;
 }
-
-export type Json = Record<string, unknown>;
-
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const isBlock = (value: unknown): value is Block => isObject(value) && typeof value.type === 'string';
 

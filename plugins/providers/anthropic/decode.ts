@@ -1,6 +1,8 @@
 import {
   type Completion,
   type FinishReason,
+  isObject,
+  type Json,
   newCallId,
   refusal,
   type ToolCall,
@@ -8,7 +10,7 @@ import {
   type Usage,
   usageOf,
 } from '../../../src/plugin.ts';
-import { type Block, isBlock, isObject, type Json, textOf } from './blocks.ts';
+import { type Block, isBlock, textOf } from './blocks.ts';
 import { outlined, type ThinkingMemory } from './history.ts';
 
 /** Between two blocks of thinking, which are one text to the client. */

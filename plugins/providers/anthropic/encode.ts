@@ -1,5 +1,12 @@
-import { type ChatRequest, invalidField, type Target, type UpstreamRequest } from '../../../src/plugin.ts';
-import { isObject, type Json } from './blocks.ts';
+import {
+  type ChatRequest,
+  invalidField,
+  isObject,
+  type Json,
+  type Target,
+  type UpstreamRequest,
+} from '../../../src/plugin.ts';
+
 import { checkArguments } from './check-arguments.ts';
 import { History, type ThinkingMemory } from './history.ts';
 import { conversationOf, type Restore } from './messages.ts';

@@ -1,5 +1,5 @@
-import { invalidField, type Message, type ToolCall } from '../../../src/plugin.ts';
-import { type Block, callIdOf, isObject, type Json } from './blocks.ts';
+import { invalidField, isObject, type Json, type Message, type ToolCall } from '../../../src/plugin.ts';
+import { type Block, callIdOf } from './blocks.ts';
 
 /** A conversation in the API's form: alternating turns of blocks, with the system's words apart. */
 export interface Conversation {

@@ -1,6 +1,8 @@
 import {
   type Chunk,
   type Delta,
+  isObject,
+  type Json,
   newCallId,
   refusal,
   type SseEvent,
@@ -8,7 +10,7 @@ import {
   type ToolCall,
   UpstreamError,
 } from '../../../src/plugin.ts';
-import { type Block, isBlock, isObject, type Json, textOf } from './blocks.ts';
+import { type Block, isBlock, textOf } from './blocks.ts';
 import { finishReasonOf, RunningUsage, refusalIn, thinking_separator } from './decode.ts';
 import { outlined, type ThinkingMemory } from './history.ts';
 

@@ -1,5 +1,5 @@
-import { type ChatRequest, effortFields, type Target } from '../../../src/plugin.ts';
-import { isObject, type Json } from './blocks.ts';
+import { type ChatRequest, effortFields, isObject, type Json, type Target } from '../../../src/plugin.ts';
+
 import type { Traits } from './models.ts';
 
 /** Below this the API takes no budget. */

@@ -1,5 +1,11 @@
-import { type ChatRequest, invalidField, type Message, type Tool } from '../../../src/plugin.ts';
-import { isObject, type Json } from './blocks.ts';
+import {
+  type ChatRequest,
+  invalidField,
+  isObject,
+  type Json,
+  type Message,
+  type Tool,
+} from '../../../src/plugin.ts';
 
 /** The tools of a request, and how they may be used. */
 export function toolFields({ tools, parameters, messages }: ChatRequest, strict_tools: boolean): Json {

@@ -1,19 +1,16 @@
 import { z } from 'zod';
 import {
-  type ChatRequest,
   type Completion,
   decodeOpenAiReply,
   defineProvider,
   effortFields,
-  encodeOpenAi,
+  isObject,
+  type Json,
   leavesReasoning,
-  OpenAiStreamDecoder,
-  type Target,
+  openAiAdapter,
   templateEffort,
   UpstreamError,
 } from '../../../src/plugin.ts';
-
-type Json = Record<string, unknown>;
 
 /** llama.cpp's server, `llama-server` (protocol c4, f12, g). */
 export const llamaCpp = defineProvider({
@@ -34,39 +31,26 @@ export const llamaCpp = defineProvider({
   }),
   create({ thinking_switches, cache_prompt, timings_per_token }) {
     const words = templateEffort(thinking_switches);
-    const always = cache_prompt === undefined ? {} : { cache_prompt };
-    const streaming = {
-      stream_options: { include_usage: true },
-      ...(timings_per_token && { timings_per_token }),
-    };
-    return {
+    return openAiAdapter({
       providerName: 'llama.cpp',
-      encode: (request, target) => ({
-        path: '/chat/completions',
-        body: {
-          ...encodeOpenAi(request, target),
-          ...effortFields(request, target, words),
-          ...splitFields(request, target),
-          ...always,
-          ...(request.stream && streaming),
-        },
+      fields: (request, target) => ({
+        ...effortFields(request, target, words),
+        // By default it splits where the template knows reasoning.
+        ...(leavesReasoning(request, target) && { reasoning_format: 'none' }),
+        ...(cache_prompt !== undefined && { cache_prompt }),
       }),
+      streamFields: {
+        stream_options: { include_usage: true },
+        ...(timings_per_token && { timings_per_token }),
+      },
       decodeReply,
-      openStream: () =>
-        new OpenAiStreamDecoder({
-          usagePerChoice: true,
-          finalUsagePerChoice: true,
-          errorsHaveStatus: true,
-          usageIn: event => event.usage ?? usageOfTimings(event.timings),
-        }),
-    };
+      usagePerChoice: true,
+      finalUsagePerChoice: true,
+      errorsHaveStatus: true,
+      usageIn: event => event.usage ?? usageOfTimings(event.timings),
+    });
   },
 });
-
-/** Unsplit, it sends the raw text; split is what it was started with, by default where the template knows reasoning. */
-function splitFields(request: ChatRequest, target: Target): Record<string, unknown> {
-  return leavesReasoning(request, target) ? { reasoning_format: 'none' } : {};
-}
 
 /** Of several choices its usage counts the first alone, and that would be billed as exact: it is estimated instead. */
 function decodeReply(body: unknown): Completion {
@@ -78,8 +62,8 @@ function decodeReply(body: unknown): Completion {
 
 /** Tokens so far, as it counts them for its own statistics: the prompt in two parts, cached and not. */
 function usageOfTimings(timings: unknown): Json | undefined {
-  if (typeof timings !== 'object' || timings === null) return undefined;
-  const { cache_n = 0, prompt_n, predicted_n } = timings as Json;
+  if (!isObject(timings)) return undefined;
+  const { cache_n = 0, prompt_n, predicted_n } = timings;
   if (typeof cache_n !== 'number' || typeof prompt_n !== 'number' || typeof predicted_n !== 'number')
     return undefined;
   return {

@@ -1,13 +1,5 @@
 import { z } from 'zod';
-import {
-  type ChatRequest,
-  decodeOpenAiReply,
-  defineProvider,
-  effortFields,
-  encodeOpenAi,
-  knownEfforts,
-  OpenAiStreamDecoder,
-} from '../../../src/plugin.ts';
+import { defineProvider, effortFields, knownEfforts, openAiAdapter } from '../../../src/plugin.ts';
 
 /** OpenAI's own models that reason refuse `max_tokens`. */
 const reasoningModel = /^(?:openai\/)?(?:o\d|gpt-(?:[5-9]|\d\d))/;
@@ -25,30 +17,22 @@ export const openai = defineProvider({
       ),
   }),
   efforts: knownEfforts,
-  create: ({ provider_name, max_tokens_field }) => ({
-    providerName: provider_name,
-    encode(request, target) {
-      const { max_tokens, ...body } = encodeOpenAi(request, target);
-      const isNewer = max_tokens_field === 'auto' && reasoningModel.test(target.model);
-      const field =
-        max_tokens_field === 'auto' ? (isNewer ? 'max_completion_tokens' : 'max_tokens') : max_tokens_field;
-      return {
-        path: '/chat/completions',
-        body: {
-          ...body,
-          ...(max_tokens !== undefined && { [field]: max_tokens }),
-          // It has the catalog's words for an effort, except where the model's configuration says otherwise (protocol g).
-          ...effortFields(request, target, effort => ({ reasoning_effort: effort })),
-          ...streamFields(request),
-        },
-      };
-    },
-    decodeReply: decodeOpenAiReply,
-    openStream: () => new OpenAiStreamDecoder(),
-  }),
+  create: ({ provider_name, max_tokens_field }) => {
+    const adapter = openAiAdapter({
+      providerName: provider_name,
+      // It knows the catalog's effort levels, unless the model's configuration maps them (protocol g).
+      fields: (request, target) => effortFields(request, target, effort => ({ reasoning_effort: effort })),
+    });
+    const isRenamed = (model: string) =>
+      max_tokens_field === 'auto' ? reasoningModel.test(model) : max_tokens_field === 'max_completion_tokens';
+    return {
+      ...adapter,
+      encode(request, target) {
+        const { path, body } = adapter.encode(request, target);
+        if (body.max_tokens === undefined || !isRenamed(target.model)) return { path, body };
+        const { max_tokens, ...others } = body;
+        return { path, body: { ...others, max_completion_tokens: max_tokens } };
+      },
+    };
+  },
 });
-
-/** Usage is asked for whatever the client wants to see of it: without it nothing could be billed. */
-function streamFields({ stream }: ChatRequest): Record<string, unknown> {
-  return stream ? { stream_options: { include_usage: true } } : {};
-}

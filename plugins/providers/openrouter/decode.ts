@@ -3,6 +3,8 @@ import {
   type ChunkChoice,
   type Completion,
   decodeOpenAiReply,
+  isObject,
+  type Json,
   OpenAiStreamDecoder,
   type ReasoningCache,
   type SseEvent,
@@ -12,11 +14,7 @@ import {
 } from '../../../src/plugin.ts';
 import { addDetails, detailsIn, type OwnDetail, type ReasoningDetail } from './reasoning-details.ts';
 
-type Json = Record<string, unknown>;
 type Memory = ReasoningCache<readonly ReasoningDetail[]>;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** 403 is also said of prompts that a moderation or a guardrail has flagged: then the request is at fault, not the key. */
 export function errorStatus(status: number, body: unknown): number {
@@ -60,7 +58,7 @@ export class OpenRouterStream implements StreamDecoder {
   readonly #turns = new Map<number, Turn>();
   readonly #decoder = new OpenAiStreamDecoder({
     errorsHaveStatus: true,
-    choice: choice => this.#look(choice),
+    onChoice: choice => this.#look(choice),
   });
 
   constructor(memory: Memory) {

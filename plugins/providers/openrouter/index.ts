@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import {
-  type ChatRequest,
   defineProvider,
   effortFields,
-  encodeOpenAi,
   knownEfforts,
   type Message,
+  openAiAdapter,
   ReasoningCache,
 } from '../../../src/plugin.ts';
 import { decodeReply, errorStatus, OpenRouterStream } from './decode.ts';
@@ -39,24 +38,21 @@ export const openrouter = defineProvider({
       max_characters: remember_characters,
       max_age_ms,
     });
-    const headers = {
-      ...(referer !== undefined && { 'http-referer': referer }),
-      ...(title !== undefined && { 'x-title': title }),
-    };
-    return {
+    const adapter = openAiAdapter({
       providerName: 'openrouter',
-      headers,
-      encode: (request, target) => ({
-        path: '/chat/completions',
-        body: {
-          ...encodeOpenAi(request, target),
-          messages: withDetails(request.messages, memory),
-          ...effortFields(request, target, effort => ({ reasoning: reasoningOf(effort) })),
-          ...(routing && { provider: routing }),
-          ...streamFields(request),
-        },
+      fields: (request, target) => ({
+        messages: withDetails(request.messages, memory),
+        ...effortFields(request, target, effort => ({ reasoning: reasoningOf(effort) })),
+        ...(routing && { provider: routing }),
       }),
       decodeReply: body => decodeReply(body, memory),
+    });
+    return {
+      ...adapter,
+      headers: {
+        ...(referer !== undefined && { 'http-referer': referer }),
+        ...(title !== undefined && { 'x-title': title }),
+      },
       openStream: () => new OpenRouterStream(memory),
       errorStatus,
     };
@@ -68,9 +64,6 @@ function reasoningOf(effort: string): Record<string, unknown> {
   if (effort === 'none') return { enabled: false };
   return { effort: effort === 'max' ? 'xhigh' : effort };
 }
-
-const streamFields = ({ stream }: ChatRequest): Record<string, unknown> =>
-  stream ? { stream_options: { include_usage: true } } : {};
 
 /** The messages as they are, and with those that called tools the reasoning that led to it, where it is known. */
 function withDetails(

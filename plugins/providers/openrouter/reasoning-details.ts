@@ -1,8 +1,7 @@
+import { isObject } from '../../../src/plugin.ts';
+
 /** One piece of what OpenRouter calls `reasoning_details`: text, a summary, or an encrypted block; to be sent back as it came. */
 export type ReasoningDetail = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is ReasoningDetail =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The details that `value` lists. */
 export const detailsIn = (value: unknown): readonly ReasoningDetail[] =>

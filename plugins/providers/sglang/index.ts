@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import {
-  type ChatRequest,
-  decodeOpenAiReply,
   defineProvider,
   effortFields,
-  encodeOpenAi,
   knownEfforts,
   leavesReasoning,
-  OpenAiStreamDecoder,
-  type Target,
+  openAiAdapter,
   templateEffort,
 } from '../../../src/plugin.ts';
 
@@ -26,29 +22,16 @@ export const sglang = defineProvider({
   efforts: knownEfforts,
   create({ thinking_switches }) {
     const words = templateEffort(thinking_switches);
-    return {
+    return openAiAdapter({
       providerName: 'sglang',
-      encode: (request, target) => ({
-        path: '/chat/completions',
-        body: {
-          ...encodeOpenAi(request, target),
-          ...effortFields(request, target, words),
-          ...splitFields(request, target),
-          ...streamFields(request),
-        },
+      fields: (request, target) => ({
+        ...effortFields(request, target, words),
+        // Separate reasoning is its default, where it was started with a reasoning parser.
+        ...(leavesReasoning(request, target) && { separate_reasoning: false }),
       }),
-      decodeReply: decodeOpenAiReply,
-      // Its running usage counts each choice for itself; only the final usage is the sum.
-      openStream: () => new OpenAiStreamDecoder({ usagePerChoice: true }),
-    };
+      streamFields: { stream_options: { include_usage: true, continuous_usage_stats: true } },
+      // Only the final usage is the sum.
+      usagePerChoice: true,
+    });
   },
 });
-
-/** Separate reasoning is its default, where it was started with a reasoning parser. */
-function splitFields(request: ChatRequest, target: Target): Record<string, unknown> {
-  return leavesReasoning(request, target) ? { separate_reasoning: false } : {};
-}
-
-function streamFields({ stream }: ChatRequest): Record<string, unknown> {
-  return stream ? { stream_options: { include_usage: true, continuous_usage_stats: true } } : {};
-}

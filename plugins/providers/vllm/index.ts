@@ -1,12 +1,9 @@
 import { z } from 'zod';
 import {
-  type ChatRequest,
-  decodeOpenAiReply,
   defineProvider,
   effortFields,
-  encodeOpenAi,
   knownEfforts,
-  OpenAiStreamDecoder,
+  openAiAdapter,
   templateEffort,
 } from '../../../src/plugin.ts';
 
@@ -24,24 +21,13 @@ export const vllm = defineProvider({
   efforts: knownEfforts,
   create({ thinking_switches }) {
     const words = templateEffort(thinking_switches);
-    return {
+    return openAiAdapter({
       providerName: 'vllm',
-      encode: (request, target) => ({
-        path: '/chat/completions',
-        body: {
-          ...encodeOpenAi(request, target),
-          ...effortFields(request, target, words),
-          ...streamFields(request),
-        },
-      }),
-      decodeReply: decodeOpenAiReply,
-      // Its running usage counts each choice for itself; only the final usage is the sum.
-      openStream: () => new OpenAiStreamDecoder({ usagePerChoice: true }),
-    };
+      fields: (request, target) => effortFields(request, target, words),
+      // Running usage is ignored unless final usage is requested as well (protocol d7).
+      streamFields: { stream_options: { include_usage: true, continuous_usage_stats: true } },
+      // Only the final usage is the sum.
+      usagePerChoice: true,
+    });
   },
 });
-
-/** vLLM ignores running usage unless final usage is asked for as well (protocol d7). */
-function streamFields({ stream }: ChatRequest): Record<string, unknown> {
-  return stream ? { stream_options: { include_usage: true, continuous_usage_stats: true } } : {};
-}

@@ -1,4 +1,4 @@
-type Json = Record<string, unknown>;
+import { isObject, type Json } from '../../json-object.ts';
 
 const brand = Symbol.for('sluice.UpstreamError');
 
@@ -30,9 +30,6 @@ export class UpstreamError extends Error {
     return told === undefined ? undefined : new UpstreamError(told, statusInBody(body));
   }
 }
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The message of an error body in any of the shapes that servers use (protocol b10), or `undefined` if it is not an error. */
 export function errorInBody(body: unknown): string | undefined {

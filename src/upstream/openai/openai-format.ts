@@ -9,6 +9,7 @@ import type {
 } from '../../canonical.ts';
 import { usageOf } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
+import { isObject, type Json } from '../../json-object.ts';
 import type { Target } from '../adapter.ts';
 import { UpstreamError } from '../http/upstream-error.ts';
 
@@ -17,10 +18,6 @@ import { UpstreamError } from '../http/upstream-error.ts';
  * saying the same thing are read into the canonical form (protocol d3, d8, d10 to d13, f14).
  */
 
-export type Json = Record<string, unknown>;
-
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0;
 const count = (value: unknown): number => (isCount(value) ? Math.trunc(value) : 0);

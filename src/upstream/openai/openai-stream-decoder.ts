@@ -1,6 +1,7 @@
 import type { Chunk, ChunkChoice, Delta, ToolCallDelta, Usage } from '../../canonical.ts';
 import { usageOf } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
+import { isObject, type Json } from '../../json-object.ts';
 import type { SseEvent } from '../../sse/parse.ts';
 import type { StreamDecoder } from '../adapter.ts';
 import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from '../http/upstream-error.ts';
@@ -8,31 +9,29 @@ import { EventTemplate } from './event-template.ts';
 import {
   argumentsText,
   finishReasonOf,
-  isObject,
-  type Json,
   newCallId,
   readUsage,
   reasoningOf,
   textsOf,
 } from './openai-format.ts';
 
-/** What servers of this format do in different ways. */
-export interface OpenAiStreamHabits {
+/** How streams of servers of this format differ. */
+export interface OpenAiStreamOptions {
   /** Running usage counts each choice for itself (protocol d8). */
   readonly usagePerChoice?: boolean;
-  /** An error inside a stream says truly which HTTP status it stands for; elsewhere everything is called 400. */
+  /** The status of an error inside a stream is the true one; some servers call all their errors 400. */
   readonly errorsHaveStatus?: boolean;
-  /** The final usage stands for one choice too: for the one that ended last. */
+  /** The final usage counts one choice too: the one that ended last. */
   readonly finalUsagePerChoice?: boolean;
-  /** Where an event has its usage; `usage` without it. */
+  /** The usage of an event; its `usage` without this option. */
   usageIn?(event: Json): unknown;
-  /** Sees every choice as it came; may throw an UpstreamError for an error that it tells. */
-  choice?(choice: Json): void;
+  /** Is called with every choice as it came; throws an UpstreamError for an error in it. */
+  onChoice?(choice: Json): void;
 }
 
 /** One OpenAI stream in the canonical form. */
 export class OpenAiStreamDecoder implements StreamDecoder {
-  readonly #habits: OpenAiStreamHabits;
+  readonly #options: OpenAiStreamOptions;
   /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
   readonly #tokensByChoice = new Map<number, number>();
   /** Their sum, kept up: an upstream may name a choice more with every event. */
@@ -43,19 +42,19 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   #begun = false;
   /** The choice of the newest event that had one. */
   #last = 0;
-  #steady: EventTemplate | undefined;
-  /** How many events had to be parsed, and after how many of them another one is learned from: ever fewer, as long as that helps. */
+  #template: EventTemplate | undefined;
+  /** Events parsed so far, and after how many of them the next template is made: ever fewer. */
   #parsed = 0;
-  #learn_at = 2;
+  #template_at = 2;
 
-  constructor(habits: OpenAiStreamHabits = {}) {
-    this.#habits = habits;
+  constructor(options: OpenAiStreamOptions = {}) {
+    this.#options = options;
   }
 
   decode(event: SseEvent): Chunk[] {
     if (event.event === 'error') throw this.#error(event.data);
-    const steady = this.#steady?.read(event.data);
-    if (steady && this.#isExpected(steady)) return [steady];
+    const known = this.#template?.read(event.data);
+    if (known && this.#isExpected(known)) return [known];
     const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
     if (data === '[DONE]' || data === '') return [];
     let body: unknown;
@@ -68,23 +67,23 @@ export class OpenAiStreamDecoder implements StreamDecoder {
       throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
     if (body.error != null || body.type === 'error' || body.object === 'error') throw this.#error(data);
     const chunks = this.#chunk(body);
-    if (++this.#parsed === this.#learn_at) this.#learn(data);
+    if (++this.#parsed === this.#template_at) this.#makeTemplate(data);
     return chunks;
   }
 
-  /** Habits may look at anything in an event, so that nothing is steady for them. */
-  #learn(data: string): void {
-    this.#learn_at *= 2;
-    if (this.#habits.choice || this.#habits.usageIn) return;
+  /** Where an option looks at whole events, all are parsed. */
+  #makeTemplate(data: string): void {
+    this.#template_at *= 2;
+    if (this.#options.onChoice || this.#options.usageIn) return;
     const decode = (probe: string) => new OpenAiStreamDecoder().decode({ data: probe });
-    this.#steady = EventTemplate.of(data, decode) ?? this.#steady;
+    this.#template = EventTemplate.of(data, decode) ?? this.#template;
   }
 
-  /** A choice that has begun and goes on, the only one that has told its usage: nothing but that figure is to be remembered. */
+  /** The chunk goes on with a choice, and no other has usage of its own: only that figure has to be remembered. */
   #isExpected({ choices, usage }: Chunk): boolean {
     const { index } = choices[0]!;
     if (!this.#open.has(index)) return false;
-    if (usage && this.#habits.usagePerChoice) {
+    if (usage && this.#options.usagePerChoice) {
       if (this.#tokensByChoice.size !== 1 || !this.#tokensByChoice.has(index)) return false;
       this.#setTokens(index, usage.completion_tokens);
     }
@@ -97,11 +96,8 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   }
 
   #error(data: string): UpstreamError {
-    const told = new UpstreamError(
-      messageOfErrorBody(data) ?? data.slice(0, 500),
-      statusInBody(jsonOf(data)),
-    );
-    return this.#habits.errorsHaveStatus ? told : told.withoutStatus();
+    const status = this.#options.errorsHaveStatus ? statusInBody(jsonOf(data)) : undefined;
+    return new UpstreamError(messageOfErrorBody(data) ?? data.slice(0, 500), status);
   }
 
   #chunk(body: Json): Chunk[] {
@@ -109,7 +105,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (Array.isArray(body.choices)) {
       for (const choice of body.choices) if (isObject(choice)) choices.push(this.#choice(choice));
     }
-    const { usageIn } = this.#habits;
+    const { usageIn } = this.#options;
     const usage = this.#usage(usageIn ? usageIn(body) : body.usage, choices);
     if (choices.length === 0 && !usage) return [];
     return [usage ? { choices, usage } : { choices }];
@@ -117,11 +113,11 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   #choice(choice: Json): ChunkChoice {
     const index = typeof choice.index === 'number' ? choice.index : 0;
-    this.#habits.choice?.(choice);
+    this.#options.onChoice?.(choice);
     const finish = finishReasonOf(choice.finish_reason);
     this.#begun = true;
     this.#last = index;
-    // Some servers repeat a choice that has ended beside the final usage; it stays ended.
+    // Some servers repeat an ended choice beside the final usage.
     if (finish) this.#finished.add(index);
     if (this.#finished.has(index)) this.#open.delete(index);
     else this.#open.add(index);
@@ -151,7 +147,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   #usage(value: unknown, choices: ChunkChoice[]): Usage | undefined {
     const usage = readUsage(value);
-    const { usagePerChoice, finalUsagePerChoice } = this.#habits;
+    const { usagePerChoice, finalUsagePerChoice } = this.#options;
     if (!usage || !usagePerChoice || (choices.length === 0 && !finalUsagePerChoice)) return usage;
     const indexes = choices.length === 0 ? [this.#last] : choices.map(({ index }) => index);
     for (const index of indexes) this.#setTokens(index, usage.completion_tokens);

@@ -160,8 +160,8 @@ describe('a decoder', () => {
     fc.assert(
       fc.property(streams, ({ isSpaced, hasUsage, perChoice, rest, events }) => {
         const learning = new OpenAiStreamDecoder({ usagePerChoice: perChoice });
-        // A decoder with a habit of looking at every choice learns nothing.
-        const parsing = new OpenAiStreamDecoder({ usagePerChoice: perChoice, choice: () => {} });
+        // A decoder that has to show every choice makes no template.
+        const parsing = new OpenAiStreamDecoder({ usagePerChoice: perChoice, onChoice: () => {} });
         for (const { index, delta, usage, finish, damage } of events) {
           const body = {
             id: 'chatcmpl-1',
