@@ -4,6 +4,7 @@ import { Chain } from '../../../../src/chain/chain.ts';
 import { GatewayError, refusal } from '../../../../src/errors.ts';
 import { outcomeOf } from '../../../../src/settlement/settle.ts';
 import type { Stage } from '../../../../src/stage.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
 import { assembled, chunkOf, collected, streamOf } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
@@ -103,6 +104,29 @@ describe('the order of stages', () => {
   });
 });
 
+describe('an answer of a stage', () => {
+  const answering: Stage = { name: 'cache', onRequest: async () => reply };
+
+  it('ends the way down, and goes up through the stages before it', async () => {
+    const notes: string[] = [];
+    const { passage, settle } = entered([noting('a', notes), answering, noting('b', notes)]);
+    await passage.onHeaders();
+    notes.length = 0;
+    expect(await passage.onRequest()).toBe(reply);
+    expect(contentOf(await passage.onReply(reply))).toBe('xa');
+    const { chunks } = await collected(passage.onStream(streamOf([chunkOf({ content: 'x' })])));
+    expect(assembled(chunks).content).toBe('xa');
+    settle();
+    expect(notes).toEqual(['a onRequest', 'a end', 'b onSettled', 'a onSettled']);
+  });
+
+  it('goes up through the stage that gave it as well', async () => {
+    const { passage } = entered([{ ...answering, onReply: () => saying('own') }, noting('b', [])]);
+    await passage.onRequest();
+    expect(contentOf(await passage.onReply(reply))).toBe('own');
+  });
+});
+
 describe('the stages that were entered', () => {
   const refusing: Stage = {
     name: 'door',
@@ -194,5 +218,28 @@ describe('settlement', () => {
     settle();
     settle();
     expect(notes).toEqual(['a onSettled']);
+  });
+});
+
+describe('the log', () => {
+  it('keeps the error that a stage replaces by throwing in onError', () => {
+    const { log, lines } = capturedLog();
+    const exchange = sampleExchange({ start: { log } });
+    const broken: Stage = {
+      name: 'broken',
+      onError: () => {
+        throw new Error('bug');
+      },
+    };
+    const cause = new Error('the disk is full');
+    new Chain([broken]).enter(exchange).onError(refusal('provider_error', { cause }));
+    expect(lines).toMatchObject([
+      {
+        stage: 'broken',
+        hook: 'onError',
+        err: { message: 'bug' },
+        error: { type: 'provider_error', status: 502, cause: expect.stringContaining('the disk is full') },
+      },
+    ]);
   });
 });

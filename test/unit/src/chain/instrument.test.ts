@@ -39,6 +39,14 @@ describe('the time of a stage', () => {
     });
   });
 
+  it('is observed in onError and onSettled as well', async () => {
+    const stage: Stage = { name: 'a', onError: (_, error) => error, onSettled: () => {} };
+    const { passage, settle, counts } = measured([stage]);
+    passage.onError(new Error('bug'));
+    settle();
+    expect(await counts()).toEqual({ 'stage=a,hook=onError': 1, 'stage=a,hook=onSettled': 1 });
+  });
+
   it('is its own: neither the wait for what is below it nor the work of others', async () => {
     async function* slow() {
       for (const content of ['x', 'y', 'z']) {

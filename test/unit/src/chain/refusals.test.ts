@@ -26,6 +26,13 @@ describe('a refusal', () => {
     expect(await refusals()).toEqual({ [`stage=b,hook=${hook},error_type=rate_limit_error`]: 1 });
   });
 
+  it.each(['onError', 'onSettled'] as const)('in %s is counted', async hook => {
+    const { passage, settle, refusals } = measured([{ name: 'b', [hook]: refusing }]);
+    passage.onError(new Error('bug'));
+    settle();
+    expect(await refusals()).toEqual({ [`stage=b,hook=${hook},error_type=rate_limit_error`]: 1 });
+  });
+
   it('in a stream is counted at the stage that threw, not at those above', async () => {
     const stage: Stage = {
       name: 'b',

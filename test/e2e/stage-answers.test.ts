@@ -1,0 +1,247 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Chunk, Completion } from '../../src/plugin.ts';
+import { refusal, usageOf } from '../../src/plugin.ts';
+import { answeringChain, answeringGateway } from '../support/answering.ts';
+import { post } from '../support/chain-app.ts';
+import { requestOf } from '../support/chain-connection.ts';
+import { alongside, closeApps } from '../support/express-app.ts';
+import { ask, type ClientJson, eventsOf } from '../support/gateway-under-test.ts';
+import { RawConnection, until } from '../support/raw-client.ts';
+import { recordsPlace } from '../support/records-place.ts';
+
+afterEach(closeApps);
+
+const usage = usageOf(7, 5);
+const reply: Completion = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'From the cache.' }, finish_reason: 'stop' }],
+  usage,
+};
+const said = (content: string): Chunk => ({
+  choices: [{ index: 0, delta: { content }, finish_reason: null }],
+});
+const ended: Chunk = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+const chunks: readonly Chunk[] = [
+  { choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] },
+  said('From '),
+  said('the cache.'),
+  { ...ended, usage },
+];
+async function* streamed(parts: readonly Chunk[] = chunks) {
+  for (const part of parts) yield structuredClone(part);
+}
+const never = new Promise<never>(() => {});
+const contentOf = (all: readonly { json: ClientJson }[]) =>
+  all.map(({ json }) => json.choices?.[0]?.delta?.content ?? '').join('');
+
+describe.each([
+  ['createGateway', answeringGateway],
+  ['createChain', answeringChain],
+] as const)('a stage of %s that answers', (_, start) => {
+  const chat = (url: string, more: object = {}) => post(`${url}/v1/chat/completions`, ask('Hello?', more));
+
+  it('with a reply gives it to the client, and asks neither later stages nor the upstream', async () => {
+    const { url, asked, outcomes } = await start(() => structuredClone(reply));
+    // The validation behind it would refuse this.
+    const response = await chat(url, { reasoning_effort: 'medium' });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      object: 'chat.completion',
+      model: 'aion-labs/aion-3.5',
+      choices: reply.choices,
+      usage,
+    });
+    await until(() => outcomes().length === 1);
+    expect(asked()).toBe(0);
+    expect(outcomes()).toMatchObject([
+      {
+        status: 200,
+        end_reason: 'completed',
+        account: 'tester',
+        model: 'aion-labs/aion-3.5',
+        provider: undefined,
+        usage: { prompt_tokens: 7, completion_tokens: 5, estimated: false },
+        cost_usd: '0.000051',
+      },
+    ]);
+  });
+
+  it.each([
+    ['a reply', () => structuredClone(reply)],
+    ['a stream', () => streamed()],
+    ['a list of chunks', () => structuredClone(chunks)],
+  ])('with %s gives a client that streams a stream', async (_, answer) => {
+    const { url, asked, outcomes } = await start(answer);
+    const response = await chat(url, { stream: true });
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    const events = eventsOf(await response.text());
+    const [first, last, done] = [events[0], events.at(-2), events.at(-1)];
+    expect(first?.json.choices?.[0]?.delta).toMatchObject({ role: 'assistant' });
+    expect(contentOf(events)).toBe('From the cache.');
+    expect(last?.json).toMatchObject({ choices: [{ finish_reason: 'stop' }], usage });
+    expect(done?.data).toBe('[DONE]');
+    await until(() => outcomes().length === 1);
+    expect(asked()).toBe(0);
+    expect(outcomes()).toMatchObject([
+      { status: 200, end_reason: 'completed', usage: { completion_tokens: 5 } },
+    ]);
+  });
+
+  it('with a stream gives a client that does not stream the whole reply', async () => {
+    const call = (index: number, rest: object) => ({ tool_calls: [{ index, ...rest }] });
+    const delta = (delta: object): Chunk => ({ choices: [{ index: 0, delta, finish_reason: null }] });
+    const { url } = await start(() =>
+      streamed([
+        delta({ role: 'assistant', reasoning: 'Let me ' }),
+        delta({ reasoning: 'look.' }),
+        delta(call(0, { id: 'call_1', type: 'function', function: { name: 'look', arguments: '' } })),
+        delta(call(0, { function: { arguments: '{"at":' } })),
+        delta(call(0, { function: { arguments: '1}' } })),
+        { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage },
+      ]),
+    );
+    const response = await chat(url);
+    expect(await response.json()).toMatchObject({
+      choices: [
+        {
+          message: {
+            content: null,
+            reasoning: 'Let me look.',
+            tool_calls: [{ id: 'call_1', function: { name: 'look', arguments: '{"at":1}' } }],
+          },
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage,
+    });
+  });
+
+  it('without usage is billed by estimate', async () => {
+    const { url, outcomes } = await start(({ request: { stream } }) =>
+      stream ? streamed([...chunks.slice(0, -1), ended]) : { choices: structuredClone(reply.choices) },
+    );
+    for (const stream of [true, false]) await (await chat(url, { stream })).text();
+    await until(() => outcomes().length === 2);
+    for (const { usage: billed } of outcomes()) {
+      expect(billed.estimated).toBe(true);
+      expect(Math.min(billed.prompt_tokens, billed.completion_tokens)).toBeGreaterThan(0);
+    }
+  });
+
+  it('leaves a request to the upstream when it answers nothing', async () => {
+    const { url, asked } = await start(async () => undefined);
+    expect((await chat(url)).status).toBe(200);
+    expect(asked()).toBe(1);
+  });
+
+  it('holds the limits of the account until its answer has ended', async () => {
+    let release = () => {};
+    const { url, outcomes } = await start(async function* () {
+      yield chunks[0]!;
+      await new Promise<void>(resolve => (release = resolve));
+      yield* streamed(chunks.slice(1));
+    });
+    const first = await chat(url, { stream: true });
+    const second = await chat(url, { stream: true });
+    expect((await chat(url, { stream: true })).status).toBe(429);
+    const releaseSecond = release;
+    releaseSecond();
+    await second.text();
+    await until(() => outcomes().length === 2);
+    await first.body?.cancel();
+    await until(() => outcomes().length === 3);
+    expect(outcomes().map(({ end_reason }) => end_reason)).toEqual(['refused', 'completed', 'client_gone']);
+  });
+
+  it.each([true, false])(
+    'and throws before its first chunk gets an error status (stream: %s)',
+    async stream => {
+      const { url, outcomes } = await start(() =>
+        // biome-ignore lint/correctness/useYield: it fails first
+        (async function* () {
+          throw refusal('rate_limited', { message: 'Not now.' });
+        })(),
+      );
+      const response = await chat(url, { stream });
+      expect([response.status, await response.json()]).toEqual([
+        429,
+        { error: { type: 'rate_limit_error', message: 'Not now.' } },
+      ]);
+      await until(() => outcomes().length === 1);
+      expect(outcomes()).toMatchObject([{ end_reason: 'refused', usage: { completion_tokens: 0 } }]);
+    },
+  );
+
+  it.each<[string, () => AsyncGenerator<Chunk>]>([
+    [
+      'throws',
+      async function* () {
+        yield* streamed(chunks.slice(0, 2));
+        throw new Error('the cache is broken');
+      },
+    ],
+    ['ends without a finish_reason', () => streamed(chunks.slice(0, 2))],
+  ])('and %s in the middle gets an error event, or no reply', async (_, answer) => {
+    const { url, outcomes } = await start(answer);
+    const events = eventsOf(await (await chat(url, { stream: true })).text());
+    expect(events.at(-2)?.json.error?.type).toBe('server_error');
+    expect(events.at(-1)?.data).toBe('[DONE]');
+    expect((await chat(url)).status).toBe(502);
+    await until(() => outcomes().length === 2);
+    expect(outcomes()).toMatchObject([{ end_reason: 'internal_error' }, { end_reason: 'internal_error' }]);
+  });
+
+  it.each([true, false])(
+    'is left when the client leaves, whatever it waits for (stream: %s)',
+    async stream => {
+      let isWaiting = false;
+      const { url, asked, outcomes } = await start(async function* () {
+        yield* streamed(chunks.slice(0, 2));
+        isWaiting = true;
+        await never;
+      });
+      const connection = new RawConnection(url);
+      alongside({ close: () => connection.destroy() });
+      connection.write(requestOf(ask('Hello?', { stream })));
+      await until(() => isWaiting);
+      connection.destroy();
+      await until(() => outcomes().length === 1);
+      expect(outcomes()).toMatchObject([{ end_reason: 'client_gone' }]);
+      expect(asked()).toBe(0);
+    },
+  );
+
+  it('too late gets 524, and is given up after max_background_ms', async () => {
+    const { url, outcomes } = await start(
+      async function* () {
+        yield chunks[0]!;
+        await never;
+      },
+      { non_stream_timeout_ms: 50, max_background_ms: 50 },
+    );
+    expect((await chat(url)).status).toBe(524);
+    await until(() => outcomes().length === 1);
+    expect(outcomes()).toMatchObject([{ end_reason: 'time_limit', status: 524 }]);
+  });
+});
+
+describe('the ledger', () => {
+  it('has a row of an answer, with its usage and no provider', async () => {
+    const place = await recordsPlace();
+    const { url, close } = await answeringGateway(() => structuredClone(reply), {}, { stores: place.stores });
+    await (await post(`${url}/v1/chat/completions`, ask('Hello?'))).text();
+    await close();
+    const rows = await place.look(store => store.ledger.list({ limit: 10 }));
+    await place.remove();
+    expect(rows).toMatchObject([
+      {
+        account: 'tester',
+        provider: null,
+        attempts: 0,
+        prompt_tokens: 7,
+        completion_tokens: 5,
+        cost_usd: '0.000051',
+        end_reason: 'completed',
+      },
+    ]);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, it } from '@jest/globals';
+import type { Chunk } from '../../../../src/canonical.ts';
+import { usageOf } from '../../../../src/canonical.ts';
+import { ReplyAssembler } from '../../../../src/exchange/assemble-reply.ts';
+
+const piece = (index: number, delta: object, finish_reason: 'stop' | null = null, more: object = {}) => ({
+  index,
+  delta,
+  finish_reason,
+  ...more,
+});
+const assembled = (...chunks: Chunk[]) => {
+  const assembler = new ReplyAssembler();
+  for (const chunk of chunks) assembler.add(chunk);
+  return assembler.reply();
+};
+const tokens = (token: string) => ({ logprobs: { content: [{ token }], refusal: null } });
+
+it('puts several choices together in the order of their indices, with the usage told last', () => {
+  expect(
+    assembled(
+      { choices: [piece(1, { content: 'b' }), piece(0, { content: 'a' })], usage: usageOf(1, 2) },
+      { choices: [piece(0, { content: 'A' }, 'stop')] },
+      { choices: [piece(1, { content: 'B' }, 'stop')] },
+      { choices: [], usage: usageOf(1, 4) },
+    ),
+  ).toEqual({
+    choices: [
+      { index: 0, message: { role: 'assistant', content: 'aA' }, finish_reason: 'stop' },
+      { index: 1, message: { role: 'assistant', content: 'bB' }, finish_reason: 'stop' },
+    ],
+    usage: usageOf(1, 4),
+  });
+});
+
+it('joins the lists of logprobs', () => {
+  const { choices } = assembled(
+    { choices: [piece(0, { content: 'a' }, null, tokens('a'))] },
+    { choices: [piece(0, { content: 'b' }, 'stop', tokens('b'))] },
+  );
+  expect(choices[0]?.logprobs).toEqual({ content: [{ token: 'a' }, { token: 'b' }] });
+});
+
+it.each<[string, Chunk[]]>([
+  ['no choice', []],
+  ['a choice that does not end', [{ choices: [piece(0, { content: 'a' })] }]],
+])('refuses a stream with %s', (_, chunks) => {
+  expect(() => assembled(...chunks)).toThrow(expect.objectContaining({ type: 'server_error' }));
+});
