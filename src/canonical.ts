@@ -90,7 +90,7 @@ export interface Choice {
   logprobs?: unknown;
 }
 
-/** A whole reply (spec 2.3). `usage` is absent only while the upstream's adapter has not been told. */
+/** A whole reply (spec 2.3). `usage` is absent where the upstream gave none. */
 export interface Completion {
   choices: Choice[];
   usage?: Usage;
@@ -121,7 +121,7 @@ export interface ChunkChoice {
 /** One piece of a streamed reply (spec 2.4). A chunk without choices carries usage only. */
 export interface Chunk {
   choices: ChunkChoice[];
-  /** Cumulative over the exchange and all its choices, whatever the upstream's own habit is (protocol d8). */
+  /** Cumulative over the exchange and all its choices, also where the upstream counts per choice (protocol d8). */
   usage?: Usage;
 }
 

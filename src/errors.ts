@@ -1,4 +1,4 @@
-/** One row of the error catalogue: what a client is told, and when. */
+/** One row of the error catalogue: what a client is sent, and when. */
 export interface ErrorRow {
   readonly status: number;
   readonly type: string;

@@ -1,5 +1,5 @@
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import type { BodyLimits } from '../inbound/limits.ts';
+import type { BodyLimits } from '../inbound/body-limits.ts';
 
 /** Names bounds of buffered bytes below the largest body: a body of that size would be refused again and again. */
 export function* checkBodyBounds(limits: BodyLimits, at: readonly string[]): Generator<ConfigIssue> {

@@ -1,7 +1,7 @@
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { BodyMetrics, BufferBound } from '../telemetry/body-metrics.ts';
-import type { BodyLimits } from './limits.ts';
+import type { BodyLimits } from './body-limits.ts';
 
 type BufferLimits = Pick<BodyLimits, 'max_buffered_bytes' | 'max_buffered_bytes_per_account'>;
 

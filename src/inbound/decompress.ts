@@ -1,7 +1,7 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type GatewayError, refusal } from '../errors.ts';
+import { type BodyLimits, tooLarge } from './body-limits.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
-import { type BodyLimits, tooLarge } from './limits.ts';
 
 const decompressors = {
   gzip: createGunzip,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { BodyLimits } from './limits.ts';
+import type { BodyLimits } from './body-limits.ts';
 
 /** Time for a client whose body is out of time to read the reply; nginx lingers likewise. */
 const linger_ms = 1000;

@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { type BodyLimits, tooLarge } from './body-limits.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
-import { checkBody, checkText } from './check-size.ts';
+import { checkBody, checkText } from './check-json-size.ts';
 import { decompressed } from './decompress.ts';
-import { type BodyLimits, tooLarge } from './limits.ts';
 import { bytesOf } from './upload.ts';
 
 const malformed = (message: string, cause?: unknown): GatewayError =>

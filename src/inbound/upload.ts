@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { type BodyLimits, tooLarge } from './body-limits.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
 import { sendContinue } from './expect-continue.ts';
-import { type BodyLimits, tooLarge } from './limits.ts';
 
 /** Rejects `bytesOf` when the client leaves while it is sending. */
 export class UploadAborted extends Error {}

@@ -71,7 +71,7 @@ export function untilDrained(exchange: Exchange, response: ReplySink, slow_clien
   });
 }
 
-/** The end of a reply must not wait for ever on a client that has stopped reading. */
+/** Resolves when the client has read all of the reply or has left; a client that reads nothing for `slow_client_ms` is cut off. */
 export function untilFinished(
   exchange: Exchange,
   response: ReplySink,

@@ -5,8 +5,8 @@ import type { Exchange } from '../exchange.ts';
 import { keepAliveComment } from '../sse/encode.ts';
 import { markEvent } from '../telemetry/tracing.ts';
 import { Framing } from './framing.ts';
-import type { StreamLimits } from './limits.ts';
 import type { Outlet } from './pump.ts';
+import type { StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { untilDrained, untilFinished } from './slow-client.ts';
 

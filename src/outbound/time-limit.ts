@@ -1,7 +1,7 @@
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 
-/** Rejects `beforeTimeLimit` when nobody waits for the reply any longer; it never reaches a client. */
+/** Rejects `beforeTimeLimit` when the client has left; never sent to a client. */
 export class ClientGone extends Error {}
 
 /**

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Exchange } from '../exchange.ts';
-import type { StreamLimits } from './limits.ts';
+import type { StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { ClientWatch, cutOff } from './slow-client.ts';
 
@@ -68,7 +68,7 @@ function passedOn(
       if (hasTakenAll(response)) over(resolve);
       else wait();
     };
-    // What has happened before anybody listened is not told again.
+    // Events before these listeners are not repeated.
     if (body.destroyed) return void broke(body.errored ?? cut());
     let left_bytes = length_bytes;
     exchange.onAbort(left);
@@ -88,7 +88,7 @@ function passedOn(
   });
 }
 
-/** Whether the system has all of the reply; not so for one that another middleware holds back. */
+/** Whether the operating system has taken all of the reply; false while another middleware holds part of it back. */
 const hasTakenAll = ({ writableEnded, socket }: ReplySink): boolean =>
   writableEnded === true && socket?.writableLength === 0;
 

@@ -2,8 +2,8 @@ import type { Chunk } from '../canonical.ts';
 import type { StreamRenderer } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
-import type { StreamLimits } from './limits.ts';
 import { pump } from './pump.ts';
+import type { StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { StreamWriter } from './stream-writer.ts';
 

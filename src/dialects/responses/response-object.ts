@@ -1,7 +1,7 @@
 import type { FinishReason, Usage } from '../../canonical.ts';
 import type { Identity } from '../define-dialect.ts';
 import { isCutOff, type OutputItem } from './output-items.ts';
-import { shownFormat, shownToolChoice, shownTools } from './tools.ts';
+import { shownFormat, shownToolChoice, shownTools } from './responses-tools.ts';
 
 /** What differs between the states of one response. */
 interface State {
@@ -61,7 +61,7 @@ export class ResponseObject {
   }
 }
 
-/** Usage in the words of this format (spec 2.5; protocol h7), as JSON: with running usage it is made for every chunk. */
+/** Usage in this format (spec 2.5; protocol h7), as JSON: with running usage it is written on every chunk. */
 export function encodeUsage(usage: Usage): string {
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details, completion_tokens_details } =
     usage;

@@ -18,7 +18,7 @@ import {
 } from '../request-schema/shared-fields.ts';
 import { item } from './input-items.ts';
 import { messagesOf } from './input-messages.ts';
-import { functionTool, textField, toolChoice } from './tools.ts';
+import { functionTool, textField, toolChoice } from './responses-tools.ts';
 
 /** The shape of a Responses request (spec 4.4; protocol h8 to h10). Null is the same as absent (m6). */
 

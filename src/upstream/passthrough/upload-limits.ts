@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Clock } from '../../clock.ts';
-import { tooLarge } from '../../inbound/limits.ts';
+import { tooLarge } from '../../inbound/body-limits.ts';
 import { tooSlow } from '../../inbound/upload.ts';
 
 /** Limits of a request body that is piped to an upstream. */

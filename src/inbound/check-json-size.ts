@@ -1,6 +1,6 @@
 import { jsonSizeOf, mayExceed } from '../dialects/json-size.ts';
 import { type GatewayError, refusal } from '../errors.ts';
-import type { BodyLimits } from './limits.ts';
+import type { BodyLimits } from './body-limits.ts';
 
 type SizeLimits = Pick<BodyLimits, 'max_body_values' | 'max_body_keys'>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type GatewayError, refusal } from '../errors.ts';
 
-/** What a request body may be. */
+/** Limits of request bodies, as options. */
 export const bodyLimits = {
   max_body_bytes: z
     .int()
@@ -56,11 +56,11 @@ export const bodyLimits = {
 const schema = z.object(bodyLimits);
 export type BodyLimits = z.output<typeof schema>;
 
-/** The refusal of a body, or of what it decompresses to, above `max_body_bytes`. */
+/** Refuses a body, compressed or not, above `max_body_bytes`. */
 export function tooLarge(max_body_bytes: number): GatewayError {
   return refusal('body_too_large', {
     message: `The request body is larger than the ${max_body_bytes} bytes accepted.`,
-    // The rest of it is not read for ever, so the connection is no good for another request.
+    // The rest of it is not read, so the connection cannot serve another request.
     headers: { connection: 'close' },
   });
 }
