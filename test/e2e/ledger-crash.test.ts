@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { Load, startTellingUpstream, type TellingUpstream } from '../support/ledger-load.ts';
+import { until } from '../support/raw-client.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 
@@ -35,14 +35,14 @@ describe('the ledger in SQLite', () => {
   it('has all but the last moment when the gateway is killed, and goes on from there', async () => {
     const sidecar = await startSidecar(config);
     const load = new Load([sidecar.url], clientKey, 8);
-    await sleep(4000);
+    const settledBy = (now_ms: number) =>
+      load.answers.filter(({ at_ms, status }) => status === 200 && at_ms < now_ms - window_ms);
+    await until(() => settledBy(performance.now()).length > 40, 30_000);
     const killed_ms = performance.now();
     sidecar.signal('SIGKILL');
     await sidecar.exited;
     await load.stop();
-    const settled = load.answers.filter(
-      ({ at_ms, status }) => status === 200 && at_ms < killed_ms - window_ms,
-    );
+    const settled = settledBy(killed_ms);
     expect(settled.length).toBeGreaterThan(20);
     const { requests } = await ledger();
     expect(requests).toBeGreaterThanOrEqual(settled.length);
@@ -50,7 +50,7 @@ describe('the ledger in SQLite', () => {
 
     const next = await startSidecar(config);
     const more = new Load([next.url], clientKey, 2);
-    await sleep(500);
+    await more.more(5);
     await more.stop();
     expect(await next.stop()).toBe(0);
     expect((await ledger()).requests).toBe(requests + more.count(200));
@@ -59,7 +59,7 @@ describe('the ledger in SQLite', () => {
   it('has everything when the gateway is stopped in the middle of it', async () => {
     const sidecar = await startSidecar(config);
     const load = new Load([sidecar.url], clientKey, 8);
-    await sleep(2000);
+    await load.more(40);
     expect(await sidecar.stop()).toBe(0);
     await load.stop();
     expect(load.count(200)).toBe(telling.told.requests);
@@ -69,7 +69,7 @@ describe('the ledger in SQLite', () => {
   it('is added up by command', async () => {
     const sidecar = await startSidecar(config);
     const load = new Load([sidecar.url], clientKey, 4);
-    await sleep(1000);
+    await load.more(20);
     await load.stop();
     await sidecar.stop();
     const { requests, prompt_tokens, completion_tokens } = telling.told;

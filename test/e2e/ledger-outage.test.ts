@@ -66,7 +66,7 @@ describe('the ledger in Postgres', () => {
     const sidecars = await Promise.all([startSidecar(config), startSidecar(config)]);
     const urls = sidecars.map(({ url }) => url);
     const load = new Load(urls, key, 8);
-    await sleep(2000);
+    await load.more(50);
     await postgres.kill();
     // It goes on serving, so it stays in rotation.
     const told = await readinessLike(sidecars[0]!, /store has been out[\s\S]+ on disk/);
@@ -76,11 +76,13 @@ describe('the ledger in Postgres', () => {
     expect(await recordsUp(sidecars[0]!)).toEqual({ read: 0, write_ledger: 0 });
     expect(await metric(sidecars[0]!, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/)).toBeGreaterThan(0);
     await postgres.start();
-    await sleep(3000);
+    await readinessLike(sidecars[0]!, /^200 ready\n$/);
+    await load.more(50);
     postgres.pause();
-    await sleep(8000);
+    await readinessLike(sidecars[0]!, /store has been out[\s\S]+ on disk/);
+    await load.more(50);
     postgres.resume();
-    await sleep(1500);
+    await load.more(50);
     await load.stop();
 
     // The key is of the store and was known: nobody noticed.
@@ -118,7 +120,7 @@ describe('the ledger in Postgres', () => {
     const killed = await startSidecar(config);
     await postgres.kill();
     const load = new Load([stopped.url, killed.url], clientKey, 4);
-    await sleep(3000);
+    await load.more(50);
     await load.stop();
     // What is killed may lose what waits in memory; after two seconds nothing does.
     await sleep(2500);

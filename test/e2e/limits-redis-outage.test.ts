@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '../support/raw-client.ts';
 import { type Fleet, type Sent, startFleet } from '../support/sidecar-fleet.ts';
@@ -55,29 +54,29 @@ async function expectWhole(account: string, running: SteadyLoad, unheld: number)
 describe('four instances under load', () => {
   it('let nobody wait for a Redis that is paused, and tell it all when it goes on', async () => {
     const running = new SteadyLoad(fleet, 'paused', 30);
-    await sleep(1000);
+    await running.more(20);
     fleet.redis.pause();
     await until(isOut);
     const unheld = running.sent;
-    await sleep(3000);
+    await running.more(45);
     expect(await isOut()).toBe(true);
     fleet.redis.resume();
     await until(isBack);
-    await sleep(3000);
+    await running.more(30);
     await running.end();
     await expectWhole('paused', running, unheld);
   });
 
   it('let nobody wait for a Redis that is killed, and tell it all when it is back', async () => {
     const running = new SteadyLoad(fleet, 'killed', 30);
-    await sleep(1000);
+    await running.more(20);
     await fleet.redis.kill();
     await until(isOut);
     const unheld = running.sent;
-    await sleep(1000);
+    await running.more(30);
     await fleet.redis.restart();
     await until(isBack);
-    await sleep(1000);
+    await running.more(20);
     await running.end();
     await expectWhole('killed', running, unheld);
   });

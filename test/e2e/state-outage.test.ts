@@ -55,14 +55,14 @@ describe('a Redis that is paused under load', () => {
   it('keeps nobody waiting, and counts everything once it goes on', async () => {
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const running = load();
-    await sleep(1500);
+    await running.more(60);
     redis.pause();
     await until(isOut);
-    await sleep(3000);
+    await running.more(150);
     expect(isOut()).toBe(true);
     redis.resume();
     await until(isBack);
-    await sleep(2500);
+    await running.more(60);
     await running.end();
     expect(running).toMatchObject({ refused: 0, failed: 0 });
     expect(running.p99_ms).toBeLessThan(timeout_ms + busy_ms);
@@ -76,13 +76,13 @@ describe('a Redis that is killed and comes back under load', () => {
   it('keeps nobody waiting, and counts everything once it is back', async () => {
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const running = load();
-    await sleep(500);
+    await running.more(50);
     await redis.kill();
     await until(isOut);
-    await sleep(1500);
+    await running.more(100);
     await redis.restart();
     await until(isBack);
-    await sleep(500);
+    await running.more(50);
     await running.end();
     expect(running).toMatchObject({ refused: 0, failed: 0 });
     expect(running.p99_ms).toBeLessThan(timeout_ms + busy_ms);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from './gateway-under-test.ts';
+import { until } from './raw-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-upstream.ts';
 
 /** An upstream that remembers what it has told of usage, each reply other than the last. */
@@ -47,6 +48,12 @@ export class Load {
 
   get slowest_ms(): number {
     return Math.max(...this.answers.map(({ took_ms }) => took_ms));
+  }
+
+  /** Resolves when so many more have been answered. */
+  async more(count: number): Promise<void> {
+    const all = this.answers.length + count;
+    await until(() => this.answers.length >= all, 60_000);
   }
 
   async stop(): Promise<void> {

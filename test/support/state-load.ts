@@ -1,6 +1,7 @@
 import type { Limit } from '../../src/stores/limits/limit-table.ts';
 import type { Charge } from '../../src/stores/limits/limit-units.ts';
 import type { ReservationResult, StateStore } from '../../src/stores/limits/state-store.ts';
+import { until } from './raw-client.ts';
 
 export interface LoadOptions {
   readonly account: string;
@@ -44,6 +45,12 @@ export class StateLoad {
   /** Takes that have not been answered. */
   get open(): number {
     return this.#running.size;
+  }
+
+  /** Resolves when so many more have been answered. */
+  async more(count: number): Promise<void> {
+    const all = this.takes_ms.length + count;
+    await until(() => this.takes_ms.length >= all, 60_000);
   }
 
   /** Begins no more; resolves when all have ended. */

@@ -1,3 +1,4 @@
+import { until } from './raw-client.ts';
 import type { Fleet, Sent } from './sidecar-fleet.ts';
 
 /** Requests of one account at a constant rate, to all instances in turn, however slowly they are answered. */
@@ -34,6 +35,12 @@ export class SteadyLoad {
   /** How many requests have been sent. */
   get sent(): number {
     return this.#sent;
+  }
+
+  /** Resolves when so many more have been answered. */
+  async more(count: number): Promise<void> {
+    const all = this.answered.length + count;
+    await until(() => this.answered.length >= all, 60_000);
   }
 
   /** Sends no more. Resolves when all have been answered. */
