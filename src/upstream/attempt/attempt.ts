@@ -5,7 +5,6 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { chunkOf, decodeText, EventReader, isEventStream } from '../http/decode-reply.ts';
 import type { Provider } from '../http/provider.ts';
 import { bytesOf, isPlain, textOf } from '../http/reply-body.ts';
-import { SentRequest } from '../http/sent-request.ts';
 import { type IntakeOwner, StreamReader } from '../http/stream-reader.ts';
 import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
@@ -14,6 +13,7 @@ import type { ChunkFeed } from './chunk-feed.ts';
 import { ChunkTimes } from './chunk-times.ts';
 import { CommitBuffer } from './commit-buffer.ts';
 import { causeOf, type Failure } from './failure.ts';
+import { SentRequest } from './sent-request.ts';
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
 export class Attempt {

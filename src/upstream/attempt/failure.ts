@@ -6,7 +6,7 @@ import { messageOfErrorBody, scrubbed, UpstreamError } from '../http/upstream-er
 export interface Failure {
   readonly error: GatewayError;
   readonly kind: FailureKind;
-  /** For how long the upstream wants to be left alone, if it says so. */
+  /** The upstream's `Retry-After`. */
   readonly retry_after_s?: number | undefined;
   /** It was about the key alone, and the provider has another one. */
   readonly another_key?: boolean;
@@ -27,6 +27,16 @@ export const failureKinds = [
 
 export type FailureKind = (typeof failureKinds)[number];
 
+/** Thrown where a failure is known already. */
+export class AttemptFailed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.error.message);
+    this.failure = failure;
+  }
+}
+
 const kindsOfErrors: Readonly<Record<string, FailureKind>> = {
   provider_invalid: 'invalid',
   provider_broke_off: 'broken',
@@ -34,21 +44,17 @@ const kindsOfErrors: Readonly<Record<string, FailureKind>> = {
   provider_unhealthy: 'unhealthy',
 };
 
-/** Kinds that show a provider which does not work: not one that refuses, is at its limit or was set up wrongly. */
+/** Kinds that open the circuit breaker: not those of a provider that refuses, is at its limit or is misconfigured. */
 const faults: ReadonlySet<FailureKind> = new Set(['status', 'unreachable', 'timeout', 'broken', 'invalid']);
 
 export const isProvidersFault = ({ kind }: Failure): boolean => faults.has(kind);
 
-/** What is wrong with the request is wrong at every provider, and what was ended from here is wanted nowhere. */
+/** False for a request that is wrong at every provider, and for what was aborted from here. */
 export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' && kind !== 'aborted';
 
 /** Why an exchange ends that ends with this failure. */
 export const causeOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
   kind === 'refused' ? 'refused' : 'upstream_failed';
-
-/** Whether what was thrown is a failure already, and not something that has to be read as one. */
-export const isFailure = (thrown: unknown): thrown is Failure =>
-  typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'error' in thrown;
 
 /** The upstream answered with an error status (protocol b6 to b8). */
 export function failureOfStatus(
@@ -60,7 +66,7 @@ export function failureOfStatus(
   const message = messageOfErrorBody(body);
   const cause = new Error(`upstream status ${status}: ${scrubbed(message ?? body.slice(0, 500))}`);
   const retry = retryAfter(headers['retry-after']);
-  return failureTold(status, message, { cause, retry, pass_upstream_429 });
+  return failureOfError(status, message, { cause, retry, pass_upstream_429 });
 }
 
 interface Circumstances {
@@ -69,29 +75,33 @@ interface Circumstances {
   readonly pass_upstream_429: boolean;
 }
 
-/** An error of this status, however it was told. */
-function failureTold(
+/** An error with this status, of a head or inside a reply. */
+function failureOfError(
   status: number,
   message: string | undefined,
   { cause, retry, pass_upstream_429 }: Circumstances,
 ): Failure {
-  if (status === 400 || status === 413 || status === 422) {
-    return {
-      kind: 'refused',
-      error: refusal('upstream_refused', { message: (message && scrubbed(message)) || undefined, cause }),
-    };
-  }
-  if (status === 401 || status === 403 || status === 404) {
-    return { kind: 'misconfigured', error: refusal('provider_misconfigured', { cause }) };
-  }
   const detail = { cause, ...(retry !== undefined && { headers: { 'retry-after': retry } }) };
-  if (status === 429) {
-    const error = pass_upstream_429
-      ? refusal('rate_limited', { ...detail, message: 'The upstream provider is at its rate limit.' })
-      : refusal('provider_error', detail);
-    return { kind: 'rate_limited', error };
+  switch (status) {
+    case 400:
+    case 413:
+    case 422: {
+      const shown = (message && scrubbed(message)) || undefined;
+      return { kind: 'refused', error: refusal('upstream_refused', { message: shown, cause }) };
+    }
+    case 401:
+    case 403:
+    case 404:
+      return { kind: 'misconfigured', error: refusal('provider_misconfigured', { cause }) };
+    case 429: {
+      const error = pass_upstream_429
+        ? refusal('rate_limited', { ...detail, message: 'The upstream provider is at its rate limit.' })
+        : refusal('provider_error', detail);
+      return { kind: 'rate_limited', error };
+    }
+    default:
+      return { kind: 'status', error: refusal('provider_error', detail) };
   }
-  return { kind: 'status', error: refusal('provider_error', detail) };
 }
 
 /** A `Retry-After` that clients can rely on: whole seconds or a date, nothing else is copied. */
@@ -101,7 +111,7 @@ function retryAfter(value: string | undefined): string | undefined {
   return /^[A-Z][a-z]{2}, .+ GMT$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
 }
 
-/** How many seconds the upstream wants to be left alone, in whichever header and form it says so. */
+/** Seconds that the upstream wants to get no requests, from `retry-after-ms` or `retry-after`. */
 export function retryAfter_s(headers: IncomingHttpHeaders, now_epoch_ms: number): number | undefined {
   const precise_ms = headers['retry-after-ms'];
   if (typeof precise_ms === 'string' && /^\d{1,9}(\.\d+)?$/.test(precise_ms))
@@ -111,28 +121,24 @@ export function retryAfter_s(headers: IncomingHttpHeaders, now_epoch_ms: number)
   return /^\d+$/.test(valid) ? Number(valid) : Math.max(0, (Date.parse(valid) - now_epoch_ms) / 1000);
 }
 
-/** Something was thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
+const timeouts: ReadonlySet<unknown> = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** What was thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
 export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = false): Failure {
+  if (thrown instanceof AttemptFailed) return thrown.failure;
   if (UpstreamError.is(thrown)) {
     const { status, message } = thrown;
     const cause = new Error(
       `upstream error ${status ?? 'without a status'} in its reply: ${scrubbed(message)}`,
     );
-    return failureTold(status ?? 500, message, { cause, pass_upstream_429 });
+    return failureOfError(status ?? 500, message, { cause, pass_upstream_429 });
   }
-  if (GatewayError.is(thrown)) {
-    return {
-      error: thrown,
-      kind: kindsOfErrors[thrown.code ?? ''] ?? 'status',
-    };
-  }
-  const code = (thrown as { code?: unknown } | null)?.code;
-  const timeout =
-    code === 'UND_ERR_HEADERS_TIMEOUT' ||
-    code === 'UND_ERR_BODY_TIMEOUT' ||
-    code === 'UND_ERR_CONNECT_TIMEOUT';
-  return {
-    error: refusal(begun ? 'provider_broke_off' : 'provider_unreachable', { cause: thrown }),
-    kind: timeout ? 'timeout' : begun ? 'broken' : 'unreachable',
-  };
+  if (GatewayError.is(thrown)) return { error: thrown, kind: kindsOfErrors[thrown.code ?? ''] ?? 'status' };
+  const error = refusal(begun ? 'provider_broke_off' : 'provider_unreachable', { cause: thrown });
+  if (timeouts.has((thrown as { code?: unknown } | null)?.code)) return { error, kind: 'timeout' };
+  return { error, kind: begun ? 'broken' : 'unreachable' };
 }

@@ -1,7 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { refusal } from '../../errors.ts';
-import type { ResponseHead, UpstreamCall } from './upstream-call.ts';
 
 const decompressors = {
   gzip: createGunzip,
@@ -10,25 +10,37 @@ const decompressors = {
   br: createBrotliDecompress,
 };
 
-/** Whether the body is as it was asked for: not compressed. */
-export function isPlain({ headers }: ResponseHead): boolean {
-  const encoding = headers['content-encoding'];
-  return encoding === undefined || String(encoding).toLowerCase() === 'identity';
+/** How much of an error body is read: some servers repeat the whole prompt in it. */
+const error_body_bytes = 1024 * 1024;
+/** How long an error body may take: its status is known, and a client waits for it. */
+const error_body_ms = 3000;
+
+/** A body that is ended by `cancel` of a call or `destroy` of a stream. */
+type Body = AsyncIterable<Buffer> & {
+  readonly cancel?: (reason: Error) => void;
+  readonly destroy?: (reason: Error) => void;
+};
+
+interface Head {
+  readonly headers: IncomingHttpHeaders;
 }
 
-/** The body's bytes, decompressed if the upstream compressed them although it was asked not to. */
-export function bytesOf(
-  call: AsyncIterable<Buffer> & Partial<Pick<UpstreamCall, 'cancel'>>,
-  { headers }: Pick<ResponseHead, 'headers'>,
-): AsyncIterable<Buffer> {
-  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (encoding === 'identity') return call;
+const encodingOf = ({ headers }: Head): string =>
+  String(headers['content-encoding'] ?? 'identity').toLowerCase();
+
+/** Whether the body is as it was requested: not compressed. */
+export const isPlain = (head: Head): boolean => encodingOf(head) === 'identity';
+
+/** The body's bytes, decompressed if the upstream compressed them unasked. */
+export function bytesOf(body: Body, head: Head): AsyncIterable<Buffer> {
+  const encoding = encodingOf(head);
+  if (encoding === 'identity') return body;
   const create = decompressors[encoding as keyof typeof decompressors];
   if (!create) {
-    call.cancel?.(new Error('the reply is not read'));
+    body.cancel?.(new Error('the reply is not read'));
     throw refusal('provider_invalid', { cause: new Error(`content-encoding ${encoding}`) });
   }
-  const source = Readable.from(call);
+  const source = Readable.from(body);
   const plain = create();
   source.on('error', error => plain.destroy(error));
   plain.on('close', () => source.destroy());
@@ -48,7 +60,7 @@ export async function textOf(bytes: AsyncIterable<Buffer>, max_bytes: number): P
   return (parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes)).toString('utf8');
 }
 
-/** As much of the body as `max_bytes` hold: an error page is worth its beginning. */
+/** The first `max_bytes` of the body as text. */
 export async function beginningOf(bytes: AsyncIterable<Buffer>, max_bytes: number): Promise<string> {
   const parts: Buffer[] = [];
   let total_bytes = 0;
@@ -58,4 +70,22 @@ export async function beginningOf(bytes: AsyncIterable<Buffer>, max_bytes: numbe
     if (total_bytes >= max_bytes) break;
   }
   return Buffer.concat(parts).subarray(0, max_bytes).toString('utf8');
+}
+
+/** The beginning of an error body as text; empty if it cannot be read or takes more than three seconds. Ends the body. */
+export async function errorTextOf(body: Body, headers: IncomingHttpHeaders): Promise<string> {
+  const end = () => {
+    const reason = new Error('the error body is not read on');
+    if (body.cancel) body.cancel(reason);
+    else body.destroy?.(reason);
+  };
+  const limit = setTimeout(end, error_body_ms);
+  try {
+    return await beginningOf(bytesOf(body, { headers }), error_body_bytes);
+  } catch {
+    return '';
+  } finally {
+    clearTimeout(limit);
+    end();
+  }
 }

@@ -11,23 +11,19 @@ import { writeBytes } from '../../outbound/write-bytes.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
 import {
+  AttemptFailed,
   causeOf,
   type Failure,
   failureOf,
   failureOfStatus,
-  isFailure,
   retryAfter_s,
 } from '../attempt/failure.ts';
 import type { Provider } from '../http/provider.ts';
-import { beginningOf, bytesOf } from '../http/reply-body.ts';
+import { errorTextOf } from '../http/reply-body.ts';
 import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
 import type { PassthroughRule } from './passthrough-rule.ts';
 import { ProviderProxy } from './provider-proxy.ts';
-
-/** How much of an error body is read, and for how long. */
-const error_body_bytes = 64 * 1024;
-const error_body_ms = 3000;
 
 /** A route of the configuration: what lies behind it is one provider. */
 export interface PassthroughRoute extends Route {
@@ -104,13 +100,14 @@ export class Passthrough {
       waited();
       const { statusCode: status = 502 } = reply;
       provider.keys.answered(key, status, retryAfter_s(reply.headers, exchange.clock.epoch_ms()));
-      if (status >= 300 && status !== 304) throw await failureOfReply(status, reply, provider);
+      if (status >= 300 && status !== 304)
+        throw new AttemptFailed(await failureOfReply(status, reply, provider));
       await writeBytes(exchange, response, status, headersForClient(reply.headers), reply, this.#limits);
     } catch (thrown) {
       waited();
       if (exchange.client_gone) return;
       if (request.errored) throw new UploadAborted('the client left while sending its request');
-      const failure = isFailure(thrown) ? thrown : failureOfCall(thrown, response.headersSent);
+      const failure = failureOfCall(thrown, response.headersSent);
       kind = failure.kind;
       exchange.end.causedBy(causeOf(failure));
       if (!response.headersSent) throw failure.error;
@@ -137,31 +134,16 @@ const routeOfRule = (rule: PassthroughRule): PassthroughRoute => ({
   rule,
 });
 
-/** Something was thrown on the way; what the gateway itself refuses is the client's matter. */
+/** What the gateway itself refuses is the client's mistake. */
 const failureOfCall = (thrown: unknown, begun: boolean): Failure =>
   GatewayError.is(thrown) && thrown.status < 500
     ? { kind: 'refused', error: thrown }
     : failureOf(thrown, begun);
 
-/** What the upstream's error status means to the client; a file that does not exist is the client's matter, not the operator's. */
+/** What the upstream's error status means to the client; a file that does not exist is the client's mistake, not the operator's. */
 async function failureOfReply(status: number, reply: IncomingMessage, provider: Provider): Promise<Failure> {
-  const text = await errorText(reply, provider);
-  const failure = failureOfStatus(status, reply.headers, text, provider.config.pass_upstream_429);
-  if (status !== 404) return failure;
-  return {
-    kind: 'refused',
-    error: refusal('unknown_url', { message: 'The upstream provider has nothing there.' }),
-  };
-}
-
-async function errorText(reply: IncomingMessage, provider: Provider): Promise<string> {
-  const patience = setTimeout(() => reply.destroy(), error_body_ms);
-  try {
-    return provider.redacted(await beginningOf(bytesOf(reply, reply), error_body_bytes));
-  } catch {
-    return '';
-  } finally {
-    clearTimeout(patience);
-    reply.destroy();
-  }
+  const text = provider.redacted(await errorTextOf(reply, reply.headers));
+  if (status !== 404) return failureOfStatus(status, reply.headers, text, provider.config.pass_upstream_429);
+  const message = 'The upstream provider has nothing there.';
+  return { kind: 'refused', error: refusal('unknown_url', { message }) };
 }

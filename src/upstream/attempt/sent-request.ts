@@ -1,0 +1,67 @@
+import { ignoredByUpstream } from '../../exchange/ignored-parameters.ts';
+import type { Exchange } from '../../exchange.ts';
+import type { ProviderKey } from '../http/key-pool.ts';
+import type { Provider } from '../http/provider.ts';
+import { errorTextOf } from '../http/reply-body.ts';
+import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
+import { jsonOf, UpstreamError } from '../http/upstream-error.ts';
+import type { Upstream } from '../routing/upstream.ts';
+import { AttemptSpan } from './attempt-span.ts';
+import { copyHeaders } from './copied-headers.ts';
+import { AttemptFailed, type Failure, failureOf, failureOfStatus, retryAfter_s } from './failure.ts';
+
+/** A request to one upstream: encoded in its format and sent with one of its provider's keys. */
+export class SentRequest {
+  readonly call: UpstreamCall;
+  readonly span: AttemptSpan;
+  readonly sent_ms: number;
+  readonly #exchange: Exchange;
+  readonly #provider: Provider;
+  readonly #key: ProviderKey | undefined;
+  #begun = false;
+
+  /** Encodes and sends it. Throws, and sends nothing, when the adapter cannot express the request. */
+  constructor(exchange: Exchange, upstream: Upstream) {
+    const { provider, target } = upstream;
+    const { path, headers, body, ignored } = provider.encode(exchange.request, target);
+    ignoredByUpstream(exchange, ignored);
+    const text = JSON.stringify(body);
+    this.#exchange = exchange;
+    this.#provider = provider;
+    this.sent_ms = exchange.clock.elapsed_ms();
+    exchange.provider = provider.name;
+    exchange.attempts++;
+    this.span = new AttemptSpan(exchange, upstream);
+    this.#key = provider.keys.next();
+    this.call = provider.send(path, text, { ...headers, ...this.span.headers }, this.#key);
+  }
+
+  /** The head of the reply. Rejects with AttemptFailed for an error status, and with the error that ended the call. */
+  async head(): Promise<ResponseHead> {
+    const head = await this.call.head;
+    this.#begun = true;
+    if (head.status >= 300) throw new AttemptFailed(await this.#failureOfHead(head));
+    copyHeaders(head.headers, this.#exchange.replyHeaders);
+    return head;
+  }
+
+  /** The failure behind an error that was thrown while the reply was awaited or read. */
+  failureOf(thrown: unknown): Failure {
+    const provider = this.#provider;
+    const error = UpstreamError.is(thrown)
+      ? new UpstreamError(provider.redacted(thrown.message), thrown.status)
+      : thrown;
+    return failureOf(error, this.#begun, provider.config.pass_upstream_429);
+  }
+
+  async #failureOfHead({ status: sent, headers }: ResponseHead): Promise<Failure> {
+    const { keys, adapter, config } = this.#provider;
+    const text = this.#provider.redacted(await errorTextOf(this.call, headers));
+    // Some servers use a status in a way of their own.
+    const status = adapter.errorStatus ? adapter.errorStatus(sent, jsonOf(text)) : sent;
+    const retry_after_s = retryAfter_s(headers, this.#exchange.clock.epoch_ms());
+    const another_key = keys.answered(this.#key, status, retry_after_s) && keys.hasFresh;
+    const failure = failureOfStatus(status, headers, text, config.pass_upstream_429);
+    return { ...failure, retry_after_s, another_key };
+  }
+}
