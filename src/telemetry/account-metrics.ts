@@ -1,6 +1,5 @@
-import type { Registry } from 'prom-client';
 import type { MeasuredEnd } from './measured.ts';
-import { MetricFactory } from './metric-factory.ts';
+import { MetricSet } from './metric-factory.ts';
 
 /** Accounts with series of their own; the rest share `_other`, so that the registry stays bounded. */
 const max_accounts = 10_000;
@@ -8,33 +7,26 @@ const max_accounts = 10_000;
 const max_series = 16 * max_accounts;
 
 /** Usage by account, where it is switched on: a label for each account is more than every Prometheus can hold. */
-export class AccountMetrics {
-  readonly #requests;
-  readonly #tokens;
-  readonly #cost;
+export class AccountMetrics extends MetricSet {
+  readonly #requests = this.metrics.counter({
+    name: 'sluice_account_requests_total',
+    help: 'Settled exchanges of an account.',
+    labels: ['account', 'status'],
+    max_series,
+  });
+  readonly #tokens = this.metrics.counter({
+    name: 'sluice_account_tokens_total',
+    help: 'Billable tokens of an account.',
+    labels: ['account', 'kind'],
+    max_series,
+  });
+  readonly #cost = this.metrics.counter({
+    name: 'sluice_account_cost_usd_total',
+    help: "Cost of an account's billable tokens at the catalog's prices.",
+    labels: ['account'],
+    max_series,
+  });
   readonly #known = new Set<string>();
-
-  constructor(registry: Registry) {
-    const metrics = new MetricFactory(registry);
-    this.#requests = metrics.counter({
-      name: 'sluice_account_requests_total',
-      help: 'Settled exchanges of an account.',
-      labels: ['account', 'status'],
-      max_series,
-    });
-    this.#tokens = metrics.counter({
-      name: 'sluice_account_tokens_total',
-      help: 'Billable tokens of an account.',
-      labels: ['account', 'kind'],
-      max_series,
-    });
-    this.#cost = metrics.counter({
-      name: 'sluice_account_cost_usd_total',
-      help: "Cost of an account's billable tokens at the catalog's prices.",
-      labels: ['account'],
-      max_series,
-    });
-  }
 
   settled({ account, status, usage, cost_usd }: MeasuredEnd): void {
     if (account === undefined) return;

@@ -1,6 +1,5 @@
-import type { Registry } from 'prom-client';
 import { type Measured, modelLabel } from './measured.ts';
-import { MetricFactory } from './metric-factory.ts';
+import { MetricSet } from './metric-factory.ts';
 import type { HistogramSeries } from './metric-series.ts';
 
 /** OpenTelemetry's for the duration of an operation, with two more for answers that take minutes (protocol l). */
@@ -9,47 +8,39 @@ export const operationBuckets_s = [
 ];
 const tokenBuckets = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-/** What the gateway counts as the client of its providers, under the names of the GenAI conventions (protocol l). */
-export class ClientMetrics {
-  readonly #duration;
-  readonly #tokens;
-  readonly #firstChunk;
-  readonly #perChunk;
-  readonly #errors;
+const labels = ['gen_ai_provider_name', 'gen_ai_request_model'] as const;
 
-  constructor(registry: Registry) {
-    const metrics = new MetricFactory(registry);
-    const labels = ['gen_ai_provider_name', 'gen_ai_request_model'] as const;
-    this.#duration = metrics.histogram({
-      name: 'gen_ai_client_operation_duration_seconds',
-      help: 'Duration of one attempt at one provider, from sending to the last byte.',
-      labels: [...labels, 'error_type'],
-      buckets: operationBuckets_s,
-    });
-    this.#tokens = metrics.histogram({
-      name: 'gen_ai_client_token_usage',
-      help: 'Billable tokens of an exchange by the provider that answered it.',
-      labels: [...labels, 'gen_ai_token_type'],
-      buckets: tokenBuckets,
-    });
-    this.#firstChunk = metrics.histogram({
-      name: 'gen_ai_client_operation_time_to_first_chunk_seconds',
-      help: 'Time from sending to the first chunk of a stream.',
-      labels,
-      buckets: operationBuckets_s,
-    });
-    this.#perChunk = metrics.histogram({
-      name: 'gen_ai_client_operation_time_per_output_chunk_seconds',
-      help: 'Time between two chunks of a stream as they arrive; chunks that arrive together share their wait.',
-      labels,
-      buckets: operationBuckets_s,
-    });
-    this.#errors = metrics.counter({
-      name: 'sluice_upstream_errors_total',
-      help: 'Failed attempts, by kind of failure.',
-      labels: ['gen_ai_provider_name', 'kind'],
-    });
-  }
+/** What the gateway counts as the client of its providers, under the names of the GenAI conventions (protocol l). */
+export class ClientMetrics extends MetricSet {
+  readonly #duration = this.metrics.histogram({
+    name: 'gen_ai_client_operation_duration_seconds',
+    help: 'Duration of one attempt at one provider, from sending to the last byte.',
+    labels: [...labels, 'error_type'],
+    buckets: operationBuckets_s,
+  });
+  readonly #tokens = this.metrics.histogram({
+    name: 'gen_ai_client_token_usage',
+    help: 'Billable tokens of an exchange by the provider that answered it.',
+    labels: [...labels, 'gen_ai_token_type'],
+    buckets: tokenBuckets,
+  });
+  readonly #firstChunk = this.metrics.histogram({
+    name: 'gen_ai_client_operation_time_to_first_chunk_seconds',
+    help: 'Time from sending to the first chunk of a stream.',
+    labels,
+    buckets: operationBuckets_s,
+  });
+  readonly #perChunk = this.metrics.histogram({
+    name: 'gen_ai_client_operation_time_per_output_chunk_seconds',
+    help: 'Time between two chunks of a stream as they arrive; chunks that arrive together share their wait.',
+    labels,
+    buckets: operationBuckets_s,
+  });
+  readonly #errors = this.metrics.counter({
+    name: 'sluice_upstream_errors_total',
+    help: 'Failed attempts, by kind of failure.',
+    labels: ['gen_ai_provider_name', 'kind'],
+  });
 
   /** Makes the series of a provider's failures, so that the first one is seen as an increase. */
   prepare(provider: string, kinds: readonly string[]): void {

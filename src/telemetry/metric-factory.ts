@@ -6,7 +6,7 @@ import {
   Metric,
   type MetricDefinition,
   type MetricKind,
-  type Sample,
+  type Series,
 } from './metric.ts';
 import { CounterSeries, GaugeSeries, HistogramSeries } from './metric-series.ts';
 
@@ -29,21 +29,22 @@ export class MetricFactory {
   }
 
   counter<const L extends readonly string[] = []>(definition: MetricDefinition<L>): Counter<L> {
-    return this.#metric(definition, counterKind);
+    return this.#metric(definition, { type: 'counter', create: () => new CounterSeries() });
   }
 
   gauge<const L extends readonly string[] = []>(definition: MetricDefinition<L>): Gauge<L> {
-    return this.#metric(definition, gaugeKind);
+    return this.#metric(definition, { type: 'gauge', create: () => new GaugeSeries() });
   }
 
   histogram<const L extends readonly string[] = []>(definition: HistogramDefinition<L>): Histogram<L> {
     const { name, buckets } = definition;
     if (buckets.some((bound, at) => !(bound > (buckets[at - 1] ?? Number.NEGATIVE_INFINITY))))
       throw new Error(`metric ${name}: its buckets do not ascend`);
-    return this.#metric(definition, histogramKind(buckets));
+    const create = () => new HistogramSeries(buckets);
+    return this.#metric(definition, { type: 'histogram', shape: buckets.join(), create });
   }
 
-  #metric<L extends readonly string[], S extends { reset(): void }>(
+  #metric<L extends readonly string[], S extends Series>(
     definition: MetricDefinition<L>,
     kind: MetricKind<S>,
   ): Metric<L, S> {
@@ -56,49 +57,18 @@ export class MetricFactory {
   }
 }
 
+/** Metrics that belong together, declared as fields of a subclass: `readonly #hits = this.metrics.counter({ … })`. */
+export abstract class MetricSet {
+  protected readonly metrics: MetricFactory;
+
+  constructor(registry: Registry) {
+    this.metrics = new MetricFactory(registry);
+  }
+}
+
 /** Makes metrics, as plugins are given it. */
 export type PluginMetrics = Pick<MetricFactory, 'counter' | 'gauge' | 'histogram'>;
 
 /** The metrics of a plugin: their names begin with `prefix`, or without one with `sluice_` and the plugin's name in snake case. */
 export const pluginMetrics = (registry: Registry, plugin: string, prefix?: string): PluginMetrics =>
   new MetricFactory(registry, prefix ?? `sluice_${plugin.replaceAll('-', '_')}_`);
-
-const oneSample = ({ value }: { value: number }, labels: Sample['labels']): Sample[] => [{ labels, value }];
-const counterKind: MetricKind<CounterSeries> = {
-  type: 'counter',
-  create: () => new CounterSeries(),
-  samples: oneSample,
-};
-const gaugeKind: MetricKind<GaugeSeries> = {
-  type: 'gauge',
-  create: () => new GaugeSeries(),
-  samples: oneSample,
-};
-
-const histogramKind = (bounds: readonly number[]): MetricKind<HistogramSeries> => ({
-  type: 'histogram',
-  shape: bounds.join(),
-  create: () => new HistogramSeries(bounds),
-  samples(series, labels, name) {
-    let count = 0;
-    const buckets = [...series.counts].map((inBucket, at) => {
-      count += inBucket;
-      const found = series.exemplars?.[at];
-      return {
-        labels: { le: bounds[at] ?? '+Inf', ...labels },
-        value: count,
-        metricName: `${name}_bucket`,
-        exemplar: found && {
-          labelSet: { trace_id: found.trace_id },
-          value: found.value,
-          timestamp: found.epoch_s.toFixed(3),
-        },
-      };
-    });
-    return [
-      ...buckets,
-      { labels, value: series.sum, metricName: `${name}_sum` },
-      { labels, value: count, metricName: `${name}_count` },
-    ];
-  },
-});

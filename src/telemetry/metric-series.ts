@@ -1,22 +1,36 @@
-/** One series of a counter. */
-export class CounterSeries {
+/** One line of a scrape, in prom-client's form. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  readonly metricName?: string;
+  readonly exemplar?: unknown;
+}
+
+type Labels = Sample['labels'];
+
+class NumberSeries {
   value = 0;
 
+  reset(): void {
+    this.value = 0;
+  }
+
+  samples(labels: Labels): Sample[] {
+    return [{ labels, value: this.value }];
+  }
+}
+
+/** One series of a counter. */
+export class CounterSeries extends NumberSeries {
   /** Throws for a negative amount. */
   inc(amount = 1): void {
     if (!(amount >= 0)) throw new RangeError(`a counter cannot be increased by ${amount}`);
     this.value += amount;
   }
-
-  reset(): void {
-    this.value = 0;
-  }
 }
 
 /** One series of a gauge. */
-export class GaugeSeries {
-  value = 0;
-
+export class GaugeSeries extends NumberSeries {
   set(value: number): void {
     this.value = value;
   }
@@ -27,10 +41,6 @@ export class GaugeSeries {
 
   dec(amount = 1): void {
     this.value -= amount;
-  }
-
-  reset(): void {
-    this.value = 0;
   }
 }
 
@@ -77,4 +87,25 @@ export class HistogramSeries {
     this.sum = 0;
     this.exemplars = undefined;
   }
+
+  samples(labels: Labels, name: string): Sample[] {
+    let count = 0;
+    const buckets = [...this.counts].map((inBucket, at) => {
+      count += inBucket;
+      return {
+        labels: { le: this.bounds[at] ?? '+Inf', ...labels },
+        value: count,
+        metricName: `${name}_bucket`,
+        exemplar: exemplarOf(this.exemplars?.[at]),
+      };
+    });
+    return [
+      ...buckets,
+      { labels, value: this.sum, metricName: `${name}_sum` },
+      { labels, value: count, metricName: `${name}_count` },
+    ];
+  }
 }
+
+const exemplarOf = (last: Exemplar | undefined) =>
+  last && { labelSet: { trace_id: last.trace_id }, value: last.value, timestamp: last.epoch_s.toFixed(3) };

@@ -1,4 +1,4 @@
-import type { CounterSeries, GaugeSeries, HistogramSeries } from './metric-series.ts';
+import type { CounterSeries, GaugeSeries, HistogramSeries, Sample } from './metric-series.ts';
 
 /**
  * One metric on a registry of prom-client, with its series kept by their label values. prom-client finds a series anew for every observation
@@ -11,6 +11,8 @@ export interface MetricDefinition<L extends readonly string[] = readonly string[
   readonly help: string;
   /** Names of the labels, in the order in which `labels()` takes their values. */
   readonly labels?: L;
+  /** Label values of series that are there from the beginning, so that their first increase is seen as one. */
+  readonly initial?: readonly LabelValues<L>[];
   /** Series that are kept; observations of further ones count in one series whose labels are all `_other`. 10,000 by default. */
   readonly max_series?: number;
 }
@@ -19,12 +21,10 @@ export interface MetricDefinition<L extends readonly string[] = readonly string[
 export type LabelValues<L extends readonly string[]> = { readonly [K in keyof L]: string | number };
 type Labels = Readonly<Record<string, string>>;
 
-/** One line of a scrape, in prom-client's form. */
-export interface Sample {
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly value: number;
-  readonly metricName?: string;
-  readonly exemplar?: unknown;
+/** What counters, gauges and histograms have in each series. */
+export interface Series {
+  reset(): void;
+  samples(labels: Labels, name: string): Sample[];
 }
 
 /** What counters, gauges and histograms differ in. */
@@ -33,7 +33,6 @@ export interface MetricKind<S> {
   /** Of a histogram, its buckets. */
   readonly shape?: string;
   create(): S;
-  samples(series: S, labels: Labels, name: string): Sample[];
 }
 
 /** Series by their label values, one after the other: joining a key for every observation costs more than the walk. */
@@ -46,7 +45,7 @@ const name_form = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const default_max_series = 10_000;
 
 /** A metric; satisfies what a Registry of prom-client asks of one. */
-export class Metric<L extends readonly string[], S extends { reset(): void }> {
+export class Metric<L extends readonly string[], S extends Series> {
   readonly name: string;
   readonly help: string;
   readonly type: MetricKind<S>['type'];
@@ -69,8 +68,8 @@ export class Metric<L extends readonly string[], S extends { reset(): void }> {
     this.labelNames = labels;
     this.#kind = kind;
     this.#max_series = max_series;
-    // There from the beginning, so that its first increase is seen as one.
     if (labels.length === 0) this.#find([]);
+    for (const values of definition.initial ?? []) this.#find(values);
   }
 
   /** The series of these label values, which may be held: it stays the same after `reset`. Throws unless there is one for each label. */
@@ -91,7 +90,7 @@ export class Metric<L extends readonly string[], S extends { reset(): void }> {
   }
 
   /** Whether `other` is declared in the same way, so that one can stand for both. */
-  isLike(other: Metric<readonly string[], { reset(): void }>): boolean {
+  isLike(other: Metric<readonly string[], Series>): boolean {
     const declared = ({ type, labelNames, shape }: typeof other) => JSON.stringify([type, labelNames, shape]);
     return declared(this) === declared(other);
   }
@@ -101,7 +100,7 @@ export class Metric<L extends readonly string[], S extends { reset(): void }> {
     const { name, help, type } = this;
     const values: Sample[] = [];
     for (const [key, { labels, series }] of this.#series)
-      if (!this.#readers.has(key)) values.push(...this.#kind.samples(series, labels, name));
+      if (!this.#readers.has(key)) values.push(...series.samples(labels, name));
     for (const { labels, reads } of this.#readers.values()) {
       const read = await Promise.all([...reads].map(async one => one()));
       values.push({ labels, value: read.reduce((sum, value) => sum + value, 0) });

@@ -3,7 +3,7 @@ import { AccountMetrics } from './account-metrics.ts';
 import { BodyMetrics } from './body-metrics.ts';
 import { ClientMetrics, operationBuckets_s } from './client-metrics.ts';
 import { type Measured, type MeasuredEnd, type MeasuredUsage, modelLabel } from './measured.ts';
-import { MetricFactory } from './metric-factory.ts';
+import { MetricSet } from './metric-factory.ts';
 import type { HistogramSeries } from './metric-series.ts';
 import { RoutingMetrics } from './routing-metrics.ts';
 
@@ -21,7 +21,72 @@ export type TimedHook = (typeof timedHooks)[number];
  * What the gateway counts, on a registry that the caller owns and that several gateways and chains of one process may share. Labels come from
  * closed sets only: endpoints, catalog models (anything else `_other`), configured providers, stages, error types.
  */
-export class Metrics {
+export class Metrics extends MetricSet {
+  readonly #requests = this.metrics.counter({
+    name: 'sluice_requests_total',
+    help: 'Settled exchanges.',
+    labels: ['endpoint', 'gen_ai_request_model', 'status', 'end_reason', 'error_type'],
+  });
+  readonly #duration = this.metrics.histogram({
+    name: 'gen_ai_server_request_duration_seconds',
+    help: 'Duration of an exchange, from the first header to settlement.',
+    labels: ['gen_ai_request_model', 'error_type'],
+    buckets: operationBuckets_s,
+  });
+  readonly #firstToken = this.metrics.histogram({
+    name: 'gen_ai_server_time_to_first_token_seconds',
+    help: 'Time from the first header to the first text or tool call of a stream.',
+    labels: ['gen_ai_request_model'],
+    buckets: firstTokenBuckets_s,
+  });
+  readonly #perToken = this.metrics.histogram({
+    name: 'gen_ai_server_time_per_output_token_seconds',
+    help: 'Time of a stream after its first token, divided by the tokens that followed.',
+    labels: ['gen_ai_request_model'],
+    buckets: perTokenBuckets_s,
+  });
+  readonly #inFlight = this.metrics.gauge({
+    name: 'sluice_in_flight',
+    help: 'Exchanges that have begun and are not settled.',
+    labels: ['endpoint'],
+  });
+  readonly #overhead = this.metrics.histogram({
+    name: 'sluice_overhead_seconds',
+    help: "The gateway's own time until the reply began: body read to first byte written, less the wait for the upstream.",
+    labels: ['endpoint'],
+    buckets: ownTimeBuckets_s,
+  });
+  readonly #tokens = this.metrics.counter({
+    name: 'sluice_tokens_total',
+    help: 'Billable tokens.',
+    labels: ['gen_ai_request_model', 'kind', 'source'],
+  });
+  readonly #cost = this.metrics.counter({
+    name: 'sluice_cost_usd_total',
+    help: "Cost of billable tokens at the catalog's prices.",
+    labels: ['gen_ai_request_model'],
+  });
+  readonly #background = this.metrics.gauge({
+    name: 'sluice_background_reads',
+    help: 'Replies read to their end for billing alone, after a 524 or a client that left.',
+  });
+  readonly #stageTime = this.metrics.histogram({
+    name: 'sluice_stage_duration_seconds',
+    help: "A stage's own time in one exchange, without the wait for the upstream.",
+    labels: ['stage', 'hook'],
+    buckets: ownTimeBuckets_s,
+  });
+  readonly #stageRefusals = this.metrics.counter({
+    name: 'sluice_stage_refusals_total',
+    help: 'Errors thrown by a stage.',
+    labels: ['stage', 'hook', 'error_type'],
+  });
+  readonly #estimateError = this.metrics.histogram({
+    name: 'sluice_usage_estimate_error_ratio',
+    help: "Estimated completion tokens divided by the upstream's final figure.",
+    labels: ['gen_ai_request_model'],
+    buckets: [0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2],
+  });
   readonly registry: Registry;
   readonly routing: RoutingMetrics;
   /** Of attempts at providers. */
@@ -29,90 +94,13 @@ export class Metrics {
   /** Of request bodies in memory. */
   readonly bodies: BodyMetrics;
   #accounts: AccountMetrics | undefined;
-  readonly #requests;
-  readonly #duration;
-  readonly #firstToken;
-  readonly #perToken;
-  readonly #inFlight;
-  readonly #overhead;
-  readonly #tokens;
-  readonly #cost;
-  readonly #background;
-  readonly #stageTime;
-  readonly #stageRefusals;
-  readonly #estimateError;
 
   constructor(registry: Registry) {
+    super(registry);
     this.registry = registry;
     this.routing = new RoutingMetrics(registry);
     this.client = new ClientMetrics(registry);
     this.bodies = new BodyMetrics(registry);
-    const metrics = new MetricFactory(registry);
-    this.#requests = metrics.counter({
-      name: 'sluice_requests_total',
-      help: 'Settled exchanges.',
-      labels: ['endpoint', 'gen_ai_request_model', 'status', 'end_reason', 'error_type'],
-    });
-    this.#duration = metrics.histogram({
-      name: 'gen_ai_server_request_duration_seconds',
-      help: 'Duration of an exchange, from the first header to settlement.',
-      labels: ['gen_ai_request_model', 'error_type'],
-      buckets: operationBuckets_s,
-    });
-    this.#firstToken = metrics.histogram({
-      name: 'gen_ai_server_time_to_first_token_seconds',
-      help: 'Time from the first header to the first text or tool call of a stream.',
-      labels: ['gen_ai_request_model'],
-      buckets: firstTokenBuckets_s,
-    });
-    this.#perToken = metrics.histogram({
-      name: 'gen_ai_server_time_per_output_token_seconds',
-      help: 'Time of a stream after its first token, divided by the tokens that followed.',
-      labels: ['gen_ai_request_model'],
-      buckets: perTokenBuckets_s,
-    });
-    this.#inFlight = metrics.gauge({
-      name: 'sluice_in_flight',
-      help: 'Exchanges that have begun and are not settled.',
-      labels: ['endpoint'],
-    });
-    this.#overhead = metrics.histogram({
-      name: 'sluice_overhead_seconds',
-      help: "The gateway's own time until the reply began: body read to first byte written, less the wait for the upstream.",
-      labels: ['endpoint'],
-      buckets: ownTimeBuckets_s,
-    });
-    this.#tokens = metrics.counter({
-      name: 'sluice_tokens_total',
-      help: 'Billable tokens.',
-      labels: ['gen_ai_request_model', 'kind', 'source'],
-    });
-    this.#cost = metrics.counter({
-      name: 'sluice_cost_usd_total',
-      help: "Cost of billable tokens at the catalog's prices.",
-      labels: ['gen_ai_request_model'],
-    });
-    this.#background = metrics.gauge({
-      name: 'sluice_background_reads',
-      help: 'Replies read to their end for billing alone, after a 524 or a client that left.',
-    });
-    this.#stageTime = metrics.histogram({
-      name: 'sluice_stage_duration_seconds',
-      help: "A stage's own time in one exchange, without the wait for the upstream.",
-      labels: ['stage', 'hook'],
-      buckets: ownTimeBuckets_s,
-    });
-    this.#stageRefusals = metrics.counter({
-      name: 'sluice_stage_refusals_total',
-      help: 'Errors thrown by a stage.',
-      labels: ['stage', 'hook', 'error_type'],
-    });
-    this.#estimateError = metrics.histogram({
-      name: 'sluice_usage_estimate_error_ratio',
-      help: "Estimated completion tokens divided by the upstream's final figure.",
-      labels: ['gen_ai_request_model'],
-      buckets: [0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2],
-    });
   }
 
   /** Counts by account as well, from now on. */

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { MetricFactory } from './metric-factory.ts';
+import { MetricSet } from './metric-factory.ts';
 import { StoreMetrics } from './store-metrics.ts';
 
 const dropReasons = [
@@ -16,39 +16,34 @@ export type DropReason = (typeof dropReasons)[number];
 export type RecordsOperation = 'key_lookup' | 'changes' | 'ledger_insert';
 
 /** What is counted of the records store and the ledger; all labels are closed sets. */
-export class RecordsMetrics {
+export class RecordsMetrics extends MetricSet {
+  readonly #queue = this.metrics.gauge({
+    name: 'sluice_ledger_queue_rows',
+    help: 'Settled exchanges waiting to be written to the ledger.',
+    labels: ['place'],
+  });
+  readonly #written = this.metrics.counter({
+    name: 'sluice_ledger_rows_total',
+    help: 'Settled exchanges written to the ledger.',
+  });
+  readonly #dropped = this.metrics.counter({
+    name: 'sluice_ledger_dropped_total',
+    help: 'Settled exchanges lost before they reached the ledger.',
+    labels: ['reason'],
+    initial: dropReasons.map(reason => [reason] as const),
+  });
+  readonly #pruned = this.metrics.counter({
+    name: 'sluice_records_pruned_total',
+    help: 'Ledger rows and usage sums deleted after stores.retention.',
+    labels: ['kind'],
+  });
   readonly #store;
-  readonly #queue;
-  readonly #written;
-  readonly #dropped;
-  readonly #pruned;
 
   constructor(registry: Registry) {
-    const metrics = new MetricFactory(registry);
+    super(registry);
     this.#store = new StoreMetrics(registry);
     this.#store.up('records', true, 'read');
     this.ledgerWrites(true);
-    this.#queue = metrics.gauge({
-      name: 'sluice_ledger_queue_rows',
-      help: 'Settled exchanges waiting to be written to the ledger.',
-      labels: ['place'],
-    });
-    this.#written = metrics.counter({
-      name: 'sluice_ledger_rows_total',
-      help: 'Settled exchanges written to the ledger.',
-    });
-    this.#dropped = metrics.counter({
-      name: 'sluice_ledger_dropped_total',
-      help: 'Settled exchanges lost before they reached the ledger.',
-      labels: ['reason'],
-    });
-    this.#pruned = metrics.counter({
-      name: 'sluice_records_pruned_total',
-      help: 'Ledger rows and usage sums deleted after stores.retention.',
-      labels: ['kind'],
-    });
-    // There from the beginning, so that the first row that is lost is seen as an increase.
-    for (const reason of dropReasons) this.#dropped.labels(reason);
   }
 
   /**

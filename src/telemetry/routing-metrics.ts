@@ -1,5 +1,4 @@
-import type { Registry } from 'prom-client';
-import { MetricFactory } from './metric-factory.ts';
+import { MetricSet } from './metric-factory.ts';
 
 const queueBuckets_s = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -17,57 +16,52 @@ export interface WatchedProvider {
 export type DeniedRetry = 'attempts' | 'budget' | 'upstreams' | 'time';
 
 /** Failovers, circuit breakers and concurrency permits of providers. All labels are names of the configuration or of closed sets. */
-export class RoutingMetrics {
-  readonly #failovers;
-  readonly #denied;
-  readonly #transitions;
-  readonly #queueTime;
-  readonly #overflows;
-  readonly #gauges;
-  readonly #breaker;
+export class RoutingMetrics extends MetricSet {
+  readonly #failovers = this.metrics.counter({
+    name: 'sluice_failovers_total',
+    help: 'Attempts that followed a failed one: the provider that failed, the next one (the same: a retry), and the kind of failure.',
+    labels: ['from', 'to', 'kind'],
+  });
+  readonly #denied = this.metrics.counter({
+    name: 'sluice_retries_denied_total',
+    help: 'Failures returned to the client without a further attempt: no attempts, budget, upstreams or time were left.',
+    labels: ['gen_ai_request_model', 'reason'],
+  });
+  readonly #transitions = this.metrics.counter({
+    name: 'sluice_breaker_transitions_total',
+    help: "State changes of a provider's circuit breaker, by the new state.",
+    labels: ['gen_ai_provider_name', 'state'],
+  });
+  readonly #queueTime = this.metrics.histogram({
+    name: 'sluice_provider_queue_seconds',
+    help: "Waiting time for one of a provider's max_concurrent permits; outcome: entered, late, left.",
+    labels: ['gen_ai_provider_name', 'outcome'],
+    buckets: queueBuckets_s,
+  });
+  readonly #overflows = this.metrics.counter({
+    name: 'sluice_overload_refusals_total',
+    help: 'Requests refused because every upstream of the model was at its max_concurrent.',
+    labels: ['gen_ai_request_model'],
+  });
+  readonly #gauges = [
+    this.#gauge('sluice_provider_in_flight', 'Attempts in flight.', ({ bulkhead }) => bulkhead.in_flight),
+    this.#gauge(
+      'sluice_provider_queued',
+      'Requests waiting for a permit.',
+      ({ bulkhead }) => bulkhead.queued,
+    ),
+    this.#gauge('sluice_provider_healthy', '0 while the health check fails.', ({ healthy }) =>
+      Number(healthy),
+    ),
+  ];
+  readonly #breaker = this.metrics.gauge({
+    name: 'sluice_breaker_state',
+    help: "1 for the state that a provider's circuit breaker is in.",
+    labels: ['gen_ai_provider_name', 'state'],
+  });
 
-  constructor(registry: Registry) {
-    const metrics = new MetricFactory(registry);
-    this.#failovers = metrics.counter({
-      name: 'sluice_failovers_total',
-      help: 'Attempts that followed a failed one: the provider that failed, the next one (the same: a retry), and the kind of failure.',
-      labels: ['from', 'to', 'kind'],
-    });
-    this.#denied = metrics.counter({
-      name: 'sluice_retries_denied_total',
-      help: 'Failures returned to the client without a further attempt: no attempts, budget, upstreams or time were left.',
-      labels: ['gen_ai_request_model', 'reason'],
-    });
-    this.#transitions = metrics.counter({
-      name: 'sluice_breaker_transitions_total',
-      help: "State changes of a provider's circuit breaker, by the new state.",
-      labels: ['gen_ai_provider_name', 'state'],
-    });
-    this.#queueTime = metrics.histogram({
-      name: 'sluice_provider_queue_seconds',
-      help: "Waiting time for one of a provider's max_concurrent permits; outcome: entered, late, left.",
-      labels: ['gen_ai_provider_name', 'outcome'],
-      buckets: queueBuckets_s,
-    });
-    this.#overflows = metrics.counter({
-      name: 'sluice_overload_refusals_total',
-      help: 'Requests refused because every upstream of the model was at its max_concurrent.',
-      labels: ['gen_ai_request_model'],
-    });
-    const gauge = (name: string, help: string, read: (provider: WatchedProvider) => number) => ({
-      metric: metrics.gauge({ name, help, labels: ['gen_ai_provider_name'] }),
-      read,
-    });
-    this.#gauges = [
-      gauge('sluice_provider_in_flight', 'Attempts in flight.', ({ bulkhead }) => bulkhead.in_flight),
-      gauge('sluice_provider_queued', 'Requests waiting for a permit.', ({ bulkhead }) => bulkhead.queued),
-      gauge('sluice_provider_healthy', '0 while the health check fails.', ({ healthy }) => Number(healthy)),
-    ];
-    this.#breaker = metrics.gauge({
-      name: 'sluice_breaker_state',
-      help: "1 for the state that a provider's circuit breaker is in.",
-      labels: ['gen_ai_provider_name', 'state'],
-    });
+  #gauge(name: string, help: string, read: (provider: WatchedProvider) => number) {
+    return { metric: this.metrics.gauge({ name, help, labels: ['gen_ai_provider_name'] }), read };
   }
 
   /** Shows `provider` in the gauges until the returned function is called. */

@@ -1,5 +1,4 @@
-import type { Registry } from 'prom-client';
-import { MetricFactory } from './metric-factory.ts';
+import { MetricSet } from './metric-factory.ts';
 
 const operationBuckets_s = [
   1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
@@ -14,62 +13,50 @@ const dropReasons = [
 /** Why a settlement never reached the state store. */
 export type SettlementDropReason = (typeof dropReasons)[number];
 
-/** What is counted of the stores: `state`, where it is shared with other instances, and `records`. */
-export class StoreMetrics {
-  readonly #duration;
-  readonly #errors;
-  readonly #up;
-  readonly #outages;
-  readonly #alone;
-  readonly #waiting;
-  readonly #dropped;
-  readonly #instances;
+const labels = ['store', 'operation'] as const;
 
-  constructor(registry: Registry) {
-    const metrics = new MetricFactory(registry);
-    const labels = ['store', 'operation'] as const;
-    this.#duration = metrics.histogram({
-      name: 'sluice_store_operation_duration_seconds',
-      help: 'Duration of an operation of a store, until its answer.',
-      labels,
-      buckets: operationBuckets_s,
-    });
-    this.#errors = metrics.counter({
-      name: 'sluice_store_errors_total',
-      help: 'Operations of a store that failed or timed out.',
-      labels,
-    });
-    this.#up = metrics.gauge({
-      name: 'sluice_store_up',
-      help: '1 while a store is available (the state store: while it can be written), 0 during an outage; of records by operation.',
-      labels,
-    });
-    this.#outages = metrics.counter({
-      name: 'sluice_store_outages_total',
-      help: 'Times the circuit breaker of a store opened, once for all operations that failed.',
-      labels: ['store'],
-    });
-    this.#alone = metrics.counter({
-      name: 'sluice_state_alone_total',
-      help: 'Exchanges decided without the state store, by on_state_store_down policy.',
-      labels: ['policy'],
-    });
-    this.#waiting = metrics.gauge({
-      name: 'sluice_state_settlements_waiting',
-      help: 'Settlements waiting for the state store to be available.',
-    });
-    this.#dropped = metrics.counter({
-      name: 'sluice_state_settlements_dropped_total',
-      help: 'Settlements that never reached the state store; their reservations stay counted.',
-      labels: ['reason'],
-    });
-    // There from the beginning, so that the first that is lost is seen as an increase.
-    for (const reason of dropReasons) this.#dropped.labels(reason);
-    this.#instances = metrics.gauge({
-      name: 'sluice_state_instances',
-      help: 'Instances that share the state store, at the last heartbeat.',
-    });
-  }
+/** What is counted of the stores: `state`, where it is shared with other instances, and `records`. */
+export class StoreMetrics extends MetricSet {
+  readonly #duration = this.metrics.histogram({
+    name: 'sluice_store_operation_duration_seconds',
+    help: 'Duration of an operation of a store, until its answer.',
+    labels,
+    buckets: operationBuckets_s,
+  });
+  readonly #errors = this.metrics.counter({
+    name: 'sluice_store_errors_total',
+    help: 'Operations of a store that failed or timed out.',
+    labels,
+  });
+  readonly #up = this.metrics.gauge({
+    name: 'sluice_store_up',
+    help: '1 while a store is available (the state store: while it can be written), 0 during an outage; of records by operation.',
+    labels,
+  });
+  readonly #outages = this.metrics.counter({
+    name: 'sluice_store_outages_total',
+    help: 'Times the circuit breaker of a store opened, once for all operations that failed.',
+    labels: ['store'],
+  });
+  readonly #alone = this.metrics.counter({
+    name: 'sluice_state_alone_total',
+    help: 'Exchanges decided without the state store, by on_state_store_down policy.',
+    labels: ['policy'],
+  });
+  readonly #waiting = this.metrics.gauge({
+    name: 'sluice_state_settlements_waiting',
+    help: 'Settlements waiting for the state store to be available.',
+  });
+  readonly #dropped = this.metrics.counter({
+    name: 'sluice_state_settlements_dropped_total',
+    help: 'Settlements that never reached the state store; their reservations stay counted.',
+    labels: ['reason'],
+    initial: dropReasons.map(reason => [reason] as const),
+  });
+  readonly #instances = this.metrics.gauge({
+    name: 'sluice_state_instances',
+    help: 'Instances that share the state store, at the last heartbeat.',
+  });
 
   asked(store: string, operation: string, duration_ms: number): void {
     this.#duration.labels(store, operation).observe(duration_ms / 1000);

@@ -1,6 +1,6 @@
-import { type LiveFigures, liveFigures } from '../../telemetry/live-figures.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { type LiveFigures, liveFigures } from '../live-figures.ts';
 import { nearLimits } from '../near-limits.ts';
 import type { Page } from '../page-request.ts';
 import { dayOf } from '../usage-question.ts';

@@ -1,4 +1,4 @@
-import type { LiveFigures } from '../../telemetry/live-figures.ts';
+import type { LiveFigures } from '../live-figures.ts';
 import type { NearLimit } from '../near-limits.ts';
 import { linkOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { liveFigures } from '../../../../src/telemetry/live-figures.ts';
+import { liveFigures } from '../../../../src/dashboard/live-figures.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 
 const model = (id: string) => ({
