@@ -3,3 +3,6 @@ export type Json = Record<string, unknown>;
 
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value, or an empty object where it is none. */
+export const asObject = (value: unknown): Json => (isObject(value) ? value : {});

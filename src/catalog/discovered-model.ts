@@ -1,3 +1,5 @@
+import { asObject, isObject, type Json } from '../json-object.ts';
+
 /** What a server tells of one of its models; absent where it says nothing. */
 export interface DiscoveredModel {
   /** The model's name at the server. */
@@ -11,11 +13,6 @@ export interface DiscoveredModel {
   readonly reasoning?: boolean | undefined;
   readonly tool_calls?: boolean | undefined;
 }
-
-type Json = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectAt = (value: Json, key: string): Json => (isObject(value[key]) ? value[key] : {});
 
 /** The first of `values` that is a whole number of tokens. */
 const tokens = (...values: unknown[]): number | undefined =>
@@ -41,11 +38,7 @@ export function discoveredModels(body: unknown): DiscoveredModel[] {
 }
 
 function seenModel(id: string, entry: Json): DiscoveredModel {
-  const [meta, top, pricing] = [
-    objectAt(entry, 'meta'),
-    objectAt(entry, 'top_provider'),
-    objectAt(entry, 'pricing'),
-  ];
+  const [meta, top, pricing] = [asObject(entry.meta), asObject(entry.top_provider), asObject(entry.pricing)];
   const parameters = Array.isArray(entry.supported_parameters) ? entry.supported_parameters : undefined;
   const name = entry.name ?? entry.display_name;
   return {

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { asObject, isObject } from '../json-object.ts';
 import { limitOverridesSchema, plansSchema } from '../stores/limits/plan-limits.ts';
 import { type RecordsTarget, recordsSchema, targetOf } from '../stores/records/records-target.ts';
 import { expandVariables } from './environment.ts';
@@ -40,7 +41,7 @@ export function loadCommandSettings(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): CommandSettings {
   const { value, lineOf } = readConfigFile(file);
-  const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  const given = asObject(value);
   const issues: ConfigIssue[] = [];
   const read = expandVariables(withoutSecrets(given), environment, issues);
   const parsed = schema.safeParse(read);
@@ -77,6 +78,3 @@ function withoutSecrets({ stores = {}, plans = {}, accounts = {}, models = [] }:
       : models,
   };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

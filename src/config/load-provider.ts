@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
+import { asObject } from '../json-object.ts';
 import { expandVariables } from './environment.ts';
 import { type ProviderSettings, providerOf } from './load.ts';
 import { checkProviderKeys } from './provider-keys.ts';
@@ -17,11 +18,7 @@ export function loadProvider(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): ProviderSettings {
   const { value, lineOf } = readConfigFile(file);
-  const { providers } = (typeof value === 'object' && value !== null ? value : {}) as { providers?: unknown };
-  const named = (typeof providers === 'object' && providers !== null ? providers : {}) as Record<
-    string,
-    unknown
-  >;
+  const named = asObject(asObject(value).providers);
   if (!Object.hasOwn(named, name)) {
     const message = noSuchName('provider', name, Object.keys(named));
     throw new ConfigError(file, [{ path: ['providers'], message }]);

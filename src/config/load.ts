@@ -7,6 +7,7 @@ import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { fieldPath } from '../diagnostics/field-path.ts';
+import { asObject, isObject } from '../json-object.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import type { RecordsSettings } from '../stores/records/gateway-records.ts';
@@ -107,11 +108,9 @@ function* checkStageAccess({ stages, accounts, plans, server }: CheckedConfig): 
 
 /** The stages of a configuration that is wrong elsewhere, so that their mistakes are told in the same run; `undefined` for a wrong one. */
 function stagesIn(value: unknown): (string | Record<string, unknown> | undefined)[] | undefined {
-  const { stages } = (typeof value === 'object' && value !== null ? value : {}) as { stages?: unknown };
+  const { stages } = asObject(value);
   if (!Array.isArray(stages)) return undefined;
-  const isEntry = (entry: unknown) =>
-    (typeof entry === 'string' && entry !== '') ||
-    (typeof entry === 'object' && entry !== null && !Array.isArray(entry));
+  const isEntry = (entry: unknown) => (typeof entry === 'string' && entry !== '') || isObject(entry);
   return stages.map(entry => (isEntry(entry) ? entry : undefined));
 }
 

@@ -1,16 +1,13 @@
 import { resolve } from 'node:path';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import { asObject, isObject } from '../json-object.ts';
 import { readKeyFile } from '../upstream/http/key-file.ts';
-
-type Json = Record<string, unknown>;
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const sources = ['api_key', 'api_keys', 'api_key_file'] as const;
 
 /** Mistakes in where providers have their keys from: more than one source, a file that cannot be used. Paths start at `directory`. */
 export function* checkProviderKeys(config: unknown, directory: string): Generator<ConfigIssue> {
-  const providers = isObject(config) && isObject(config.providers) ? config.providers : {};
+  const providers = asObject(asObject(config).providers);
   for (const [name, provider] of Object.entries(providers)) {
     if (!isObject(provider)) continue;
     const given = sources.filter(source => provider[source] !== undefined);

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { isObject } from '../json-object.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
 import { checkBody, checkText } from './check-json-size.ts';
@@ -79,7 +80,6 @@ function parseJson(bytes: Buffer): unknown {
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw malformed('The request body must be a JSON object.');
 }

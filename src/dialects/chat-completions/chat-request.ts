@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Tool } from '../../canonical.ts';
+import { isObject } from '../../json-object.ts';
 import { arrayOf } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
 import {
@@ -7,7 +8,6 @@ import {
   atLeastOne,
   checkStreamOptions,
   flag,
-  isObject,
   number,
   optionalText,
   sharedFields,

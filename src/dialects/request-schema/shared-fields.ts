@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import type { ChatRequest } from '../../canonical.ts';
 import { type GatewayError, refusal } from '../../errors.ts';
+import { isObject } from '../../json-object.ts';
 
 /**
  * Fields that both generation endpoints share (spec 4.2 to 4.4; protocol m1 to m11). Messages say what is accepted. Null is the same as
  * absent (m6), so every optional field is nullish.
  */
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const isStringOrArray = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value);
 

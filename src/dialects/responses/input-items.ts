@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Message, TextPart, ToolCall } from '../../canonical.ts';
+import { isObject } from '../../json-object.ts';
 import { eachParsedBy, fault, parsedBy } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
-import { isObject, isStringOrArray, nonEmptyText, text } from '../request-schema/shared-fields.ts';
+import { isStringOrArray, nonEmptyText, text } from '../request-schema/shared-fields.ts';
 
 /**
  * The items of `input` in the Responses format (spec 4.4; protocol h9): messages, the function calls of earlier replies and their

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { ChatRequest, Message } from '../../canonical.ts';
+import { isObject } from '../../json-object.ts';
 import { accepted, arrayOf, eachParsedBy, fault } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
 import {
   checkStreamOptions,
   flag,
-  isObject,
   isStringOrArray,
   number,
   optionalText,

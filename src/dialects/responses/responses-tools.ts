@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ChatRequest, Tool } from '../../canonical.ts';
+import { isObject } from '../../json-object.ts';
 import { fault, parsedBy } from '../request-schema/first-fault.ts';
-import { flag, isObject, nonEmptyText, optionalText, present } from '../request-schema/shared-fields.ts';
+import { flag, nonEmptyText, optionalText, present } from '../request-schema/shared-fields.ts';
 
 /** Tools, their choice and the text format: what a Responses request says flat and a chat request nested (protocol h10). */
 
