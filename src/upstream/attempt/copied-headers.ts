@@ -6,9 +6,13 @@ import type { IncomingHttpHeaders } from 'node:http';
  */
 const copiedHeaders: readonly string[] = [];
 
-/** Puts the copied headers among `from` into `to`, in place of those of an earlier attempt. */
-export function copyHeaders(from: IncomingHttpHeaders, to: Record<string, string>): void {
-  for (const name of copiedHeaders) {
+/** Puts the headers of these names into `to`, in place of those of an earlier attempt. */
+export function copyHeaders(
+  from: IncomingHttpHeaders,
+  to: Record<string, string>,
+  names: readonly string[] = copiedHeaders,
+): void {
+  for (const name of names) {
     const value = from[name];
     if (value === undefined) delete to[name];
     else to[name] = String(value);
