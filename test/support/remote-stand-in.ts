@@ -45,7 +45,7 @@ export class RemoteStandIn implements RemoteState {
     return this.#statuses(limits);
   }
 
-  async pulse(): Promise<number> {
+  async heartbeat(): Promise<number> {
     this.pulses++;
     this.#check();
     return this.instances;

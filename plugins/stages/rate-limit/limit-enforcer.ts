@@ -18,19 +18,19 @@ import { addRateHeaders, retryHeaders } from './rate-limit-headers.ts';
 import type { RateLimitOptions } from './rate-limit-options.ts';
 import { refusalMessage } from './refusal-message.ts';
 import { actualUse, estimatePromptTokens, expectedUse } from './reservation.ts';
-import { Forecast } from './usage-forecast.ts';
+import { UsageForecast } from './usage-forecast.ts';
 
-/** What an exchange has reserved, and where its account stood then. */
+/** The reservations of an exchange, and its account's limit status at that time. */
 interface Held {
   readonly account: string;
-  /** Of all that was reserved, in order; settled together. */
+  /** In order; settled together. */
   readonly reservations: Reservation[];
   statuses: readonly LimitStatus[];
   refused_by: Limit | undefined;
-  /** All limits of the exchange have decided, so `statuses` has all of them. */
+  /** All limits of the exchange have decided: `statuses` is complete. */
   isComplete: boolean;
   countsMoney: boolean;
-  rough_prompt: number;
+  estimated_prompt: number;
 }
 
 function headroom(statuses: readonly LimitStatus[], of: Limit): number {
@@ -38,33 +38,33 @@ function headroom(statuses: readonly LimitStatus[], of: Limit): number {
   return remaining / of.max;
 }
 
-/** Names what a dry run would have refused, in the header beside what was named before the body. */
+/** Names the limits that a dry run would have refused in a header, those before the body included, and in the log. */
 function reportOver(exchange: Exchange, reservations: readonly Reservation[]): void {
   const over = reservations.flatMap(reservation => reservation.over);
   const names = over.map(({ name, model }) => (model === undefined ? name : `${name} of ${model}`));
   exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(({ name }) => name))].join(', ');
   if (exchange.isLogged('info'))
-    exchange.log.info({ account: exchange.account?.id, limits: names }, 'over a limit, let in by a dry run');
+    exchange.log.info({ account: exchange.account?.id, limits: names }, 'over a limit, admitted by dry_run');
 }
 
-/** Where requests without an account are counted; no account can be called this. */
+/** The account under which requests without one are counted; no account has this name. */
 const no_account = '';
 const idOf = ({ account }: Exchange): string => account?.id ?? no_account;
 const oneRequest: Charge = { requests: 1, tokens: 0, nano_usd: 0 };
-/** Whatever clients call models that are in no catalog: they must not be able to have more and more remembered. */
+/** One name for all models outside the catalog: clients must not be able to fill the memory with names. */
 const unlisted = '';
 
-/** Lets exchanges in as far as the limits of their accounts go, and settles what they have used. */
+/** Admits exchanges within the limits of their accounts, and settles what they have used. */
 export class LimitEnforcer {
   readonly #options: RateLimitOptions;
   readonly #state: StateStore;
   readonly #metrics: LimitMetrics;
   readonly #plans: AccountPlans;
-  readonly #forecast: Forecast;
+  readonly #forecast: UsageForecast;
   /** Names leases, together with the number of the reservation: a client chooses the id of its exchange. */
   readonly #name: string;
   #reservations = 0;
-  /** Of this gate alone: one exchange may pass several. */
+  /** Of this stage alone: an exchange may pass several. */
   readonly #held = defineKey<Held>('what rate-limit has reserved');
 
   constructor(options: RateLimitOptions, setup: StageSetup, name: string) {
@@ -72,7 +72,7 @@ export class LimitEnforcer {
     this.#state = setup.state;
     this.#metrics = new LimitMetrics(setup.metrics);
     this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
-    this.#forecast = new Forecast(options.initial_completion_tokens);
+    this.#forecast = new UsageForecast(options.initial_completion_tokens);
     this.#name = name;
   }
 
@@ -102,12 +102,17 @@ export class LimitEnforcer {
     const limits = before?.account === account ? set.withRequest : set.limits;
     if (limits.length === 0) return;
     const held = before?.account === account ? before : this.#hold(exchange, before?.reservations);
-    const rough_prompt = set.countsTokens || set.countsMoney ? estimatePromptTokens(request) : 0;
-    const habit = this.#forecast.of(account, model?.id ?? unlisted);
+    const estimated_prompt = set.countsTokens || set.countsMoney ? estimatePromptTokens(request) : 0;
+    const average = this.#forecast.of(account, model?.id ?? unlisted);
     held.isComplete = true;
     held.countsMoney = set.countsMoney;
-    held.rough_prompt = rough_prompt;
-    return this.#reserve(exchange, held, limits, expectedUse(set, rough_prompt, { request, model, habit }));
+    held.estimated_prompt = estimated_prompt;
+    return this.#reserve(
+      exchange,
+      held,
+      limits,
+      expectedUse(set, estimated_prompt, { request, model, average }),
+    );
   }
 
   #hold(exchange: Exchange, reservations: Reservation[] = []): Held {
@@ -118,7 +123,7 @@ export class LimitEnforcer {
       refused_by: undefined,
       isComplete: false,
       countsMoney: false,
-      rough_prompt: 0,
+      estimated_prompt: 0,
     };
     exchange.set(this.#held, held);
     return held;
@@ -160,8 +165,8 @@ export class LimitEnforcer {
     }
   }
 
-  /** Adds to an error the standing under limits that have not decided, as far as this process knows it without asking the store. */
-  tell(exchange: Exchange): void {
+  /** Adds the last known status of limits that have not decided to the headers of an error. */
+  addKnownStatuses(exchange: Exchange): void {
     const { account, model, endpoint } = exchange;
     const held = exchange.get(this.#held);
     if (!account || endpoint.public || held?.isComplete) return;
@@ -177,21 +182,21 @@ export class LimitEnforcer {
     if (this.#options.ietf_headers) addIetfHeaders(exchange.replyHeaders, statuses);
   }
 
-  /** Puts what was used in place of everything that was reserved. */
+  /** Replaces all reservations by what was used. */
   settle(exchange: Exchange, outcome: Outcome): void {
     const held = exchange.get(this.#held);
     if (!held || held.reservations.length === 0) return;
     const used = actualUse(held, outcome);
     for (const reservation of held.reservations) reservation.settle(used);
-    if (used.tokens > 0 && exchange.hasRequest) this.#learn(exchange, held.rough_prompt, outcome.usage);
+    if (used.tokens > 0 && exchange.hasRequest) this.#learn(exchange, held.estimated_prompt, outcome.usage);
   }
 
-  #learn(exchange: Exchange, rough_prompt: number, usage: Outcome['usage']): void {
+  #learn(exchange: Exchange, estimated_prompt: number, usage: Outcome['usage']): void {
     const { request, model } = exchange;
     const choices = request.n ?? 1;
     const cap = request.max_tokens ?? model?.max_completion_tokens;
     this.#forecast.learn(idOf(exchange), model?.id ?? unlisted, {
-      estimated_prompt: rough_prompt,
+      estimated_prompt: estimated_prompt,
       prompt: usage.estimated ? 0 : usage.prompt_tokens,
       completion: usage.completion_tokens,
       choices,

@@ -14,8 +14,8 @@ const tokens_per_further_byte = 0.2;
 const tokens_per_message = 4;
 
 /**
- * Roughly how many tokens the prompt has: its characters, and its bytes, which tell English from Chinese. Takes a hundredth of the time of
- * an estimate by words; what upstreams count corrects it, by account and model.
+ * A rough number of tokens of the prompt, from its characters and its bytes, which tell English from Chinese. Takes a hundredth of the time
+ * of an estimate by words; the counts of upstreams correct it, by account and model.
  */
 export function estimatePromptTokens({ messages, tools }: ChatRequest): number {
   let tokens = tokens_per_message * messages.length;
@@ -35,7 +35,7 @@ function roughTokens(text: string): number {
 interface Expected {
   readonly request: ChatRequest;
   readonly model: Model | undefined;
-  readonly habit: UsageAverage;
+  readonly average: UsageAverage;
 }
 
 /**
@@ -44,21 +44,21 @@ interface Expected {
  */
 export function expectedUse(
   { countsTokens, countsMoney }: Pick<LimitSet, 'countsTokens' | 'countsMoney'>,
-  rough_prompt: number,
-  { request, model, habit }: Expected,
+  estimated_prompt: number,
+  { request, model, average }: Expected,
 ): Charge {
   if (!countsTokens && !countsMoney) return { requests: 1, tokens: 0, nano_usd: 0 };
-  const prompt = Math.ceil(rough_prompt * habit.prompt_ratio);
+  const prompt = Math.ceil(estimated_prompt * average.prompt_ratio);
   const cap = Math.min(
     request.max_tokens ?? Number.POSITIVE_INFINITY,
     model?.max_completion_tokens ?? Number.POSITIVE_INFINITY,
   );
-  const completion = Math.min(habit.completion, cap) * (request.n ?? 1);
+  const completion = Math.min(average.completion, cap) * (request.n ?? 1);
   const nano_usd = countsMoney && model ? priceOf(model, prompt, completion) : 0;
   return { requests: 1, tokens: prompt + completion, nano_usd };
 }
 
-/** Errors for which the client has no part: the upstream's, the gateway's own, and those of its configuration. */
+/** Errors that the client did not cause: the upstream's, the gateway's own, and those of its configuration. */
 const foreignErrors: ReadonlySet<string | undefined> = new Set([
   'provider_error',
   'server_error',

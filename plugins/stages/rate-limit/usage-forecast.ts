@@ -1,7 +1,7 @@
-/** How many accounts' habits are remembered for each model; of others the model's own are used. */
-const max_habits = 10_000;
+/** Accounts with an average of their own, for each model; others use the model's. */
+const max_accounts = 10_000;
 
-/** What an exchange turned out to use. */
+/** The usage of a settled exchange. */
 export interface Sample {
   /** Tokens of the prompt as estimated, and as the upstream counted them; 0 where it did not. */
   readonly estimated_prompt: number;
@@ -9,7 +9,7 @@ export interface Sample {
   /** Tokens of the completion, of all its choices. */
   readonly completion: number;
   readonly choices: number;
-  /** The completion would have been longer without a cap: all that is known is a lower bound. */
+  /** The completion reached its cap: its length is only a lower bound. */
   readonly isCut: boolean;
 }
 
@@ -17,14 +17,14 @@ export interface Sample {
 const mean_weight = 1 / 8;
 const deviation_weight = 1 / 4;
 
-/** What completions of one kind have used lately: mean and mean deviation, the newer the heavier. */
+/** Recent completions of one kind: mean and mean deviation, newer ones weighted more. */
 export class UsageAverage {
   #mean: number;
   #deviation = 0;
   #samples = 0;
   #prompt_ratio = 1;
 
-  /** `expected` is what completions are taken for until the first. */
+  /** `expected` is the length until the first completion. */
   constructor(expected: number) {
     this.#mean = expected;
   }
@@ -35,7 +35,7 @@ export class UsageAverage {
       this.#prompt_ratio += (ratio - this.#prompt_ratio) * mean_weight;
     }
     const tokens = completion / choices;
-    // What was cut short says nothing about how long others will be, unless it is longer than they were already.
+    // A completion that reached its cap says nothing about others, unless it is above the mean.
     if (completion <= 0 || (isCut && tokens < this.#mean)) return;
     if (this.#samples++ === 0) {
       this.#mean = tokens;
@@ -46,7 +46,7 @@ export class UsageAverage {
     this.#mean += (tokens - this.#mean) * mean_weight;
   }
 
-  /** What most completions stay below, of one choice. */
+  /** Tokens that most completions stay below, for one choice. */
   get completion(): number {
     return Math.ceil(this.#mean + this.#deviation);
   }
@@ -57,36 +57,36 @@ export class UsageAverage {
   }
 }
 
-/** The habits of accounts with models, bounded in number (protocol i5). */
-export class Forecast {
+/** Usage averages by account and model, bounded in number (protocol i5). */
+export class UsageForecast {
   readonly #models = new Map<
     string,
     { readonly all: UsageAverage; readonly accounts: Map<string, UsageAverage> }
   >();
   readonly #unknown: UsageAverage;
 
-  /** `initial_completion_tokens` is what completions are taken for until the first of their model. */
+  /** `initial_completion_tokens` is the expected length until the first completion of a model. */
   constructor(initial_completion_tokens: number) {
     this.#unknown = new UsageAverage(initial_completion_tokens);
   }
 
-  /** The habit of the account with the model, else that of all accounts with it. */
+  /** The average of the account with the model, else that of all accounts with it. */
   of(account: string, model: string): UsageAverage {
-    const habits = this.#models.get(model);
-    return habits?.accounts.get(account) ?? habits?.all ?? this.#unknown;
+    const averages = this.#models.get(model);
+    return averages?.accounts.get(account) ?? averages?.all ?? this.#unknown;
   }
 
   learn(account: string, model: string, sample: Sample): void {
-    let habits = this.#models.get(model);
-    if (!habits) {
-      habits = { all: new UsageAverage(this.#unknown.completion), accounts: new Map() };
-      this.#models.set(model, habits);
+    let averages = this.#models.get(model);
+    if (!averages) {
+      averages = { all: new UsageAverage(this.#unknown.completion), accounts: new Map() };
+      this.#models.set(model, averages);
     }
-    const { all, accounts } = habits;
+    const { all, accounts } = averages;
     let own = accounts.get(account);
     if (!own) {
-      // The one that was there first is forgotten first; it will be learnt again.
-      if (accounts.size >= max_habits) accounts.delete(accounts.keys().next().value!);
+      // The oldest goes first; it is learnt again.
+      if (accounts.size >= max_accounts) accounts.delete(accounts.keys().next().value!);
       accounts.set(account, (own = new UsageAverage(all.completion)));
     }
     all.learn(sample);

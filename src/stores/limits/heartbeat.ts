@@ -1,27 +1,27 @@
 import type { RemoteState } from './remote-state.ts';
 import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
-/** How often an instance gives a sign of life; the others divide by those of which they have heard within `instance_ms`. */
-const pulse_ms = 5000;
-export const instance_ms = 3 * pulse_ms;
-/** How often a store that is out is asked whether it is back. */
+/** Interval of an instance's heartbeat. Limits are divided by the instances whose heartbeat is younger than `instance_ms`. */
+const heartbeat_ms = 5000;
+export const instance_ms = 3 * heartbeat_ms;
+/** Interval of probes while the store is out. */
 const probe_ms = 500;
-/** How soon it is asked after a failure that need not be an outage: about as long as a connection takes to be made anew. */
+/** Delay of the probe after a failure that may not be an outage: about the time of a new connection. */
 const retry_ms = 100;
 
-/** Heartbeat of this instance: a write that the other instances count, and that closes the circuit breaker when it succeeds. */
+/** Writes this instance's heartbeat, which other instances count; the circuit breaker closes when it succeeds. */
 export class Heartbeat {
   readonly #remote: RemoteState;
-  readonly #circuit: StoreCircuitBreaker;
+  readonly #breaker: StoreCircuitBreaker;
   readonly #onHeard: (instances: number) => void;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  constructor(remote: RemoteState, circuit: StoreCircuitBreaker, onHeard: (instances: number) => void) {
+  constructor(remote: RemoteState, breaker: StoreCircuitBreaker, onHeard: (instances: number) => void) {
     this.#remote = remote;
-    this.#circuit = circuit;
+    this.#breaker = breaker;
     this.#onHeard = onHeard;
-    circuit.onFailure(() => this.#next(retry_ms));
+    breaker.onFailure(() => this.#next(retry_ms));
   }
 
   /** Resolves when the store has answered for the first time, or has failed to. */
@@ -35,12 +35,12 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    let again_ms = pulse_ms;
+    let again_ms = heartbeat_ms;
     try {
-      this.#onHeard(await this.#circuit.probe('heartbeat', () => this.#remote.pulse()));
+      this.#onHeard(await this.#breaker.probe('heartbeat', () => this.#remote.heartbeat()));
     } catch {
-      // The circuit counts failures and tells who must know.
-      again_ms = this.#circuit.isOut ? probe_ms : retry_ms;
+      // The circuit breaker has counted the failure.
+      again_ms = this.#breaker.isOut ? probe_ms : retry_ms;
     }
     this.#next(again_ms);
   }

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts';
-import type { Limit } from './limit-table.ts';
+import { counterKey, type Limit } from './limit-table.ts';
 import type { LimitStatus } from './state-store.ts';
 
-/** Where an account stood under one limit when the shared store was last heard. */
+/** An account's use of one limit at the shared store's last answer. */
 export interface LastKnownStatus {
-  /** What all instances together had used. */
+  /** Use of all instances together. */
   readonly used: number;
-  /** What of that this instance had used. */
+  /** This instance's part of it. */
   readonly own: number;
-  /** Until it counts no longer, from now. */
+  /** From now until it counts no longer. */
   readonly reset_ms: number;
 }
 
@@ -18,10 +18,10 @@ interface Heard {
   readonly at_ms: number;
 }
 
-/** Accounts that are remembered: those that were last heard of. */
+/** Accounts that are kept, the most recent ones. */
 const max_accounts = 10_000;
 
-/** What the shared store last said about each account, limit by limit: an exchange may ask about some of them at a time. */
+/** The shared store's last answer for each account, limit by limit: an exchange may reserve under some of them. */
 export class LastKnownStatuses {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, Map<string, Heard>>();
@@ -35,8 +35,8 @@ export class LastKnownStatuses {
     const heard = this.#accounts.get(account) ?? new Map<string, Heard>();
     const at_ms = this.#clock.elapsed_ms();
     for (const [at, status] of statuses.entries())
-      heard.set(keyOf(status.limit), { status, own: own[at]!, at_ms });
-    // Those that are heard of most recently stand last.
+      heard.set(counterKey(status.limit), { status, own: own[at]!, at_ms });
+    // The most recent account stands last.
     this.#accounts.delete(account);
     this.#accounts.set(account, heard);
     if (this.#accounts.size <= max_accounts) return;
@@ -44,9 +44,9 @@ export class LastKnownStatuses {
     this.#accounts.delete(oldest!);
   }
 
-  /** `undefined` where nothing was heard, or nothing that still counts. */
+  /** `undefined` without an answer, or when its window has ended. */
   of(account: string, limit: Limit): LastKnownStatus | undefined {
-    const heard = this.#accounts.get(account)?.get(keyOf(limit));
+    const heard = this.#accounts.get(account)?.get(counterKey(limit));
     if (!heard) return undefined;
     const reset_ms = heard.status.reset_ms - (this.#clock.elapsed_ms() - heard.at_ms);
     if (reset_ms <= 0) return undefined;
@@ -54,5 +54,4 @@ export class LastKnownStatuses {
   }
 }
 
-const keyOf = ({ name, model }: Limit): string => (model === undefined ? name : `${name} ${model}`);
 const usedOf = ({ limit, remaining }: LimitStatus): number => limit.max - remaining;

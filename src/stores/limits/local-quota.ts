@@ -6,59 +6,59 @@ import { MemoryStateStore } from './memory-state-store.ts';
 import { type OutagePolicies, type OutagePolicy, policyOf } from './outage-policy.ts';
 import type { LimitStatus, Reservation, ReservationRequest, ReservationResult } from './state-store.ts';
 
-/** More than anybody reaches. */
+/** Above every amount. */
 const unlimited = Number.MAX_SAFE_INTEGER;
 
 /**
- * What one instance admits by itself while the shared store is out. It counts what it admits at all times, so that an outage does not begin
- * with a new minute; of a day or month it admits its part of what was left when the store was last heard.
+ * One instance's share of the limits while the shared store is out. It counts at all times, so that an outage does not begin with an empty
+ * window; of a day or month it admits its share of what was left at the store's last answer.
  */
 export class LocalQuota {
-  /** How many instances were last heard of. */
+  /** The number of instances at the last heartbeat. */
   instances = 1;
   readonly #min_instances: number;
   readonly #own: MemoryStateStore;
   readonly #policies: OutagePolicies;
-  readonly #heard: LastKnownStatuses;
+  readonly #lastKnown: LastKnownStatuses;
 
-  /** Limits are divided by `min_instances` where fewer were heard of: an instance that started during the outage knows of none. */
+  /** Limits are divided by `min_instances` at least: an instance that started during the outage knows of no other. */
   constructor(policies: OutagePolicies, min_instances: number, clock: Clock) {
     this.#min_instances = min_instances;
     this.#own = new MemoryStateStore(clock);
     this.#policies = policies;
-    this.#heard = new LastKnownStatuses(clock);
+    this.#lastKnown = new LastKnownStatuses(clock);
   }
 
-  /** What limits are divided by. */
+  /** The number by which limits are divided. */
   get divisor(): number {
     return Math.max(this.instances, this.#min_instances);
   }
 
-  /** Counts what the shared store has admitted. */
+  /** Counts a reservation that the shared store has admitted. */
   count(request: ReservationRequest, statuses: readonly LimitStatus[]): Reservation {
     const result = this.#own.reserve({ ...request, force: true });
-    if (!result.admitted) throw new Error('a forced take was refused');
-    this.#heard.note(request.account, statuses, result.statuses);
+    if (!result.admitted) throw new Error('a forced reservation was refused');
+    this.#lastKnown.note(request.account, statuses, result.statuses);
     return result.reservation;
   }
 
-  /** Hears how an account stands that the shared store has refused. */
-  hear(account: string, statuses: readonly LimitStatus[]): void {
+  /** Notes the status of an account that the shared store has refused. */
+  note(account: string, statuses: readonly LimitStatus[]): void {
     const limits = statuses.map(({ limit }) => limit);
-    this.#heard.note(account, statuses, this.#own.statuses(account, limits));
+    this.#lastKnown.note(account, statuses, this.#own.statuses(account, limits));
   }
 
-  /** What the shared store last said, less the time since; of the limits of which it has said anything that still counts. */
+  /** The shared store's last answer, less the time since, for those limits whose window has not ended. */
   knownStatuses(account: string, limits: readonly Limit[]): LimitStatus[] {
     return limits.flatMap(limit => {
-      const heard = this.#heard.of(account, limit);
+      const heard = this.#lastKnown.of(account, limit);
       return heard
         ? { limit, remaining: Math.max(0, limit.max - heard.used), reset_ms: Math.ceil(heard.reset_ms) }
         : [];
     });
   }
 
-  /** The strictest policy of `limits`, which is what decides about a request. */
+  /** The strictest policy of `limits`, which decides about a request. */
   policy(limits: readonly Limit[]): OutagePolicy {
     const policies = limits.map(limit => policyOf(this.#policies, limit));
     return (
@@ -66,7 +66,7 @@ export class LocalQuota {
     );
   }
 
-  /** Decides without the shared store. Throws the refusal with which a `closed` limit answers (protocol b5). */
+  /** Decides without the shared store. Throws `server_error` where a limit is `closed` (protocol b5). */
   reserve(request: ReservationRequest, cause: unknown): ReservationResult {
     const { account, limits, force } = request;
     if (!force && this.policy(limits) === 'closed') throw refusal('server_error', { cause });
@@ -87,24 +87,24 @@ export class LocalQuota {
     return shown(limits, this.#own.statuses(account, shares));
   }
 
-  /** Others have used up a day or month of which this instance has used nothing. */
+  /** Refuses where other instances have used up a day or month. */
   #exhausted(account: string, limits: readonly Limit[], at: number): ReservationResult {
     const limit = limits[at]!;
-    const { reset_ms } = this.#heard.of(account, limit)!;
+    const { reset_ms } = this.#lastKnown.of(account, limit)!;
     const statuses = this.statuses(account, limits);
     return { admitted: false, statuses, refused_by: limit, retry_ms: Math.max(1, Math.ceil(reset_ms)) };
   }
 
   #shareOf(account: string, limit: Limit): Limit {
     if (policyOf(this.#policies, limit) !== 'local') return { ...limit, max: unlimited };
-    const heard = isCalendar(limit) ? this.#heard.of(account, limit) : undefined;
+    const heard = isCalendar(limit) ? this.#lastKnown.of(account, limit) : undefined;
     if (!heard) return { ...limit, max: Math.max(1, Math.floor(limit.max / this.divisor)) };
     const left = Math.max(0, limit.max - heard.used);
     return { ...limit, max: heard.own + Math.floor(left / this.divisor) };
   }
 }
 
-/** The statuses under the shares, as statuses under the limits. */
+/** Statuses of shares as statuses of the limits themselves. */
 function shown(limits: readonly Limit[], statuses: readonly LimitStatus[]): LimitStatus[] {
   return statuses.map(({ limit: share, remaining, reset_ms }, at) => {
     const limit = limits[at]!;

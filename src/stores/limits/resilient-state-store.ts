@@ -4,7 +4,6 @@ import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
 import type { Limit } from './limit-table.ts';
-import type { Charge } from './limit-units.ts';
 import { LocalQuota } from './local-quota.ts';
 import type { OutagePolicies } from './outage-policy.ts';
 import type { Hold, RemoteState } from './remote-state.ts';
@@ -19,7 +18,7 @@ import type {
 } from './state-store.ts';
 import { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
-export interface GuardOptions {
+export interface ResilientStateStoreOptions {
   readonly policies: OutagePolicies;
   /** The fewest instances by which a limit is divided. */
   readonly min_instances: number;
@@ -30,146 +29,135 @@ export interface GuardOptions {
   readonly metrics: StoreMetrics;
 }
 
-const nothing: Charge = { requests: 0, tokens: 0, nano_usd: 0 };
+const nothing = { requests: 0, tokens: 0, nano_usd: 0 };
 const unlimited: ReservationResult = { admitted: true, statuses: [], reservation: { over: [], settle() {} } };
 
 /**
- * A remote store that an exchange can rely on: where it fails or is out, the policies of the limits decide, and what was used meanwhile is
- * told to it once it is back. Asking it takes no longer than its own time-out, and nothing at all while it is known to be out.
+ * A remote store that exchanges can rely on: where it fails or is out, the policies of the limits decide, and use is settled with it once it
+ * is back. A call takes no longer than its own time-out, and none is made while the store is known to be out.
  */
 export class ResilientStateStore implements StateStore {
+  outage: StateOutage | undefined;
   readonly #remote: RemoteState;
-  readonly #options: GuardOptions;
-  readonly #circuit: StoreCircuitBreaker;
-  readonly #share: LocalQuota;
+  readonly #options: ResilientStateStoreOptions;
+  readonly #breaker: StoreCircuitBreaker;
+  readonly #quota: LocalQuota;
   readonly #leases: Leases;
   readonly #settlements: Settlements;
-  readonly #pulse: Heartbeat;
-  #begun: Promise<void> | undefined;
-  #ready = false;
-  #outage: StateOutage | undefined;
+  readonly #heartbeat: Heartbeat;
+  #started: Promise<void> | undefined;
+  #isReady = false;
 
-  constructor(remote: RemoteState, options: GuardOptions) {
+  constructor(remote: RemoteState, options: ResilientStateStoreOptions) {
     const { policies, min_instances, lease_ms, clock, log, metrics } = options;
     this.#remote = remote;
     this.#options = options;
-    this.#circuit = new StoreCircuitBreaker('state', metrics, log);
-    this.#circuit.onOut(cause => this.#wentOut(cause));
-    this.#circuit.onClose(() => this.#cameBack());
-    this.#share = new LocalQuota(policies, min_instances, clock);
-    this.#settlements = new Settlements(remote, this.#circuit, metrics, log);
-    this.#leases = new Leases(remote, this.#circuit, lease_ms, clock);
-    this.#pulse = new Heartbeat(remote, this.#circuit, instances => this.#heard(instances));
+    this.#breaker = new StoreCircuitBreaker('state', metrics, log);
+    this.#breaker.onOut(cause => this.#wentOut(cause));
+    this.#breaker.onClose(() => this.#cameBack());
+    this.#quota = new LocalQuota(policies, min_instances, clock);
+    this.#settlements = new Settlements(remote, this.#breaker, metrics, log);
+    this.#leases = new Leases(remote, this.#breaker, lease_ms, clock);
+    this.#heartbeat = new Heartbeat(remote, this.#breaker, instances => {
+      this.#quota.instances = Math.max(1, instances);
+      metrics.instances(this.#quota.instances);
+    });
   }
 
-  get outage(): StateOutage | undefined {
-    return this.#outage;
-  }
-
-  /** Begins, if it has not. Resolves when the store has answered, or has failed to. */
+  /** Connects at the first call. Resolves when the store has answered, or has failed to. */
   started(): Promise<void> {
-    this.#begun ??= this.#begin();
-    return this.#begun;
+    this.#leases.start();
+    this.#started ??= this.#heartbeat.start().then(() => {
+      this.#isReady = true;
+    });
+    return this.#started;
   }
 
   reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult> {
     if (request.limits.length === 0) return unlimited;
-    if (!this.#ready) return this.started().then(() => this.reserve(request));
-    return this.#circuit.closed ? this.#together(request) : this.#alone(request, this.#circuit.cause);
+    if (!this.#isReady) return this.started().then(() => this.reserve(request));
+    return this.#breaker.closed
+      ? this.#reserveRemotely(request)
+      : this.#reserveLocally(request, this.#breaker.cause);
   }
 
   async statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
     try {
-      return await this.#circuit.ask('statuses', () => this.#remote.statuses(account, limits));
+      return await this.#breaker.call('statuses', () => this.#remote.statuses(account, limits));
     } catch {
-      return this.#share.statuses(account, limits);
+      return this.#quota.statuses(account, limits);
     }
   }
 
   knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
-    return this.#share.knownStatuses(account, limits);
+    return this.#quota.knownStatuses(account, limits);
   }
 
-  /** Resolves when all that was settled has been told to the store, as far as it listens. */
+  /** Resolves when all settlements are sent, as far as the store accepts them. */
   settled(): Promise<void> {
     return this.#settlements.settled();
   }
 
   async close(): Promise<void> {
     this.#leases.stop();
-    this.#pulse.stop();
+    this.#heartbeat.stop();
     await this.#settlements.settled();
     this.#settlements.stop();
     const { waiting } = this.#settlements;
     if (waiting > 0)
-      this.#options.log.warn({ settlements: waiting }, 'the state store will not hear of these settlements');
+      this.#options.log.warn({ settlements: waiting }, 'these settlements were not sent to the state store');
     await this.#remote.close();
   }
 
-  async #begin(): Promise<void> {
-    this.#leases.start();
-    await this.#pulse.start();
-    this.#ready = true;
-  }
-
-  async #together(request: ReservationRequest): Promise<ReservationResult> {
+  async #reserveRemotely(request: ReservationRequest): Promise<ReservationResult> {
     const hold = this.#hold(request, this.#remote.life);
     try {
-      const result = await this.#circuit.ask('reserve', () => this.#remote.reserve(request));
-      if (result.admitted) {
-        const own = this.#share.count(request, result.statuses);
-        return {
-          admitted: true,
-          statuses: result.statuses,
-          reservation: this.#reservation(hold, own, result.over),
-        };
+      const result = await this.#breaker.call('reserve', () => this.#remote.reserve(request));
+      if (!result.admitted) {
+        this.#quota.note(request.account, result.statuses);
+        return result;
       }
-      this.#share.hear(request.account, result.statuses);
-      return result;
+      const own = this.#quota.count(request, result.statuses);
+      const reservation = this.#reservation(hold, own, result.over);
+      return { admitted: true, statuses: result.statuses, reservation };
     } catch (cause) {
-      return this.#undecided(request, cause);
+      return this.#reserveUnconfirmed(request, cause);
     }
   }
 
-  /** The store may have taken it without saying so, or may yet: whoever is refused gives that back. */
-  #undecided(request: ReservationRequest, cause: unknown): ReservationResult {
-    const cancel = () => {
-      const hold = this.#hold(request, undefined);
-      this.#settlements.add({ hold, used: nothing, settled_ms: hold.taken_ms });
-    };
+  /** The store may have made the reservation without confirming it, or may yet: it is cancelled for a request that is refused. */
+  #reserveUnconfirmed(request: ReservationRequest, cause: unknown): ReservationResult {
+    let isAdmitted = false;
     try {
-      const result = this.#alone(request, cause);
-      if (!result.admitted) cancel();
+      const result = this.#reserveLocally(request, cause);
+      isAdmitted = result.admitted;
       return result;
-    } catch (refusal) {
-      cancel();
-      throw refusal;
+    } finally {
+      const hold = this.#hold(request, undefined);
+      if (!isAdmitted) this.#settlements.add({ hold, used: nothing, settled_ms: hold.reserved_ms });
     }
   }
 
-  #alone(request: ReservationRequest, cause: unknown): ReservationResult {
-    this.#options.metrics.decidedAlone(this.#share.policy(request.limits));
-    const result = this.#share.reserve(request, cause);
+  #reserveLocally(request: ReservationRequest, cause: unknown): ReservationResult {
+    this.#options.metrics.decidedAlone(this.#quota.policy(request.limits));
+    const result = this.#quota.reserve(request, cause);
     if (!result.admitted) return result;
-    const { over } = result.reservation;
-    return {
-      ...result,
-      reservation: this.#reservation(this.#hold(request, undefined), result.reservation, over),
-    };
+    const { reservation: own } = result;
+    return { ...result, reservation: this.#reservation(this.#hold(request, undefined), own, own.over) };
   }
 
   #hold(request: ReservationRequest, life: number | undefined): Hold {
-    return { request, life, taken_ms: this.#options.clock.elapsed_ms() };
+    return { request, life, reserved_ms: this.#options.clock.elapsed_ms() };
   }
 
   #reservation(hold: Hold, own: Reservation, over: readonly Limit[]): Reservation {
     this.#leases.hold(hold);
-    let settled = false;
+    let isSettled = false;
     return {
       over,
       settle: used => {
-        if (settled) return;
-        settled = true;
+        if (isSettled) return;
+        isSettled = true;
         own.settle(used);
         this.#leases.release(hold);
         this.#settlements.add({ hold, used, settled_ms: this.#options.clock.elapsed_ms() });
@@ -177,26 +165,20 @@ export class ResilientStateStore implements StateStore {
     };
   }
 
-  #heard(instances: number): void {
-    this.#share.instances = Math.max(1, instances);
-    this.#options.metrics.instances(this.#share.instances);
-  }
-
   #wentOut(cause: unknown): void {
-    if (this.#outage) return;
+    if (this.outage) return;
     const { clock, policies, log } = this.#options;
-    this.#outage = { since_epoch_ms: clock.epoch_ms(), cause, refuses: policies.default === 'closed' };
-    const { divisor } = this.#share;
+    this.outage = { since_epoch_ms: clock.epoch_ms(), cause, refuses: policies.default === 'closed' };
     log.error(
-      { err: cause, policies, limits_divided_by: divisor },
+      { err: cause, policies, limits_divided_by: this.#quota.divisor },
       'the state store is out: circuit breaker opened, limits follow on_state_store_down',
     );
   }
 
   #cameBack(): void {
-    if (!this.#outage) return;
-    const out_ms = this.#options.clock.epoch_ms() - this.#outage.since_epoch_ms;
-    this.#outage = undefined;
+    if (!this.outage) return;
+    const out_ms = this.#options.clock.epoch_ms() - this.outage.since_epoch_ms;
+    this.outage = undefined;
     const { waiting } = this.#settlements;
     this.#options.log.warn(
       { out_ms, settlements_waiting: waiting },

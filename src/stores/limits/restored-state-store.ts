@@ -4,9 +4,9 @@ import { counterKey, isCalendar, type Limit } from './limit-table.ts';
 import type { MemoryStateStore, PastUse } from './memory-state-store.ts';
 import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
-/** The longest that a request waits for what its account has used before. */
+/** The longest that a request waits for its account's past use. */
 const patience_ms = 2000;
-/** For how long no further request waits when one has waited in vain; then accounts are asked for again, so many at once. */
+/** After a failure no request waits for this long; then accounts are looked up again, so many at once. */
 const retry_ms = 1000;
 const retried_at_once = 100;
 
@@ -24,14 +24,13 @@ export interface RestoredStateSetup {
 }
 
 /**
- * Counters of this process that begin with what the ledger says was used of the present day and month, so that a restart gives no account a
- * new one. The first request of an account waits for that, two seconds at most; if the ledger does not answer the account is let in by
- * what is counted here, until the ledger does. The ledger has what other instances have used as well: with counters of its own each,
- * an instance counts that too as far as it was written before the account's first request here.
+ * Counters of this process that begin with the ledger's use of the present day and month, so that a restart does not reset them. The first
+ * request of an account waits for the ledger, two seconds at most; without its answer the account counts from zero until it comes. The
+ * ledger includes other instances' use, as far as it was written before the account's first request here.
  */
 export class RestoredStateStore implements StateStore {
   readonly #setup: RestoredStateSetup;
-  /** Accounts that are counted without their past, with the limits under which they were. */
+  /** Accounts whose past use is still unknown, with their limits on days and months. */
   readonly #late = new Map<string, readonly Limit[]>();
   #failed_ms = Number.NEGATIVE_INFINITY;
   #retried_ms = 0;
@@ -92,13 +91,13 @@ export class RestoredStateStore implements StateStore {
       this.#retried_ms = this.#failed_ms;
       log.warn(
         { err: fault },
-        'the ledger does not say what accounts have used: their days and months are counted from 0 until it does',
+        'past usage cannot be read from the ledger: limits on days and months count from 0 until it can',
       );
     }
     this.#late.set(account, limits.filter(isCalendar));
   }
 
-  /** Asks again for some of the accounts that are counted without their past; nothing waits for it. */
+  /** Looks some of the late accounts up again; nothing waits for it. */
   #catchUp(account: string, limits: readonly Limit[]): void {
     const known = this.#late.get(account);
     const more =

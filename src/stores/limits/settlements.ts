@@ -5,13 +5,13 @@ import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /** About 20 MB of them. */
 const max_waiting = 65_536;
-/** By how many that may be exceeded before the oldest are dropped, many at once, since each time the rest moves up. */
+/** The oldest are dropped together when the bound is exceeded by this many: each drop moves the rest. */
 const dropped_at_once = 1024;
-/** How many of those that have waited are under way together. */
+/** How many waiting ones are sent at a time. */
 const max_resent = 64;
-/** How long those wait that have failed though the store is not out. */
+/** Delay before failed ones are sent again while the store works. */
 const again_ms = 500;
-/** What the store has refused so often it will never take. */
+/** After this many refusals a settlement is dropped. */
 const max_attempts = 10;
 
 interface Waiting {
@@ -20,13 +20,13 @@ interface Waiting {
 }
 
 /**
- * Sends settlements to the store. Those that it does not take wait, the last `max_waiting` of them, and are sent again: each counts once and
- * as of the moment at which it was settled. A dropped one leaves its reservation counted. Only the bound and what the store has rejected
- * again and again drops any: while the store is out, no attempt counts.
+ * Sends settlements to the store. Failed ones wait, the last `max_waiting` of them, and are sent again; each counts once, at the time at
+ * which it was settled. Dropped are only those beyond the bound and those refused repeatedly, which leaves their reservations counted;
+ * attempts while the store is out are no refusals.
  */
 export class Settlements {
   readonly #remote: RemoteState;
-  readonly #circuit: StoreCircuitBreaker;
+  readonly #breaker: StoreCircuitBreaker;
   readonly #metrics: StoreMetrics;
   readonly #log: Log;
   #waiting: Waiting[] = [];
@@ -34,12 +34,12 @@ export class Settlements {
   #resending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(remote: RemoteState, circuit: StoreCircuitBreaker, metrics: StoreMetrics, log: Log) {
+  constructor(remote: RemoteState, breaker: StoreCircuitBreaker, metrics: StoreMetrics, log: Log) {
     this.#remote = remote;
-    this.#circuit = circuit;
+    this.#breaker = breaker;
     this.#metrics = metrics;
     this.#log = log;
-    circuit.onClose(() => void this.resend());
+    breaker.onClose(() => void this.resend());
   }
 
   get waiting(): number {
@@ -49,16 +49,16 @@ export class Settlements {
   /** Never throws. */
   add(settlement: Settlement): void {
     const waiting = { settlement, attempts: 0 };
-    if (this.#circuit.closed) void this.#sent(waiting);
+    if (this.#breaker.closed) void this.#sent(waiting);
     else this.#wait(waiting);
   }
 
-  /** Sends nothing again by itself from now on. */
+  /** Ends the timer. */
   stop(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Sends what waits until one of it fails. */
+  /** Sends the waiting ones until one fails. */
   resend(): Promise<void> {
     this.#resending ??= this.#resend().finally(() => {
       this.#resending = undefined;
@@ -66,25 +66,25 @@ export class Settlements {
     return this.#resending;
   }
 
-  /** Resolves when nothing is under way, and nothing waits that the store would take. */
+  /** Resolves when all are sent, as far as the store accepts them. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
     await this.resend();
   }
 
   async #resend(): Promise<void> {
-    while (this.#waiting.length > 0 && this.#circuit.closed) {
+    while (this.#waiting.length > 0 && this.#breaker.closed) {
       const some = this.#waiting.splice(0, max_resent);
-      const taken = await Promise.all(some.map(waiting => this.#sent(waiting)));
+      const accepted = await Promise.all(some.map(waiting => this.#sent(waiting)));
       this.#metrics.settlementsWaiting(this.#waiting.length);
-      if (taken.includes(false)) return;
+      if (accepted.includes(false)) return;
     }
   }
 
-  /** Whether the store has taken it. */
+  /** Resolves with whether the store accepted it. */
   #sent(waiting: Waiting): Promise<boolean> {
-    const sent = this.#circuit
-      .ask('settle', () => this.#remote.settle(waiting.settlement))
+    const sent = this.#breaker
+      .call('settle', () => this.#remote.settle(waiting.settlement))
       .then(
         () => true,
         error => {
@@ -113,6 +113,6 @@ export class Settlements {
   #dropOldest(): void {
     const { length } = this.#waiting.splice(0, dropped_at_once);
     this.#metrics.settlementsDropped(length, 'queue_full');
-    this.#log.error({ settlements: length, max_waiting }, 'the oldest waiting settlements were dropped');
+    this.#log.error({ settlements: length, max_waiting }, 'dropped the oldest waiting settlements');
   }
 }

@@ -3,15 +3,15 @@ import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { CannotServe, CommandRejected, Unreachable } from './remote-state.ts';
 
-/** How many incidents in a row open the circuit breaker. */
+/** Incidents in a row that make an outage. */
 const max_incidents = 3;
-/** How often the log is told of rejected commands of one operation. */
+/** Interval at which rejected commands of one operation are logged. */
 const rejected_log_ms = 60_000;
 
 /**
- * StoreCircuitBreaker breaker of a remote store. After a silence or a lost connection only the heartbeat asks until it is answered, so that no
- * exchange waits twice. The store is out after three of these in a row, each counted once however many operations it hit, and at once
- * where it answers that it cannot serve. A rejected command says nothing of the store: it is logged.
+ * Circuit breaker of a remote store. It opens at a silence or a lost connection, and then only heartbeats are sent until one succeeds, so
+ * that no exchange waits twice. Three such incidents in a row are an outage, each counted once for all operations that it hit; an answer
+ * that the store cannot serve is one at once. A rejected command says nothing about the store: it is logged.
  */
 export class StoreCircuitBreaker {
   readonly #store: string;
@@ -35,17 +35,17 @@ export class StoreCircuitBreaker {
     metrics.breakerClosed(store);
   }
 
-  /** False from the first failure until the heartbeat is answered. */
+  /** False from the first failure until a heartbeat succeeds. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** Whether that is an outage. */
+  /** True during an outage. */
   get isOut(): boolean {
     return this.#isOut;
   }
 
-  /** Why it is not closed. */
+  /** The failure that opened it. */
   get cause(): unknown {
     return this.#closed ? undefined : this.#incident;
   }
@@ -63,29 +63,29 @@ export class StoreCircuitBreaker {
     this.#onClose.push(listener);
   }
 
-  /** Asks the store unless it failed and has not recovered. */
-  async ask<T>(operation: string, call: () => Promise<T>): Promise<T> {
+  /** Runs an operation on the store; rejects at once while the breaker is open. */
+  async call<T>(operation: string, send: () => Promise<T>): Promise<T> {
     if (!this.#closed) throw new Unreachable(`the ${this.#store} store is out`, { cause: this.#incident });
-    return this.#measured(operation, call);
+    return this.#measured(operation, send);
   }
 
-  /** Asks it in any case, and closes the circuit breaker when it answers. `call` must write: one that only reads proves too little. */
-  async probe<T>(operation: string, call: () => Promise<T>): Promise<T> {
+  /** Runs an operation even while open, and closes the breaker when it succeeds. `send` must write: a read proves too little. */
+  async probe<T>(operation: string, send: () => Promise<T>): Promise<T> {
     try {
-      const answer = await this.#measured(operation, call);
+      const answer = await this.#measured(operation, send);
       this.#close();
       return answer;
     } catch (error) {
-      // Out of memory or read-only, the store would have said that first.
+      // Out of memory or read-only would have been answered first.
       if (error instanceof CommandRejected) this.#close();
       throw error;
     }
   }
 
-  async #measured<T>(operation: string, call: () => Promise<T>): Promise<T> {
+  async #measured<T>(operation: string, send: () => Promise<T>): Promise<T> {
     const began_ms = systemClock.elapsed_ms();
     try {
-      return await call();
+      return await send();
     } catch (error) {
       this.#metrics.failed(this.#store, operation);
       if (error instanceof CommandRejected) this.#rejected(operation, error);

@@ -89,7 +89,7 @@ export class RedisState implements RemoteState {
     }
     const age = (moment_ms: number) => String(Math.max(0, Math.round(now_ms - moment_ms)));
     const args = [this.#now(), id, settlement.certain ? '1' : '0', String(reservation_ms)];
-    args.push(age(hold.taken_ms), age(settled_ms));
+    args.push(age(hold.reserved_ms), age(settled_ms));
     for (const limit of limits)
       args.push(rowOf(limit).window, String(amountOf(limit, charge, 1)), String(amountOf(limit, used, 0)));
     try {
@@ -129,7 +129,7 @@ export class RedisState implements RemoteState {
     return limits.map((limit, at) => statusOf(limit, reply[at * 2]!, reply[at * 2 + 1]!));
   }
 
-  async pulse(): Promise<number> {
+  async heartbeat(): Promise<number> {
     await this.#connection.started();
     return this.#sign(this.#options.instance_ms);
   }

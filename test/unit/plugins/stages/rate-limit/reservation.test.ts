@@ -44,13 +44,13 @@ describe('a rough prompt', () => {
 describe('what an exchange is expected to use', () => {
   const all = { limits: [], countsTokens: true, countsMoney: true };
   const model = sampleModel({ max_completion_tokens: 4000 });
-  const use = (request: Partial<ChatRequest>, habit = new UsageAverage(500), rough_prompt = 100) =>
-    expectedUse(all, rough_prompt, { request: sampleRequest(request), model, habit });
+  const use = (request: Partial<ChatRequest>, average = new UsageAverage(500), estimated_prompt = 100) =>
+    expectedUse(all, estimated_prompt, { request: sampleRequest(request), model, average });
   const habitOf = (completion: number) => {
-    const habit = new UsageAverage(500);
+    const average = new UsageAverage(500);
     for (let at = 0; at < 200; at++)
-      habit.learn({ estimated_prompt: 100, prompt: 120, completion, choices: 1, isCut: false });
-    return habit;
+      average.learn({ estimated_prompt: 100, prompt: 120, completion, choices: 1, isCut: false });
+    return average;
   };
 
   it('is the prompt and a completion as configured, before one is known', () => {
@@ -75,7 +75,7 @@ describe('what an exchange is expected to use', () => {
 
   it('is not estimated where nobody asks', () => {
     const limits = { limits: [], countsTokens: false, countsMoney: false };
-    const expected = { request: sampleRequest(), model, habit: new UsageAverage(500) };
+    const expected = { request: sampleRequest(), model, average: new UsageAverage(500) };
     expect(expectedUse(limits, 100, expected)).toEqual({ requests: 1, tokens: 0, nano_usd: 0 });
   });
 });

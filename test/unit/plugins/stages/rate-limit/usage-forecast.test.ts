@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  Forecast,
   type Sample,
   UsageAverage,
+  UsageForecast,
 } from '../../../../../plugins/stages/rate-limit/usage-forecast.ts';
 
 const sample = (completion: number, more: Partial<Sample> = {}): Sample => ({
@@ -96,7 +96,7 @@ describe('a habit', () => {
 
 describe('the forecast', () => {
   it('is of the account with the model, else of the model, else as configured', () => {
-    const forecast = new Forecast(500);
+    const forecast = new UsageForecast(500);
     expect(forecast.of('a', 'm').completion).toBe(500);
     forecast.learn('a', 'm', sample(1000));
     expect(forecast.of('b', 'm').completion).toBe(1500);
@@ -109,7 +109,7 @@ describe('the forecast', () => {
   });
 
   it('remembers no more than ten thousand accounts of a model, the newest', () => {
-    const forecast = new Forecast(500);
+    const forecast = new UsageForecast(500);
     forecast.learn('first', 'm', sample(100_000));
     for (let at = 0; at < 10_000; at++) forecast.learn(`account-${at}`, 'm', sample(10));
     expect(forecast.of('first', 'm')).toBe(forecast.of('nobody', 'm'));

@@ -9,31 +9,31 @@ import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 let beats: PromiseWithResolvers<number>[];
 let heard: number[];
 let circuit: StoreCircuitBreaker;
-let pulse: Heartbeat;
+let heartbeat: Heartbeat;
 
 beforeEach(() => {
   jest.useFakeTimers();
   beats = [];
   heard = [];
   circuit = new StoreCircuitBreaker('state', new StoreMetrics(new Registry()), createLog('silent'));
-  const remote: Pick<RemoteState, 'pulse'> = {
-    pulse() {
+  const remote: Pick<RemoteState, 'heartbeat'> = {
+    heartbeat() {
       const beat = Promise.withResolvers<number>();
       beats.push(beat);
       return beat.promise;
     },
   };
-  pulse = new Heartbeat(remote as RemoteState, circuit, instances => void heard.push(instances));
+  heartbeat = new Heartbeat(remote as RemoteState, circuit, instances => void heard.push(instances));
 });
 afterEach(() => {
-  pulse.stop();
+  heartbeat.stop();
   jest.useRealTimers();
 });
 
 const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
 it('beats every five seconds, and tells how many instances the store has heard of', async () => {
-  const started = pulse.start();
+  const started = heartbeat.start();
   expect(beats).toHaveLength(1);
   beats[0]!.resolve(3);
   await started;
@@ -45,7 +45,7 @@ it('beats every five seconds, and tells how many instances the store has heard o
 });
 
 it('beats again soon after a failure, and twice a second while the store is out', async () => {
-  const started = pulse.start();
+  const started = heartbeat.start();
   beats[0]!.reject(new Error('one failure'));
   await started;
   await pass(99);
@@ -63,8 +63,8 @@ it('beats again soon after a failure, and twice a second while the store is out'
 });
 
 it('does not beat any longer once it has stopped, also not after the beat that was under way', async () => {
-  const started = pulse.start();
-  pulse.stop();
+  const started = heartbeat.start();
+  heartbeat.stop();
   beats[0]!.resolve(1);
   await started;
   expect(jest.getTimerCount()).toBe(0);

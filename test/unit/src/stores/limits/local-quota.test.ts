@@ -96,7 +96,7 @@ describe('the share of an instance', () => {
   });
 
   it('of a day that nothing is left of is nothing, until the day ends', () => {
-    share.hear('a', [{ limit: daily[0]!, remaining: 0, reset_ms: day_ms }]);
+    share.note('a', [{ limit: daily[0]!, remaining: 0, reset_ms: day_ms }]);
     expect(take(daily, 1)).toMatchObject({
       admitted: false,
       refused_by: daily[0],
@@ -189,7 +189,7 @@ describe('the policy of a limit', () => {
 describe('what an instance remembers of accounts', () => {
   it('is bounded', () => {
     for (let at = 0; at < 30_000; at++)
-      share.hear(`account-${at}`, [{ limit: daily[0]!, remaining: 7, reset_ms: day_ms }]);
+      share.note(`account-${at}`, [{ limit: daily[0]!, remaining: 7, reset_ms: day_ms }]);
     expect(share.knownStatuses('account-29999', daily)).toEqual([
       { limit: daily[0], remaining: 7, reset_ms: day_ms },
     ]);
@@ -203,7 +203,7 @@ describe('what an instance remembers of accounts', () => {
       ['m', 300],
       ['n', 200],
     ] as const) {
-      share.hear(
+      share.note(
         'a',
         of(model).map(limit => ({ limit, remaining, reset_ms: day_ms })),
       );

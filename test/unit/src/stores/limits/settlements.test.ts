@@ -24,17 +24,17 @@ beforeEach(() => {
 
 const add = (id: number) => {
   const request = { id: `${id}`, account: 'a', limits: [], charge: charge() };
-  settlements.add({ hold: { request, taken_ms: 0, life: 1 }, used: charge(id), settled_ms: 0 });
+  settlements.add({ hold: { request, reserved_ms: 0, life: 1 }, used: charge(id), settled_ms: 0 });
 };
 const arrived = () => remote.settled.map(({ hold }) => Number(hold.request.id));
 const goOut = async () => {
   remote.fault = new CannotServe('OOM');
-  await circuit.ask('test', () => remote.pulse()).catch(() => {});
+  await circuit.call('test', () => remote.heartbeat()).catch(() => {});
   expect(circuit.closed).toBe(false);
 };
 const comeBack = async () => {
   remote.fault = undefined;
-  await circuit.probe('test', () => remote.pulse());
+  await circuit.probe('test', () => remote.heartbeat());
 };
 const metric = async (name: string) =>
   Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await registry.metrics())?.[1]);

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 const fails = (error: Error) => () => Promise.reject(error);
-const ask = (error: Error) => circuit.ask('reserve', fails(error)).catch((thrown: unknown) => thrown);
+const ask = (error: Error) => circuit.call('reserve', fails(error)).catch((thrown: unknown) => thrown);
 const probe = (error: Error) => circuit.probe('heartbeat', fails(error)).catch(() => {});
 const works = async () => 'done';
 /** Operations that all waited in one silence, the heartbeat among them. */
@@ -60,7 +60,7 @@ describe('the circuit breaker of the state store', () => {
     await silence(1);
     let asked = 0;
     const take = () =>
-      circuit.ask('reserve', async () => {
+      circuit.call('reserve', async () => {
         asked++;
       });
     await expect(take()).rejects.toThrow(Unreachable);
@@ -84,7 +84,7 @@ describe('the circuit breaker of the state store', () => {
     expect([circuit.closed, opened]).toEqual([false, [reply]]);
     expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(0);
     let asked = false;
-    const refused = circuit.ask('reserve', async () => {
+    const refused = circuit.call('reserve', async () => {
       asked = true;
     });
     await expect(refused).rejects.toThrow(Unreachable);

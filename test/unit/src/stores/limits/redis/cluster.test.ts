@@ -27,7 +27,7 @@ it('a node of a cluster finds no script that reaches into several slots', async 
       const request = { id: `of-${account}`, account, limits, charge: charge(50, 50) };
       const taken = await store.reserve(request);
       if (!taken.admitted) throw new Error('refused');
-      await remote.renew([{ request, taken_ms: 0, life: 1 }]);
+      await remote.renew([{ request, reserved_ms: 0, life: 1 }]);
       taken.reservation.settle(charge(20, 90));
       await store.settled();
       const statuses = await remote.statuses(account, limits);

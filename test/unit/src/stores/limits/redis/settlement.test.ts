@@ -36,12 +36,12 @@ const remaining = async () => {
 };
 const settlement = (hold: Hold, used: Charge) => ({ hold, used, settled_ms: clock.elapsed_ms() });
 const taken = async (): Promise<Hold> => {
-  const hold = { request, taken_ms: clock.elapsed_ms(), life: opened.remote.life };
+  const hold = { request, reserved_ms: clock.elapsed_ms(), life: opened.remote.life };
   await opened.remote.reserve(request);
   return hold;
 };
 /** A hold of which the store has never said anything. */
-const unheard = (): Hold => ({ request, taken_ms: clock.elapsed_ms(), life: undefined });
+const unheard = (): Hold => ({ request, reserved_ms: clock.elapsed_ms(), life: undefined });
 
 describe('a settlement in Redis', () => {
   it('counts once, however often it is sent', async () => {
@@ -110,7 +110,7 @@ describe('a settlement in Redis', () => {
     await expect(opened.remote.settle(one)).rejects.toThrow(TooLate);
     // Unlike one that has only waited so long.
     clock.advance(7_200_000);
-    const other = { request: { ...request, id: 'two' }, taken_ms: 0, life: undefined };
+    const other = { request: { ...request, id: 'two' }, reserved_ms: 0, life: undefined };
     await opened.remote.settle({ hold: other, used: charge(100), settled_ms: 0 });
     expect((await remaining())[2]).toBe(400);
   });
@@ -174,7 +174,7 @@ describe('what is held in Redis', () => {
     for (let at = 0; at < 1000; at++) {
       const wide = [limit('concurrent_requests', 1000), limit('concurrent_requests', 1000, 'm')];
       const one = { id: `${at}`, account: `a-${at % 3}`, limits: wide, charge: charge() };
-      holds.push({ request: one, taken_ms: clock.elapsed_ms(), life: opened.remote.life });
+      holds.push({ request: one, reserved_ms: clock.elapsed_ms(), life: opened.remote.life });
       await opened.remote.reserve(one);
     }
     clock.advance(10_000);
