@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Connection, Database } from '../../src/stores/records/database.ts';
 import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
@@ -10,21 +8,10 @@ import { type Migration, migrations } from '../../src/stores/records/migrations.
 import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
 import { SqliteDatabase } from '../../src/stores/records/sqlite.ts';
 import { UsageRecords } from '../../src/stores/records/usage-records.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRows } from '../unit/src/stores/ledger/sample-row.ts';
 
-let postgres: PostgresServer;
-let directory: string;
-let made = 0;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-migrations-'));
-  postgres = await startPostgres();
-});
-afterAll(async () => {
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const targets = recordsTargets();
 
 const versions = async (database: Connection): Promise<number[]> =>
   (await database.run<{ version: number }>('SELECT version FROM schema_migrations ORDER BY version')).map(
@@ -35,18 +22,8 @@ const all = migrations.map(({ version }) => version);
 const newest = all.at(-1)!;
 
 const kinds: readonly [string, boolean, () => Promise<string>, (place: string) => Promise<Database>][] = [
-  [
-    'SQLite',
-    false,
-    async () => join(directory, `migrations-${++made}.db`),
-    place => SqliteDatabase.open(place),
-  ],
-  [
-    'Postgres',
-    true,
-    () => postgres.createDatabase(`migrations_${++made}`),
-    place => PostgresDatabase.open(place, () => {}),
-  ],
+  ['SQLite', false, async () => targets.newFile(), place => SqliteDatabase.open(place)],
+  ['Postgres', true, () => targets.newDatabase(), place => PostgresDatabase.open(place, () => {})],
 ];
 
 describe.each(kinds)('migrations of %s', (_, isPostgres, newPlace, open) => {
@@ -125,9 +102,9 @@ describe.each(kinds)('migrations of %s', (_, isPostgres, newPlace, open) => {
 
 describe('migrations of Postgres', () => {
   it('are not under the limits of time that other statements have, nor those of the database', async () => {
-    const url = await postgres.createDatabase(`migrations_${++made}`);
+    const url = await targets.newDatabase();
     const owner = await PostgresDatabase.open(url, () => {});
-    await owner.run(`ALTER DATABASE migrations_${made} SET statement_timeout = 1`);
+    await owner.run(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET statement_timeout = 1`);
     await owner.close();
     const hurried = await PostgresDatabase.open(url, () => {}, 1);
     const slow: Migration = {
@@ -143,7 +120,7 @@ describe('migrations of Postgres', () => {
   });
 
   it('say of one that another instance is at that it is being migrated, and find it done later', async () => {
-    const url = await postgres.createDatabase(`migrations_${++made}`);
+    const url = await targets.newDatabase();
     const [first, second] = await Promise.all([
       PostgresDatabase.open(url, () => {}),
       PostgresDatabase.open(url, () => {}, 200),

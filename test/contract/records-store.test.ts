@@ -1,7 +1,4 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
 import { RecordRefused } from '../../src/stores/records/database.ts';
@@ -10,56 +7,22 @@ import { isStoredKeyForm } from '../../src/stores/records/key-secret.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { recordsTargets } from '../support/records-targets.ts';
+import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const now_ms = Date.parse('2026-11-20T12:00:00Z');
 const alice = { actor: 'cli:alice', at_ms: now_ms };
 const day_ms = 86_400_000;
 
-function row(more: Partial<LedgerRow> = {}): LedgerRow {
-  return {
-    id: timeOrderedUuid(now_ms),
-    request_id: 'req_1',
-    account: 'acme',
-    key_id: null,
-    model: 'v/one',
-    provider: 'local',
-    endpoint: 'chat.completions',
-    started_ms: now_ms,
-    duration_ms: 1200,
-    first_token_ms: 200,
-    status: 200,
-    error_type: null,
-    end_reason: 'completed',
-    attempts: 1,
-    prompt_tokens: 10,
-    completion_tokens: 5,
-    cached_tokens: 2,
-    reasoning_tokens: 1,
-    estimated: false,
-    cost_usd: '0.000000000001',
-    ...more,
-  };
-}
+const row = (more: Partial<LedgerRow> = {}): LedgerRow => sampleRow({ id: timeOrderedUuid(now_ms), ...more });
 
-let postgres: PostgresServer;
-let directory: string;
-let opened = 0;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-records-'));
-  postgres = await startPostgres();
-});
-afterAll(async () => {
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const targets = recordsTargets();
 
 const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
   ['memory', async () => ({ kind: 'memory' })],
-  ['SQLite', async () => ({ kind: 'sqlite', path: join(directory, `store-${++opened}.db`) })],
-  ['Postgres', async () => ({ kind: 'postgres', url: await postgres.createDatabase(`store_${++opened}`) })],
+  ['SQLite', async () => ({ kind: 'sqlite', path: targets.newFile() })],
+  ['Postgres', async () => ({ kind: 'postgres', url: await targets.newDatabase() })],
 ];
 
 describe.each(kinds)('records in %s', (kind, newTarget) => {

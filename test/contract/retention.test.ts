@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
@@ -10,30 +7,19 @@ import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
 import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/stores/records/retention.ts';
 import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 
 const day_ms = 86_400_000;
 const now_ms = Date.parse('2026-11-20T12:00:00Z');
 const never = Number.POSITIVE_INFINITY;
 
-let postgres: PostgresServer;
-let directory: string;
-let opened = 0;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-retention-'));
-  postgres = await startPostgres();
-});
-afterAll(async () => {
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const targets = recordsTargets();
 
 const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
   ['memory', async () => ({ kind: 'memory' })],
-  ['SQLite', async () => ({ kind: 'sqlite', path: join(directory, `kept-${++opened}.db`) })],
-  ['Postgres', async () => ({ kind: 'postgres', url: await postgres.createDatabase(`kept_${++opened}`) })],
+  ['SQLite', async () => ({ kind: 'sqlite', path: targets.newFile() })],
+  ['Postgres', async () => ({ kind: 'postgres', url: await targets.newDatabase() })],
 ];
 
 describe.each(kinds)('retention in %s', (kind, newTarget) => {

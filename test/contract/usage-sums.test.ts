@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { picoUsd, usdOf } from '../../src/money.ts';
 import type { Database } from '../../src/stores/records/database.ts';
@@ -19,7 +16,7 @@ import {
   usageGroups,
 } from '../../src/stores/records/usage-query.ts';
 import { UsageRecords } from '../../src/stores/records/usage-records.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { recordsTargets } from '../support/records-targets.ts';
 
 const day_ms = 86_400_000;
 const first_ms = Date.parse('2025-11-17T00:00:00Z');
@@ -130,27 +127,11 @@ const queries: fc.Arbitrary<UsageQuery> = fc
       }) as UsageQuery,
   );
 
-let postgres: PostgresServer;
-let directory: string;
-let opened = 0;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-sums-'));
-  postgres = await startPostgres();
-});
-afterAll(async () => {
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const targets = recordsTargets();
 
 const kinds: readonly [string, boolean, number, () => Promise<Database>][] = [
-  ['SQLite', false, 400, () => SqliteDatabase.open(join(directory, `sums-${++opened}.db`))],
-  [
-    'Postgres',
-    true,
-    150,
-    async () => PostgresDatabase.open(await postgres.createDatabase(`sums_${++opened}`), () => {}),
-  ],
+  ['SQLite', false, 400, () => SqliteDatabase.open(targets.newFile())],
+  ['Postgres', true, 150, async () => PostgresDatabase.open(await targets.newDatabase(), () => {})],
 ];
 
 describe.each(kinds)('sums in %s', (_, isPostgres, numRuns, open) => {
