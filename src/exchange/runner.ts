@@ -60,15 +60,8 @@ export interface PreparedExchange {
  * Takes an exchange through its life: headers and body down the stages, a reply from its source, up the stages and out. Any throw becomes
  * an error reply, or an error event once the stream has begun; every way ends in settlement, once. Rejects only when settlement fails.
  */
-export async function runExchange(parts: RunnerParts, prepared: PreparedExchange): Promise<void> {
-  const run = new ExchangeRun(parts, prepared);
-  try {
-    await run.reply();
-  } catch (thrown) {
-    run.fail(thrown);
-  } finally {
-    await run.end();
-  }
+export function runExchange(parts: RunnerParts, prepared: PreparedExchange): Promise<void> {
+  return new ExchangeRun(parts, prepared).run();
 }
 
 class ExchangeRun {
@@ -79,7 +72,7 @@ class ExchangeRun {
   #body: BufferedBody | undefined;
   #source: ReplySource | undefined;
   #meter: StreamMeter | undefined;
-  /** The whole reply, which may be read on when its client has had an answer. */
+  /** The whole reply until it has come: it may be read on when its client has had an answer. */
   #pending: Promise<unknown> | undefined;
 
   constructor(parts: RunnerParts, prepared: PreparedExchange) {
@@ -89,22 +82,38 @@ class ExchangeRun {
     this.#stages = parts.chain.enter(prepared.exchange);
   }
 
-  async reply(): Promise<void> {
-    const { refusal, format, response } = this.#prepared;
-    if (refusal) throw refusal;
-    await this.#stages.onHeaders();
-    const answer = format && (await this.#takeRequest(format));
-    // While a stage was at work the client has left, or the application has answered.
-    if (this.#exchange.client_gone || response.headersSent || response.writableEnded) return;
-    const source = answer ? new AnswerSource(this.#exchange, answer) : this.#prepared.source();
-    this.#source = source instanceof Promise ? await source : source;
-    if (!format || !this.#source) return this.#prepared.pass();
-    if (this.#exchange.request.stream) await this.#sendStream(format, this.#source);
-    else await this.#sendWhole(format, this.#source);
+  async run(): Promise<void> {
+    const exchange = this.#exchange;
+    const { refusal, format, request, response } = this.#prepared;
+    try {
+      if (refusal) throw refusal;
+      await this.#stages.onHeaders();
+      const answer = format && (await this.#takeRequest(format));
+      // While a stage was at work the client has left, or the application has answered.
+      if (exchange.client_gone || response.headersSent || response.writableEnded) return;
+      const source = answer ? new AnswerSource(exchange, answer) : this.#prepared.source();
+      this.#source = source instanceof Promise ? await source : source;
+      if (!format || !this.#source) await this.#prepared.pass();
+      else if (exchange.request.stream) await this.#sendStream(format, this.#source);
+      else await this.#sendWhole(format, this.#source);
+    } catch (thrown) {
+      this.#fail(thrown);
+    } finally {
+      discardBody(request, this.#parts.limits, exchange.elapsed_ms);
+      if (this.#pending) await this.#parts.background.finish(exchange, this.#source, this.#pending);
+      else this.#source?.cancel();
+      // A stage may have stopped reading without a word, or never have begun.
+      this.#meter?.end();
+      this.#source?.settled?.();
+      const settled = this.#prepared.settle();
+      const outcome = settled instanceof Promise ? await settled : settled;
+      this.#body?.release();
+      this.#stages.onSettled(outcome);
+    }
   }
 
   /** The error goes to the client, or to the chain around this one. */
-  fail(thrown: unknown): void {
+  #fail(thrown: unknown): void {
     const exchange = this.#exchange;
     if (thrown instanceof UploadAborted) exchange.clientLeft();
     if (this.#pending && exchange.end_reason === 'time_limit') this.#source?.readOn?.(this.#pending);
@@ -112,19 +121,6 @@ class ExchangeRun {
     const error = this.#stages.onError(thrown);
     if (this.#prepared.isInner) this.#handOn(error);
     else writeError(exchange, this.#sink, error);
-  }
-
-  async end(): Promise<void> {
-    const { limits, background } = this.#parts;
-    discardBody(this.#prepared.request, limits, this.#exchange.elapsed_ms);
-    if (this.#source) await background.finish(this.#exchange, this.#source, this.#pending);
-    // A stage may have stopped reading without a word, or never have begun.
-    this.#meter?.end();
-    this.#source?.settled?.();
-    const settled = this.#prepared.settle();
-    const outcome = settled instanceof Promise ? await settled : settled;
-    this.#body?.release();
-    this.#stages.onSettled(outcome);
   }
 
   get #sink(): ReplySink {
@@ -149,7 +145,12 @@ class ExchangeRun {
     this.#meter = meter;
     const chunks = this.#stages.onStream(source.stream(meter));
     const renderer = format.renderStream(identityOf(this.#exchange));
-    await writeStream(this.#exchange, this.#sink, chunks, renderer, this.#toStreamError, limits);
+    const toClientError = (thrown: unknown) => {
+      const error = this.#stages.onError(thrown);
+      if (this.#prepared.isInner) this.#handOn(error);
+      return error;
+    };
+    await writeStream(this.#exchange, this.#sink, chunks, renderer, toClientError, limits);
   }
 
   async #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {
@@ -160,16 +161,11 @@ class ExchangeRun {
     const { isInner } = this.#prepared;
     const limit_ms = limits.non_stream_timeout_ms;
     const inTime = isInner ? reply : beforeTimeLimit(reply, exchange, limit_ms, source.outlivesClient);
-    const shaped = await this.#stages.onReply(await inTime);
+    const completion = await inTime;
+    this.#pending = undefined;
+    const shaped = await this.#stages.onReply(completion);
     writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), shaped));
   }
-
-  /** What the client sees of a stream that breaks after it has begun. */
-  readonly #toStreamError = (thrown: unknown): GatewayError => {
-    const error = this.#stages.onError(thrown);
-    if (this.#prepared.isInner) this.#handOn(error);
-    return error;
-  };
 
   #handOn(error: GatewayError): void {
     this.#exchange.end.handedOn(error.type);
