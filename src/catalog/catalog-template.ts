@@ -6,7 +6,7 @@ const unknown_context = 8192;
 const unknown_completion = 4096;
 
 /**
- * The `models` of a configuration as YAML, made from what a server tells of its models. What nobody told is a careful guess and says so in a
+ * The `models` of a configuration as YAML, made from what a server reports of its models. Anything else is a careful guess and says so in a
  * comment: prices above all, which are 0.
  */
 export function catalogTemplate(provider: string, seen: readonly DiscoveredModel[], today: string): string {
@@ -59,12 +59,13 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
       upstreams: [{ provider, model: model.id }],
     },
     comments: {
-      date: model.date === undefined ? 'not told by the server: the release date' : undefined,
-      context_length: model.context_length === undefined ? 'not told by the server' : undefined,
-      max_completion_tokens: model.max_completion_tokens === undefined ? 'not told by the server' : undefined,
-      pricing: priced ? undefined : 'not told by the server: nothing is charged until these are set',
+      date: model.date === undefined ? 'not reported by the server: the release date' : undefined,
+      context_length: model.context_length === undefined ? 'not reported by the server' : undefined,
+      max_completion_tokens:
+        model.max_completion_tokens === undefined ? 'not reported by the server' : undefined,
+      pricing: priced ? undefined : 'not reported by the server: nothing is charged until these are set',
       reasoning: reasoningComment(model, family?.parser),
-      tool_calls: model.tool_calls === undefined ? 'not told by the server' : undefined,
+      tool_calls: model.tool_calls === undefined ? 'not reported by the server' : undefined,
       reasoning_effort: reasoning ? 'check that the model knows these levels' : undefined,
     },
   };
@@ -72,6 +73,6 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
 
 function reasoningComment(model: DiscoveredModel, parser: string | undefined): string | undefined {
   if (model.reasoning !== undefined) return undefined;
-  if (parser === undefined) return 'not told by the server';
+  if (parser === undefined) return 'not reported by the server';
   return `by its name; in vLLM and SGLang its reasoning parser is ${parser}`;
 }

@@ -1,6 +1,6 @@
 import { asObject, isObject, type Json } from '../json-object.ts';
 
-/** What a server tells of one of its models; absent where it says nothing. */
+/** What a server reports of one of its models. */
 export interface DiscoveredModel {
   /** The model's name at the server. */
   readonly id: string;

@@ -35,6 +35,6 @@ const families: readonly ModelFamily[] = [
   { pattern: /gemma-?4/i, parser: 'gemma4', startsInReasoning: false, canBeOff: true },
 ];
 
-/** The family that a model's name tells, if it is one that reasons. */
+/** The reasoning model family that a model's name belongs to, if any. */
 export const familyOf = (id: string): ModelFamily | undefined =>
   families.find(({ pattern }) => pattern.test(id));

@@ -47,7 +47,7 @@ export function demoConfig(
   return { config: config as GatewayConfig, key, password };
 }
 
-/** What the demo tells a newcomer of itself. */
+/** Addresses and credentials of a running demo. */
 export interface DemoPlace {
   readonly url: string;
   readonly adminUrl: string;
@@ -56,7 +56,7 @@ export interface DemoPlace {
   readonly upstream: string;
 }
 
-/** What a newcomer types next. */
+/** The greeting of the demo: what to try next. */
 export function invitation({ url, adminUrl, key, password, upstream }: DemoPlace): string {
   return `
 sluice is listening on ${url} (admin: ${adminUrl}).

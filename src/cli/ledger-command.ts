@@ -51,7 +51,7 @@ class Import {
   #batch: LedgerEntry[] = [];
   #imported = 0;
   #present = 0;
-  /** Batches of refused exchanges, of which the store does not tell which were new. */
+  /** Batches of refused exchanges; the store does not report which were new. */
   #batches = 0;
   #failed = 0;
 

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { type Voice, withConfig } from './command.ts';
 import type { ModelsOptions } from './print-models.ts';
 
-/** `sluice models`. Only the provider has to be configured; what the server does not tell is marked in the output. */
+/** `sluice models`. Only the provider has to be configured; facts that the server does not report are marked in the output. */
 export const modelsCommand = ({ print }: Voice): Command =>
   withConfig(new Command('models'))
     .description('ask a provider for its models, and print them as `models:` to paste into a configuration')

@@ -19,7 +19,7 @@ export async function pages<R extends { readonly id: string }>(
   const rows: R[] = [];
   for (;;) {
     const last = rows.at(-1);
-    // One more than is shown tells whether there are more.
+    // One more than is shown, to know whether there are more.
     const size = Math.min(page_rows, wanted + 1 - rows.length);
     const page = await read({ limit: size, ...(last && { after: last.id }) });
     rows.push(...page);

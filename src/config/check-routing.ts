@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 
-/** A field that may be wrong is read as absent: its own schema tells that. */
+/** A wrong field is read as absent here: its own schema reports it. */
 const number = z.number().optional().catch(undefined);
 const word = z.string().optional().catch(undefined);
 
@@ -66,7 +66,7 @@ function* checkProvider(name: string, provider: Read['providers'][string]): Gene
   if (max_queue && max_concurrent === undefined)
     yield noEffect('max_queue', 'without max_concurrent there are always places');
   if (queue_timeout_ms !== undefined && !max_queue)
-    yield noEffect('queue_timeout_ms', 'without max_queue nobody waits');
+    yield noEffect('queue_timeout_ms', 'without max_queue no request waits');
   if (first_token_timeout_ms && total_timeout_ms && first_token_timeout_ms >= total_timeout_ms)
     yield noEffect('first_token_timeout_ms', `total_timeout_ms is over after ${total_timeout_ms}`);
   const { consecutive_failures, failure_ratio, ...others } = breaker;

@@ -33,7 +33,7 @@ const schema = z.object({
 });
 
 /**
- * Reads what is needed, and only that: whoever issues keys need not have the providers' keys in the environment, and no stage is
+ * Reads what is needed, and only that: issuing keys does not need the providers' keys in the environment, and no stage is
  * loaded. Throws a ConfigError.
  */
 export function loadCommandSettings(

@@ -106,7 +106,7 @@ function* checkStageAccess({ stages, accounts, plans, server }: CheckedConfig): 
   }
 }
 
-/** The stages of a configuration that is wrong elsewhere, so that their mistakes are told in the same run; `undefined` for a wrong one. */
+/** The stages of a configuration that is wrong elsewhere, so that their mistakes are reported in the same run; `undefined` for a wrong one. */
 function stagesIn(value: unknown): (string | Record<string, unknown> | undefined)[] | undefined {
   const { stages } = asObject(value);
   if (!Array.isArray(stages)) return undefined;

@@ -44,7 +44,7 @@ function* accountWarnings(config: CheckedConfig): Generator<string> {
     yield 'accounts: has no key, and records are in memory: every request is answered 401 until a key is issued in the dashboard';
   for (const [id, { plan, limits, keys }] of all)
     if ((plan ?? limits) !== undefined && keys.length === 0)
-      yield `accounts.${id}: has a plan or limits and no keys, so nobody can use it`;
+      yield `accounts.${id}: has a plan or limits but no keys, so it cannot be used`;
 }
 
 function* limitWarnings(config: CheckedConfig): Generator<string> {

@@ -13,10 +13,10 @@ export interface AccountView {
 }
 
 /** The account of this name. One of the configuration wins over one of the store, as it does for requests. */
-export async function findAccount(desk: DashboardContext, id: string): Promise<AccountView | undefined> {
-  const configured = configuredAccount(desk, id);
+export async function findAccount(context: DashboardContext, id: string): Promise<AccountView | undefined> {
+  const configured = configuredAccount(context, id);
   if (configured) return configured;
-  const stored = await desk.records.store.accounts.find(id);
+  const stored = await context.records.store.accounts.find(id);
   return stored && { ...stored, plan: stored.plan ?? undefined, isConfigured: false };
 }
 
@@ -30,14 +30,14 @@ export function configuredAccount({ settings }: DashboardContext, id: string): A
 /** Where an account stands under one of its limits. */
 export type Use = LimitStatus & { readonly used: number };
 
-/** What is known of an account's use: of each limit; or why there is nothing to tell. */
+/** The usage of each limit of an account, or the reason why there is none. */
 export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
 
 /** Where an account stands under each of its limits now, as all instances together have counted. */
-export async function usesOf(desk: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
-  const stage = desk.settings.stages.find(({ name }) => name === 'rate-limit');
+export async function usesOf(context: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
+  const stage = context.settings.stages.find(({ name }) => name === 'rate-limit');
   if (!stage) return 'no stage';
-  const { plans = desk.settings.plans, limits: others } = stage.options as RateLimits;
+  const { plans = context.settings.plans, limits: others } = stage.options as RateLimits;
   if (plan !== undefined && !Object.hasOwn(plans, plan)) return 'no plan';
   const own = limitOverridesSchema.safeParse(limits);
   if (!own.success) return 'unknown';
@@ -47,10 +47,10 @@ export async function usesOf(desk: DashboardContext, { id, plan, limits }: Accou
     : new AccountLimits(others, undefined);
   if (all.length === 0) return 'no limits';
   try {
-    const statuses = await desk.state.statuses(id, all);
+    const statuses = await context.state.statuses(id, all);
     return statuses.map(status => ({ ...status, used: status.limit.max - status.remaining }));
   } catch (fault) {
-    desk.log.warn({ err: fault }, 'where an account stands is not known');
+    context.log.warn({ err: fault }, 'where an account stands is not known');
     return 'unknown';
   }
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { type Answer, assetAnswer } from './answer.ts';
+import { assetResponse, type PageResponse } from './page-response.ts';
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -9,13 +9,13 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Styles and scripts, by their paths below the dashboard: `assets/style.css`. Read once; nothing else of the disk can be asked for. */
-export function loadAssets(): ReadonlyMap<string, Answer> {
+export function loadAssets(): ReadonlyMap<string, PageResponse> {
   const folder = new URL('./assets/', import.meta.url);
   const files = readdirSync(folder).filter(name => extname(name) in types);
   return new Map(
     files.map(name => [
       `assets/${name}`,
-      assetAnswer(types[extname(name)]!, readFileSync(new URL(name, folder))),
+      assetResponse(types[extname(name)]!, readFileSync(new URL(name, folder))),
     ]),
   );
 }

@@ -15,17 +15,17 @@ export interface NearLimit {
 }
 
 /** Of the accounts that were active last, the limits that are nearest to their end, nearest first; why not, where the store that counts is out. */
-export async function nearLimits(desk: DashboardContext): Promise<readonly NearLimit[] | 'out'> {
-  if (desk.state.outage) return 'out';
-  const { ledger, usage } = desk.records.store;
+export async function nearLimits(context: DashboardContext): Promise<readonly NearLimit[] | 'out'> {
+  if (context.state.outage) return 'out';
+  const { ledger, usage } = context.records.store;
   const [rows, refused] = await Promise.all([
     ledger.list({ limit: newest_rows }),
     // Exchanges that are refused have no rows, and those who have reached a limit have nothing else.
-    usage.refusals({ from_day: dayOf(desk.clock.epoch_ms()), limit: max_accounts / 2 }),
+    usage.refusals({ from_day: dayOf(context.clock.epoch_ms()), limit: max_accounts / 2 }),
   ]);
   const named = [...refused, ...rows].map(({ account }) => account);
   const active = [...new Set(named)].slice(0, max_accounts);
-  const all = await Promise.all(active.map(account => limitsOf(desk, account)));
+  const all = await Promise.all(active.map(account => limitsOf(context, account)));
   return all
     .flat()
     .filter(({ use }) => use.used > 0)
@@ -33,9 +33,9 @@ export async function nearLimits(desk: DashboardContext): Promise<readonly NearL
     .slice(0, max_shown);
 }
 
-async function limitsOf(desk: DashboardContext, id: string): Promise<NearLimit[]> {
-  const account = await findAccount(desk, id);
-  const uses = account === undefined ? 'unknown' : await usesOf(desk, account);
+async function limitsOf(context: DashboardContext, id: string): Promise<NearLimit[]> {
+  const account = await findAccount(context, id);
+  const uses = account === undefined ? 'unknown' : await usesOf(context, account);
   if (typeof uses === 'string') return [];
   return uses.map(use => ({ account: id, use, share: use.used / use.limit.max }));
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { sendContinue } from '../inbound/expect-continue.ts';
-import { Refusal } from './refusal.ts';
+import { PageError } from './page-error.ts';
 
 const usual_max_bytes = 32 * 1024;
 const patience_ms = 10_000;
 
-/** The fields of a form. One that the parent application has read already is taken as it is. Throws a Refusal. */
+/** The fields of a form. One that the parent application has read already is taken as it is. Throws a PageError. */
 export async function readForm(
   request: IncomingMessage & { body?: unknown },
   max_bytes = usual_max_bytes,
@@ -14,7 +14,7 @@ export async function readForm(
   if (typeof body === 'object' && body !== null && !Buffer.isBuffer(body)) return fieldsOf(body);
   const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== 'application/x-www-form-urlencoded')
-    throw new Refusal(400, 'This is not a form of the dashboard.');
+    throw new PageError(400, 'This is not a form of the dashboard.');
   const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : await textOf(request, max_bytes);
   return new URLSearchParams(text.toString('utf8'));
 }
@@ -46,4 +46,4 @@ async function textOf(request: IncomingMessage, max_bytes: number): Promise<Buff
 }
 
 const tooLarge = (max_bytes: number) =>
-  new Refusal(413, `The form is larger than the ${max_bytes} bytes accepted.`, '', { connection: 'close' });
+  new PageError(413, `The form is larger than the ${max_bytes} bytes accepted.`, '', { connection: 'close' });

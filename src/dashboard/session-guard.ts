@@ -6,81 +6,68 @@ import { FormTokens, isSameOrigin, token_field } from './access/forms.ts';
 import { type LoginAttempt, LoginThrottle } from './access/login-throttle.ts';
 import { Busy, Operators } from './access/operators.ts';
 import { type Session, Sessions } from './access/sessions.ts';
-import { type Answer, htmlAnswer, redirect } from './answer.ts';
 import type { DashboardContext } from './dashboard-context.ts';
+import { PageError } from './page-error.ts';
+import type { DashboardRequest, SignedIn } from './page-request.ts';
+import { htmlResponse, type PageResponse, redirect } from './page-response.ts';
 import { readForm } from './read-form.ts';
-import { Refusal } from './refusal.ts';
 import { reloadPage } from './view/reload-page.ts';
 import { signInPage } from './view/sign-in-page.ts';
 
-/** Who a request comes from, as the parent application has found out; `undefined` for nobody whom it lets in. */
+/** Who a request comes from, as the parent application has found out; `undefined` for requests that may not use the dashboard. */
 export type OperatorOf = (request: IncomingMessage) => string | undefined;
 
-/** What a page is told of whoever has come in. */
-export interface Entered {
-  readonly session: Session;
-  readonly form: URLSearchParams;
-  readonly form_token: string;
-}
-
 const session_cookie = 'sluice_session';
-/** Of whoever is not signed in, for the form that signs in; apart from the other, so that showing that form ends no session. */
+/** For the form that signs in; apart from the session, so that showing that form ends none. */
 const sign_in_cookie = 'sluice_sign_in';
 /** Of a browser that has signed in before; gives no access by itself. */
 const browser_cookie = 'sluice_browser';
 const browser_cookie_s = 365 * 24 * 3600;
 
-/** Asked for by scripts as long as their page is open: a window that nobody uses must not keep its session. */
+/** Requested by scripts as long as their page is open, which must not keep an unused session alive. */
 const polled = /^\/overview-figures(\?|$)/;
 
-/** Lets in who is signed in, takes only the dashboard's own forms, and signs in and out. */
+/** Checks sessions and the origin of forms, and signs in and out. */
 export class SessionGuard {
-  readonly #desk: DashboardContext;
+  readonly #context: DashboardContext;
   readonly #operatorOf: OperatorOf | undefined;
   readonly #operators: Operators;
   readonly #sessions: Sessions;
   readonly #throttle: LoginThrottle;
   readonly #tokens = new FormTokens();
 
-  constructor(desk: DashboardContext, operatorOf: OperatorOf | undefined) {
-    const { users, session_idle_ms, session_max_ms } = desk.settings.admin;
-    this.#desk = desk;
+  constructor(context: DashboardContext, operatorOf: OperatorOf | undefined) {
+    const { users, session_idle_ms, session_max_ms } = context.settings.admin;
+    this.#context = context;
     this.#operatorOf = operatorOf;
     this.#operators = new Operators(users);
-    this.#sessions = new Sessions(desk.clock, { idle_ms: session_idle_ms, max_ms: session_max_ms });
-    this.#throttle = new LoginThrottle(desk.clock);
+    this.#sessions = new Sessions(context.clock, { idle_ms: session_idle_ms, max_ms: session_max_ms });
+    this.#throttle = new LoginThrottle(context.clock);
   }
 
   has(path: string): boolean {
     return path === 'sign-out' || (path === 'sign-in' && !this.#operatorOf);
   }
 
-  async answer(
-    path: string,
-    query: URLSearchParams,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<Answer> {
-    if (request.method === 'POST')
-      return path === 'sign-in' ? this.#signIn(request, response) : this.#signOut(request, response);
+  async answer(request: DashboardRequest): Promise<PageResponse> {
+    const { path, query, incoming, response } = request;
+    if (incoming.method === 'POST')
+      return path === 'sign-in' ? this.#signIn(incoming, response) : this.#signOut(incoming, response);
     if (path === 'sign-out') return redirect('.');
-    return this.#signInForm(request, response, { next: query.get('next') ?? '' });
+    return this.#signInForm(incoming, response, { next: query.get('next') ?? '' });
   }
 
-  /** The session of a request and its form, or the way to sign in. Throws a Refusal for forms of others. */
+  /** The session of a request and its form, or the way to sign in. Throws a PageError for forms of other sites. */
   async enter(
-    path: string,
-    query: URLSearchParams,
-    request: IncomingMessage,
-    response: ServerResponse,
+    { path, query, incoming: request, response }: DashboardRequest,
     max_form_bytes?: number,
-  ): Promise<Entered | Answer> {
+  ): Promise<SignedIn | PageResponse> {
     const found = this.#sessionOf(request, response);
     if (!found) {
       const { 'sec-fetch-dest': wanted_for, 'sec-fetch-site': from } = request.headers;
-      if (wanted_for === 'empty') throw new Refusal(401, 'You are signed out.');
-      // Whoever follows a link of another site may be signed in: only what this site asks for itself has its cookie.
-      if (from === 'cross-site' && request.method === 'GET') return htmlAnswer(200, reloadPage());
+      if (wanted_for === 'empty') throw new PageError(401, 'You are signed out.');
+      // After a link of another site the browser may be signed in all the same: only requests of this site carry its cookie.
+      if (from === 'cross-site' && request.method === 'GET') return htmlResponse(200, reloadPage());
       const next =
         path === '' || request.method !== 'GET' ? '' : `${path}${query.size > 0 ? `?${query}` : ''}`;
       return redirect(next === '' ? 'sign-in' : `sign-in?${new URLSearchParams({ next })}`);
@@ -97,7 +84,7 @@ export class SessionGuard {
     if (!this.#operatorOf) return session && { token: token!, session };
     const actor = this.#operatorOf(request);
     if (actor === undefined || actor === '')
-      throw new Refusal(403, 'You may not use this dashboard.', 'Sign in where it is mounted.');
+      throw new PageError(403, 'You may not use this dashboard.', 'Sign in where it is mounted.');
     if (session?.actor === actor) return { token: token!, session };
     const started = this.#sessions.start(actor);
     setCookie(response, session_cookie, started.token, this.#isSecure(request));
@@ -114,10 +101,10 @@ export class SessionGuard {
     max_bytes?: number,
   ): Promise<URLSearchParams> {
     const again = 'Go back, load the page again, and send it once more.';
-    if (!isSameOrigin(request)) throw new Refusal(403, 'This form was not sent by the dashboard.', again);
+    if (!isSameOrigin(request)) throw new PageError(403, 'This form was not sent by the dashboard.', again);
     const form = await readForm(request, max_bytes);
     if (token === undefined || !this.#tokens.accepts(token, form.get(token_field)))
-      throw new Refusal(403, 'This form has expired, or was not made for you.', again);
+      throw new PageError(403, 'This form has expired, or was not made for you.', again);
     return form;
   }
 
@@ -125,16 +112,16 @@ export class SessionGuard {
     request: IncomingMessage,
     response: ServerResponse,
     given: { next: string; name?: string; fault?: string; status?: number },
-  ): Answer {
+  ): PageResponse {
     let token = cookieOf(request, sign_in_cookie);
     if (token === undefined) {
       token = randomBytes(32).toString('base64url');
       setCookie(response, sign_in_cookie, token, this.#isSecure(request));
     }
-    return htmlAnswer(given.status ?? 200, signInPage({ ...given, form_token: this.#tokens.of(token) }));
+    return htmlResponse(given.status ?? 200, signInPage({ ...given, form_token: this.#tokens.of(token) }));
   }
 
-  async #signIn(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+  async #signIn(request: IncomingMessage, response: ServerResponse): Promise<PageResponse> {
     const form = await this.#formOf(request, cookieOf(request, sign_in_cookie));
     const [name, password] = [form.get('name') ?? '', form.get('password') ?? ''];
     const next = localPage(form.get('next'));
@@ -147,7 +134,7 @@ export class SessionGuard {
       await this.#signedIn(attempt, request, response);
       return redirect(next);
     }
-    this.#desk.log.warn({ operator: name.slice(0, 128), address, outcome, wait_ms }, 'a sign-in was refused');
+    this.#context.log.warn({ operator: name.slice(0, 128), address, outcome, wait_ms }, 'sign-in refused');
     if (outcome === 'refused') {
       const fault = 'That name and password do not belong together.';
       return this.#signInForm(request, response, { next, name, fault, status: 401 });
@@ -172,7 +159,7 @@ export class SessionGuard {
       const known = await this.#operators.newBrowserCookie(name);
       setCookie(response, browser_cookie, known, isSecure, browser_cookie_s);
     }
-    this.#desk.log.info({ operator: name, address }, 'an operator has signed in');
+    this.#context.log.info({ operator: name, address }, 'operator signed in');
   }
 
   async #tried(attempt: LoginAttempt, password: string): Promise<'accepted' | 'refused' | 'busy'> {
@@ -190,7 +177,7 @@ export class SessionGuard {
     return 'accepted';
   }
 
-  async #signOut(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+  async #signOut(request: IncomingMessage, response: ServerResponse): Promise<PageResponse> {
     const token = cookieOf(request, session_cookie);
     if (token !== undefined && this.#sessions.find(token)) {
       await this.#formOf(request, token);
@@ -202,11 +189,13 @@ export class SessionGuard {
 
   #isSecure(request: IncomingMessage & { secure?: boolean }): boolean {
     if ((request.socket as TLSSocket).encrypted || request.secure === true) return true;
-    return this.#desk.settings.admin.trust_proxy && lastOf(request, 'x-forwarded-proto') === 'https';
+    return this.#context.settings.admin.trust_proxy && lastOf(request, 'x-forwarded-proto') === 'https';
   }
 
   #addressOf(request: IncomingMessage): string {
-    const forwarded = this.#desk.settings.admin.trust_proxy ? lastOf(request, 'x-forwarded-for') : undefined;
+    const forwarded = this.#context.settings.admin.trust_proxy
+      ? lastOf(request, 'x-forwarded-for')
+      : undefined;
     return forwarded ?? request.socket.remoteAddress ?? '';
   }
 }

@@ -7,7 +7,7 @@ export function fieldPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** What was sent, short enough to be told: strings are cut, objects are only named. */
+/** A value for messages: strings are cut, objects are only named. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

@@ -3,8 +3,8 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHttpServer, envelopeFormat, textFormat } from '../../src/cli/http-server.ts';
+import type { PageError } from '../../src/dashboard/page-error.ts';
 import { readForm } from '../../src/dashboard/read-form.ts';
-import type { Refusal } from '../../src/dashboard/refusal.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { RawConnection, until } from '../support/raw-client.ts';
@@ -261,7 +261,7 @@ describe('a client that waits for leave to send its body', () => {
     const server = createHttpServer((request, response) => {
       void readForm(request).then(
         form => response.end(form.get('a')),
-        (refused: Refusal) => response.writeHead(refused.status, { connection: 'close' }).end(),
+        (refused: PageError) => response.writeHead(refused.status, { connection: 'close' }).end(),
       );
     }, textFormat);
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));

@@ -84,7 +84,7 @@ describe('a form of the dashboard', () => {
     expect((await visitor.get(`issue?account=tester&form_token=${visitor.token}&name=x`)).status).toBe(303);
     await visitor.get(`accounts?id=${id}&form_token=${visitor.token}`);
     expect((await visitor.get(`account?id=${id}`)).status).toBe(404);
-    expect((await visitor.get('keys')).text).toContain('There is no usable key.');
+    expect((await visitor.get('keys')).text).toContain('There are no active keys.');
     expect((await visitor.post('keys', {})).status).toBe(405);
   });
 });

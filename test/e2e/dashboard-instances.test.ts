@@ -58,7 +58,7 @@ describe('two instances with one Postgres', () => {
     const issued = await here.post('issue?account=acme', { name: 'shared', expires: 'month' });
     const [, key = ''] = /id="secret">([^<]+)</.exec((await here.get(issued.location!)).text) ?? [];
     expect([await statusAt(gateways[0]!, key), await statusAt(gateways[1]!, key)]).toEqual([200, 200]);
-    expect((await there.get('keys?search=shared')).text).toContain('1 usable key');
+    expect((await there.get('keys?search=shared')).text).toContain('1 active key');
 
     await there.get('account?id=acme');
     expect((await there.post('account?id=acme', { plan: 'large' })).status).toBe(303);
@@ -117,7 +117,7 @@ describe('two instances with one Postgres', () => {
     ]);
     expect(await refused('issue?account=acme', { name: 'a\0b' })).toEqual([
       422,
-      'The records store does not take this.',
+      'The records store rejected this change.',
     ]);
     expect((await here.get('keys?search=%00')).status).toBe(422);
     expect(await refused('revoke?id=key_none', {})).toEqual([404, 'There is no such key.']);

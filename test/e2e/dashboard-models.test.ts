@@ -44,11 +44,11 @@ describe.each([
     // The first fails at once; what it should have answered, the second does.
     for (let count = 0; count < 3; count++) expect((await gateway.post(ask('Hello?'))).status).toBe(200);
     await page.reload();
-    expect((await providers.allInnerTexts())[1]).toMatch(/upstream\s+left alone for \d+ \w+\s+open/);
+    expect((await providers.allInnerTexts())[1]).toMatch(/upstream\s+paused, retrying in \d+ \w+\s+open/);
     const upstreams = page
       .getByRole('region', { name: 'Upstreams of aion-labs/aion-3.5', exact: true })
       .getByRole('row');
-    expect((await upstreams.allInnerTexts())[1]).toMatch(/upstream.*\s1\s+1\s+left alone/);
+    expect((await upstreams.allInnerTexts())[1]).toMatch(/upstream.*\s1\s+1\s+paused/);
     expect((await upstreams.allInnerTexts())[2]).toMatch(/second.*\s2\s+1\s+ready/);
 
     const seen = (await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] };

@@ -60,7 +60,7 @@ describe.each([
     expect(await page.locator('[data-part=limits] a').first().textContent()).toBe('tester');
     expect(await page.locator('[data-part=limits] a').count()).toBe(2);
     expect(await page.locator('.lines polyline').count()).toBe(6);
-    expect(await page.locator('[data-part=providers]').textContent()).toContain('ready');
+    expect(await page.locator('[data-part=providers]').textContent()).toContain('Active');
     expect(await accessibilityFaults(page)).toEqual([]);
     expect(faults).toEqual([]);
     await context.close();

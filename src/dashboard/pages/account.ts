@@ -1,63 +1,63 @@
 import { digestOfKey } from '../../stores/accounts/accounts.ts';
 import { NotThere } from '../../stores/records/account-records.ts';
 import { type AccountView, findAccount, usesOf } from '../account-view.ts';
-import { type Answer, redirect } from '../answer.ts';
-import { operatorOf } from '../operator.ts';
-import type { Page, Visit } from '../page-request.ts';
-import { Refusal } from '../refusal.ts';
+import { PageError } from '../page-error.ts';
+import { operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import { type PageResponse, redirect } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { keyTable } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
 import { page_rows, pageOf } from '../view/pager.ts';
-import { pageAnswer, postForm } from '../view/shell.ts';
+import { pageResponse, postForm } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 import { issueForm } from './issue.ts';
 import { planSelect } from './plan-select.ts';
 
-/** One account: what it uses of its limits, its keys, and what can be changed. */
+/** One account: current usage of its limits, its keys, and what can be changed. */
 export const accountPage: Page = {
   name: 'account',
-  get: async visit => shown(visit, await accountOf(visit)),
+  get: async request => shown(request, await accountOf(request)),
   post: changePlan,
 };
 
-/** The account that a page is about. Throws a Refusal for one that is not there. */
-export async function accountOf({ desk, query }: Visit): Promise<AccountView> {
+/** The account that a page is about. Throws a PageError for one that is not there. */
+export async function accountOf({ context, query }: PageRequest): Promise<AccountView> {
   const id = query.get('id') ?? '';
-  const found = await findAccount(desk, id);
-  if (!found) throw new Refusal(404, `There is no account “${id}”.`, 'Look for it in the list of accounts.');
+  const found = await findAccount(context, id);
+  if (!found)
+    throw new PageError(404, `There is no account “${id}”.`, 'Look for it in the list of accounts.');
   return found;
 }
 
-async function shown(visit: Visit, account: AccountView, fault?: string): Promise<Answer> {
-  const { desk } = visit;
-  const usable_at_ms = desk.clock.epoch_ms();
+async function shown(request: PageRequest, account: AccountView, fault?: string): Promise<PageResponse> {
+  const { context } = request;
+  const usable_at_ms = context.clock.epoch_ms();
   const [uses, keys] = await Promise.all([
-    usesOf(desk, account),
-    desk.records.store.keys.list({ account: account.id, usable_at_ms, limit: page_rows + 1 }),
+    usesOf(context, account),
+    context.records.store.keys.list({ account: account.id, usable_at_ms, limit: page_rows + 1 }),
   ]);
   const page = pageOf(keys);
-  return pageAnswer(visit, {
+  return pageResponse(request, {
     title: account.id,
     section: 'accounts',
     fault,
-    body: html`${inMemoryNotice(desk)}
+    body: html`${inMemoryNotice(context)}
 <div class="columns">
-<section class="panel" aria-labelledby="limits"><h2 id="limits">Use of its limits, now</h2>${limitBars(uses)}</section>
-<section class="panel" aria-labelledby="account"><h2 id="account">Account</h2>${facts(account)}${planForm(visit, account)}</section>
+<section class="panel" aria-labelledby="limits"><h2 id="limits">Current usage</h2>${limitBars(uses)}</section>
+<section class="panel" aria-labelledby="account"><h2 id="account">Account</h2>${facts(account)}${planForm(request, account)}</section>
 </div>
-<section class="panel" aria-labelledby="keys"><h2 id="keys">Usable keys</h2>
+<section class="panel" aria-labelledby="keys"><h2 id="keys">Active keys</h2>
 ${
   page.shown.length === 0
-    ? emptyState('No key of this account can be used.', 'Issue one below.')
-    : keyTable('Usable keys of this account', page.shown, usable_at_ms, 'of one account')
+    ? emptyState('This account has no active key.', 'Issue one below.')
+    : keyTable('Active keys of this account', page.shown, usable_at_ms, 'of one account')
 }
 <p><a href="${linkOf('keys', { account: account.id, all: 'yes' })}">All keys of this account, also expired and revoked ones</a></p>
-${account.isConfigured && configuredKeys(visit, account.id)}
+${account.isConfigured && configuredKeys(request, account.id)}
 </section>
-${issueForm(visit, account.id)}`,
+${issueForm(request, account.id)}`,
   });
 }
 
@@ -65,43 +65,43 @@ function facts({ plan, limits, isConfigured, created_ms }: AccountView): Html {
   const own = Object.keys(limits).length > 0;
   return html`<dl>
 <dt>Plan</dt><dd>${plan ?? html`<span class="muted">none</span>`}</dd>
-${own && html`<dt>Limits of its own</dt><dd><code>${JSON.stringify(limits)}</code></dd>`}
-<dt>From</dt><dd>${isConfigured ? 'the configuration, where it is changed' : 'the records store'}</dd>
+${own && html`<dt>Overrides</dt><dd><code>${JSON.stringify(limits)}</code></dd>`}
+<dt>Source</dt><dd>${isConfigured ? 'the configuration, where it is changed' : 'the records store'}</dd>
 ${created_ms !== undefined && html`<dt>Created</dt><dd>${timeOf(created_ms)}</dd>`}
 </dl>`;
 }
 
-function planForm(visit: Visit, { id, plan, isConfigured }: AccountView): Html | undefined {
+function planForm(request: PageRequest, { id, plan, isConfigured }: AccountView): Html | undefined {
   if (isConfigured) return undefined;
-  if (Object.keys(visit.desk.settings.plans).length === 0)
+  if (Object.keys(request.context.settings.plans).length === 0)
     return html`<p class="muted">There are no plans to choose from: add some under <code>plans</code> in the configuration.</p>`;
-  const fields = html`${planSelect(visit.desk, plan ?? '')}<button>Change plan</button>`;
-  return postForm(visit, linkOf('account', { id }), fields, 'row');
+  const fields = html`${planSelect(request.context, plan ?? '')}<button>Change plan</button>`;
+  return postForm(request, linkOf('account', { id }), fields, 'row');
 }
 
 /** By the beginnings of their digests: their texts are in the configuration, where they end. */
-function configuredKeys({ desk }: Visit, id: string): Html | undefined {
-  const digests = desk.settings.accounts[id]!.keys.map(digestOfKey);
+function configuredKeys({ context }: PageRequest, id: string): Html | undefined {
+  const digests = context.settings.accounts[id]!.keys.map(digestOfKey);
   if (digests.length === 0) return undefined;
   return html`<h3>Keys in the configuration</h3>
 <ul>${digests.map(digest => html`<li>SHA-256 <code>${digest.slice(0, 12)}…</code></li>`)}</ul>
 <p class="muted">They are added and removed in the configuration file.</p>`;
 }
 
-async function changePlan(visit: Visit): Promise<Answer> {
-  const { desk, form, session } = visit;
-  const account = await accountOf(visit);
+async function changePlan(request: PageRequest): Promise<PageResponse> {
+  const { context, form, session } = request;
+  const account = await accountOf(request);
   const plan = form.get('plan') || null;
   if (account.isConfigured)
-    return shown(visit, account, 'This account is changed in the configuration file.');
-  if (plan !== null && !Object.hasOwn(desk.settings.plans, plan))
-    return shown(visit, account, `There is no plan “${plan}” in the configuration.`);
+    return shown(request, account, 'This account is changed in the configuration file.');
+  if (plan !== null && !Object.hasOwn(context.settings.plans, plan))
+    return shown(request, account, `There is no plan “${plan}” in the configuration.`);
   const { id } = account;
   if (plan !== (account.plan ?? null)) {
-    await desk.records.store.accounts.change(id, { plan }, operatorOf(visit)).catch((thrown): never => {
-      throw thrown instanceof NotThere ? new Refusal(404, `There is no account “${id}”.`) : thrown;
+    await context.records.store.accounts.change(id, { plan }, operatorOf(request)).catch((thrown): never => {
+      throw thrown instanceof NotThere ? new PageError(404, `There is no account “${id}”.`) : thrown;
     });
-    await desk.records.refresh();
+    await context.records.refresh();
     session.notice = `The plan is ${plan ?? 'none'} now; every instance follows within 5 seconds.`;
   }
   return redirect(linkOf('account', { id }));

@@ -1,12 +1,11 @@
 import { type AccountRecord, AlreadyThere, isAccountName } from '../../stores/records/account-records.ts';
 import { type AccountView, configuredAccount } from '../account-view.ts';
-import { type Answer, redirect } from '../answer.ts';
-import { operatorOf } from '../operator.ts';
-import type { Page, Visit } from '../page-request.ts';
+import { operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import { type PageResponse, redirect } from '../page-response.ts';
 import { countOf, linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { page_rows, pageOf, pager } from '../view/pager.ts';
-import { pageAnswer, postForm } from '../view/shell.ts';
+import { pageResponse, postForm } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 import { planSelect } from './plan-select.ts';
@@ -17,7 +16,7 @@ const max_configured = 50;
 /** All accounts, and the form that makes one. */
 export const accountsPage: Page = {
   name: 'accounts',
-  get: visit => listed(visit, {}),
+  get: request => listed(request, {}),
   post: create,
 };
 
@@ -27,30 +26,30 @@ interface Given {
   readonly fault?: string;
 }
 
-async function listed(visit: Visit, given: Given): Promise<Answer> {
-  const { desk, query } = visit;
+async function listed(request: PageRequest, given: Given): Promise<PageResponse> {
+  const { context, query } = request;
   const search = query.get('search') ?? '';
   const after = query.get('after') ?? undefined;
-  const { accounts } = desk.records.store;
+  const { accounts } = context.records.store;
   const asked = { ...(search && { search }) };
   const [rows, total] = await Promise.all([
     accounts.list({ ...asked, ...(after !== undefined && { after }), limit: page_rows + 1 }),
     accounts.count(asked),
   ]);
   const { shown, next } = pageOf(rows);
-  const configured = after === undefined ? configuredMatching(visit, search) : [];
-  return pageAnswer(visit, {
+  const configured = after === undefined ? configuredMatching(request, search) : [];
+  return pageResponse(request, {
     title: 'Accounts',
     section: 'accounts',
     fault: given.fault,
-    body: html`${inMemoryNotice(desk)}
+    body: html`${inMemoryNotice(context)}
 ${searchForm(search)}
-<section class="panel" aria-labelledby="stored"><h2 id="stored">Made here or by command</h2>
-${shown.length === 0 ? nothing(search) : tableOf('Accounts made here or by command', storedColumns, shown)}
+<section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>
+${shown.length === 0 ? nothing(search) : tableOf('Accounts of the records store', storedColumns, shown)}
 ${pager({ page: 'accounts', query: { search }, after, next, total: total > 0 ? countOf(total, 'account') : undefined })}
 </section>
 ${configured.length > 0 && configuredPanel(configured)}
-${createForm(visit, given)}`,
+${createForm(request, given)}`,
   });
 }
 
@@ -73,16 +72,16 @@ const storedColumns: readonly Column<AccountRecord>[] = [
   { title: 'Account', cell: ({ id }) => link(id), isName: true },
   { title: 'Plan', cell: ({ plan }) => planName(plan), isName: true },
   {
-    title: 'Limits of its own',
+    title: 'Overrides',
     cell: ({ limits }) => Object.keys(limits).length || html`<span class="muted">none</span>`,
   },
   { title: 'Created', cell: ({ created_ms }) => timeOf(created_ms) },
 ];
 
-function configuredMatching({ desk }: Visit, search: string): AccountView[] {
+function configuredMatching({ context }: PageRequest, search: string): AccountView[] {
   const part = search.toLowerCase();
-  const ids = Object.keys(desk.settings.accounts).filter(id => id.toLowerCase().includes(part));
-  return ids.slice(0, max_configured + 1).map(id => configuredAccount(desk, id)!);
+  const ids = Object.keys(context.settings.accounts).filter(id => id.toLowerCase().includes(part));
+  return ids.slice(0, max_configured + 1).map(id => configuredAccount(context, id)!);
 }
 
 function configuredPanel(configured: readonly AccountView[]): Html {
@@ -98,38 +97,38 @@ const configuredColumns: readonly Column<AccountView>[] = [
   { title: 'Plan', cell: ({ plan }) => planName(plan), isName: true },
 ];
 
-function createForm(visit: Visit, { id = '', plan = '' }: Given): Html {
+function createForm(request: PageRequest, { id = '', plan = '' }: Given): Html {
   return html`<section class="panel" aria-labelledby="create"><h2 id="create">Create an account</h2>
 ${postForm(
-  visit,
+  request,
   'accounts',
   html`<label>Name <input name="id" value="${id}" required maxlength="128" autocomplete="off" spellcheck="false"></label>
-${planSelect(visit.desk, plan)}
+${planSelect(request.context, plan)}
 <button class="primary">Create account</button>`,
   'row',
 )}
 </section>`;
 }
 
-async function create(visit: Visit): Promise<Answer> {
-  const { desk, form, session } = visit;
+async function create(request: PageRequest): Promise<PageResponse> {
+  const { context, form, session } = request;
   const id = (form.get('id') ?? '').trim();
   const plan = form.get('plan') || null;
-  const refused = (fault: string) => listed(visit, { id, ...(plan !== null && { plan }), fault });
+  const refused = (fault: string) => listed(request, { id, ...(plan !== null && { plan }), fault });
   if (!isAccountName(id))
     return refused(
       'A name begins with a letter or digit and has letters, digits and _ . @ : + - after it; 128 characters at most.',
     );
-  if (plan !== null && !Object.hasOwn(desk.settings.plans, plan))
+  if (plan !== null && !Object.hasOwn(context.settings.plans, plan))
     return refused(`There is no plan “${plan}” in the configuration.`);
-  if (configuredAccount(desk, id)) return refused(`The configuration has an account “${id}” already.`);
+  if (configuredAccount(context, id)) return refused(`The configuration has an account “${id}” already.`);
   try {
-    await desk.records.store.accounts.create({ id, plan, limits: {} }, operatorOf(visit));
+    await context.records.store.accounts.create({ id, plan, limits: {} }, operatorOf(request));
   } catch (thrown) {
     if (thrown instanceof AlreadyThere) return refused(`There is an account “${id}” already.`);
     throw thrown;
   }
-  await desk.records.refresh();
+  await context.records.refresh();
   session.notice = `Account ${id} is there. Issue a key for it below.`;
   return redirect(linkOf('account', { id }));
 }

@@ -1,28 +1,28 @@
 import type { AuditEntry } from '../../stores/records/audit-log.ts';
-import type { Answer } from '../answer.ts';
-import type { Page, Visit } from '../page-request.ts';
+import type { Page, PageRequest } from '../page-request.ts';
+import type { PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { page_rows, pageOf, pager } from '../view/pager.ts';
-import { pageAnswer } from '../view/shell.ts';
+import { pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 
 /** Who has changed what, newest first. */
 export const auditPage: Page = { name: 'audit', get: listed };
 
-async function listed(visit: Visit): Promise<Answer> {
-  const { desk, query } = visit;
+async function listed(request: PageRequest): Promise<PageResponse> {
+  const { context, query } = request;
   const after = query.get('after') ?? undefined;
-  const rows = await desk.records.store.audit.list({
+  const rows = await context.records.store.audit.list({
     limit: page_rows + 1,
     ...(after !== undefined && { after }),
   });
   const { shown, next } = pageOf(rows);
-  return pageAnswer(visit, {
+  return pageResponse(request, {
     title: 'Audit log',
     section: 'audit',
-    body: html`${inMemoryNotice(desk)}
+    body: html`${inMemoryNotice(context)}
 <section class="panel" aria-label="Changes">
 ${
   shown.length === 0

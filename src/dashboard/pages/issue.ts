@@ -1,11 +1,10 @@
 import { findAccount } from '../account-view.ts';
-import { type Answer, redirect } from '../answer.ts';
-import { operatorOf } from '../operator.ts';
-import type { Page, Visit } from '../page-request.ts';
-import { Refusal } from '../refusal.ts';
+import { PageError } from '../page-error.ts';
+import { operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import { type PageResponse, redirect } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { pageAnswer, postForm } from '../view/shell.ts';
+import { pageResponse, postForm } from '../view/shell.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 
 const day_ms = 86_400_000;
@@ -29,10 +28,14 @@ interface Given {
 }
 
 /** The form that issues a key for an account. */
-export function issueForm(visit: Visit, account: string, { name = '', expires = 'never' }: Given = {}): Html {
+export function issueForm(
+  request: PageRequest,
+  account: string,
+  { name = '', expires = 'never' }: Given = {},
+): Html {
   return html`<section class="panel" aria-labelledby="issue"><h2 id="issue">Issue a key</h2>
 ${postForm(
-  visit,
+  request,
   linkOf('issue', { account }),
   html`<label>Name <input name="name" value="${name}" maxlength="${max_name}" placeholder="who or what uses it" autocomplete="off"></label>
 <label>Expires <select name="expires">${Object.entries(lifetimes).map(
@@ -52,25 +55,25 @@ export const issuePage: Page = {
   post: issue,
 };
 
-async function issue(visit: Visit): Promise<Answer> {
-  const { desk, form, query, session } = visit;
+async function issue(request: PageRequest): Promise<PageResponse> {
+  const { context, form, query, session } = request;
   const account = query.get('account') ?? '';
-  if (!(await findAccount(desk, account))) throw new Refusal(404, `There is no account “${account}”.`);
+  if (!(await findAccount(context, account))) throw new PageError(404, `There is no account “${account}”.`);
   const name = (form.get('name') ?? '').trim();
   const expires = form.get('expires') ?? 'never';
   if (name.length > max_name || !isLifetime(expires)) {
     const fault =
       name.length > max_name
         ? `A name has ${max_name} characters at most.`
-        : `“${expires}” is no time to expire at.`;
-    const body = issueForm(visit, account, { name, expires });
-    return pageAnswer(visit, { title: account, section: 'accounts', fault, body });
+        : `“${expires}” is not a lifetime of keys.`;
+    const body = issueForm(request, account, { name, expires });
+    return pageResponse(request, { title: account, section: 'accounts', fault, body });
   }
-  const operator = operatorOf(visit);
+  const operator = operatorOf(request);
   const { ms } = lifetimes[expires];
   const expires_ms = ms === undefined ? null : operator.at_ms + ms;
-  const { key, record } = await desk.records.store.keys.create({ account, name, expires_ms }, operator);
-  await desk.records.refresh();
+  const { key, record } = await context.records.store.keys.create({ account, name, expires_ms }, operator);
+  await context.records.refresh();
   session.issued = { id: record.id, key };
   return redirect(linkOf('issued', { id: record.id }));
 }
@@ -78,26 +81,26 @@ async function issue(visit: Visit): Promise<Answer> {
 /** Shows a key that has just been issued, once. */
 export const issuedPage: Page = {
   name: 'issued',
-  get: async visit => {
-    const { desk, session, query } = visit;
+  get: async request => {
+    const { context, session, query } = request;
     const id = query.get('id') ?? '';
-    const record = await desk.records.store.keys.find(id);
-    if (!record) throw new Refusal(404, 'There is no such key.');
+    const record = await context.records.store.keys.find(id);
+    if (!record) throw new PageError(404, 'There is no such key.');
     const { account, name, expires_ms } = record;
     const back = html`<p><a href="${linkOf('account', { id: account })}">To the account ${account}</a></p>`;
     const { issued } = session;
     session.issued = undefined;
     if (issued?.id !== id)
-      return pageAnswer(visit, {
+      return pageResponse(request, {
         title: name || id,
         section: 'keys',
         body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been. If it was lost, revoke it and issue another.</p>${back}`,
       });
-    return pageAnswer(visit, {
+    return pageResponse(request, {
       title: 'The new key',
       section: 'keys',
       scripts: ['copy.js'],
-      body: html`${inMemoryNotice(desk)}
+      body: html`${inMemoryNotice(context)}
 <section class="panel" aria-labelledby="key"><h2 id="key">${name || id}</h2>
 <p>Copy it now: it cannot be shown again. Only its SHA-256 is kept.</p>
 <p><code class="secret" id="secret">${issued.key}</code></p>

@@ -1,24 +1,24 @@
-import type { Answer } from '../answer.ts';
-import type { Page, Visit } from '../page-request.ts';
+import type { Page, PageRequest } from '../page-request.ts';
+import type { PageResponse } from '../page-response.ts';
 import { countOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { keyTable } from '../view/key-table.ts';
 import { page_rows, pageOf, pager } from '../view/pager.ts';
-import { pageAnswer } from '../view/shell.ts';
+import { pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 
 /** The keys of all accounts, newest first. */
 export const keysPage: Page = { name: 'keys', get: listed };
 
-async function listed(visit: Visit): Promise<Answer> {
-  const { desk, query } = visit;
+async function listed(request: PageRequest): Promise<PageResponse> {
+  const { context, query } = request;
   const search = query.get('search') ?? '';
   const account = query.get('account') ?? '';
   const all = query.get('all') === 'yes';
   const after = query.get('after') ?? undefined;
-  const now_ms = desk.clock.epoch_ms();
-  const { keys } = desk.records.store;
+  const now_ms = context.clock.epoch_ms();
+  const { keys } = context.records.store;
   const asked = {
     ...(search && { search }),
     ...(account && { account }),
@@ -29,10 +29,10 @@ async function listed(visit: Visit): Promise<Answer> {
     keys.count(asked),
   ]);
   const { shown, next } = pageOf(rows);
-  return pageAnswer(visit, {
+  return pageResponse(request, {
     title: 'Keys',
     section: 'keys',
-    body: html`${inMemoryNotice(desk)}
+    body: html`${inMemoryNotice(context)}
 ${searchForm(search, account, all)}
 <section class="panel" aria-label="List of keys">
 ${shown.length === 0 ? nothing(Boolean(search || account), all) : keyTable('Keys', shown, now_ms, 'all')}
@@ -41,7 +41,7 @@ ${pager({
   query: { search, account, ...(all && { all: 'yes' }) },
   after,
   next,
-  ...(total > 0 && { total: `${countOf(total, all ? 'key' : 'usable key')}` }),
+  ...(total > 0 && { total: `${countOf(total, all ? 'key' : 'active key')}` }),
 })}
 </section>
 <p class="muted">Keys of the configuration file are listed with their accounts.</p>`,
@@ -60,11 +60,11 @@ function searchForm(search: string, account: string, all: boolean): Html {
 function nothing(isSearched: boolean, all: boolean): Html {
   if (!isSearched)
     return emptyState(
-      all ? 'No key has been issued yet.' : 'There is no usable key.',
+      all ? 'No key has been issued yet.' : 'There are no active keys.',
       html`Choose an account under <a href="accounts">Accounts</a> and issue one for it.`,
     );
   return emptyState(
-    'No key is like this.',
+    'No key matches.',
     html`<a href="keys?all=yes">Show all keys</a>, also expired and revoked ones.`,
   );
 }

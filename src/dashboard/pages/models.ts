@@ -7,34 +7,34 @@ import { providerState, type State } from '../provider-state.ts';
 import { durationOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { providerTable, stateMark } from '../view/provider-table.ts';
-import { pageAnswer } from '../view/shell.ts';
+import { pageResponse } from '../view/shell.ts';
 import { emptyState, tableOf } from '../view/table.ts';
 
-/** The catalog as clients see it, who serves each model, and how they are. */
+/** The catalog as clients see it, and the upstreams of each model with their states. */
 export const modelsPage: Page = {
   name: 'models',
-  get: visit => {
-    const { desk } = visit;
-    return pageAnswer(visit, {
+  get: request => {
+    const { context } = request;
+    return pageResponse(request, {
       title: 'Models and providers',
       section: 'models',
       beside: html`<span class="muted">States are those of this instance.</span>`,
       body: html`<section class="panel" aria-labelledby="providers"><h2 id="providers">Providers</h2>
 ${
-  desk.providers.length === 0
+  context.providers.length === 0
     ? emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`)
-    : providerTable(desk)
+    : providerTable(context)
 }</section>
 ${
-  desk.catalog.models.length === 0
+  context.catalog.models.length === 0
     ? html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`
-    : desk.catalog.models.map((model, at) => modelPanel(desk, model, at))
+    : context.catalog.models.map((model, at) => modelPanel(context, model, at))
 }`,
     });
   },
 };
 
-function modelPanel(desk: DashboardContext, model: Model, at: number): Html {
+function modelPanel(context: DashboardContext, model: Model, at: number): Html {
   const { id, name, description, context_length, max_completion_tokens, pricing } = model;
   const fact = (title: string, value: Part) =>
     html`<div class="figure"><dt>${title}</dt><dd>${value}</dd></div>`;
@@ -49,7 +49,7 @@ ${fact('Completion', perMillion(pricing.completion))}
 ${fact('Reasoning', reasoningOf(model))}
 ${fact('Tools', model.tool_calls ? 'yes' : 'no')}
 </dl>
-${upstreamTable(id, desk.router.upstreamsOf(id), desk.clock.elapsed_ms())}
+${upstreamTable(id, context.router.upstreamsOf(id), context.clock.elapsed_ms())}
 <details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(catalogEntry(model), undefined, 2)}</pre></details>
 </section>`;
 }
@@ -83,10 +83,10 @@ const upstreamTable = (id: string, upstreams: readonly Upstream[], now_ms: numbe
     upstreams,
   );
 
-/** That of its provider, or its own where only this model is at its limit there, or misconfigured. */
+/** The provider's state, or its own where only this model is paused there. */
 function upstreamState(upstream: Upstream, now_ms: number): State {
   const state = providerState(upstream.provider);
   const usable_in_ms = upstream.usable_in_ms(now_ms);
   if (state.tone === 'bad' || usable_in_ms <= upstream.provider.breaker.retry_in_ms) return state;
-  return { words: `resting for ${durationOf(usable_in_ms)}`, tone: 'warn' };
+  return { label: `paused, retrying in ${durationOf(usable_in_ms)}`, tone: 'warn' };
 }

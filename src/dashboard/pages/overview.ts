@@ -1,55 +1,55 @@
-import { jsonAnswer } from '../answer.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type LiveFigures, liveFigures } from '../live-figures.ts';
 import { nearLimits } from '../near-limits.ts';
 import type { Page } from '../page-request.ts';
+import { jsonResponse } from '../page-response.ts';
 import { dayOf } from '../usage-question.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { errorTable, nearLimitList } from '../view/overview-parts.ts';
 import { providerTable } from '../view/provider-table.ts';
-import { pageAnswer } from '../view/shell.ts';
+import { pageResponse } from '../view/shell.ts';
 import { dollars } from '../view/usage-table.ts';
 
 /** How this instance is doing, kept up to date by its script. */
 export const overviewPage: Page = {
   name: '',
-  get: async visit => {
-    const { desk } = visit;
+  get: async request => {
+    const { context } = request;
     const [figures, near, cost] = await Promise.all([
-      liveFigures(desk.metrics.registry),
-      nearLimits(desk),
-      costToday(desk),
+      liveFigures(context.metrics.registry),
+      nearLimits(context),
+      costToday(context),
     ]);
-    return pageAnswer(visit, {
+    return pageResponse(request, {
       title: 'Overview',
       section: '',
       scripts: ['overview.js'],
       beside: html`<span class="muted" id="live">This instance</span>`,
-      body: html`${tiles(desk, cost)}
+      body: html`${tiles(context, cost)}
 <div class="columns">
 ${panel('limits', 'Limits near exhaustion', nearLimitList(near))}
 ${panel('errors', 'Errors by type', errorTable(figures))}
 </div>
-${panel('providers', 'Providers', providerTable(desk))}`,
+${panel('providers', 'Providers', providerTable(context))}`,
     });
   },
 };
 
-/** What the overview's script asks for every few seconds; `full=yes` for what takes the store that counts to tell. */
+/** Polled by the overview's script; `full=yes` adds what needs the state and records stores. */
 export const overviewFiguresPage: Page = {
   name: 'overview-figures',
-  get: async ({ desk, query }) => {
-    const figures = await liveFigures(desk.metrics.registry);
-    return jsonAnswer({
-      at_ms: desk.clock.elapsed_ms(),
-      in_flight: desk.inFlight(),
+  get: async ({ context, query }) => {
+    const figures = await liveFigures(context.metrics.registry);
+    return jsonResponse({
+      at_ms: context.clock.elapsed_ms(),
+      in_flight: context.inFlight(),
       ...totalsOf(figures),
       html: {
         errors: errorTable(figures).text,
-        providers: providerTable(desk).text,
+        providers: providerTable(context).text,
         ...(query.get('full') === 'yes' && {
-          cost: dollars(await costToday(desk)).text,
-          limits: nearLimitList(await nearLimits(desk)).text,
+          cost: dollars(await costToday(context)).text,
+          limits: nearLimitList(await nearLimits(context)).text,
         }),
       },
     });
@@ -69,12 +69,12 @@ async function costToday({ records, clock }: DashboardContext): Promise<string> 
   return sum?.cost_usd ?? '0';
 }
 
-function tiles(desk: DashboardContext, cost: string): Html {
+function tiles(context: DashboardContext, cost: string): Html {
   return html`<dl class="figures tiles">
 ${tile('Requests', 'requests', 'per second, with errors', '–', 'requests and of errors')}
 ${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}
 ${tile('First token', 'first-token', 'p50 · p99 of streams', '–', 'time to first token')}
-${tile('In flight', 'in-flight', 'requests', desk.inFlight(), 'requests in flight')}
+${tile('In flight', 'in-flight', 'requests', context.inFlight(), 'requests in flight')}
 <div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${dollars(cost)}</strong> <span class="muted">of all instances, in UTC</span></dd></div>
 </dl>`;
 }

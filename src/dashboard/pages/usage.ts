@@ -1,33 +1,33 @@
 import { no_model } from '../../stores/records/usage-columns.ts';
 import type { UsageSum } from '../../stores/records/usage-query.ts';
-import type { Answer } from '../answer.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import type { Page, Visit } from '../page-request.ts';
+import type { Page, PageRequest } from '../page-request.ts';
+import type { PageResponse } from '../page-response.ts';
 import { queryOf, toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
 import { totalOf, totalsBy } from '../usage-totals.ts';
 import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { pageAnswer } from '../view/shell.ts';
+import { pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { dollars, type UsageLine, usageTable } from '../view/usage-table.ts';
 import { isMeasure, measures, usageChart } from './usage-chart.ts';
 
 /** How many accounts are listed; the export has all. */
 const max_accounts = 50;
-/** More days than these are told by the month. */
+/** Longer spans are shown by month. */
 const max_days = 92;
 const day_ms = 86_400_000;
 
-/** What the ledger adds up to, by day, model and account. */
+/** Totals of the ledger by day, model and account. */
 export const usagePage: Page = { name: 'usage', get: shown };
 
-async function shown(visit: Visit): Promise<Answer> {
-  const { desk, query } = visit;
-  const now_ms = desk.clock.epoch_ms();
+async function shown(request: PageRequest): Promise<PageResponse> {
+  const { context, query } = request;
+  const now_ms = context.clock.epoch_ms();
   const { question, fault } = usageQuestion(query, now_ms);
   const chosen = query.get('show') ?? '';
   const measure = isMeasure(chosen) ? chosen : 'tokens';
-  const { usage } = desk.records.store;
+  const { usage } = context.records.store;
   const [sums, accounts] = await Promise.all([
     usage.sum({ ...question, by: [isLong(question) ? 'month' : 'day', 'model'] }),
     question.account === undefined
@@ -48,12 +48,12 @@ ${usageChart(sums, { ...question, isLong: isLong(question) }, measure)}</section
 ${question.model === undefined && byModel(sums, question)}
 ${accounts.length > 0 && byAccount(accounts, question)}
 ${byPeriod(sums, question)}`;
-  return pageAnswer(visit, {
+  return pageResponse(request, {
     title: 'Usage',
     section: 'usage',
     fault,
     beside: sums.length > 0 && exportLink(question, ['day', 'account', 'model'], 'Export all as CSV'),
-    body: html`${keptNotice(desk)}${filters(desk, question, measure)}${body}`,
+    body: html`${keptNotice(context)}${filters(context, question, measure)}${body}`,
   });
 }
 
@@ -131,9 +131,9 @@ function byPeriod(sums: readonly UsageSum[], question: UsageQuestion): Html {
 const panel = (id: string, title: string, table: Html, below: Part): Html =>
   html`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${table}<div class="pager">${below}</div></section>`;
 
-function exportLink(question: UsageQuestion, by: readonly string[], words: string): Html {
+function exportLink(question: UsageQuestion, by: readonly string[], label: string): Html {
   const link = linkOf('usage-csv', queryOf(question));
-  return html`<a class="button" href="${link}${by.map(group => `&by=${group}`).join('')}" download>${words}</a>`;
+  return html`<a class="button" href="${link}${by.map(group => `&by=${group}`).join('')}" download>${label}</a>`;
 }
 
 function nothing(question: UsageQuestion): Html {

@@ -7,7 +7,7 @@ export interface Bar {
 }
 
 interface BarChart {
-  /** What the bars show, for whoever cannot see them. */
+  /** The accessible name. */
   readonly label: string;
   readonly series: readonly string[];
   readonly bars: readonly Bar[];
@@ -22,7 +22,7 @@ export const max_series = 4;
 
 const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);
 
-/** Stacked bars with a legend. Everything in it must stand in a table as well: bars tell how much only to who can see or point at them. */
+/** Stacked bars with a legend. A table must have the same figures: bars are not readable without sight or a pointer. */
 export function barChart({ label, series, bars, amount }: BarChart): Html {
   const highest = bars.reduce((most, { parts }) => Math.max(most, sumOf(parts)), 0);
   const at = bars.findIndex(({ parts }) => sumOf(parts) === highest);
@@ -44,8 +44,8 @@ function barOf(
   amount: BarChart['amount'],
 ): Html {
   let top = height;
-  const told = parts.map((part, at) => `${series[at]}: ${amount(part)}`);
-  return html`<g><title>${[label, ...told].join('\n')}</title><rect class="ground" x="${index}" y="0" width="1" height="${height}"/>${parts.map(
+  const amounts = parts.map((part, at) => `${series[at]}: ${amount(part)}`);
+  return html`<g><title>${[label, ...amounts].join('\n')}</title><rect class="ground" x="${index}" y="0" width="1" height="${height}"/>${parts.map(
     (part, at) => {
       const tall = highest === 0 ? 0 : (part / highest) * height;
       top -= tall;

@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-/** `2026-11-20 12:00`, in UTC, with the exact time for whoever points at it. */
+/** `2026-11-20 12:00`, in UTC, with the exact time as its tooltip. */
 export function timeOf(epoch_ms: number): Html {
   const iso = new Date(epoch_ms).toISOString();
   return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`;

@@ -3,15 +3,15 @@ import { linkOf, timeOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';
 
-export type KeyState = 'usable' | 'expired' | 'revoked';
+export type KeyState = 'active' | 'expired' | 'revoked';
 
-/** Whether a key can be used at this time. */
+/** The state of a key at this time. */
 export function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): KeyState {
   if (revoked_ms !== null) return 'revoked';
-  return expires_ms !== null && expires_ms <= now_ms ? 'expired' : 'usable';
+  return expires_ms !== null && expires_ms <= now_ms ? 'expired' : 'active';
 }
 
-const tones: Readonly<Record<KeyState, string>> = { usable: 'good', expired: 'warn', revoked: 'bad' };
+const tones: Readonly<Record<KeyState, string>> = { active: 'good', expired: 'warn', revoked: 'bad' };
 
 /** Keys with what can be done about each; `withAccount` is for lists of several accounts. */
 export function keyTable(

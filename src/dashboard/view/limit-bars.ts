@@ -5,10 +5,9 @@ import { type Html, html } from './html.ts';
 
 const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
   'no stage': 'The chain has no stage rate-limit: nothing is limited.',
-  'no limits': 'Not limited: give it a plan, or limits of its own.',
+  'no limits': 'Not limited: give it a plan, or overrides.',
   'no plan': 'Its plan is not in the configuration, so its requests are refused. Give it another plan.',
-  unknown:
-    'Not known at the moment: the store that counts does not answer, or its limits are none. The log says more.',
+  unknown: 'Unknown: the state store does not answer, or the stored limits are invalid. See the log.',
 };
 
 /** Where an account stands under each of its limits. */
@@ -22,7 +21,7 @@ export function limitBars(uses: Uses): Html {
 export function limitBar({ limit, used, reset_ms }: Use): Html {
   const share = Math.min(1, used / limit.max);
   const tone = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';
-  const reset = used > 0 && reset_ms > 0 ? `all free again in ${durationOf(reset_ms)}` : '';
+  const reset = used > 0 && reset_ms > 0 ? `resets in ${durationOf(reset_ms)}` : '';
   return html`<li>
 <div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}</span>
 <span><strong>${amountOf(limit, used)}</strong> of ${amountOf(limit, limit.max)} <span class="muted">${reset}</span></span></div>

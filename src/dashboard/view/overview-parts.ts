@@ -27,12 +27,11 @@ export function errorTable({ errors, requests }: LiveFigures): Html {
 
 /** Limits, nearest to their end first. */
 export function nearLimitList(near: readonly NearLimit[] | 'out'): Html {
-  if (near === 'out')
-    return html`<p class="notice warn">Not known at the moment: the store that counts does not answer.</p>`;
+  if (near === 'out') return html`<p class="notice warn">Unknown: the state store does not answer.</p>`;
   if (near.length === 0)
     return emptyState(
-      'Nobody has used up any part of a limit.',
-      html`The accounts that were active last are looked at. Give them plans under <a href="accounts">Accounts</a>.`,
+      'No active account has used any of its limits.',
+      html`Only recently active accounts are listed. Give them plans under <a href="accounts">Accounts</a>.`,
     );
   return html`<ul class="limits">${near.map(
     ({ account, use }) =>

@@ -1,19 +1,19 @@
 import type { Model } from '../../catalog/catalog.ts';
-import type { Visit } from '../page-request.ts';
+import type { PageRequest } from '../page-request.ts';
 import { type Html, html, type Part } from './html.ts';
 import { postForm } from './shell.ts';
 
 const first_prompt = 'Why do rivers bend?';
 
 /** The form that asks. The script sends it; without one it cannot be sent. */
-export function askPanel(visit: Visit, hasKeys: boolean): Html {
-  const { catalog, settings } = visit.desk;
-  const asked = visit.query.get('model');
+export function askPanel(request: PageRequest, hasKeys: boolean): Html {
+  const { catalog, settings } = request.context;
+  const asked = request.query.get('model');
   const needsKey = settings.stages.some(({ name }) => name === 'auth');
   return html`<section class="panel" aria-labelledby="ask"><h2 id="ask">Ask</h2>
 ${needsKey && !hasKeys && html`<p class="notice warn">No key has been issued yet: <a href="accounts">create an account</a> and issue one.</p>`}
 ${postForm(
-  visit,
+  request,
   'playground-run',
   html`<label>Model <select name="model" class="wide">${catalog.models.map(
     model =>
@@ -26,7 +26,7 @@ ${needsKey && keyField()}
 <label>Temperature <input name="temperature" type="number" min="0" max="2" step="any" placeholder="default"></label>
 <label>Max tokens <input name="max_tokens" type="number" min="1" step="1" placeholder="no cap"></label>
 </div>
-<details><summary>System message</summary><textarea name="system" class="wide" rows="3" aria-label="System message" placeholder="What the model is told before the prompt"></textarea></details>
+<details><summary>System message</summary><textarea name="system" class="wide" rows="3" aria-label="System message" placeholder="Instructions before the prompt"></textarea></details>
 <div class="row buttons"><button class="primary" id="send" disabled>Send</button> <button type="button" id="cancel" disabled>Cancel</button>
 <span class="hint">Ctrl+Enter sends, Escape cancels</span></div>`,
   'stack ask',

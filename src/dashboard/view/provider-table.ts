@@ -6,10 +6,10 @@ import { tableOf } from './table.ts';
 
 const breakers = { closed: 'closed', open: 'open', half_open: 'half open' } as const;
 
-/** A state as a word in its colour. */
-export const stateMark = ({ words, tone }: State): Html => html`<span class="state ${tone}">${words}</span>`;
+/** A state's label in its colour. */
+export const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
 
-/** Every provider and how it is at this instance. */
+/** Every provider and its state at this instance. */
 export function providerTable({ providers, settings, catalog }: DashboardContext): Html {
   const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));
   const serves = (name: string): number =>
@@ -19,7 +19,7 @@ export function providerTable({ providers, settings, catalog }: DashboardContext
     [
       { title: 'Provider', cell: ({ name }) => name, isName: true },
       { title: 'State', cell: provider => stateMark(providerState(provider)) },
-      { title: 'CircuitBreaker', cell: ({ breaker }) => breakers[breaker.state] },
+      { title: 'Circuit breaker', cell: ({ breaker }) => breakers[breaker.state] },
       {
         title: 'Health check',
         cell: ({ config, healthy }) =>

@@ -1,14 +1,24 @@
 import { token_field } from '../access/forms.ts';
-import { type Answer, htmlAnswer } from '../answer.ts';
-import type { Visit } from '../page-request.ts';
-import { type Section, sections } from '../sections.ts';
+import type { PageRequest } from '../page-request.ts';
+import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { documentOf } from './document.ts';
 import { type Html, html, type Part } from './html.ts';
+
+/** What the navigation leads to: names of pages. */
+const sections = [
+  { page: '', label: 'Overview' },
+  { page: 'accounts', label: 'Accounts' },
+  { page: 'keys', label: 'Keys' },
+  { page: 'usage', label: 'Usage' },
+  { page: 'models', label: 'Models' },
+  { page: 'playground', label: 'Playground' },
+  { page: 'audit', label: 'Audit log' },
+] as const;
 
 export interface PageParts {
   readonly title: string;
   /** Where in the navigation it belongs. */
-  readonly section: Section;
+  readonly section: (typeof sections)[number]['page'];
   readonly body: Part;
   /** Beside the title: where the title's thing is found, or what can be done with it. */
   readonly beside?: Part;
@@ -20,9 +30,9 @@ export interface PageParts {
 }
 
 /** A page of the dashboard: navigation, what there is to say after a form, title, body. */
-export function pageAnswer(visit: Visit, parts: PageParts): Answer {
+export function pageResponse(request: PageRequest, parts: PageParts): PageResponse {
   const { title, section, body, beside, scripts = [], status, fault } = parts;
-  const { session } = visit;
+  const { session } = request;
   const { notice } = session;
   session.notice = undefined;
   const document = documentOf(
@@ -35,7 +45,7 @@ export function pageAnswer(visit: Visit, parts: PageParts): Answer {
       ({ page, label }) =>
         html`<a href="${page || '.'}" ${page === section && html`aria-current="page"`}>${label}</a>`,
     )}</nav>
-${postForm(visit, 'sign-out', html`<span class="muted who">${session.actor}</span> <button class="quiet">Sign out</button>`, 'sign-out')}
+${postForm(request, 'sign-out', html`<span class="muted who">${session.actor}</span> <button class="quiet">Sign out</button>`, 'sign-out')}
 </header>
 <main id="content" tabindex="-1">
 <div class="title"><h1>${title}</h1>${beside}</div>
@@ -46,13 +56,13 @@ ${body}
 </body>`,
     scripts,
   );
-  return htmlAnswer(status ?? (fault ? 422 : 200), document);
+  return htmlResponse(status ?? (fault ? 422 : 200), document);
 }
 
 /** A form that this dashboard will take back. `action` is the name of a page, with its query. */
-export function postForm(visit: Visit, action: string, fields: Part, style = ''): Html {
+export function postForm(request: PageRequest, action: string, fields: Part, style = ''): Html {
   return html`<form method="post" action="${action}" class="${style}">
-<input type="hidden" name="${token_field}" value="${visit.form_token}">
+<input type="hidden" name="${token_field}" value="${request.form_token}">
 ${fields}
 </form>`;
 }

@@ -10,7 +10,7 @@ export interface UsageLine {
   readonly total: Omit<UsageSum, 'account' | 'model' | 'day' | 'month'>;
 }
 
-/** Dollars to a hundredth of a cent, with the exact sum for whoever points at it. */
+/** Dollars to a hundredth of a cent, with the exact sum as its tooltip. */
 export function dollars(cost_usd: string): Html {
   const [whole = '0', decimals = ''] = Number(cost_usd).toFixed(4).split('.');
   return html`<data value="${cost_usd}" title="exactly ${cost_usd} USD">$${numberOf(Number(whole))}.${decimals}</data>`;

@@ -18,7 +18,7 @@ describe('what can have no effect is refused', () => {
     [
       "a queue's time without a queue",
       withProvider({ max_concurrent: 5, queue_timeout_ms: 10 }),
-      ['providers.local.queue_timeout_ms: has no effect: without max_queue nobody waits'],
+      ['providers.local.queue_timeout_ms: has no effect: without max_queue no request waits'],
     ],
     [
       'a first token that may come after the end',

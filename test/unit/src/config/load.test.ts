@@ -94,7 +94,7 @@ describe('a configuration without mistakes', () => {
     const { warnings } = await loadConfig(
       sampleConfig({ accounts: { a: { limits: { requests_per_minute: 1 } }, b: {} } }),
     );
-    expect(warnings).toContain('accounts.a: has a plan or limits and no keys, so nobody can use it');
+    expect(warnings).toContain('accounts.a: has a plan or limits but no keys, so it cannot be used');
   });
 
   it('says where records are kept, by paths beside the file that says so', async () => {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Html } from './view/html.ts';
 
 /** What a page answers with. */
-export interface Answer {
+export interface PageResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string | Buffer;
@@ -33,7 +33,7 @@ const security = {
 } as const;
 
 /** A whole document. Never kept by anyone: it shows what only its reader may see. */
-export function htmlAnswer(status: number, { text }: Html): Answer {
+export function htmlResponse(status: number, { text }: Html): PageResponse {
   return {
     status,
     headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
@@ -42,7 +42,7 @@ export function htmlAnswer(status: number, { text }: Html): Answer {
 }
 
 /** For the scripts of a page. */
-export function jsonAnswer(value: unknown, status = 200): Answer {
+export function jsonResponse(value: unknown, status = 200): PageResponse {
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
@@ -51,7 +51,7 @@ export function jsonAnswer(value: unknown, status = 200): Answer {
 }
 
 /** A file to be saved as `name`. */
-export function fileAnswer(name: string, type: string, body: string): Answer {
+export function fileResponse(name: string, type: string, body: string): PageResponse {
   return {
     status: 200,
     headers: {
@@ -64,12 +64,12 @@ export function fileAnswer(name: string, type: string, body: string): Answer {
 }
 
 /** After a form: on to the page at `to`, as the pages write their links. */
-export function redirect(to: string): Answer {
+export function redirect(to: string): PageResponse {
   return { status: 303, headers: { location: to, 'cache-control': 'no-store' }, body: '' };
 }
 
 /** A static file; asked for again only when it has changed. */
-export function assetAnswer(type: string, body: Buffer): Answer {
+export function assetResponse(type: string, body: Buffer): PageResponse {
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   return { status: 200, headers: { 'content-type': type, 'cache-control': 'no-cache', etag }, body };
 }
@@ -85,7 +85,7 @@ export function beginEvents(response: ServerResponse): void {
 }
 
 /** Writes `answer`, with the security headers that every answer has. */
-export function writeAnswer(response: ServerResponse, answer: Answer): void {
+export function writeResponse(response: ServerResponse, answer: PageResponse): void {
   const { method, headers } = response.req;
   const isKnown = answer.headers.etag !== undefined && headers['if-none-match'] === answer.headers.etag;
   const body = isKnown || method === 'HEAD' ? '' : answer.body;
