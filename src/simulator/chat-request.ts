@@ -1,155 +1,132 @@
-import { isObject, type JsonObject } from './json-value.ts';
+import { z } from 'zod';
 import { Refusal } from './refusal.ts';
-import { readToolChoice, readTools, type ToolChoice, type ToolFunction } from './tool-offer.ts';
 
-/** One message of the conversation, as far as the simulator looks at it. */
-export interface ChatMessage {
-  readonly role: string;
-  readonly text: string;
-}
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** What a chat completion request asks for, checked the way vLLM checks it. */
-export interface ChatRequest {
-  readonly model: string | null;
-  readonly messages: readonly ChatMessage[];
-  readonly stream: boolean;
-  readonly include_usage: boolean;
-  readonly continuous_usage_stats: boolean;
-  /** `max_completion_tokens` before `max_tokens`, as in vLLM. */
-  readonly max_tokens: number | null;
-  readonly n: number;
-  readonly stop: readonly string[];
-  readonly tools: readonly ToolFunction[];
-  readonly tool_choice: ToolChoice;
-  readonly parallel_tool_calls: boolean;
-  readonly reasoning_effort: string | null;
-  readonly enable_thinking: boolean;
-  readonly include_reasoning: boolean;
-}
+const choice_counts = 'must be an integer from 1 to 128.';
+const boolean = z.boolean('must be a boolean.').nullish();
+const tokenLimit = z
+  .int('must be an integer.')
+  .min(1, { error: ({ input }) => `must be at least 1, got ${input}.` })
+  .nullish();
 
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-const MOST_CHOICES = 128;
+/** What a chat template prints of a message: its content and, for an assistant's turn, its calls. */
+const textPart = z.object({ text: z.string() }).transform(part => part.text);
+const content = z
+  .union([z.string(), z.array(textPart.catch('')).transform(parts => parts.join(''))])
+  .catch('');
+const calls = z
+  .array(
+    z
+      .object({ function: z.object({ name: z.unknown().optional(), arguments: z.unknown().optional() }) })
+      .transform(call => `${call.function.name}(${call.function.arguments})`)
+      .catch(''),
+  )
+  .catch([]);
+const message = z
+  .object(
+    { role: z.string('must be a string.'), content, tool_calls: calls },
+    'must be an object with a role.',
+  )
+  .transform(({ role, content: text, tool_calls }) => ({ role, text: text + tool_calls.join('') }));
+
+const tool = z
+  .object(
+    { function: z.object({ name: z.string(), parameters: z.unknown().optional() }) },
+    'must have a function.',
+  )
+  .transform(offer => offer.function);
+
+const toolChoice = z.union(
+  [
+    z.enum(['none', 'auto', 'required']),
+    z.object({ function: z.object({ name: z.string() }) }).transform(choice => choice.function),
+  ],
+  'is invalid! Only named tools, "none", "auto" or "required" are supported.',
+);
+
+const schema = z.object(
+  {
+    model: z.string('must be a string.').nullish(),
+    messages: z.array(message, 'must be an array.').min(1, 'must not be empty.'),
+    stream: boolean,
+    stream_options: z.record(z.string(), z.unknown(), 'must be an object.').nullish(),
+    max_tokens: tokenLimit,
+    max_completion_tokens: tokenLimit,
+    temperature: z.number('must be a number.').min(0, 'must be non-negative.').nullish(),
+    top_p: z.number('must be a number.').gt(0, 'must be in (0, 1].').max(1, 'must be in (0, 1].').nullish(),
+    n: z.int(choice_counts).min(1, choice_counts).max(128, choice_counts).nullish(),
+    stop: z
+      .union([z.string(), z.array(z.string())], 'must be a string or an array of strings.')
+      .transform(stop => [stop].flat())
+      .refine(stop => !stop.includes(''), 'cannot contain an empty string.')
+      .nullish(),
+    tools: z.array(tool, 'must be an array.').min(1, 'must not be an empty array.').nullish(),
+    tool_choice: toolChoice.nullish(),
+    parallel_tool_calls: boolean,
+    reasoning_effort: z.enum(EFFORTS, `must be one of ${EFFORTS.join(', ')}.`).nullish(),
+    chat_template_kwargs: z.record(z.string(), z.unknown(), 'must be an object.').nullish(),
+    include_reasoning: boolean,
+  },
+  'must be a JSON object.',
+);
+
+/** What a chat completion request asks for, checked as vLLM checks it. */
+export type ChatRequest = ReturnType<typeof readChatRequest>;
+/** One message of the conversation. */
+export type ChatMessage = ChatRequest['messages'][number];
+/** A function offered to the model. */
+export type ToolFunction = ChatRequest['tools'][number];
 
 /** Reads the parsed body of a request; throws a Refusal with vLLM's status and parameter name. */
-export function readChatRequest(body: unknown): ChatRequest {
-  if (!isObject(body)) throw new Refusal(400, 'The request body must be a JSON object.');
-  const stream = optional(body, 'stream', isBoolean, 'a boolean') ?? false;
-  const stream_options = optional(body, 'stream_options', isObject, 'an object') ?? {};
-  if (Object.keys(stream_options).length > 0 && !stream) {
+export function readChatRequest(value: unknown) {
+  const checked = schema.safeParse(value);
+  if (!checked.success) throw refusalOf(checked.error);
+  const body = checked.data;
+  const stream_options = body.stream_options ?? {};
+  if (Object.keys(stream_options).length > 0 && !body.stream)
     throw new Refusal(400, 'Stream options can only be defined when `stream=True`.', 'stream_options');
-  }
-  checkSampling(body);
-  const tools = readTools(body);
-  const template = optional(body, 'chat_template_kwargs', isObject, 'an object') ?? {};
+  const tools = body.tools ?? [];
   return {
-    model: optional(body, 'model', isString, 'a string') ?? null,
-    messages: readMessages(body),
-    stream,
+    model: body.model ?? null,
+    messages: body.messages,
+    stream: body.stream ?? false,
     include_usage: stream_options.include_usage === true,
     continuous_usage_stats: stream_options.continuous_usage_stats === true,
-    max_tokens: readTokenLimit(body, 'max_completion_tokens') ?? readTokenLimit(body, 'max_tokens') ?? null,
-    n: optional(body, 'n', isChoiceCount, `an integer from 1 to ${MOST_CHOICES}`) ?? 1,
-    stop: readStop(body),
+    max_tokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+    n: body.n ?? 1,
+    stop: body.stop ?? [],
     tools,
-    tool_choice: readToolChoice(body, tools),
-    parallel_tool_calls: optional(body, 'parallel_tool_calls', isBoolean, 'a boolean') ?? true,
-    reasoning_effort: optional(body, 'reasoning_effort', isEffort, `one of ${EFFORTS.join(', ')}`) ?? null,
-    enable_thinking: template.enable_thinking !== false,
-    include_reasoning: optional(body, 'include_reasoning', isBoolean, 'a boolean') ?? true,
+    tool_choice: toolChoiceOf(body.tool_choice, tools),
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    reasoning_effort: body.reasoning_effort ?? null,
+    enable_thinking: body.chat_template_kwargs?.enable_thinking !== false,
+    include_reasoning: body.include_reasoning ?? true,
   };
 }
 
-function readMessages(body: JsonObject): ChatMessage[] {
-  const list = body.messages;
-  if (!Array.isArray(list)) throw new Refusal(400, '`messages` must be an array.', 'messages');
-  if (list.length === 0) throw new Refusal(400, '`messages` must not be empty.', 'messages');
-  return list.map((message: unknown, index) => {
-    if (!isObject(message) || typeof message.role !== 'string') {
-      throw new Refusal(400, `messages[${index}] must be an object with a role.`, 'messages');
-    }
-    return { role: message.role, text: messageText(message) };
-  });
+/** The first mistake. */
+function refusalOf({ issues: [issue] }: z.ZodError): Refusal {
+  const { path, message: text } = issue!;
+  const [name, ...rest] = path;
+  if (name === undefined) return new Refusal(400, `The request body ${text}`);
+  const place = rest.map(part => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  return new Refusal(400, `${String(name)}${place} ${text}`, String(name));
 }
 
-/** Content and, for an assistant's turn, the calls it made: everything a chat template would print. */
-function messageText(message: JsonObject): string {
-  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
-  return contentText(message.content) + calls.map(callText).join('');
-}
-
-function contentText(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.map(part => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('');
-}
-
-function callText(call: unknown): string {
-  const called = isObject(call) ? call.function : null;
-  return isObject(called) ? `${String(called.name)}(${String(called.arguments)})` : '';
-}
-
-function readTokenLimit(body: JsonObject, name: string): number | undefined {
-  const limit = optional(body, name, isInteger, 'an integer');
-  if (limit !== undefined && limit < 1) {
-    throw new Refusal(
-      400,
-      `${name} must be at least 1, got ${limit}. (parameter=${name}, value=${limit})`,
-      name,
-    );
-  }
-  return limit;
-}
-
-function checkSampling(body: JsonObject): void {
-  const temperature = optional(body, 'temperature', isNumber, 'a number') ?? 1;
-  if (temperature < 0) {
-    throw new Refusal(400, `temperature must be non-negative, got ${temperature}.`, 'temperature');
-  }
-  const top_p = optional(body, 'top_p', isNumber, 'a number') ?? 1;
-  if (top_p <= 0 || top_p > 1) throw new Refusal(400, `top_p must be in (0, 1], got ${top_p}.`, 'top_p');
-}
-
-function readStop(body: JsonObject): string[] {
-  const stop = body.stop ?? [];
-  const list: unknown[] = Array.isArray(stop) ? stop : [stop];
-  if (!list.every(isString))
-    throw new Refusal(400, '`stop` must be a string or an array of strings.', 'stop');
-  if (list.includes('')) throw new Refusal(400, 'stop cannot contain an empty string.', 'stop');
-  return list;
-}
-
-function optional<T>(
-  body: JsonObject,
-  name: string,
-  fits: (value: unknown) => value is T,
-  expected: string,
-): T | undefined {
-  const value = body[name] ?? undefined;
-  if (value === undefined) return undefined;
-  if (!fits(value)) throw new Refusal(400, `\`${name}\` must be ${expected}.`, name);
-  return value;
-}
-
-function isBoolean(value: unknown): value is boolean {
-  return typeof value === 'boolean';
-}
-
-function isString(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number';
-}
-
-function isInteger(value: unknown): value is number {
-  return Number.isInteger(value);
-}
-
-function isChoiceCount(value: unknown): value is number {
-  return isInteger(value) && value >= 1 && value <= MOST_CHOICES;
-}
-
-function isEffort(value: unknown): value is string {
-  return isString(value) && EFFORTS.includes(value);
+/** `auto` when tools are offered without a choice. */
+function toolChoiceOf(
+  choice: z.output<typeof toolChoice> | null | undefined,
+  tools: readonly { readonly name: string }[],
+): z.output<typeof toolChoice> {
+  if (choice === undefined || choice === null) return tools.length > 0 ? 'auto' : 'none';
+  if (choice === 'none') return choice;
+  if (tools.length === 0)
+    throw new Refusal(400, 'When using `tool_choice`, `tools` must be set.', 'tool_choice');
+  if (typeof choice === 'string' || tools.some(({ name }) => name === choice.name)) return choice;
+  throw new Refusal(
+    400,
+    'The tool specified in `tool_choice` does not match any of the specified `tools`',
+    'tool_choice',
+  );
 }

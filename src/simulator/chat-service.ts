@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { AnswerCache } from './answer-cache.ts';
+import QuickLRU from 'quick-lru';
 import { type ChunkStyle, chunkHead, renderChunks, type StreamEvent } from './chunks.ts';
 import { completionHead, renderCompletion } from './completion.ts';
 import { sendCompletion } from './completion-faults.ts';
+import type { Directives } from './directives.ts';
 import { errorBody } from './error-body.ts';
 import { FailureLottery } from './failure-lottery.ts';
 import type { SimulatorOptions } from './options.ts';
@@ -10,10 +11,12 @@ import type { Pace, Paced } from './pace.ts';
 import { type Prepared, prepareReply } from './prepare.ts';
 import { Refusal } from './refusal.ts';
 import { failBeforeReply, isFailure } from './reply-faults.ts';
+import type { SimulatedExchange } from './simulated-exchange.ts';
 import { PacedStream } from './stream.ts';
 import { hasStreamFaults, withFaults } from './stream-faults.ts';
-import type { Visit } from './visit.ts';
 
+/** Requests with longer bodies are prepared each time. */
+const KEPT_BODY_CHARS = 16_384;
 /** Streams of at most this many tokens are rendered once and kept with their request. */
 const KEPT_STREAM_TOKENS = 1_024;
 
@@ -29,8 +32,9 @@ export class ChatService {
   readonly #options: SimulatorOptions;
   readonly #pace: Pace;
   readonly #lottery: FailureLottery;
-  readonly #spared = new AnswerCache<Kept>();
-  readonly #struck = new AnswerCache<Kept>();
+  /** Prepared replies by request body: with and without a failure by the fail rate. */
+  readonly #healthy = new QuickLRU<string, Kept>({ maxSize: 256 });
+  readonly #failing = new QuickLRU<string, Kept>({ maxSize: 256 });
 
   constructor(options: SimulatorOptions, pace: Pace) {
     this.#options = options;
@@ -39,40 +43,45 @@ export class ChatService {
   }
 
   /** Answers the request with this body, at once or in its own time. */
-  answer(visit: Visit, body_text: string): void {
-    const strike = this.#lottery.draw();
+  answer(exchange: SimulatedExchange, body_text: string): void {
+    const failure = this.#lottery.draw();
     try {
-      const cache = strike ? this.#struck : this.#spared;
-      this.#deliver(
-        visit,
-        cache.get(body_text, () => prepareReply(body_text, this.#options, strike)),
-      );
+      this.#deliver(exchange, this.#prepared(body_text, failure));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      visit.refuse(error.status, errorBody('vllm', error.status, error.message, error.param).text);
+      exchange.refuse(error.status, errorBody('vllm', error.status, error.message, error.param).text);
     }
   }
 
-  #deliver(visit: Visit, kept: Kept): void {
+  #prepared(body_text: string, failure: Directives | undefined): Kept {
+    const cache = failure ? this.#failing : this.#healthy;
+    const known = cache.get(body_text);
+    if (known) return known;
+    const prepared = prepareReply(body_text, this.#options, failure);
+    if (body_text.length <= KEPT_BODY_CHARS) cache.set(body_text, prepared);
+    return prepared;
+  }
+
+  #deliver(exchange: SimulatedExchange, kept: Kept): void {
     const { directives, request } = kept;
     const ttft_ms = directives.ttft ?? this.#options.ttft_ms;
     const per_second = directives.tps ?? this.#options.tokens_per_second;
     const ms_per_token = per_second === 0 ? 0 : 1_000 / per_second;
-    if (isFailure(directives)) visit.outcome = 'failed';
-    const failure = failBeforeReply(visit, directives);
+    if (isFailure(directives)) exchange.outcome = 'failed';
+    const failure = failBeforeReply(exchange, directives);
     if (failure) {
-      this.#after(visit, ttft_ms, failure);
+      this.#after(exchange, ttft_ms, failure);
     } else if (request.stream && !directives.json) {
-      this.#stream(visit, kept, ttft_ms, ms_per_token);
+      this.#stream(exchange, kept, ttft_ms, ms_per_token);
     } else {
       const longest = Math.max(...kept.reply.choices.map(choice => choice.tokens));
       // An endless completion is never sent: the client waits until it has had enough.
       if (longest === Number.POSITIVE_INFINITY) return;
-      this.#after(visit, ttft_ms + longest * ms_per_token, () => this.#complete(visit, kept));
+      this.#after(exchange, ttft_ms + longest * ms_per_token, () => this.#complete(exchange, kept));
     }
   }
 
-  #stream(visit: Visit, kept: Kept, ttft_ms: number, ms_per_token: number): void {
+  #stream(exchange: SimulatedExchange, kept: Kept, ttft_ms: number, ms_per_token: number): void {
     const events = this.#events(kept);
     const faulty = hasStreamFaults(kept.directives) ? withFaults(events, kept.directives) : null;
     const script = {
@@ -81,8 +90,8 @@ export class ChatService {
       ttft_ms,
       ms_per_token,
     };
-    const stream = new PacedStream(visit.response, script, this.#pace);
-    visit.onLeave(() => stream.stop());
+    const stream = new PacedStream(exchange.response, script, this.#pace);
+    exchange.onLeave(() => stream.stop());
     stream.start();
   }
 
@@ -97,23 +106,23 @@ export class ChatService {
     return kept.events;
   }
 
-  #complete(visit: Visit, kept: Kept): void {
+  #complete(exchange: SimulatedExchange, kept: Kept): void {
     const usage = (kept.directives.usage ?? this.#options.usage) !== 'none';
     kept.completion ??= renderCompletion(kept.reply, usage);
     sendCompletion(
-      visit,
+      exchange,
       completionHead(newId(), nowSeconds(), kept.model) + kept.completion,
       kept.directives,
     );
   }
 
-  #after(visit: Visit, delay_ms: number, act: () => void): void {
+  #after(exchange: SimulatedExchange, delay_ms: number, act: () => void): void {
     if (delay_ms === 0) {
       act();
       return;
     }
     const paced: Paced = { slot: -1, due: act };
-    visit.onLeave(() => this.#pace.cancel(paced));
+    exchange.onLeave(() => this.#pace.cancel(paced));
     this.#pace.schedule(paced, this.#pace.now() + delay_ms);
   }
 }

@@ -1,5 +1,5 @@
 import type { Choice, Segment } from './choice.ts';
-import { FINGERPRINT } from './fingerprint.ts';
+import { FINGERPRINT } from './completion.ts';
 import type { Reply } from './reply.ts';
 import { runText } from './token-run.ts';
 import { finalUsage, runningUsage, type Tally } from './usage.ts';

@@ -1,8 +1,10 @@
 import type { Choice } from './choice.ts';
-import { FINGERPRINT } from './fingerprint.ts';
 import type { Reply } from './reply.ts';
 import { runText } from './token-run.ts';
 import { completionUsage } from './usage.ts';
+
+/** What the simulated engine says about itself; a gateway must not let it through to its clients. */
+export const FINGERPRINT = 'vllm-0.12.0-sim-tp1-4f2a9c1e';
 
 /** The plain completion from `"choices"` on, with vLLM's null members; what stands before it differs per request. */
 export function renderCompletion(reply: Reply, with_usage: boolean): string {

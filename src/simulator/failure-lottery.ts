@@ -15,7 +15,7 @@ export class FailureLottery {
     this.#failure = readDirectives(options.fail ?? 'status=503');
   }
 
-  /** What the next request has to suffer, or undefined when it is spared. */
+  /** The directives of the next request if it fails. */
   draw(): Directives | undefined {
     if (this.#rate === 0) return undefined;
     return saltSeed(this.#seed, this.#drawn++) / 2 ** 32 < this.#rate ? this.#failure : undefined;

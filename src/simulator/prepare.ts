@@ -16,18 +16,18 @@ export interface Prepared {
   readonly model: string;
 }
 
-/** Reads a request body and plans its reply; `strike` overrides its directives. Throws a Refusal for a bad one. */
+/** Reads a request body and plans its reply; `failure` overrides its directives. Throws a Refusal for a bad one. */
 export function prepareReply(
   body_text: string,
   options: SimulatorOptions,
-  strike: Directives = {},
+  failure: Directives = {},
 ): Prepared {
   const request = readChatRequest(parseBody(body_text));
   const model = request.model ?? options.models[0] ?? DEFAULT_MODEL;
   if (options.models.length > 0 && !options.models.includes(model)) {
     throw new Refusal(404, `The model \`${model}\` does not exist.`, 'model');
   }
-  const directives = { ...ownDirectives(request), ...strike };
+  const directives = { ...ownDirectives(request), ...failure };
   return { request, directives, model, reply: planReply({ request, directives, options, body_text }) };
 }
 

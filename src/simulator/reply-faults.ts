@@ -1,7 +1,7 @@
 import { breakOff } from './break-off.ts';
 import { BEFORE_HEADERS, type Directives } from './directives.ts';
+import type { SimulatedExchange } from './simulated-exchange.ts';
 import { failureBody, hasStreamFaults } from './stream-faults.ts';
-import type { Visit } from './visit.ts';
 
 const PAGE =
   '<!DOCTYPE html>\n<html><head><title>Welcome</title></head><body><h1>It works!</h1></body></html>\n';
@@ -17,16 +17,19 @@ export function isFailure(directives: Directives): boolean {
 }
 
 /** The failure that takes the place of the whole reply, ready to be acted out, if the directives name one. */
-export function failBeforeReply(visit: Visit, directives: Directives): (() => void) | undefined {
-  const { response } = visit;
+export function failBeforeReply(
+  exchange: SimulatedExchange,
+  directives: Directives,
+): (() => void) | undefined {
+  const { response } = exchange;
   if (directives.reset === BEFORE_HEADERS) return () => breakOff(response, 'reset');
   if (directives.cut === BEFORE_HEADERS) return () => breakOff(response, 'cut');
-  if (directives.html) return () => visit.send(200, 'text/html; charset=utf-8', PAGE);
+  if (directives.html) return () => exchange.send(200, 'text/html; charset=utf-8', PAGE);
   // With `error` the status is that of the event in the middle of the stream.
   const status_first = directives.status !== undefined && directives.error === undefined;
   if (!directives.error200 && !status_first) return undefined;
   const status = directives.error200 ? 200 : (directives.status ?? 500);
   const body = failureBody(directives, 502);
   const retry = directives.retry_after === undefined ? {} : { 'retry-after': directives.retry_after };
-  return () => visit.send(status, body.content_type, body.text, retry);
+  return () => exchange.send(status, body.content_type, body.text, retry);
 }

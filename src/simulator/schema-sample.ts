@@ -1,5 +1,6 @@
-import { isObject, type JsonObject } from './json-value.ts';
 import type { Dice } from './seed.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const MAX_DEPTH = 4;
 const MAX_PROPERTIES = 16;
@@ -66,3 +67,6 @@ function sampleNumber(schema: JsonObject, dice: Dice): number {
   const max = typeof schema.maximum === 'number' ? Math.floor(schema.maximum) : min + 19;
   return dice.integer(min, Math.max(min, max));
 }
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,14 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { ChatService } from './chat-service.ts';
 import { errorBody } from './error-body.ts';
-import { VERSION } from './fingerprint.ts';
 import { resolveOptions, type SimulatorOptions } from './options.ts';
 import { Pace } from './pace.ts';
 import { DEFAULT_MODEL } from './prepare.ts';
-import { ReceivedRequest, readText, type SimulatorStats, Visit } from './visit.ts';
+import { ReceivedRequest, readText, SimulatedExchange, type SimulatorStats } from './simulated-exchange.ts';
 
 export type { SimulatorOptions } from './options.ts';
-export type { ReceivedRequest, SimulatorStats } from './visit.ts';
+export type { ReceivedRequest, SimulatorStats } from './simulated-exchange.ts';
 
 /** Every path there is and the method it answers to. */
 const ROUTES: Readonly<Record<string, string>> = {
@@ -92,15 +91,15 @@ class SimulatedHost implements Simulator {
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const visit = new Visit(request, response, this.stats);
+    const exchange = new SimulatedExchange(request, response, this.stats);
     response.setHeader('server', 'uvicorn');
     try {
       const text = await readText(request);
       this.#record(request, text);
-      this.#route(visit, text);
+      this.#route(exchange, text);
     } catch (error) {
       if (request.readableAborted) return;
-      visit.refuse(500, errorBody('vllm', 500, String(error)).text);
+      exchange.refuse(500, errorBody('vllm', 500, String(error)).text);
     }
   }
 
@@ -110,23 +109,23 @@ class SimulatedHost implements Simulator {
     if (this.requests.length > this.#options.recorded_requests) this.requests.shift();
   }
 
-  #route(visit: Visit, text: string): void {
-    const { method, url = '/' } = visit.request;
+  #route(exchange: SimulatedExchange, text: string): void {
+    const { method, url = '/' } = exchange.request;
     const path = url.split('?', 1)[0] ?? '/';
     const served = ROUTES[path];
-    if (path.startsWith('/v1') && !this.#admits(visit.request)) {
-      visit.refuse(401, { error: 'Unauthorized' });
+    if (path.startsWith('/v1') && !this.#admits(exchange.request)) {
+      exchange.refuse(401, { error: 'Unauthorized' });
     } else if (served === undefined) {
-      visit.refuse(404, { detail: 'Not Found' });
+      exchange.refuse(404, { detail: 'Not Found' });
     } else if (method !== served) {
-      visit.refuse(405, { detail: 'Method Not Allowed' }, { allow: served });
+      exchange.refuse(405, { detail: 'Method Not Allowed' }, { allow: served });
     } else if (path === '/v1/chat/completions') {
-      this.#chat.answer(visit, text);
+      this.#chat.answer(exchange, text);
     } else if (path === '/health') {
-      visit.send(200, 'text/plain; charset=utf-8', '');
+      exchange.send(200, 'text/plain; charset=utf-8', '');
     } else {
-      const body = path === '/version' ? { version: VERSION } : this.#models();
-      visit.send(200, 'application/json', JSON.stringify(body));
+      const body = path === '/version' ? { version: '0.12.0+simulated' } : this.#models();
+      exchange.send(200, 'application/json', JSON.stringify(body));
     }
   }
 

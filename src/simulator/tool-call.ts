@@ -1,11 +1,10 @@
-import type { ChatRequest } from './chat-request.ts';
+import type { ChatRequest, ToolFunction } from './chat-request.ts';
 import { type Directives, stripDirectives } from './directives.ts';
 import { lastText } from './prompt.ts';
 import { quoteWords } from './prose.ts';
 import { sampleSchema } from './schema-sample.ts';
 import { Dice, saltSeed } from './seed.ts';
 import { type TokenRun, textRun } from './token-run.ts';
-import type { ToolFunction } from './tool-offer.ts';
 
 /** One function call of a reply; `run` is its arguments as JSON text. */
 export interface ToolCall {

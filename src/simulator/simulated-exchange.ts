@@ -40,7 +40,7 @@ export class ReceivedRequest {
 }
 
 /** One request from its arrival to its end, counted in the statistics exactly once. */
-export class Visit {
+export class SimulatedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** What it counts as unless the client leaves first. */
