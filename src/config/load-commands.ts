@@ -1,11 +1,10 @@
-import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
-import { asObject, isObject } from '../json-object.ts';
+import { type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { asObject } from '../json-object.ts';
 import { limitOverridesSchema, plansSchema } from '../stores/limits/plan-limits.ts';
 import { type RecordsTarget, recordsSchema, targetOf } from '../stores/records/records-target.ts';
 import { expandVariables } from './environment.ts';
-import { readConfigFile } from './read-file.ts';
+import { readConfig } from './read-config.ts';
 
 /** What commands about keys, accounts and usage need of a configuration. */
 export interface CommandSettings {
@@ -33,48 +32,30 @@ const schema = z.object({
 });
 
 /**
- * Reads what is needed, and only that: issuing keys does not need the providers' keys in the environment, and no stage is
- * loaded. Throws a ConfigError.
+ * Reads what is needed, and only that: issuing keys needs neither the keys of providers and accounts in the environment nor any stage.
+ * Throws a ConfigError.
  */
 export function loadCommandSettings(
   file: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): CommandSettings {
-  const { value, lineOf } = readConfigFile(file);
-  const given = asObject(value);
-  const issues: ConfigIssue[] = [];
-  const read = expandVariables(withoutSecrets(given), environment, issues);
-  const parsed = schema.safeParse(read);
-  if (!parsed.success && issues.length === 0) issues.push(...issuesOf(parsed.error, schema, read));
-  if (issues.length > 0 || !parsed.success)
-    throw new ConfigError(
-      file,
-      issues.map(issue => ({ ...issue, line: lineOf(issue.path) })),
-    );
-  const { plans, accounts, models } = parsed.data;
+  const written = readConfig(file);
+  const { stores = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
+  const found: ConfigIssue[] = [];
+  const value = expandVariables({ stores, plans, accounts, models }, environment, found);
+  const issues = found.filter(isNeeded);
+  const parsed = schema.safeParse(value);
+  if (!parsed.success && issues.length === 0) issues.push(...issuesOf(parsed.error, schema, value));
+  if (issues.length > 0 || !parsed.success) throw written.error(issues);
+  const { data } = parsed;
   return {
-    target: targetOf(parsed.data.stores.records, dirname(resolve(file)))!,
-    plans: Object.keys(plans),
-    configured: Object.entries(accounts).map(([id, { plan, limits }]) => ({ id, plan, limits })),
-    models: models.map(({ id }) => id),
+    target: targetOf(data.stores.records, written.directory)!,
+    plans: Object.keys(data.plans),
+    configured: Object.entries(data.accounts).map(([id, { plan, limits }]) => ({ id, plan, limits })),
+    models: data.models.map(({ id }) => id),
   };
 }
 
-/** What these commands look at: none of it needs the keys of providers and accounts, which may not be in the environment here. */
-function withoutSecrets({ stores = {}, plans = {}, accounts = {}, models = [] }: Record<string, unknown>) {
-  return {
-    stores,
-    plans,
-    accounts: isObject(accounts)
-      ? Object.fromEntries(
-          Object.entries(accounts).map(([id, account]) => [
-            id,
-            isObject(account) ? { ...account, keys: [] } : account,
-          ]),
-        )
-      : accounts,
-    models: Array.isArray(models)
-      ? models.map(model => (isObject(model) ? { id: model.id } : model))
-      : models,
-  };
-}
+/** Not in keys, nor in anything of a model but its id. */
+const isNeeded = ({ path: [section, , field] }: ConfigIssue): boolean =>
+  section === 'accounts' ? field !== 'keys' : section !== 'models' || field === 'id';

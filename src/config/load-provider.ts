@@ -1,12 +1,43 @@
-import { dirname, resolve } from 'node:path';
-import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { resolve } from 'node:path';
+import { builtInProviders } from '../../plugins/index.ts';
+import { type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
 import { asObject } from '../json-object.ts';
+import type { ProviderDefinition } from '../upstream/adapter.ts';
+import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { expandVariables } from './environment.ts';
-import { type ProviderSettings, providerOf } from './load.ts';
 import { checkProviderKeys } from './provider-keys.ts';
-import { readConfigFile } from './read-file.ts';
-import { providerSchema } from './schema.ts';
+import { readConfig } from './read-config.ts';
+import { type CheckedConfig, providerSchema } from './schema.ts';
+
+export interface ProviderSettings {
+  readonly name: string;
+  readonly definition: ProviderDefinition;
+  readonly config: ProviderConfig;
+  /** The adapter's own options. */
+  readonly options: unknown;
+}
+
+/** A checked provider, with what is common to all apart from its adapter's own. */
+export function providerOf(
+  name: string,
+  given: CheckedConfig['providers'][string],
+  directory: string,
+): ProviderSettings {
+  const definition = builtInProviders.find(adapter => adapter.name === given.adapter)!;
+  const { api_key_file: file } = given;
+  const all: Record<string, unknown> =
+    file === undefined ? given : { ...given, api_key_file: resolve(directory, file) };
+  const common = Object.keys(providerBaseSchema.shape);
+  const pick = (keep: (key: string) => boolean) =>
+    Object.fromEntries(Object.entries(all).filter(([key]) => keep(key)));
+  return {
+    name,
+    definition,
+    config: pick(key => common.includes(key)) as ProviderConfig,
+    options: pick(key => key !== 'adapter' && !common.includes(key)),
+  };
+}
 
 /**
  * One provider of a configuration file whose other parts may still be missing or wrong: what a new configuration begins with. Throws a
@@ -17,26 +48,19 @@ export function loadProvider(
   name: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): ProviderSettings {
-  const { value, lineOf } = readConfigFile(file);
-  const named = asObject(asObject(value).providers);
-  if (!Object.hasOwn(named, name)) {
-    const message = noSuchName('provider', name, Object.keys(named));
-    throw new ConfigError(file, [{ path: ['providers'], message }]);
-  }
+  const written = readConfig(file);
+  const { directory } = written;
+  const named = asObject(asObject(written.value).providers);
+  if (!Object.hasOwn(named, name))
+    throw written.error([{ path: ['providers'], message: noSuchName('provider', name, Object.keys(named)) }]);
   const path = ['providers', name];
   const issues: ConfigIssue[] = [];
   const own = expandVariables(named[name], environment, issues, path);
   const parsed = providerSchema.safeParse(own);
-  const directory = dirname(resolve(file));
-  if (!parsed.success) {
+  if (!parsed.success)
     for (const issue of issuesOf(parsed.error, providerSchema, own))
       issues.push({ ...issue, path: [...path, ...issue.path] });
-  }
   issues.push(...checkProviderKeys({ providers: { [name]: own } }, directory));
-  if (issues.length > 0 || !parsed.success)
-    throw new ConfigError(
-      file,
-      issues.map(issue => ({ ...issue, line: lineOf(issue.path) })),
-    );
+  if (issues.length > 0 || !parsed.success) throw written.error(issues);
   return providerOf(name, parsed.data, directory);
 }

@@ -1,38 +1,28 @@
-import { dirname, resolve } from 'node:path';
 import { builtInProviders, builtInStages } from '../../plugins/index.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { checkAccess } from '../chain/check-access.ts';
 import { checkBodyBounds } from '../chain/check-body-bounds.ts';
 import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { fieldPath } from '../diagnostics/field-path.ts';
 import { asObject, isObject } from '../json-object.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import type { RecordsSettings } from '../stores/records/gateway-records.ts';
-import type { ProviderDefinition } from '../upstream/adapter.ts';
-import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
 import { expandVariables } from './environment.ts';
+import { type ProviderSettings, providerOf } from './load-provider.ts';
 import { loadStages } from './load-stages.ts';
 import { checkProviderKeys } from './provider-keys.ts';
-import { readConfigFile } from './read-file.ts';
+import { readConfig } from './read-config.ts';
 import { recordsSettings } from './records-settings.ts';
 import { type CheckedConfig, configSchema, type GatewayConfig } from './schema.ts';
 import { warningsOf } from './warnings.ts';
 
 /** A configuration as an object, or the path of a YAML or JSON file. */
 export type ConfigSource = GatewayConfig | string;
-
-export interface ProviderSettings {
-  readonly name: string;
-  readonly definition: ProviderDefinition;
-  readonly config: ProviderConfig;
-  /** The adapter's own options. */
-  readonly options: unknown;
-}
 
 /** A configuration that has been checked, with its plugins loaded: all that a gateway is made of. */
 export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'usage'> {
@@ -51,11 +41,10 @@ export async function loadConfig(
   source: ConfigSource,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<Settings> {
-  const file =
-    typeof source === 'string' ? readConfigFile(source) : { value: source, lineOf: () => undefined };
-  const directory = typeof source === 'string' ? dirname(resolve(source)) : process.cwd();
+  const written = readConfig(source);
+  const { directory } = written;
   const issues: ConfigIssue[] = [];
-  const value = expandVariables(file.value, environment, issues);
+  const value = expandVariables(written.value, environment, issues);
   const unset = new Set(issues.map(({ path }) => fieldPath(path)));
   const parsed = configSchema.safeParse(value);
   const found = parsed.success ? [] : issuesOf(parsed.error, configSchema, value);
@@ -74,10 +63,7 @@ export async function loadConfig(
   if (parsed.success)
     issues.push(...checkListeners(parsed.data), ...checkBodyBounds(parsed.data.server, ['server']));
   const newCounter = await loadCounter(parsed.data?.usage.estimator, issues);
-  if (issues.length > 0 || !parsed.success) {
-    const placed = issues.map(issue => ({ ...issue, line: file.lineOf(issue.path) }));
-    throw new ConfigError(typeof source === 'string' ? source : 'configuration', placed);
-  }
+  if (issues.length > 0 || !parsed.success) throw written.error(issues);
   return { ...settingsOf(parsed.data, directory), stages, newCounter };
 }
 
@@ -126,27 +112,6 @@ function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 's
   const { stages: _, usage: __, ...rest } = config;
   const records = recordsSettings(config.stores, directory);
   return { ...rest, models, providers, records, warnings: [...warningsOf(config)] };
-}
-
-/** A checked provider, with what is common to all apart from its adapter's own. */
-export function providerOf(
-  name: string,
-  given: CheckedConfig['providers'][string],
-  directory: string,
-): ProviderSettings {
-  const definition = builtInProviders.find(adapter => adapter.name === given.adapter)!;
-  const { api_key_file: file } = given;
-  const all: Record<string, unknown> =
-    file === undefined ? given : { ...given, api_key_file: resolve(directory, file) };
-  const common = Object.keys(providerBaseSchema.shape);
-  const pick = (keep: (key: string) => boolean) =>
-    Object.fromEntries(Object.entries(all).filter(([key]) => keep(key)));
-  return {
-    name,
-    definition,
-    config: pick(key => common.includes(key)) as ProviderConfig,
-    options: pick(key => key !== 'adapter' && !common.includes(key)),
-  };
 }
 
 /** The estimator that is configured; the package is loaded only then. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isObject } from '../json-object.ts';
 
 /** The file that `import name` means in `directory`. Throws MODULE_NOT_FOUND when there is no such package. */
 export function packageFile(name: string, directory: string): string {
@@ -35,9 +36,6 @@ function targetOf(value: unknown): string | undefined {
   const condition = Object.keys(value).find(key => conditions.includes(key));
   return condition && targetOf(value[condition]);
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
 
 function fail(cause: unknown): never {
   throw cause;

@@ -7,8 +7,7 @@ const sources = ['api_key', 'api_keys', 'api_key_file'] as const;
 
 /** Mistakes in where providers have their keys from: more than one source, a file that cannot be used. Paths start at `directory`. */
 export function* checkProviderKeys(config: unknown, directory: string): Generator<ConfigIssue> {
-  const providers = asObject(asObject(config).providers);
-  for (const [name, provider] of Object.entries(providers)) {
+  for (const [name, provider] of Object.entries(asObject(asObject(config).providers))) {
     if (!isObject(provider)) continue;
     const given = sources.filter(source => provider[source] !== undefined);
     if (given.length > 1) {
