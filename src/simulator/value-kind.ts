@@ -9,71 +9,67 @@ export interface ValueKind<T> {
   accepts(value: unknown): value is T;
 }
 
-/** An integer within bounds. */
-export function integer(min: number, max: number, label = 'N'): ValueKind<number> {
-  const upper = max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`;
-  const accepts = (value: unknown): value is number =>
-    Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
-  return {
-    expects: `an integer of at least ${min}${upper}`,
-    label,
-    read: text => (/^-?\d+$/.test(text) && accepts(Number(text)) ? Number(text) : undefined),
-    accepts,
+function kindOf<T>(
+  expects: string,
+  label: string,
+  isAccepted: (value: T) => boolean,
+  parse: (text: string) => unknown,
+): ValueKind<T> {
+  const accepts = (value: unknown): value is T => isAccepted(value as T);
+  const read = (text: string): T | undefined => {
+    const value = parse(text);
+    return accepts(value) ? value : undefined;
   };
+  return { expects, label, read, accepts };
 }
 
-/** A finite number within bounds. */
-export function decimal(min: number, max: number, label: string): ValueKind<number> {
-  const upper = max === Number.MAX_VALUE ? '' : ` and at most ${max}`;
-  const accepts = (value: unknown): value is number =>
-    typeof value === 'number' && value >= min && value <= max;
-  return {
-    expects: `a number of at least ${min}${upper}`,
+const range = (min: number, max: number, largest: number): string =>
+  `of at least ${min}${max === largest ? '' : ` and at most ${max}`}`;
+
+/** An integer within bounds. */
+export const integer = (min: number, max = Number.MAX_SAFE_INTEGER, label = 'N'): ValueKind<number> =>
+  kindOf(
+    `an integer ${range(min, max, Number.MAX_SAFE_INTEGER)}`,
     label,
-    read: text => (/^\d*\.?\d+$/.test(text) && accepts(Number(text)) ? Number(text) : undefined),
-    accepts,
-  };
-}
+    value => Number.isSafeInteger(value) && value >= min && value <= max,
+    text => (/^-?\d+$/.test(text) ? Number(text) : undefined),
+  );
+
+/** A finite number of at least 0. */
+export const decimal = (label: string, max = Number.MAX_VALUE): ValueKind<number> =>
+  kindOf(
+    `a number ${range(0, max, Number.MAX_VALUE)}`,
+    label,
+    value => typeof value === 'number' && value >= 0 && value <= max,
+    text => (/^\d*\.?\d+$/.test(text) ? Number(text) : undefined),
+  );
 
 /** One of a list of words. */
-export function oneOf<const T extends string>(words: readonly T[]): ValueKind<T> {
-  const accepts = (value: unknown): value is T => words.includes(value as T);
-  return {
-    expects: `one of ${words.join(', ')}`,
-    label: words.join('|'),
-    read: text => (accepts(text) ? text : undefined),
-    accepts,
-  };
-}
+export const oneOf = <const T extends string>(words: readonly T[]): ValueKind<T> =>
+  kindOf(
+    `one of ${words.join(', ')}`,
+    words.join('|'),
+    value => words.includes(value),
+    text => text,
+  );
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** Any text but the empty one. */
-export function text(label: string): ValueKind<string> {
-  const accepts = (value: unknown): value is string => typeof value === 'string' && value !== '';
-  return {
-    expects: 'a text that is not empty',
-    label,
-    read: value => (accepts(value) ? value : undefined),
-    accepts,
-  };
-}
+export const text = (label: string): ValueKind<string> =>
+  kindOf<string>('a text that is not empty', label, isText, given => given);
 
 /** A list of texts, written with commas. */
-export function list(label: string): ValueKind<readonly string[]> {
-  const accepts = (value: unknown): value is readonly string[] =>
-    Array.isArray(value) && value.every(item => typeof item === 'string' && item !== '');
-  return {
-    expects: 'a list of names',
+export const list = (label: string): ValueKind<readonly string[]> =>
+  kindOf(
+    'a list of names',
     label,
-    read: value => {
-      const items = value.split(',').map(item => item.trim());
-      return accepts(items) ? items : undefined;
-    },
-    accepts,
-  };
-}
+    value => Array.isArray(value) && value.every(isText),
+    given => given.split(',').map(item => item.trim()),
+  );
 
 /** The kind, or null for "not set". */
-export function nullable<T>(kind: ValueKind<T>): ValueKind<T | null> {
-  const accepts = (value: unknown): value is T | null => value === null || kind.accepts(value);
-  return { ...kind, accepts };
-}
+export const nullable = <T>(kind: ValueKind<T>): ValueKind<T | null> => ({
+  ...kind,
+  accepts: (value: unknown): value is T | null => value === null || kind.accepts(value),
+});
