@@ -53,7 +53,7 @@ function* limitWarnings(config: CheckedConfig): Generator<string> {
   const isComplete = stores.records === 'memory' && Object.keys(admin.users).length === 0;
   if (!isComplete) {
     if (!rateLimit && stores.records !== 'memory')
-      yield 'stages: does not list rate-limit: limits of accounts in the records store are not held';
+      yield 'stages: does not list rate-limit: limits of accounts in the records store are not enforced';
     return;
   }
   const used = Object.values(accounts).map(({ plan }) => plan);

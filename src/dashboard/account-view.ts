@@ -27,13 +27,13 @@ export function configuredAccount({ settings }: DashboardContext, id: string): A
   return { id, plan, limits, isConfigured: true, created_ms: undefined };
 }
 
-/** Where an account stands under one of its limits. */
+/** The usage of one limit. */
 export type Use = LimitStatus & { readonly used: number };
 
 /** The usage of each limit of an account, or the reason why there is none. */
 export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
 
-/** Where an account stands under each of its limits now, as all instances together have counted. */
+/** The current usage of each limit, as counted by all instances together. */
 export async function usesOf(context: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
   const stage = context.settings.stages.find(({ name }) => name === 'rate-limit');
   if (!stage) return 'no stage';
@@ -50,12 +50,12 @@ export async function usesOf(context: DashboardContext, { id, plan, limits }: Ac
     const statuses = await context.state.statuses(id, all);
     return statuses.map(status => ({ ...status, used: status.limit.max - status.remaining }));
   } catch (fault) {
-    context.log.warn({ err: fault }, 'where an account stands is not known');
+    context.log.warn({ err: fault }, 'failed to read the usage of an account');
     return 'unknown';
   }
 }
 
-/** The options of the stage `rate-limit` that say what is held. */
+/** The limits among the options of the stage `rate-limit`. */
 interface RateLimits {
   readonly plans?: Readonly<Record<string, Plan>>;
   readonly limits?: Plan;

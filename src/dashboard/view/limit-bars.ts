@@ -10,14 +10,14 @@ const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
   unknown: 'Unknown: the state store does not answer, or the stored limits are invalid. See the log.',
 };
 
-/** Where an account stands under each of its limits. */
+/** The usage of each limit of an account. */
 export function limitBars(uses: Uses): Html {
   if (typeof uses === 'string')
     return html`<p class="${uses === 'no plan' ? 'notice bad' : 'muted'}">${reasons[uses]}</p>`;
   return html`<ul class="limits">${uses.map(limitBar)}</ul>`;
 }
 
-/** One limit: what is used of it, as a bar and in words. */
+/** One limit: its usage as a bar and as text. */
 export function limitBar({ limit, used, reset_ms }: Use): Html {
   const share = Math.min(1, used / limit.max);
   const tone = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';

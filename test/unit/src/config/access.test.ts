@@ -48,7 +48,7 @@ describe('limits', () => {
 
   it('of accounts in a records store are told to be held by no stage', async () => {
     expect(await warningsOf({ stores: { records: 'sqlite:./a.db' }, stages: ['auth'] })).toEqual([
-      'stages: does not list rate-limit: limits of accounts in the records store are not held',
+      'stages: does not list rate-limit: limits of accounts in the records store are not enforced',
     ]);
   });
 });
