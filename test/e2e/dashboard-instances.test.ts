@@ -71,7 +71,7 @@ describe('two instances with one Postgres', () => {
     expect((await there.post(`revoke?id=${id}`, {})).location).toBe('account?id=acme');
     expect(await statusAt(gateways[1]!, key)).toBe(401);
     await untilStatus(gateways[0]!, key, 401);
-    expect((await here.get('account?id=acme')).text).toContain('No key of this account can be used.');
+    expect((await here.get('account?id=acme')).text).toContain('This account has no active key.');
     expect((await here.get('keys?all=yes')).text).toContain('<span class="state bad">revoked</span>');
   });
 
@@ -109,7 +109,7 @@ describe('two instances with one Postgres', () => {
     ]);
     expect(await refused('issue?account=acme', { expires: 'later' })).toEqual([
       422,
-      '“later” is no time to expire at.',
+      '“later” is not a lifetime of keys.',
     ]);
     expect(await refused('issue?account=acme', { name: 'x'.repeat(201) })).toEqual([
       422,
