@@ -39,7 +39,7 @@ describe.each([
     await signIn(page);
     const providers = page.getByRole('region', { name: 'Providers' }).getByRole('row');
     await providers.nth(2).waitFor();
-    expect((await providers.allInnerTexts())[2]).toMatch(/second\s+ready\s+closed\s+none\s+0 of 7/);
+    expect((await providers.allInnerTexts())[2]).toMatch(/second\s+Active\s+closed\s+none\s+0 of 7/);
 
     // The first fails at once; what it should have answered, the second does.
     for (let count = 0; count < 3; count++) expect((await gateway.post(ask('Hello?'))).status).toBe(200);
@@ -49,7 +49,7 @@ describe.each([
       .getByRole('region', { name: 'Upstreams of aion-labs/aion-3.5', exact: true })
       .getByRole('row');
     expect((await upstreams.allInnerTexts())[1]).toMatch(/upstream.*\s1\s+1\s+paused/);
-    expect((await upstreams.allInnerTexts())[2]).toMatch(/second.*\s2\s+1\s+ready/);
+    expect((await upstreams.allInnerTexts())[2]).toMatch(/second.*\s2\s+1\s+Active/);
 
     const seen = (await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] };
     const shown = await page.locator('details pre').allTextContents();
