@@ -3,10 +3,20 @@ import { Registry } from 'prom-client';
 import type { GatewayError } from '../../../../../src/errors.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
 import { Attempts } from '../../../../../src/upstream/attempt/attempts.ts';
+import {
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  thenReset,
+  whole,
+} from '../../../../support/scripted-upstream.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { closeRoutes, fill, open, pause, routeOver } from '../sample-route.ts';
 
-afterEach(closeRoutes);
+const servers: ScriptedUpstream[] = [];
+afterEach(async () => {
+  await closeRoutes();
+  await Promise.all(servers.splice(0).map(server => server.close()));
+});
 
 const limits = { stream_commit_ms: 10_000, non_stream_timeout_ms: 60_000 };
 
@@ -71,4 +81,100 @@ it('takes no place where the exchange was given up before', async () => {
   attempts.cancel();
   expect(await refusal()).toMatchObject({ type: 'server_error' });
   expect([a.provider.bulkhead.in_flight, attempts.ended]).toEqual([0, true]);
+});
+
+describe('attempts after a failure', () => {
+  const text = {
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
+  };
+  const answer = whole(200, text);
+
+  /** Upstreams in the order of their priority, each of which answers as scripted. */
+  async function failover(
+    scripts: Parameters<typeof startScriptedUpstream>[0][],
+    options: object = {},
+    keys: object = {},
+  ) {
+    const started = await Promise.all(scripts.map(script => startScriptedUpstream(script)));
+    servers.push(...started);
+    const given = started.map(({ url }, at) => ({ priority: at, provider: { base_url: url, ...keys } }));
+    const setting = attemptsOver(given, options);
+    const metric = async (name: string) =>
+      (await setting.registry.getSingleMetric(name)!.get()).values.map(({ labels, value }) => ({
+        ...labels,
+        value,
+      }));
+    return { ...setting, metric, requests: () => started.map(({ requests }) => requests.length) };
+  }
+
+  it('go to the next upstream, and are counted', async () => {
+    const { attempts, exchange, requests, metric } = await failover([whole(500, {}), answer]);
+    expect(await attempts.reply()).toMatchObject(text);
+    expect(requests()).toEqual([1, 1]);
+    expect([exchange.provider, exchange.attempts, exchange.end_reason]).toEqual(['b', 2, undefined]);
+    expect(exchange.failed_attempts).toEqual([{ provider: 'a', kind: 'status' }]);
+    expect(await metric('sluice_failovers_total')).toEqual([
+      { from: 'a', to: 'b', kind: 'status', value: 1 },
+    ]);
+  });
+
+  it.each([
+    ['the request is refused', whole(400, {}), 'refused'],
+    [
+      'a part of the reply has come',
+      thenReset('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"cho'),
+      'upstream_failed',
+    ],
+  ])('do not happen when %s', async (_, script, end_reason) => {
+    const { refusal, exchange, requests } = await failover([script, answer]);
+    await refusal();
+    expect([requests(), exchange.end_reason]).toEqual([[1, 0], end_reason]);
+  });
+
+  it.each([
+    [500, 401],
+    [401, 500],
+  ])(
+    'end with the error of a provider that failed, not of one set up wrongly: %i, then %i',
+    async (one, other) => {
+      const { refusal, exchange } = await failover([whole(one, {}), whole(other, {})]);
+      expect(await refusal()).toMatchObject({ type: 'provider_error' });
+      expect(exchange.attempts).toBe(2);
+    },
+  );
+
+  it('end with max_attempts, and that is counted', async () => {
+    const { refusal, requests, metric } = await failover([whole(500, {}), whole(500, {}), answer], {
+      max_attempts: 2,
+    });
+    expect(await refusal()).toMatchObject({ type: 'provider_error' });
+    expect(requests()).toEqual([1, 1, 0]);
+    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'attempts', value: 1 }]);
+  });
+
+  it('end with the retry budget, and that is counted', async () => {
+    const { refusal, requests, metric } = await failover([whole(500, {}), answer], {
+      retry_ratio: 0,
+      min_retries_per_second: 0,
+    });
+    expect(await refusal()).toMatchObject({ type: 'provider_error' });
+    expect(requests()).toEqual([1, 0]);
+    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'budget', value: 1 }]);
+  });
+
+  it('end with the last upstream, and that is counted', async () => {
+    const { refusal, metric } = await failover([whole(500, {}), whole(500, {})]);
+    expect(await refusal()).toMatchObject({ type: 'provider_error' });
+    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'upstreams', value: 1 }]);
+  });
+
+  it('ask the only upstream again with each of its other keys', async () => {
+    const { refusal, requests } = await failover([whole(401, {})], {}, { api_keys: ['one', 'two'] });
+    expect(await refusal()).toMatchObject({ type: 'configuration_error' });
+    expect(requests()).toEqual([2]);
+    expect(servers[0]!.requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer one',
+      'Bearer two',
+    ]);
+  });
 });
