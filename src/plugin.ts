@@ -21,8 +21,8 @@ export type {
 export { textOf, usageOf } from './canonical.ts';
 export type { Catalog, Model } from './catalog/catalog.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';
+export { fromGenerator } from './chain/from-generator.ts';
 export type { Hooks, StageSetup } from './chain/stage-plan.ts';
-export { type ChunkTransform, transformed } from './chain/transform.ts';
 export type { Clock } from './clock.ts';
 export { shown } from './diagnostics/field-path.ts';
 export {
@@ -48,7 +48,7 @@ export {
 export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export { isObject, type Json } from './json-object.ts';
 export { nanoUsdOf } from './money.ts';
-export { estimateTokens, shownUsage } from './settlement/estimate.ts';
+export { estimateTokens } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
 export type { SseEvent } from './sse/parse.ts';
 export type { Answer, Stage } from './stage.ts';
@@ -77,6 +77,7 @@ export {
   plansSchema,
 } from './stores/limits/plan-limits.ts';
 export type { LimitStatus, Reservation, ReservationResult, StateStore } from './stores/limits/state-store.ts';
+export type { StreamController, StreamTransformer } from './stream.ts';
 export type { Counter, Gauge, Histogram } from './telemetry/metric.ts';
 export type { PluginMetrics } from './telemetry/metric-factory.ts';
 export {

@@ -1,6 +1,7 @@
 import type { Chunk, Completion } from './canonical.ts';
 import type { GatewayError } from './errors.ts';
 import type { ExchangeView as Exchange, Outcome } from './exchange/exchange-view.ts';
+import type { StreamTransformer } from './stream.ts';
 
 /**
  * What a stage answers with in place of the upstream: a whole reply, or its chunks. Either is sent in the form that the client asked for.
@@ -22,8 +23,8 @@ export interface Stage {
   onRequest?(exchange: Exchange): void | Answer | Promise<void | Answer>;
   /** Last to first. Returns the reply to hand on, the same or another. */
   onReply?(exchange: Exchange, reply: Completion): Completion | Promise<Completion>;
-  /** Last to first. What is held back must be yielded at the end, and before a fault of `chunks` is rethrown. */
-  onStream?(exchange: Exchange, chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk>;
+  /** Last to first, once for each streamed exchange. Returns what the stage does to the chunks, or nothing to leave them alone. */
+  onStream?(exchange: Exchange): StreamTransformer | undefined;
   /** Last to first, over the stages that the exchange has entered. Returns the error that the client will see. */
   onError?(exchange: Exchange, error: GatewayError): GatewayError;
   /** Exactly once, when the exchange has ended in whatever way, if the exchange had entered this stage. Must not throw. */

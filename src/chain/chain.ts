@@ -1,13 +1,14 @@
-import type { Chunk, Completion } from '../canonical.ts';
+import type { Completion } from '../canonical.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
 import { GatewayError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Answer, Stage } from '../stage.ts';
+import type { ChunkSource } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, timedHooks } from '../telemetry/metrics.ts';
 import { StageTimes } from './instrument.ts';
-import { TimedStream } from './timed-stream.ts';
+import { type StageTransformer, StreamPipeline } from './stream-pipeline.ts';
 
 /** Stages in order: read down on the way in, up on the way out. */
 export class Chain {
@@ -91,15 +92,16 @@ export class ChainRun {
     return current;
   }
 
-  /** Last to first over a stream: each stage reads from the one below it. */
-  onStream(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
+  /** Last to first over a stream: the transformers of the stages that want it, timed. */
+  onStream(source: ChunkSource): ChunkSource {
     const { stages } = this.#chain;
-    const stream = new TimedStream(this.#times, chunks);
+    const transformers: StageTransformer[] = [];
     for (let index = this.#replied - 1; index >= 0; index--) {
-      const stage = stages[index]!;
-      if (stage.onStream) stream.through(index, input => stage.onStream?.(this.#exchange, input) ?? input);
+      if (!stages[index]!.onStream) continue;
+      const transformer = this.#times.open(index);
+      if (transformer) transformers.push({ index, transformer });
     }
-    return stream.chunks;
+    return transformers.length > 0 ? new StreamPipeline(source, transformers, this.#times) : source;
   }
 
   /** What the client will see of `error`, in its own words, after the stages that were entered, last to first. */

@@ -1,9 +1,12 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StreamMeter } from '../settlement/meter.ts';
+import { metered } from '../settlement/metered-stream.ts';
+import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
 import { failureOf, failureOfStatus } from '../upstream/attempt/failure.ts';
-import { decodeStream, decodeWhole } from '../upstream/http/decode-reply.ts';
+import { chunkOf, decodeWhole, EventReader, isEventStream } from '../upstream/http/decode-reply.ts';
 import { beginningOf, bytesOf } from '../upstream/http/reply-body.ts';
+import { StreamReader, type StreamReaderOwner } from '../upstream/http/stream-reader.ts';
 import { decodeOpenAiReply, encodeOpenAi } from '../upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../upstream/openai/openai-stream-decoder.ts';
 import type { Interception } from './intercept-response.ts';
@@ -17,6 +20,8 @@ const reply_limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 }
 const error_body_bytes = 64 * 1024;
 /** How long a handler may take to end its reply after `[DONE]`. */
 const done_patience_ms = 1000;
+/** A handler ends by itself, or when its client leaves. */
+const unowned = { release() {}, cancel() {}, resume() {} };
 const openAiFormat = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
 
 /**
@@ -41,28 +46,73 @@ export function foreignBody({ request, model }: Exchange, metered: boolean): Rec
   return body;
 }
 
-/** The handler's stream in the canonical form, or a GatewayError; counted as it passes. */
-export async function* foreignStream(
-  exchange: Exchange,
-  { head, bytes }: Reply,
-  meter: StreamMeter,
-): AsyncGenerator<Chunk> {
-  const waited = waitOf(exchange);
-  let begun = false;
-  try {
+/** The handler's stream in the canonical form; fails with a GatewayError. */
+export function foreignStream(exchange: Exchange, reply: Reply, meter: StreamMeter): ChunkSource {
+  return metered({ pushInto: sink => new HandlerStream(exchange, reply, sink) }, meter);
+}
+
+class HandlerStream implements StreamHandle, StreamReaderOwner {
+  isOver = false;
+  readonly #exchange: Exchange;
+  readonly #reply: Reply;
+  readonly #sink: ChunkSink;
+  readonly #waited: () => void;
+  #reader: StreamReader | undefined;
+  /** The stream has been resumed once. */
+  #started = false;
+  /** The handler has replied, and not with an error. */
+  #begun = false;
+
+  constructor(exchange: Exchange, reply: Reply, sink: ChunkSink) {
+    this.#exchange = exchange;
+    this.#reply = reply;
+    this.#sink = sink;
+    this.#waited = waitOf(exchange);
+  }
+
+  resume(): void {
+    if (this.#started) return this.#reader?.drained();
+    this.#started = true;
+    this.#read().catch(thrown => this.fault(thrown));
+  }
+
+  stop(): void {
+    this.isOver = true;
+    this.#reader?.close();
+  }
+
+  give(chunks: readonly Chunk[]): boolean {
+    if (this.isOver || chunks.length === 0) return true;
+    this.#waited();
+    for (const chunk of chunks) this.#sink.chunk(chunk);
+    return this.#sink.flush();
+  }
+
+  finish(): void {
+    this.isOver = true;
+    this.#reader?.close();
+    void untilEnded(this.#reply.bytes).then(() => this.#sink.end());
+  }
+
+  fault(thrown: unknown): void {
+    if (this.isOver) return;
+    this.stop();
+    this.#waited();
+    this.#sink.fail(failed(this.#exchange, thrown, this.#begun));
+  }
+
+  async #read(): Promise<void> {
+    const { head, bytes } = this.#reply;
     const { headers, plain } = await accepted(head, bytes);
-    begun = true;
-    for await (const chunk of decodeStream(plain, headers, openAiFormat, reply_limits, () => {})) {
-      waited();
-      meter.chunk(chunk);
-      yield chunk;
+    this.#begun = true;
+    if (isEventStream(headers)) {
+      const events = new EventReader(openAiFormat.openStream(), reply_limits);
+      const choices = this.#exchange.request.n ?? 1;
+      this.#reader = new StreamReader(events, unowned, this, { choices });
+      return this.#reader.readFrom(plain);
     }
-    await untilEnded(bytes);
-  } catch (thrown) {
-    waited();
-    throw failed(exchange, thrown, begun);
-  } finally {
-    meter.end();
+    this.give([chunkOf(await decodeWhole(plain, openAiFormat, reply_limits))]);
+    this.finish();
   }
 }
 

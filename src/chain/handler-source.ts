@@ -1,8 +1,9 @@
-import type { Chunk, Completion } from '../canonical.ts';
+import type { Completion } from '../canonical.ts';
 import type { ReplySource } from '../exchange/reply-source.ts';
 import type { Exchange } from '../exchange.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
 import type { StreamMeter } from '../settlement/meter.ts';
+import type { ChunkSource } from '../stream.ts';
 import { foreignReply, foreignStream } from './foreign-handler.ts';
 import type { Interception } from './intercept-response.ts';
 
@@ -40,7 +41,7 @@ export class HandlerSource implements ReplySource {
     return foreignReply(this.#exchange, this.#interception);
   }
 
-  stream(meter: StreamMeter): AsyncIterable<Chunk> {
+  stream(meter: StreamMeter): ChunkSource {
     this.#call();
     return foreignStream(this.#exchange, this.#interception, meter);
   }

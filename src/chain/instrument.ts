@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
+import type { StreamTransformer } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
 import { recordStageSpan } from '../telemetry/tracing.ts';
@@ -48,6 +49,19 @@ export class StageTimes {
     if (isPending(result)) return this.#settled(index, hook, start_ms, result);
     this.#done(index, hook, start_ms);
     return result;
+  }
+
+  /** The stage's transformer of this exchange's stream, if it wants one. */
+  open(index: number): StreamTransformer | undefined {
+    const start_ms = performance.now();
+    try {
+      return this.#stages[index]!.onStream?.(this.#exchange);
+    } catch (thrown) {
+      this.refused(index, 'onStream', thrown);
+      throw thrown;
+    } finally {
+      this.add(index, 'onStream', performance.now() - start_ms);
+    }
   }
 
   async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: PromiseLike<T>): Promise<T> {

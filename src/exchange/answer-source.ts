@@ -1,8 +1,11 @@
 import type { Chunk, Completion } from '../canonical.ts';
+import { pushIterable } from '../chain/push-iterable.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StreamMeter } from '../settlement/meter.ts';
+import { metered } from '../settlement/metered-stream.ts';
 import type { Answer } from '../stage.ts';
+import type { ChunkSource } from '../stream.ts';
 import { chunkOf } from '../upstream/http/decode-reply.ts';
 import { incomplete, ReplyAssembler } from './assemble-reply.ts';
 import type { ReplySource } from './reply-source.ts';
@@ -32,17 +35,20 @@ export class AnswerSource implements ReplySource {
     return assembler.reply();
   }
 
-  async *stream(meter: StreamMeter): AsyncGenerator<Chunk> {
+  stream(meter: StreamMeter): ChunkSource {
+    return metered(pushIterable(this.#whole()), meter);
+  }
+
+  /** All chunks of the stream. Throws at the end when a choice has not finished. */
+  async *#whole(): AsyncGenerator<Chunk> {
     const chunks = isStream(this.#answer) ? this.#chunks(this.#answer) : [chunkOf(this.#answer)];
     const finished = new Map<number, boolean>();
     for await (const chunk of chunks) {
       for (const { index, finish_reason } of chunk.choices)
         finished.set(index, finish_reason !== null || finished.get(index) === true);
-      meter.chunk(chunk);
       yield chunk;
     }
     if (finished.size === 0 || [...finished.values()].includes(false)) throw incomplete();
-    meter.end();
   }
 
   get ended(): boolean {

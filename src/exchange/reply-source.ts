@@ -1,7 +1,8 @@
-import type { Chunk, Completion } from '../canonical.ts';
+import type { Completion } from '../canonical.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
 import type { BackgroundRead } from '../settlement/background.ts';
 import type { StreamMeter } from '../settlement/meter.ts';
+import type { ChunkSource } from '../stream.ts';
 
 /** Where the reply of one exchange comes from: attempts at providers, the handler behind a chain, or a stage. */
 export interface ReplySource extends BackgroundRead {
@@ -12,7 +13,7 @@ export interface ReplySource extends BackgroundRead {
   /** The whole reply, or a GatewayError. */
   reply(): Promise<Completion>;
   /** The reply as it comes, counted by `meter`. */
-  stream(meter: StreamMeter): AsyncIterable<Chunk>;
+  stream(meter: StreamMeter): ChunkSource;
   /** The client was answered 524; `pending` is read on. */
   readOn?(pending: Promise<unknown>): void;
   /** The exchange has ended, and what it used is known. */

@@ -3,9 +3,9 @@ import type { StreamRenderer } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { keepAliveComment } from '../sse/encode.ts';
+import type { ChunkSink, StreamHandle } from '../stream.ts';
 import { markEvent } from '../telemetry/tracing.ts';
 import { Framing } from './framing.ts';
-import type { Outlet } from './pump.ts';
 import type { StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { untilDrained, untilFinished } from './slow-client.ts';
@@ -20,7 +20,7 @@ const timer_slack_ms = 2;
 const closing_patience_ms = 2000;
 
 /** The wire of one stream: commit, heartbeat, one write for what comes together, back-pressure. */
-export class StreamWriter implements Outlet {
+export class StreamWriter implements ChunkSink {
   committed = false;
   readonly #exchange: Exchange;
   readonly #response: ReplySink;
@@ -31,8 +31,12 @@ export class StreamWriter implements Outlet {
   #pending = '';
   /** When the last event or comment was written. */
   #written_ms = 0;
-  #scheduled = false;
-  #drained: Promise<void> | undefined;
+  /** The client has not read on yet. */
+  #isFull = false;
+  #stream: StreamHandle | undefined;
+  readonly #over = Promise.withResolvers<void>();
+  /** What settles `run`, once the client has read on. */
+  #ending: (() => void) | undefined;
   /** There from the second write on, where it can be. */
   #framing: Framing | undefined;
   #begun = false;
@@ -45,35 +49,40 @@ export class StreamWriter implements Outlet {
     this.#commitTimer = setTimeout(() => this.#commitEarly(), limits.stream_commit_ms);
   }
 
-  get closed(): boolean {
-    return this.#exchange.client_gone;
+  /** Begins `stream`. Resolves at its end or when the client leaves, rejects with its fault. */
+  run(stream: StreamHandle): Promise<void> {
+    this.#stream = stream;
+    this.#exchange.onAbort(this.#aborted);
+    stream.resume();
+    return this.#over.promise;
   }
 
-  chunk(chunk: Chunk): void {
-    this.#take(this.#renderer.chunk(chunk));
+  chunk(chunk: Chunk): boolean {
+    if (!this.#exchange.client_gone) this.#take(this.#renderer.chunk(chunk));
+    return true;
+  }
+
+  flush(): boolean {
+    this.#write();
+    if (this.#exchange.client_gone) this.#over.resolve();
+    return !this.#isFull && !this.#exchange.client_gone;
+  }
+
+  end(): void {
+    this.#end(this.#over.resolve);
+  }
+
+  fail(fault: unknown): void {
+    this.#end(() => this.#over.reject(fault));
   }
 
   error(error: GatewayError): void {
     this.#take(this.#renderer.error(error));
-    this.flush();
-  }
-
-  flush(): Promise<void> | undefined {
     this.#write();
-    return this.#drained;
-  }
-
-  flushSoon(): Promise<void> | undefined {
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      // Ticks run when this turn's promises have: all that one network read brought leaves in one write.
-      process.nextTick(this.#writeScheduled);
-    }
-    return this.#drained;
   }
 
   /** Sends what is left and the end of the stream, and waits until the system has taken it. */
-  async end(): Promise<void> {
+  async finish(): Promise<void> {
     const response = this.#response;
     const last = this.#pending + this.#renderer.end();
     this.#pending = '';
@@ -96,8 +105,19 @@ export class StreamWriter implements Outlet {
   close(): void {
     clearTimeout(this.#commitTimer);
     clearTimeout(this.#keepAlive);
+    this.#exchange.offAbort(this.#aborted);
     this.#pending = '';
   }
+
+  /** A client that does not keep up reads what it has before the stream ends. */
+  #end(settle: () => void): void {
+    if (this.#isFull) this.#ending ??= settle;
+    else settle();
+  }
+
+  readonly #aborted = () => {
+    if (this.#exchange.client_gone) this.#over.resolve();
+  };
 
   #take(text: string): void {
     if (!this.committed) this.#commit();
@@ -138,16 +158,11 @@ export class StreamWriter implements Outlet {
     const { keepalive_ms } = this.#limits;
     const silent_ms = this.#exchange.clock.elapsed_ms() - this.#written_ms;
     const due = silent_ms >= keepalive_ms - timer_slack_ms;
-    if (due && !this.#drained) {
+    if (due && !this.#isFull) {
       this.#take(keepAliveComment);
       this.#write();
     }
     this.#keepAlive = setTimeout(this.#beat, due ? keepalive_ms : keepalive_ms - silent_ms);
-  };
-
-  readonly #writeScheduled = () => {
-    this.#scheduled = false;
-    this.#write();
   };
 
   #write(): void {
@@ -162,11 +177,15 @@ export class StreamWriter implements Outlet {
       this.#begun = true;
       this.#framing = Framing.of(response);
     }
-    if (!keepsUp) this.#drained ??= this.#untilDrained();
+    if (!keepsUp && !this.#isFull) void this.#untilDrained();
   }
 
   async #untilDrained(): Promise<void> {
+    this.#isFull = true;
     await untilDrained(this.#exchange, this.#response, this.#limits.slow_client_ms);
-    this.#drained = undefined;
+    this.#isFull = false;
+    if (this.#ending) this.#ending();
+    // What came meanwhile goes first.
+    else if (this.flush()) this.#stream?.resume();
   }
 }

@@ -1,10 +1,10 @@
-import type { Chunk } from '../canonical.ts';
 import type { StreamRenderer } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
-import { pump } from './pump.ts';
+import type { ChunkSource } from '../stream.ts';
 import type { StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
+import { StreamShape } from './stream-shape.ts';
 import { StreamWriter } from './stream-writer.ts';
 
 /**
@@ -14,14 +14,15 @@ import { StreamWriter } from './stream-writer.ts';
 export async function writeStream(
   exchange: Exchange,
   response: ReplySink,
-  chunks: AsyncIterable<Chunk>,
+  source: ChunkSource,
   renderer: StreamRenderer,
   toClientError: (thrown: unknown) => GatewayError,
   limits: StreamLimits,
 ): Promise<void> {
   const writer = new StreamWriter(exchange, response, renderer, limits);
+  const stream = source.pushInto(new StreamShape(exchange, writer));
   try {
-    await pump(chunks, writer);
+    await writer.run(stream);
   } catch (thrown) {
     if (exchange.client_gone) return;
     if (!writer.committed) throw thrown;
@@ -29,7 +30,8 @@ export async function writeStream(
     exchange.end.errorSent(error.type);
     writer.error(error);
   } finally {
-    if (writer.committed && !exchange.client_gone) await writer.end();
+    stream.stop();
+    if (writer.committed && !exchange.client_gone) await writer.finish();
     writer.close();
   }
 }

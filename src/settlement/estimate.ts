@@ -1,5 +1,5 @@
 import type { ChatRequest, Chunk, Completion, Usage } from '../canonical.ts';
-import { textOf, usageOf } from '../canonical.ts';
+import { textOf } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import { type TokenCounter, TokenEstimator } from './token-estimator.ts';
 
@@ -132,9 +132,4 @@ export class UsageMeter {
 /** A running value must not exceed the final one, and that cannot exceed what was asked for (protocol e). */
 function capped(tokens: number, request: ChatRequest): number {
   return request.max_tokens === undefined ? tokens : Math.min(tokens, request.max_tokens * (request.n ?? 1));
-}
-
-/** Usage as replies and chunks show it: the same keys everywhere (protocol d6, d10). */
-export function shownUsage({ usage }: Pick<Exchange, 'usage'>): Usage {
-  return usageOf(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.completion_details);
 }

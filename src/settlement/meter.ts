@@ -1,9 +1,10 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { shownUsage } from '../outbound/shown-usage.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { markEvent } from '../telemetry/tracing.ts';
-import { shownUsage, UsageMeter } from './estimate.ts';
+import { UsageMeter } from './estimate.ts';
 import type { TokenCounter } from './token-estimator.ts';
 
 /** Counts an upstream's stream as it passes, so that no stage and no wish of the client can avoid the count. */
@@ -36,24 +37,6 @@ export class StreamMeter {
     this.#ended = true;
     this.#meter.end(this.#begun);
     report(this.#exchange, this.#meter, this.#metrics);
-  }
-}
-
-/** A stream that is not an attempt's, counted. */
-export async function* metered(
-  exchange: Exchange,
-  chunks: AsyncIterable<Chunk>,
-  metrics: Metrics,
-  newCounter?: () => TokenCounter,
-): AsyncGenerator<Chunk> {
-  const meter = new StreamMeter(exchange, metrics, newCounter);
-  try {
-    for await (const chunk of chunks) {
-      meter.chunk(chunk);
-      yield chunk;
-    }
-  } finally {
-    meter.end();
   }
 }
 

@@ -7,7 +7,7 @@ export type Rule =
   | 'same-result' // however a reply is cut, the same comes out
   | 'conservation' // nothing is lost, doubled, moved or invented
   | 'faults' // all that came before a fault is handed on, then the same fault is rethrown
-  | 'leaving' // a reader that leaves closes the source
+  | 'leaving' // a reader that leaves closes the source, and nothing throws
   | 'back-pressure' // nothing is read for a reader that asks for nothing
   | 'delay' // something reaches the reader before the reply has ended
   | 'isolation' // replies at the same time do not mix

@@ -1,6 +1,9 @@
 import type { Chunk } from '../canonical.ts';
-import { metered } from '../settlement/meter.ts';
+import { pushIterable } from '../chain/push-iterable.ts';
+import { StreamMeter } from '../settlement/meter.ts';
+import { metered } from '../settlement/metered-stream.ts';
 import type { Breach, ContractError, Rule } from './contract-error.ts';
+import { PulledStream } from './pulled-stream.ts';
 import { type Setting, settle, type Way } from './setting.ts';
 import { within } from './turn.ts';
 
@@ -15,14 +18,14 @@ export interface Reading {
 
 type Where = Pick<Breach, 'fixture' | 'cut'>;
 
-/** The stream that a client would read, metered as the gateway does it. `onRead` is called when the stage asks for a chunk. */
+/** The stream that a client would read, metered as the gateway does it. `onRead` is called when a chunk of `source` is asked for. */
 export function openStream(
   { metrics }: Setting,
   { exchange, passage }: Way,
   source: AsyncIterable<Chunk>,
   onRead: () => void = () => {},
-): AsyncIterator<Chunk> {
-  const chunks = metered(exchange, source, metrics)[Symbol.asyncIterator]();
+): PulledStream {
+  const chunks = source[Symbol.asyncIterator]();
   const watched: AsyncIterableIterator<Chunk> = {
     next: () => {
       onRead();
@@ -31,7 +34,8 @@ export function openStream(
     return: async () => (await chunks.return?.(undefined)) ?? { done: true, value: undefined },
     [Symbol.asyncIterator]: () => watched,
   };
-  return passage.onStream(watched)[Symbol.asyncIterator]();
+  const counted = metered(pushIterable(watched), new StreamMeter(exchange, metrics));
+  return new PulledStream(passage.onStream(counted));
 }
 
 /** Reads `source` through the stage to its end, within the time that a reply may take. */
@@ -44,8 +48,7 @@ export async function readThrough(
   const chunks: Chunk[] = [];
   const reading = async (): Promise<Reading> => {
     try {
-      const stream = openStream(setting, way, source);
-      for await (const chunk of { [Symbol.asyncIterator]: () => stream }) chunks.push(chunk);
+      for await (const chunk of openStream(setting, way, source)) chunks.push(chunk);
       return { chunks, fault: undefined, failed: false };
     } catch (fault) {
       way.passage.onError(fault);

@@ -43,6 +43,8 @@ export class Setting {
   readonly timeout_ms: number;
   /** The upstream's pauses. */
   readonly pause: () => Promise<void>;
+  /** What a stage threw in `cancel` last. */
+  cancelFault: unknown;
   readonly #chain: Chain;
   readonly #catalog: Catalog;
   readonly #options: ContractOptions;
@@ -62,7 +64,7 @@ export class Setting {
     );
     const plans = 'plan' in stage ? [stage] : stage;
     this.name = plans.map(({ plan }) => plan.name).join(' → ');
-    this.stages = createStages(
+    const created = createStages(
       plans.map(({ plan }) => plan),
       {
         catalog: this.#catalog,
@@ -74,7 +76,28 @@ export class Setting {
         clock: systemClock,
       },
     );
+    this.stages = created.map(stage => this.#watched(stage));
     this.#chain = new Chain(this.stages, this.metrics);
+  }
+
+  /** The stage, with what its transformers throw in `cancel` noted. */
+  #watched(stage: Stage): Stage {
+    if (!stage.onStream) return stage;
+    const onStream = (exchange: Exchange) => {
+      const transformer = stage.onStream?.(exchange);
+      const cancel = transformer?.cancel?.bind(transformer);
+      if (!transformer || !cancel) return transformer;
+      return Object.assign(transformer, {
+        cancel: () => {
+          try {
+            cancel();
+          } catch (thrown) {
+            this.cancelFault = thrown;
+          }
+        },
+      });
+    };
+    return Object.assign(Object.create(stage), { onStream }) as Stage;
   }
 
   breach(breach: Omit<Breach, 'stage'>, cause?: unknown): ContractError {

@@ -172,7 +172,7 @@ const inStreams: readonly Row[] = [
     broken.swallowsTheFault,
     'plain-text',
     "swallows the upstream's fault, so that a broken reply looks complete (faults)",
-    'a fault after 0 of 5 chunks',
+    'a fault after 5 of 5 chunks',
     brokeOff,
     '"an end without fault"',
   ],
@@ -193,20 +193,12 @@ const inStreams: readonly Row[] = [
     '"silence"',
   ],
   [
-    broken.leavesItsSourceOpen,
+    broken.failsToLetGo,
     'plain-text',
-    'leaves its source open when its reader leaves: the upstream would go on (leaving)',
+    'throws when its reader leaves (leaving)',
     'the reader leaves after its chunk 1',
-    '"closed"',
-    '"open"',
-  ],
-  [
-    broken.doesNotLetGo,
-    'plain-text',
-    'does not let its reader leave (leaving)',
-    'the reader leaves after its chunk 1',
-    '"an end within 500 ms"',
-    '"silence"',
+    '"no throw"',
+    errorOf('cannot be cancelled'),
   ],
 ];
 

@@ -1,5 +1,13 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Chunk, defineStage, type Hooks, usageOf } from '../../src/plugin.ts';
+import {
+  type Chunk,
+  defineStage,
+  fromGenerator,
+  type Hooks,
+  type StreamTransformer,
+  usageOf,
+} from '../../src/plugin.ts';
 
 type Read = (chunks: AsyncIterable<Chunk>) => AsyncIterable<Chunk>;
 
@@ -9,7 +17,20 @@ export const stageOf = (name: string, create: () => Hooks) =>
 
 /** A stage that does nothing but read the stream. */
 export const reading = (name: string, read: Read) =>
-  stageOf(name, () => ({ onStream: (_, chunks) => read(chunks) }));
+  stageOf(name, () => ({ onStream: () => fromGenerator(read) }));
+
+/** A stage that does nothing but transform the stream. */
+export const transforming = (name: string, create: () => StreamTransformer) =>
+  stageOf(name, () => ({ onStream: create }));
+
+/** Sees whether the reply was complete when it ends. */
+class Ends {
+  complete = false;
+
+  see({ choices }: Chunk): void {
+    this.complete ||= choices.some(({ finish_reason }) => finish_reason !== null);
+  }
+}
 
 /** A stage that makes one chunk of each. */
 export const changing = (name: string, change: (chunk: Chunk) => Chunk) =>
@@ -35,14 +56,20 @@ export const losesTheTail = reading('loses-the-tail', async function* (chunks) {
   }
 });
 
-export const losesTheTailAtFaults = reading('loses-the-tail-at-faults', async function* (chunks) {
+export const losesTheTailAtFaults = transforming('loses-the-tail-at-faults', () => {
+  const ends = new Ends();
   let held: Chunk | undefined;
-  for await (const chunk of chunks) {
-    if (held) yield held;
-    held = chunk.choices[0]?.delta.content ? chunk : undefined;
-    if (!held) yield chunk;
-  }
-  if (held) yield held;
+  return {
+    transform(chunk, controller) {
+      ends.see(chunk);
+      if (held) controller.enqueue(held);
+      held = chunk.choices[0]?.delta.content ? chunk : undefined;
+      if (!held) controller.enqueue(chunk);
+    },
+    flush(controller) {
+      if (held && ends.complete) controller.enqueue(held);
+    },
+  };
 });
 
 export const doublesAChunk = reading('doubles-a-chunk', async function* (chunks) {
@@ -61,98 +88,75 @@ export const doublesTheEnd = reading('doubles-the-end', async function* (chunks)
   }
 });
 
-export const swallowsTheFault = reading('swallows-the-fault', async function* (chunks) {
-  try {
-    yield* chunks;
-  } catch {
-    // As if the reply were complete.
-  }
+export const swallowsTheFault = transforming('swallows-the-fault', () => {
+  const ends = new Ends();
+  return {
+    transform(chunk, controller) {
+      ends.see(chunk);
+      controller.enqueue(chunk);
+      // What comes behind the finish, usage or a fault, is not wanted.
+      if (ends.complete) controller.terminate();
+    },
+  };
 });
 
-export const throwsAnotherFault = reading('throws-another-fault', async function* (chunks) {
-  try {
-    yield* chunks;
-  } catch (cause) {
-    throw new Error('something went wrong', { cause });
-  }
+export const throwsAnotherFault = transforming('throws-another-fault', () => {
+  const ends = new Ends();
+  return {
+    transform(chunk, controller) {
+      ends.see(chunk);
+      controller.enqueue(chunk);
+    },
+    flush() {
+      if (!ends.complete) throw new Error('something went wrong');
+    },
+  };
 });
 
-export const inventsAFinish = reading('invents-a-finish', async function* (chunks) {
-  try {
-    yield* chunks;
-  } catch (fault) {
-    yield { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
-    throw fault;
-  }
+export const inventsAFinish = transforming('invents-a-finish', () => {
+  const ends = new Ends();
+  return {
+    transform(chunk, controller) {
+      ends.see(chunk);
+      controller.enqueue(chunk);
+    },
+    flush(controller) {
+      if (!ends.complete) controller.enqueue({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+    },
+  };
 });
 
-export const leavesItsSourceOpen = reading('leaves-its-source-open', async function* (chunks) {
-  const source = chunks[Symbol.asyncIterator]();
-  for (let next = await source.next(); !next.done; next = await source.next()) yield next.value;
-});
-
-export const doesNotLetGo = reading('does-not-let-go', async function* (chunks) {
-  let ended = false;
-  try {
-    yield* chunks;
-    ended = true;
-  } catch (fault) {
-    ended = true;
-    throw fault;
-  } finally {
-    if (!ended) await new Promise(() => {});
-  }
-});
+export const failsToLetGo = transforming('fails-to-let-go', () => ({
+  transform: (chunk, controller) => controller.enqueue(chunk),
+  cancel() {
+    throw new Error('cannot be cancelled');
+  },
+}));
 
 export const neverEnds = reading('never-ends', async function* (chunks) {
   yield* chunks;
   await new Promise(() => {});
 });
 
-export const readsEverythingAhead = reading('reads-everything-ahead', async function* (chunks) {
-  const queue: Chunk[] = [];
-  let wake = () => {};
-  let ended = false;
-  let fault: unknown;
-  const pump = async () => {
-    try {
-      for await (const chunk of chunks) {
-        if (ended) break;
-        queue.push(chunk);
-        wake();
-      }
-    } catch (thrown) {
-      fault = thrown;
-    }
-    ended = true;
-    wake();
+export const readsEverythingAhead = transforming('reads-everything-ahead', () => {
+  let pumped = Promise.resolve();
+  return {
+    // A queue of its own, filled without waiting, and emptied without looking at the client.
+    transform(chunk, controller) {
+      pumped = pumped.then(turn).then(() => controller.enqueue(chunk));
+    },
+    flush: () => pumped,
   };
-  const pumped = pump();
-  try {
-    while (!ended || queue.length > 0) {
-      const chunk = queue.shift();
-      if (chunk) yield chunk;
-      else
-        await new Promise<void>(resolve => {
-          wake = resolve;
-        });
-    }
-    if (fault) throw fault;
-  } finally {
-    ended = true;
-    await pumped;
-  }
 });
 
-export const collectsEverything = reading('collects-everything', async function* (chunks) {
+export const collectsEverything = transforming('collects-everything', () => {
   const all: Chunk[] = [];
-  try {
-    for await (const chunk of chunks) all.push(chunk);
-  } catch (fault) {
-    yield* all;
-    throw fault;
-  }
-  yield* all;
+  return {
+    transform: chunk => void all.push(chunk),
+    flush(controller) {
+      for (const chunk of all) controller.enqueue(chunk);
+    },
+  };
 });
 
 /** Sees a tag only where it begins a piece. */
@@ -194,9 +198,10 @@ export const shouts = stageOf('shouts', () => ({
       message: { ...choice.message, content: choice.message.content?.toUpperCase() ?? null },
     })),
   }),
-  async *onStream(_, chunks) {
-    for await (const chunk of chunks) yield withText(chunk, text => text.toUpperCase());
-  },
+  onStream: () =>
+    fromGenerator(async function* (chunks) {
+      for await (const chunk of chunks) yield withText(chunk, text => text.toUpperCase());
+    }),
 }));
 
 /** Gives tools other names, streamed or not. */
@@ -211,35 +216,32 @@ export const renamesTools = stageOf('renames-tools', () => ({
       return { ...choice, message: { ...message, ...(calls && { tool_calls: calls }) } };
     }),
   }),
-  async *onStream(_, chunks) {
-    for await (const chunk of chunks) {
-      for (const { delta } of chunk.choices)
-        for (const { function: called } of delta.tool_calls ?? []) if (called?.name) called.name = 'tool';
-      yield chunk;
-    }
-  },
+  onStream: () =>
+    fromGenerator(async function* (chunks) {
+      for await (const chunk of chunks) {
+        for (const { delta } of chunk.choices)
+          for (const { function: called } of delta.tool_calls ?? []) if (called?.name) called.name = 'tool';
+        yield chunk;
+      }
+    }),
 }));
 
 /** Keeps in the stage what belongs to one reply. */
 export const mixesReplies = stageOf('mixes-replies', () => {
   let held: Chunk | undefined;
   return {
-    async *onStream(_, chunks) {
+    onStream() {
       held = undefined;
-      const rest = function* () {
-        if (held) yield held;
-        held = undefined;
-      };
-      try {
-        for await (const chunk of chunks) {
-          yield* rest();
+      return {
+        transform(chunk, controller) {
+          if (held) controller.enqueue(held);
           held = chunk;
-        }
-      } catch (fault) {
-        yield* rest();
-        throw fault;
-      }
-      yield* rest();
+        },
+        flush(controller) {
+          if (held) controller.enqueue(held);
+          held = undefined;
+        },
+      };
     },
   };
 });
@@ -275,7 +277,7 @@ export const finishesWithStop = stageOf('finishes-with-stop', () => ({
     ...reply,
     choices: reply.choices.map(choice => ({ ...choice, finish_reason: 'stop' as const })),
   }),
-  onStream: (_, chunks) => withStop(chunks),
+  onStream: () => fromGenerator(withStop),
 }));
 
 export const dropsRefusals = changing('drops-refusals', chunk => ({
@@ -298,20 +300,18 @@ export const yieldsNoChunk = reading('yields-no-chunk', async function* (chunks)
 });
 
 /** Lets the end overtake the last text. */
-export const endsEarly = reading('ends-early', async function* (chunks) {
+export const endsEarly = transforming('ends-early', () => {
   let held: Chunk | undefined;
-  try {
-    for await (const chunk of chunks) {
-      if (chunk.choices[0]?.delta.content) {
-        if (held) yield held;
-        held = chunk;
-      } else yield chunk;
-    }
-  } catch (fault) {
-    if (held) yield held;
-    throw fault;
-  }
-  if (held) yield held;
+  return {
+    transform(chunk, controller) {
+      if (!chunk.choices[0]?.delta.content) return controller.enqueue(chunk);
+      if (held) controller.enqueue(held);
+      held = chunk;
+    },
+    flush(controller) {
+      if (held) controller.enqueue(held);
+    },
+  };
 });
 
 /** Lets the answer overtake the reasoning. */

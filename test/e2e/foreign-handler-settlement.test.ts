@@ -164,14 +164,14 @@ describe('what is settled', () => {
       name: 'quitting',
       schema: z.strictObject({}),
       create: () => ({
-        onStream: (_, chunks) => {
-          const source = chunks[Symbol.asyncIterator]();
+        onStream: () => {
           let count = 0;
-          const next = async () => {
-            if (++count > 3) throw new Error('enough');
-            return source.next();
+          return {
+            transform(chunk, controller) {
+              if (++count > 3) throw new Error('enough');
+              controller.enqueue(chunk);
+            },
           };
-          return { [Symbol.asyncIterator]: () => ({ next }) };
         },
       }),
     });

@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** A stage that leaves a mark at each of its hooks. */
 const marking = (name: string, factory: string) => `
-import { defineStage } from 'sluice/plugin';
+import { defineStage, fromGenerator } from 'sluice/plugin';
 import { z } from 'zod';
 ${factory} defineStage({
   name: '${name}',
@@ -32,12 +32,13 @@ ${factory} defineStage({
         for (const { message } of reply.choices) message.content += mark;
         return reply;
       },
-      async *onStream(_, chunks) {
+      onStream: () =>
+ fromGenerator(async function* (chunks) {
         for await (const chunk of chunks) {
           for (const { delta } of chunk.choices) if (delta.content) delta.content += mark;
           yield chunk;
         }
-      },
+      }),
       onSettled: ({ log }, { status }) => log.info({ status }, 'settled by ' + mark),
     };
   },
@@ -46,7 +47,7 @@ ${factory} defineStage({
 
 /** A stage that fails where a header says, with an error of its own or with one for the client. */
 const failing = `
-import { defineStage, GatewayError } from 'sluice/plugin';
+import { defineStage, fromGenerator, GatewayError } from 'sluice/plugin';
 import { z } from 'zod';
 const fail = ({ headers }, hook) => {
   if (headers['x-fault'] === hook) throw new Error('internal detail 0815 of ' + hook);
@@ -60,14 +61,15 @@ export const failing = defineStage({
     onHeaders: exchange => fail(exchange, 'onHeaders'),
     onRequest: exchange => fail(exchange, 'onRequest'),
     onReply: (exchange, reply) => (fail(exchange, 'onReply'), reply),
-    async *onStream(exchange, chunks) {
+    onStream: exchange =>
+ fromGenerator(async function* (chunks) {
       fail(exchange, 'onStream');
       let count = 0;
       for await (const chunk of chunks) {
         if (++count === 4) fail(exchange, 'onStream, later');
         yield chunk;
       }
-    },
+    }),
   }),
 });
 `;

@@ -1,10 +1,44 @@
 import * as fc from 'fast-check';
 import type { Chunk, ChunkChoice, Delta, FinishReason } from '../../src/canonical.ts';
+import { Chain, type ChainRun } from '../../src/chain/chain.ts';
+import { pushIterable } from '../../src/chain/push-iterable.ts';
+import type { Exchange } from '../../src/exchange.ts';
+import { StreamMeter } from '../../src/settlement/meter.ts';
+import { metered } from '../../src/settlement/metered-stream.ts';
+import type { TokenCounter } from '../../src/settlement/token-estimator.ts';
+import type { StreamTransformer } from '../../src/stream.ts';
+import type { Metrics } from '../../src/telemetry/metrics.ts';
+import { PulledStream } from '../../src/testing/pulled-stream.ts';
+import { sampleExchange } from './sample-exchange.ts';
 
 /** The upstream's stream: these chunks, then the end or `fault`. */
 export async function* streamOf(chunks: readonly Chunk[], fault?: unknown): AsyncGenerator<Chunk> {
   yield* chunks;
   if (fault !== undefined) throw fault;
+}
+
+/** The upstream's stream through the stages of a chain, read one chunk at a time. */
+export function through(passage: ChainRun, chunks: AsyncIterable<Chunk>): PulledStream {
+  return new PulledStream(passage.onStream(pushIterable(chunks)));
+}
+
+/** The upstream's stream through one transformer. */
+export function transformed(
+  chunks: AsyncIterable<Chunk>,
+  transformer: StreamTransformer | undefined,
+): PulledStream {
+  const chain = new Chain([{ name: 'stage', onStream: () => transformer }]);
+  return through(chain.enter(sampleExchange({ request: {} })), chunks);
+}
+
+/** The upstream's stream, counted for `exchange`. */
+export function meteredStream(
+  exchange: Exchange,
+  chunks: AsyncIterable<Chunk>,
+  metrics: Metrics,
+  newCounter?: () => TokenCounter,
+): PulledStream {
+  return new PulledStream(metered(pushIterable(chunks), new StreamMeter(exchange, metrics, newCounter)));
 }
 
 /** A chunk with one choice. */

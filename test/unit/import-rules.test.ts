@@ -57,7 +57,7 @@ const layers: readonly (readonly string[])[] = [
     'src/simulator/',
     'src/sse/',
     'src/canonical.ts',
-    'src/flow.ts',
+    'src/stream.ts',
     'src/exchange/in-flight-set.ts',
     'src/errors.ts',
     'src/clock.ts',

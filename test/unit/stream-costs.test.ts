@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { AnthropicStream } from '../../plugins/providers/anthropic/stream.ts';
 import { OpenRouterStream } from '../../plugins/providers/openrouter/decode.ts';
-import { JoinedStream, joinReply } from '../../plugins/stages/reasoning-split/join.ts';
-import { SplitStream, splitReply } from '../../plugins/stages/reasoning-split/split.ts';
+import { joinReply, StreamJoiner } from '../../plugins/stages/reasoning-split/join.ts';
+import { StreamSplitter, splitReply } from '../../plugins/stages/reasoning-split/split.ts';
 import { streamRechunk } from '../../plugins/stages/stream-rechunk/index.ts';
 import type { Chunk, Completion, Delta } from '../../src/canonical.ts';
 import { Chain } from '../../src/chain/chain.ts';
-import { transformed } from '../../src/chain/transform.ts';
+import { fromGenerator } from '../../src/chain/from-generator.ts';
 import { chatCompletions } from '../../src/dialects/chat-completions/index.ts';
 import type { GenerationFormat } from '../../src/dialects/define-dialect.ts';
 import { responses } from '../../src/dialects/responses/index.ts';
@@ -17,6 +17,7 @@ import { UsageMeter } from '../../src/settlement/estimate.ts';
 import { loadGptCounter } from '../../src/settlement/gpt-counter.ts';
 import { TokenEstimator } from '../../src/settlement/token-estimator.ts';
 import { SseParser } from '../../src/sse/parse.ts';
+import type { Stage } from '../../src/stage.ts';
 import { ContentCapture } from '../../src/telemetry/content-capture.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { StreamDecoder } from '../../src/upstream/adapter.ts';
@@ -24,7 +25,7 @@ import { EventReader } from '../../src/upstream/http/decode-reply.ts';
 import { OpenAiStreamDecoder } from '../../src/upstream/openai/openai-stream-decoder.ts';
 import { ReasoningCache } from '../../src/upstream/openai/reasoning-cache.ts';
 import { costGrowth, most_growth } from '../support/cost-growth.ts';
-import { chunkOf, collected, streamOf } from './chunk-stream.ts';
+import { chunkOf, collected, streamOf, through, transformed } from './chunk-stream.ts';
 import { sampleExchange, sampleRequest } from './sample-exchange.ts';
 import { sampleSetup } from './sample-setup.ts';
 
@@ -105,7 +106,8 @@ describe('the cost of a text grows with its length, in', () => {
     { implicit: true, trim: true },
     { implicit: false, trim: false },
   ])('the split of reasoning, %p', async options => {
-    const split: Subject = pieces => drain(new SplitStream(options).read(streamOf(pieces.map(content))));
+    const split: Subject = pieces =>
+      drain(transformed(streamOf(pieces.map(content)), new StreamSplitter(options)));
     expect(await superlinear(split, beginnings, tagUnits)).toEqual([]);
   });
 
@@ -120,7 +122,7 @@ describe('the cost of a text grows with its length, in', () => {
 
   it('the join of reasoning', async () => {
     const join: Subject = pieces =>
-      drain(new JoinedStream().read(streamOf(pieces.map(reasoning => chunkOf({ reasoning })))));
+      drain(transformed(streamOf(pieces.map(reasoning => chunkOf({ reasoning }))), new StreamJoiner()));
     expect(await superlinear(join)).toEqual([]);
   });
 
@@ -134,7 +136,8 @@ describe('the cost of a text grows with its length, in', () => {
     const stage = streamRechunk(options).plan;
     const rechunk: Subject = pieces => {
       const exchange = sampleExchange({ request: { stream: true } });
-      return drain(stage.create(sampleSetup()).onStream!(exchange, streamOf(pieces.map(content))));
+      const transformer = stage.create(sampleSetup()).onStream?.(exchange);
+      return drain(transformed(streamOf(pieces.map(content)), transformer));
     };
     expect(await superlinear(rechunk)).toEqual([]);
   });
@@ -340,30 +343,35 @@ describe('the cost of a stream grows with its length, on its way to the client:'
       );
       for (const piece of pieces) {
         writer.chunk(content(piece));
-        writer.flushSoon();
+        writer.flush();
       }
-      await writer.end();
+      await writer.finish();
       writer.close();
     };
     expect(await superlinear(write)).toEqual([]);
   });
 
   it('the chain, through stages that read and stages that transform', async () => {
-    const generator = {
+    const generator: Stage = {
       name: 'generator',
-      async *onStream(_: unknown, chunks: AsyncIterable<Chunk>) {
-        yield* chunks;
-      },
+      onStream: () =>
+        fromGenerator(async function* (chunks) {
+          yield* chunks;
+        }),
     };
-    const doubling = {
+    const doubling: Stage = {
       name: 'doubling',
-      onStream: (_: unknown, chunks: AsyncIterable<Chunk>) =>
-        transformed(chunks, { chunk: chunk => [chunk, chunk], rest: () => [] }),
+      onStream: () => ({
+        transform(chunk, controller) {
+          controller.enqueue(chunk);
+          controller.enqueue(chunk);
+        },
+      }),
     };
     const chain = new Chain([doubling, generator, doubling], new Metrics(new Registry()));
     const pass: Subject = pieces => {
       const passage = chain.enter(sampleExchange({ request: { stream: true } }));
-      return drain(passage.onStream(streamOf(pieces.map(content))));
+      return drain(through(passage, streamOf(pieces.map(content))));
     };
     expect(await superlinear(pass)).toEqual([]);
   });

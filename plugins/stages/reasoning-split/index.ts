@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Completion, defineStage, type Exchange } from '../../../src/plugin.ts';
-import { JoinedStream, joinReply } from './join.ts';
-import { SplitStream, splitReply } from './split.ts';
+import { joinReply, StreamJoiner } from './join.ts';
+import { StreamSplitter, splitReply } from './split.ts';
 
 const schema = z.strictObject({
   trim: z
@@ -27,12 +27,12 @@ export const reasoningSplit = defineStage({
             : (exchange.model?.starts_in_reasoning ?? false);
         return splitReply(reply, implicit, trim);
       },
-      onStream(exchange, chunks) {
-        if (!isActive(exchange)) return new JoinedStream().read(chunks);
+      onStream(exchange) {
+        if (!isActive(exchange)) return new StreamJoiner();
         // Whether an opening tag is missing cannot be known before the end, so `auto` means no here (f3).
         const implicit =
           exchange.model?.starts_in_reasoning === true && exchange.request.reasoning_effort !== 'none';
-        return new SplitStream({ implicit, trim }).read(chunks);
+        return new StreamSplitter({ implicit, trim });
       },
     };
   },

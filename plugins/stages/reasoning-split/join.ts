@@ -1,10 +1,10 @@
-import {
-  type Chunk,
-  type ChunkChoice,
-  type ChunkTransform,
-  type Completion,
-  type ReplyMessage,
-  transformed,
+import type {
+  Chunk,
+  ChunkChoice,
+  Completion,
+  ReplyMessage,
+  StreamController,
+  StreamTransformer,
 } from '../../../src/plugin.ts';
 
 /** Reasoning that the upstream separated goes back into the text, between tags (protocol f12). */
@@ -23,27 +23,18 @@ function joinMessage({ reasoning, ...message }: ReplyMessage): ReplyMessage {
   return { ...message, content: `<think>${reasoning}${closing}${message.content ?? ''}` };
 }
 
-/** The same for a stream, each choice for itself. */
-export class JoinedStream implements ChunkTransform {
+/** The same for a stream, each choice for itself. Holds nothing back; a stream that ends in reasoning keeps its tag open. */
+export class StreamJoiner implements StreamTransformer {
   readonly #open = new Set<number>();
 
-  read(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
-    return transformed(chunks, this);
-  }
-
-  chunk(chunk: Chunk): Chunk | readonly Chunk[] {
+  transform(chunk: Chunk, controller: StreamController): void {
     if (this.#open.size === 0 && !chunk.choices.some(({ delta }) => delta.reasoning !== undefined))
-      return chunk;
+      return controller.enqueue(chunk);
     const { choices, usage } = chunk;
     const closings: ChunkChoice[] = [];
     const joined = choices.map(choice => this.#joinChoice(choice, closings));
     const parts = closings.length > 0 ? [closings, joined] : [joined];
-    return parts.map(part => (usage ? { choices: part, usage } : { choices: part }));
-  }
-
-  /** Nothing is held back; a stream that ends in reasoning keeps its tag open. */
-  rest(): readonly Chunk[] {
-    return [];
+    for (const part of parts) controller.enqueue(usage ? { choices: part, usage } : { choices: part });
   }
 
   #joinChoice(choice: ChunkChoice, closings: ChunkChoice[]): ChunkChoice {

@@ -1,11 +1,11 @@
-import {
-  type Chunk,
-  type ChunkChoice,
-  type ChunkTransform,
-  type Completion,
-  type Delta,
-  type ReplyMessage,
-  transformed,
+import type {
+  Chunk,
+  ChunkChoice,
+  Completion,
+  Delta,
+  ReplyMessage,
+  StreamController,
+  StreamTransformer,
 } from '../../../src/plugin.ts';
 import { type Split, type SplitterOptions, ThinkSplitter } from './think-splitter.ts';
 
@@ -46,7 +46,7 @@ function splitMessage(
 }
 
 /** A stream split, each choice for itself. */
-export class SplitStream implements ChunkTransform {
+export class StreamSplitter implements StreamTransformer {
   readonly #options: SplitterOptions;
   /** `null`: this choice needs no splitter any more. */
   readonly #splitters = new Map<number, ThinkSplitter | null>();
@@ -55,13 +55,9 @@ export class SplitStream implements ChunkTransform {
     this.#options = options;
   }
 
-  read(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
-    return transformed(chunks, this);
-  }
-
   /** Reasoning first, then the rest of the chunk; each piece keeps the chunk's usage, which is cumulative. */
-  chunk(chunk: Chunk): Chunk | readonly Chunk[] {
-    if (this.#passes(chunk)) return chunk;
+  transform(chunk: Chunk, controller: StreamController): void {
+    if (this.#passes(chunk)) return controller.enqueue(chunk);
     const { choices, usage } = chunk;
     const before: ChunkChoice[] = [];
     const after: ChunkChoice[] = [];
@@ -69,19 +65,17 @@ export class SplitStream implements ChunkTransform {
     const parts = [before, after].filter(part => part.length > 0);
     // All of it is held back, but the usage says what has been used so far.
     if (parts.length === 0 && usage) parts.push([]);
-    return parts.map(part => (usage ? { choices: part, usage } : { choices: part }));
+    for (const part of parts) controller.enqueue(usage ? { choices: part, usage } : { choices: part });
   }
 
-  rest(): readonly Chunk[] {
-    const chunks: Chunk[] = [];
+  flush(controller: StreamController): void {
     for (const [index, splitter] of this.#splitters) {
       const split = splitter?.end();
       if (!split) continue;
       this.#splitters.set(index, null);
       if (split.reasoning || split.content)
-        chunks.push({ choices: [{ index, delta: deltaOf(split), finish_reason: null }] });
+        controller.enqueue({ choices: [{ index, delta: deltaOf(split), finish_reason: null }] });
     }
-    return chunks;
   }
 
   /** Most chunks of a long answer need nothing done. */

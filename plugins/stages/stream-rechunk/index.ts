@@ -1,24 +1,17 @@
-import { type Chunk, defineStage } from '../../../src/plugin.ts';
-import { coalesced } from './coalesce.ts';
+import { defineStage } from '../../../src/plugin.ts';
+import { Coalescer } from './coalesce.ts';
 import { policyOf, policySchema } from './policy.ts';
-import { ShapedStream } from './shape.ts';
 import { splitOversized } from './split-oversized.ts';
 
-/**
- * Gives every stream the one shape that clients rely on, whatever the upstream's (protocol d2, d4 to d6): a role chunk first, text
- * without roles, the finish chunk last and with the usage, usage on every chunk where the client asked for it. The size of the
- * pieces is the operator's choice, by class of request.
- */
+/** The size of a stream's pieces, by class of request: small ones joined, large ones cut. Without sizes streams pass as they come. */
 export const streamRechunk = defineStage({
   name: 'stream-rechunk',
   schema: policySchema,
   create: policies => ({
-    onStream(exchange, chunks) {
+    onStream(exchange) {
       const { coalesce_characters, coalesce_ms, split_characters } = policyOf(policies, exchange);
-      let sized: AsyncIterable<Chunk> = chunks;
-      if (coalesce_characters > 0) sized = coalesced(sized, coalesce_characters, coalesce_ms);
-      if (split_characters > 0) sized = splitOversized(sized, split_characters);
-      return new ShapedStream(exchange).read(sized);
+      const cut = split_characters > 0 ? splitOversized(split_characters) : undefined;
+      return coalesce_characters > 0 ? new Coalescer(coalesce_characters, coalesce_ms, cut) : cut;
     },
   }),
 });

@@ -1,14 +1,13 @@
-import type { Chunk, ChunkChoice, Delta } from '../../../src/plugin.ts';
+import type { Chunk, ChunkChoice, Delta, StreamTransformer } from '../../../src/plugin.ts';
 
 /** Cuts pieces of text with more than `characters`, never inside a character, everything else of a chunk on the last piece. */
-export async function* splitOversized(
-  chunks: AsyncIterable<Chunk>,
-  characters: number,
-): AsyncGenerator<Chunk> {
-  for await (const chunk of chunks) {
-    if (!chunk.choices.some(({ delta }) => isOversized(delta, characters))) yield chunk;
-    else for (const piece of pieces(chunk, characters)) yield piece;
-  }
+export function splitOversized(characters: number): StreamTransformer {
+  return {
+    transform(chunk, controller) {
+      if (!chunk.choices.some(({ delta }) => isOversized(delta, characters))) controller.enqueue(chunk);
+      else for (const piece of pieces(chunk, characters)) controller.enqueue(piece);
+    },
+  };
 }
 
 const isOversized = ({ content, reasoning }: Delta, characters: number): boolean =>

@@ -6,8 +6,8 @@ import { Source } from '../source.ts';
 import { turn, within } from '../turn.ts';
 
 /**
- * While its reader asks for nothing, a stage begins at most `read_ahead` reads. What it reads while its reader waits is its
- * own affair: it may need several chunks to make one.
+ * While its reader asks for nothing, at most `read_ahead` chunks are read of the source, or enqueued by the stage. What it takes while
+ * its reader waits is not limited: it may need several chunks to make one.
  */
 export async function checkBackPressure(setting: Setting, { name, chunks_json }: ReadFixture): Promise<void> {
   const way = await setting.begin(true);
@@ -17,10 +17,10 @@ export async function checkBackPressure(setting: Setting, { name, chunks_json }:
   });
   const slowly = async () => {
     for (let yielded = 0; ; yielded++) {
-      const before = reads;
+      const before = reads + stream.late;
       await turn();
       await turn();
-      const ahead = reads - before;
+      const ahead = reads + stream.late - before;
       if (ahead > setting.read_ahead) {
         const cut = `a slow reader, after ${yielded} chunks`;
         const problem =

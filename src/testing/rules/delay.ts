@@ -23,7 +23,7 @@ export async function checkDelay(setting: Setting): Promise<void> {
   };
   const stream = openStream(setting, way, new Source(longText(), pause));
   try {
-    for await (const { choices } of { [Symbol.asyncIterator]: () => stream })
+    for await (const { choices } of stream)
       if (choices.some(({ delta }) => delta.content || delta.reasoning)) go(true);
     if (!paused || (await gone)) return;
     const problem = 'hands nothing on before the reply has ended, so that its stream is none';

@@ -5,7 +5,7 @@ import { type Setting, settle } from '../setting.ts';
 import { Source } from '../source.ts';
 import { within } from '../turn.ts';
 
-/** A reader that leaves, after whatever chunk, closes the source, without waiting. */
+/** A reader that leaves, after whatever chunk, closes the source at once, and `cancel` throws nothing. */
 export async function checkLeaving(setting: Setting, { name, chunks_json }: ReadFixture): Promise<void> {
   for (let after = 1; ; after++) {
     const source = new Source(JSON.parse(chunks_json) as Chunk[]);
@@ -22,6 +22,15 @@ export async function checkLeaving(setting: Setting, { name, chunks_json }: Read
         hangs(setting, 'leaving', where, 'does not let its reader leave'),
       );
       if (!left) return;
+      const { cancelFault: got } = setting;
+      if (got !== undefined)
+        throw setting.breach({
+          rule: 'leaving',
+          ...where,
+          problem: 'throws when its reader leaves',
+          expected: 'no throw',
+          got,
+        });
       if (source.closed) continue;
       const problem = 'leaves its source open when its reader leaves: the upstream would go on';
       throw setting.breach({ rule: 'leaving', ...where, problem, expected: 'closed', got: 'open' });

@@ -1,11 +1,12 @@
 import { Chain, type ChainRun } from '../../chain/chain.ts';
+import { pushIterable } from '../../chain/push-iterable.ts';
 import { refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { outcomeOf } from '../../settlement/settle.ts';
 import type { Stage } from '../../stage.ts';
+import { PulledStream } from '../pulled-stream.ts';
 import { replyOf, resultOf } from '../result.ts';
 import type { Setting } from '../setting.ts';
-import { Source } from '../source.ts';
 
 const hooks = ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError'] as const;
 type Hook = (typeof hooks)[number];
@@ -95,7 +96,7 @@ async function goAndBreak(
       { choices: [{ index: 0, delta: { content: 'Hello.' }, finish_reason: 'stop' as const }] },
     ];
     if (hook === 'onReply') await passage.onReply(replyOf(resultOf(chunks)));
-    else for await (const _ of passage.onStream(new Source(chunks)));
+    else for await (const _ of new PulledStream(passage.onStream(pushIterable(chunks))));
     throw refusal('server_error');
   } catch (thrown) {
     passage.onError(thrown);

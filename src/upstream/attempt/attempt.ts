@@ -5,18 +5,17 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { chunkOf, decodeText, EventReader, isEventStream } from '../http/decode-reply.ts';
 import type { Provider } from '../http/provider.ts';
 import { bytesOf, isPlain, textOf } from '../http/reply-body.ts';
-import { type IntakeOwner, StreamReader } from '../http/stream-reader.ts';
+import { StreamReader, type StreamReaderOwner } from '../http/stream-reader.ts';
 import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { Upstream } from '../routing/upstream.ts';
-import type { ChunkFeed } from './chunk-feed.ts';
+import type { AttemptProgress, AttemptStream } from './attempt-stream.ts';
 import { ChunkTimes } from './chunk-times.ts';
-import { CommitBuffer } from './commit-buffer.ts';
 import { causeOf, type Failure } from './failure.ts';
 import { SentRequest } from './sent-request.ts';
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
-export class Attempt {
+export class Attempt implements AttemptProgress, StreamReaderOwner {
   /** What went wrong, once the attempt has failed; not there when it was ended from here, or nothing was sent. */
   failure: Failure | undefined;
   /** Something generated has arrived: from here on this attempt is the answer, whatever becomes of it (protocol i6). */
@@ -26,7 +25,8 @@ export class Attempt {
   readonly #provider: Provider;
   readonly #metrics: Metrics;
   #sent: SentRequest | undefined;
-  #intake: StreamReader | undefined;
+  #stream: AttemptStream | undefined;
+  #reader: StreamReader | undefined;
   #times: ChunkTimes | undefined;
   #firstWordLimit: NodeJS.Timeout | undefined;
   #totalLimit: NodeJS.Timeout | undefined;
@@ -65,78 +65,73 @@ export class Attempt {
     }
   }
 
-  /**
-   * Sends the request and fills `feed`. Resolves when the first of the answer has been handed on; rejects with a GatewayError when the
-   * attempt fails before, and then nothing was. Up to `max_held` chunks without a word of the answer wait for its first word.
-   */
-  fill(feed: ChunkFeed, max_held: number): Promise<void> {
-    const gate = new CommitBuffer(feed, max_held, {
-      firstWord: () => {
-        this.generated = true;
-        clearTimeout(this.#firstWordLimit);
-        this.#answered();
-      },
-      released: () => this.#wait(),
-    });
+  /** Sends the request and fills `stream`. Rejects with a GatewayError when the attempt fails before anything was passed on. */
+  fill(stream: AttemptStream): Promise<void> {
     const { first_token_timeout_ms } = this.#provider.config;
     this.#firstWordLimit = setTimeout(this.#late, first_token_timeout_ms, 'first token').unref();
-    void this.#fill(gate);
-    return gate.begun;
+    const begun = stream.attempt(this);
+    void this.#fill(stream);
+    return begun;
+  }
+
+  firstWord(): void {
+    this.generated = true;
+    clearTimeout(this.#firstWordLimit);
+    this.#answered();
+  }
+
+  released(): void {
+    this.#wait();
   }
 
   /** All that was given has been read: more is welcome. */
   drained(): void {
-    this.#intake?.drained();
+    this.#reader?.drained();
   }
 
-  async #fill(gate: CommitBuffer): Promise<void> {
+  async #fill(stream: AttemptStream): Promise<void> {
+    this.#stream = stream;
     try {
       const { call, head } = await this.#open();
       const { adapter, config } = this.#provider;
       if (!isEventStream(head.headers)) {
-        this.#give(gate, [chunkOf(await this.#whole(call, head))]);
-        this.#finish(gate);
+        this.give([chunkOf(await this.#whole(call, head))]);
+        this.finish();
       } else {
-        const intake = this.#intakeOf(gate, call, new EventReader(adapter.openStream(), config));
-        if (isPlain(head)) call.readInto(intake);
-        else await intake.decompressed(bytesOf(call, head));
+        const events = new EventReader(adapter.openStream(), config);
+        const reader = new StreamReader(events, call, this, { choices: this.#exchange.request.n ?? 1 });
+        this.#reader = reader;
+        if (isPlain(head)) call.readInto(reader);
+        else await reader.readFrom(bytesOf(call, head));
       }
     } catch (thrown) {
-      this.#fault(gate, thrown);
+      this.fault(thrown, false);
     }
   }
 
-  #intakeOf(gate: CommitBuffer, call: UpstreamCall, reader: EventReader): StreamReader {
-    const owner: IntakeOwner = {
-      isOver: () => this.#ended,
-      give: chunks => this.#give(gate, chunks),
-      finish: () => this.#finish(gate),
-      fault: thrown => {
-        if (reader.tooLarge) this.generated = true;
-        this.#fault(gate, thrown);
-      },
-    };
-    this.#intake = new StreamReader(reader, gate, call, owner, { choices: this.#exchange.request.n ?? 1 });
-    return this.#intake;
+  get isOver(): boolean {
+    return this.#ended;
   }
 
-  /** What still comes of an attempt that is over is nobody's: the feed may be another attempt's by then. */
-  #give(gate: CommitBuffer, chunks: Chunk[]): void {
-    if (this.#ended) return;
+  /** After the end another attempt may fill the stream. False asks for a pause. */
+  give(chunks: readonly Chunk[]): boolean {
+    if (this.#ended) return true;
     const span = this.#sent?.span;
     if (span?.observes) span.saw(chunks);
     this.#times?.arrived(chunks.length);
-    gate.give(chunks);
+    this.#stream?.give(chunks);
+    return !this.#stream?.isFull;
   }
 
-  #finish(gate: CommitBuffer): void {
-    if (this.#ended) return this.#fault(gate, new Error('the attempt was over'));
+  finish(): void {
+    if (this.#ended) return this.fault(new Error('the attempt was over'), false);
     this.#end(undefined);
-    gate.end();
+    this.#stream?.end();
   }
 
-  #fault(gate: CommitBuffer, thrown: unknown): void {
-    const told = gate.fail(this.#failed(thrown));
+  fault(thrown: unknown, tooLarge: boolean): void {
+    if (tooLarge) this.generated = true;
+    const told = this.#stream?.fail(this.#failed(thrown), this);
     if (told && this.failure) this.#exchange.end.causedBy(causeOf(this.failure));
   }
 
@@ -156,10 +151,6 @@ export class Attempt {
       this.generated = call.hasBody;
       throw thrown;
     }
-  }
-
-  get ended(): boolean {
-    return this.#ended;
   }
 
   /** Ends the call if it has not ended. */
@@ -226,7 +217,7 @@ export class Attempt {
   #end(how: Failure | 'given up' | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#intake?.close();
+    this.#reader?.close();
     clearTimeout(this.#firstWordLimit);
     clearTimeout(this.#totalLimit);
     this.#exchange.offAbort(this.#cancel);

@@ -1,13 +1,16 @@
-import type { Chunk, Completion } from '../../canonical.ts';
+import type { Completion } from '../../canonical.ts';
 import { GatewayError, refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
+import type { StreamMeter } from '../../settlement/meter.ts';
+import { metered } from '../../settlement/metered-stream.ts';
+import type { ChunkSource } from '../../stream.ts';
 import type { DeniedRetry } from '../../telemetry/routing-metrics.ts';
 import { markEvent } from '../../telemetry/tracing.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { LoadBalancer } from '../routing/load-balancer.ts';
 import { NoUpstreamAvailable, type RouterSetup, UpstreamSelector } from '../routing/upstream-selector.ts';
 import { Attempt } from './attempt.ts';
-import { ChunkFeed, type ChunkObserver } from './chunk-feed.ts';
+import { AttemptStream } from './attempt-stream.ts';
 import { causeOf, type Failure, isRetryable } from './failure.ts';
 
 /** How many chunks without a word of the answer may wait for its first word, where another upstream could be asked. */
@@ -43,25 +46,28 @@ export class Attempts {
     return this.#untilAnswered(attempt => attempt.reply());
   }
 
-  /** The reply as it comes, seen by `observer` chunk by chunk. Nobody is asked before the first chunk is. */
-  stream(observer: ChunkObserver): AsyncIterable<Chunk> {
+  /** The reply as a stream, counted by `meter`. No upstream is asked before it is resumed. */
+  stream(meter: StreamMeter): ChunkSource {
     const held = this.#route.hasOthers ? max_held : 0;
-    const feed: ChunkFeed = new ChunkFeed(
-      {
-        begin: () => {
-          this.#untilAnswered(attempt => attempt.fill(feed, held)).catch(error => feed.fail(error));
-        },
-        drained: () => this.#current?.drained(),
-        left: () => this.cancel(),
+    const source: ChunkSource = {
+      pushInto: sink => {
+        const producer = {
+          begin: () => {
+            this.#untilAnswered(attempt => attempt.fill(stream)).catch(error => stream.giveUp(error));
+          },
+          drained: () => this.#current?.drained(),
+          left: () => this.cancel(),
+        };
+        const stream: AttemptStream = new AttemptStream(sink, producer, held);
+        return stream;
       },
-      observer,
-    );
-    return feed;
+    };
+    return metered(source, meter);
   }
 
   /** Nobody is being asked, and nobody will be. */
   get ended(): boolean {
-    return this.#ended || this.#current?.ended === true;
+    return this.#ended || this.#current?.isOver === true;
   }
 
   /** Ends the attempt that is under way; no other follows. */

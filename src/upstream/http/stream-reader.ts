@@ -1,5 +1,4 @@
 import type { Chunk } from '../../canonical.ts';
-import type { CommitBuffer } from '../attempt/commit-buffer.ts';
 import type { EventReader } from './decode-reply.ts';
 import type { BodyConsumer, UpstreamCall } from './upstream-call.ts';
 
@@ -7,41 +6,39 @@ import type { BodyConsumer, UpstreamCall } from './upstream-call.ts';
 const done_patience_ms = 1000;
 /** How long usage and `[DONE]` may follow the last finish reason; the client's last chunk waits for them. */
 const finish_patience_ms = 5000;
-/** Above this much that nobody has read the upstream is paused: an event may be as large as the configuration allows. */
-const max_unread_bytes = 256 * 1024;
 
-/** Whose stream it is. */
-export interface IntakeOwner {
+/** What is made of the stream. */
+export interface StreamReaderOwner {
   /** Nothing more is to be given to it. */
-  isOver(): boolean;
-  give(chunks: Chunk[]): void;
+  readonly isOver: boolean;
+  /** Chunks that came together. False asks for a pause until `drained`. */
+  give(chunks: readonly Chunk[]): boolean;
   finish(): void;
-  fault(thrown: unknown): void;
+  /** `tooLarge`: an event, or all of it. */
+  fault(thrown: unknown, tooLarge: boolean): void;
 }
 
-/** The bytes of one event stream on their way from the socket to the first stage, without a turn in between. */
+/** The call that brings the bytes. */
+export type StreamCall = Pick<UpstreamCall, 'release' | 'cancel' | 'resume'>;
+
+/** The bytes of one event stream to chunks, in the turn in which they come. */
 export class StreamReader implements BodyConsumer {
   readonly #reader: EventReader;
-  readonly #gate: CommitBuffer;
-  readonly #call: UpstreamCall;
-  readonly #owner: IntakeOwner;
+  readonly #call: StreamCall;
+  readonly #owner: StreamReaderOwner;
   /** Of several choices one may end long before the next begins. */
   readonly #isSingle: boolean;
-  /** Read from the upstream since the feed was last empty. */
-  #unread_bytes = 0;
-  /** Lets a compressed stream go on that waits for its reader. */
+  /** Continues `readFrom`. */
   #wanted: (() => void) | undefined;
   #patience: NodeJS.Timeout | undefined;
 
   constructor(
     reader: EventReader,
-    gate: CommitBuffer,
-    call: UpstreamCall,
-    owner: IntakeOwner,
+    call: StreamCall,
+    owner: StreamReaderOwner,
     { choices }: { readonly choices: number },
   ) {
     this.#reader = reader;
-    this.#gate = gate;
     this.#call = call;
     this.#owner = owner;
     this.#isSingle = choices === 1;
@@ -49,18 +46,17 @@ export class StreamReader implements BodyConsumer {
 
   bytes(part: Buffer): boolean {
     const reader = this.#reader;
-    this.#give(reader.read(part));
+    const wantsMore = this.#give(reader.read(part));
     if (reader.done && reader.fault === undefined) {
       this.#finish();
       this.#call.release(done_patience_ms);
     } else if (reader.complete && this.#isSingle)
       this.#patience ??= setTimeout(this.#late, finish_patience_ms).unref();
-    this.#unread_bytes = this.#gate.unread === 0 ? 0 : this.#unread_bytes + part.length;
-    return this.#gate.hasRoom && this.#unread_bytes < max_unread_bytes;
+    return wantsMore;
   }
 
   end(): void {
-    if (this.#owner.isOver()) return;
+    if (this.#owner.isOver) return;
     this.#give(this.#reader.end());
     this.#finish();
   }
@@ -68,16 +64,16 @@ export class StreamReader implements BodyConsumer {
   fail(error: Error): void {
     // The stream's own fault has been told; that its call was ended for it says nothing more.
     if (this.#reader.fault !== undefined) return;
-    if (!this.#owner.isOver() && this.#reader.survives(error)) this.#finish();
-    else this.#owner.fault(error);
+    if (!this.#owner.isOver && this.#reader.survives(error)) this.#finish();
+    else this.#owner.fault(error, false);
   }
 
-  /** Takes a stream that was compressed, which was not asked for: slower, and as right. */
-  async decompressed(bytes: AsyncIterable<Buffer>): Promise<void> {
+  /** Reads bytes that are not pushed: of a compressed stream, or of a handler. */
+  async readFrom(bytes: AsyncIterable<Buffer>): Promise<void> {
     try {
       for await (const part of bytes) {
         const wantsMore = this.bytes(part);
-        if (this.#owner.isOver()) return;
+        if (this.#owner.isOver) return;
         if (!wantsMore) await new Promise<void>(wanted => (this.#wanted = wanted));
       }
     } catch (thrown) {
@@ -88,7 +84,6 @@ export class StreamReader implements BodyConsumer {
 
   /** All that was given has been read: more is welcome. */
   drained(): void {
-    this.#unread_bytes = 0;
     this.#call.resume();
     this.#wanted?.();
   }
@@ -99,13 +94,15 @@ export class StreamReader implements BodyConsumer {
     this.#wanted?.();
   }
 
-  #give(chunks: Chunk[]): void {
-    this.#owner.give(chunks);
-    if (this.#reader.fault !== undefined) this.#owner.fault(this.#reader.fault);
+  #give(chunks: Chunk[]): boolean {
+    const wantsMore = this.#owner.give(chunks);
+    const { fault, tooLarge } = this.#reader;
+    if (fault !== undefined) this.#owner.fault(fault, tooLarge);
+    return wantsMore;
   }
 
   #finish(): void {
-    if (!this.#owner.isOver()) this.#owner.finish();
+    if (!this.#owner.isOver) this.#owner.finish();
   }
 
   readonly #late = (): void => {

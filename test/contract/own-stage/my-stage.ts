@@ -1,4 +1,4 @@
-import { defineStage } from 'sluice/plugin';
+import { defineStage, fromGenerator } from 'sluice/plugin';
 import { z } from 'zod';
 
 /** A stage as someone else would write it, with the public API only. */
@@ -9,8 +9,9 @@ export default defineStage({
     onRequest({ replyHeaders }) {
       replyHeaders['x-word'] = word;
     },
-    async *onStream(_, chunks) {
-      for await (const chunk of chunks) yield chunk;
-    },
+    onStream: () =>
+      fromGenerator(async function* (chunks) {
+        for await (const chunk of chunks) yield chunk;
+      }),
   }),
 });

@@ -1,9 +1,11 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { Chunk } from '../../../../src/canonical.ts';
 import { Chain } from '../../../../src/chain/chain.ts';
+import { fromGenerator } from '../../../../src/chain/from-generator.ts';
 import { outcomeOf } from '../../../../src/settlement/settle.ts';
 import type { Stage } from '../../../../src/stage.ts';
-import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { chunkOf, collected, streamOf, through } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
 function entered(stages: readonly Stage[]) {
@@ -16,13 +18,14 @@ describe('a stream', () => {
   /** Passes everything on, and says when it was closed. */
   const passing = (name: string, closed: string[]): Stage => ({
     name,
-    async *onStream(_, chunks) {
-      try {
-        yield* chunks;
-      } finally {
-        closed.push(name);
-      }
-    },
+    onStream: () =>
+      fromGenerator(async function* (chunks) {
+        try {
+          yield* chunks;
+        } finally {
+          closed.push(name);
+        }
+      }),
   });
 
   async function* endless(closed: string[]): AsyncGenerator<Chunk> {
@@ -37,24 +40,46 @@ describe('a stream', () => {
     const closed: string[] = [];
     const { passage } = entered([passing('a', closed), { name: 'idle' }, passing('b', closed)]);
     let read = 0;
-    for await (const _ of passage.onStream(endless(closed))) if (++read === 3) break;
+    for await (const _ of through(passage, endless(closed))) if (++read === 3) break;
+    // Generators run their own `finally`.
+    await turn();
     expect(closed.sort()).toEqual(['a', 'b', 'source']);
+  });
+
+  it('lets its reader leave where a generator does not let go', async () => {
+    const closed: string[] = [];
+    const holding: Stage = {
+      name: 'holding',
+      onStream: () =>
+        fromGenerator(async function* (chunks) {
+          try {
+            yield* chunks;
+          } finally {
+            await new Promise(() => {});
+          }
+        }),
+    };
+    const { passage } = entered([holding]);
+    for await (const _ of through(passage, endless(closed))) break;
+    await turn();
+    expect(closed).toEqual(['source']);
   });
 
   it('that a stage ends early is closed below it', async () => {
     const closed: string[] = [];
     const taking: Stage = {
       name: 'two',
-      async *onStream(_, chunks) {
-        let left = 2;
-        for await (const chunk of chunks) {
-          yield chunk;
-          if (--left === 0) return;
-        }
-      },
+      onStream: () =>
+        fromGenerator(async function* (chunks) {
+          let left = 2;
+          for await (const chunk of chunks) {
+            yield chunk;
+            if (--left === 0) return;
+          }
+        }),
     };
     const { passage } = entered([passing('a', closed), taking, passing('b', closed)]);
-    expect((await collected(passage.onStream(endless(closed)))).chunks).toHaveLength(2);
+    expect((await collected(through(passage, endless(closed)))).chunks).toHaveLength(2);
     expect(closed.sort()).toEqual(['a', 'b', 'source']);
   });
 
@@ -63,15 +88,16 @@ describe('a stream', () => {
     const bug = new Error('bug');
     const throwing: Stage = {
       name: 'throwing',
-      async *onStream(_, chunks) {
-        for await (const chunk of chunks) {
-          yield chunk;
-          throw bug;
-        }
-      },
+      onStream: () =>
+        fromGenerator(async function* (chunks) {
+          for await (const chunk of chunks) {
+            yield chunk;
+            throw bug;
+          }
+        }),
     };
     const { passage } = entered([passing('a', closed), throwing, passing('b', closed)]);
-    const { chunks, fault } = await collected(passage.onStream(endless(closed)));
+    const { chunks, fault } = await collected(through(passage, endless(closed)));
     expect(fault).toBe(bug);
     expect(chunks).toHaveLength(1);
     expect(closed.sort()).toEqual(['a', 'b', 'source']);
@@ -81,26 +107,27 @@ describe('a stream', () => {
     const fault = new Error('reset');
     const holding: Stage = {
       name: 'holding',
-      async *onStream(_, chunks) {
-        let held: Chunk | undefined;
-        try {
-          for await (const chunk of chunks) {
+      onStream: () =>
+        fromGenerator(async function* (chunks) {
+          let held: Chunk | undefined;
+          try {
+            for await (const chunk of chunks) {
+              if (held) yield held;
+              held = chunk;
+            }
+          } finally {
             if (held) yield held;
-            held = chunk;
           }
-        } finally {
-          if (held) yield held;
-        }
-      },
+        }),
     };
     const { passage } = entered([passing('a', []), holding, holding]);
     const given = [chunkOf({ content: 'x' }), chunkOf({ content: 'y' })];
-    expect(await collected(passage.onStream(streamOf(given, fault)))).toEqual({ chunks: given, fault });
+    expect(await collected(through(passage, streamOf(given, fault)))).toEqual({ chunks: given, fault });
   });
 
   it('passes where no stage looks at it', async () => {
     const { passage } = entered([{ name: 'idle' }]);
     const chunk = chunkOf({ content: 'x' });
-    expect((await collected(passage.onStream(streamOf([chunk])))).chunks).toEqual([chunk]);
+    expect((await collected(through(passage, streamOf([chunk])))).chunks).toEqual([chunk]);
   });
 });

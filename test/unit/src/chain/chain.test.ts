@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Completion } from '../../../../src/canonical.ts';
 import { Chain } from '../../../../src/chain/chain.ts';
+import { fromGenerator } from '../../../../src/chain/from-generator.ts';
 import { GatewayError, refusal } from '../../../../src/errors.ts';
 import { outcomeOf } from '../../../../src/settlement/settle.ts';
 import type { Stage } from '../../../../src/stage.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { assembled, chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { assembled, chunkOf, collected, streamOf, through } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
 const reply: Completion = {
@@ -29,17 +30,18 @@ function noting(name: string, notes: string[], waits = false): Stage {
     onHeaders: () => note('onHeaders'),
     onRequest: () => note('onRequest'),
     onReply: (_, given) => (waits ? tick().then(() => addName(given)) : addName(given)),
-    async *onStream(_, chunks) {
-      for await (const chunk of chunks) {
-        yield {
-          choices: chunk.choices.map(choice => ({
-            ...choice,
-            delta: { content: `${choice.delta.content}${name}` },
-          })),
-        };
-      }
-      notes.push(`${name} end`);
-    },
+    onStream: () =>
+      fromGenerator(async function* (chunks) {
+        for await (const chunk of chunks) {
+          yield {
+            choices: chunk.choices.map(choice => ({
+              ...choice,
+              delta: { content: `${choice.delta.content}${name}` },
+            })),
+          };
+        }
+        notes.push(`${name} end`);
+      }),
     onError: (_, error) => {
       notes.push(`${name} onError`);
       return new GatewayError(error.type, error.status, `${error.message}${name}`);
@@ -76,7 +78,7 @@ describe('the order of stages', () => {
     const { passage } = entered(stages);
     expect(contentOf(await passage.onReply(reply))).toBe('xcba');
     const { chunks } = await collected(
-      passage.onStream(streamOf([chunkOf({ content: 'x' }), chunkOf({ content: 'y' })])),
+      through(passage, streamOf([chunkOf({ content: 'x' }), chunkOf({ content: 'y' })])),
     );
     expect(assembled(chunks).content).toBe('xcbaycba');
     expect(notes).toEqual(['c end', 'b end', 'a end']);
@@ -114,7 +116,7 @@ describe('an answer of a stage', () => {
     notes.length = 0;
     expect(await passage.onRequest()).toBe(reply);
     expect(contentOf(await passage.onReply(reply))).toBe('xa');
-    const { chunks } = await collected(passage.onStream(streamOf([chunkOf({ content: 'x' })])));
+    const { chunks } = await collected(through(passage, streamOf([chunkOf({ content: 'x' })])));
     expect(assembled(chunks).content).toBe('xa');
     settle();
     expect(notes).toEqual(['a onRequest', 'a end', 'b onSettled', 'a onSettled']);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Chain } from '../../../../src/chain/chain.ts';
+import { fromGenerator } from '../../../../src/chain/from-generator.ts';
 import type { Stage } from '../../../../src/stage.ts';
-import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { chunkOf, collected, streamOf, through } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 import { measured, pass, reply } from './measured-chain.ts';
 
@@ -27,7 +28,7 @@ describe('the time of a stage', () => {
     const { passage, settle, counts } = measured(stages);
     await passage.onHeaders();
     await passage.onRequest();
-    await collected(passage.onStream(streamOf([chunkOf({ content: 'x' }), chunkOf({ content: 'y' })])));
+    await collected(through(passage, streamOf([chunkOf({ content: 'x' }), chunkOf({ content: 'y' })])));
     expect(await counts()).toEqual({});
     settle();
     settle();
@@ -56,19 +57,20 @@ describe('the time of a stage', () => {
     }
     const busy: Stage = {
       name: 'busy',
-      async *onStream(_, chunks) {
-        for await (const chunk of chunks) {
-          work(40);
-          yield chunk;
-        }
-      },
+      onStream: () =>
+        fromGenerator(async function* (chunks) {
+          for await (const chunk of chunks) {
+            work(40);
+            yield chunk;
+          }
+        }),
     };
     const { passage, settle, seconds } = measured([
       { name: 'above', onStream: pass },
       busy,
       { name: 'below', onStream: pass },
     ]);
-    for await (const _ of passage.onStream(slow())) await wait(40);
+    for await (const _ of through(passage, slow())) await wait(40);
     settle();
     const own = await seconds();
     expect(own['stage=above,hook=onStream']).toBeLessThan(0.2);
@@ -80,23 +82,24 @@ describe('the time of a stage', () => {
   it('does not count the wait of a stage that reads ahead', async () => {
     const ahead: Stage = {
       name: 'ahead',
-      async *onStream(_, chunks) {
-        const source = chunks[Symbol.asyncIterator]();
-        let next = source.next();
-        await wait(300);
-        yield chunkOf({ content: 'meanwhile' });
-        for (let result = await next; !result.done; result = await next) {
-          next = source.next();
-          yield result.value;
-        }
-      },
+      onStream: () =>
+        fromGenerator(async function* (chunks) {
+          const source = chunks[Symbol.asyncIterator]();
+          let next = source.next();
+          await wait(300);
+          yield chunkOf({ content: 'meanwhile' });
+          for (let result = await next; !result.done; result = await next) {
+            next = source.next();
+            yield result.value;
+          }
+        }),
     };
     async function* slow() {
       await wait(500);
       yield chunkOf({ content: 'x' });
     }
     const { passage, settle, seconds } = measured([ahead]);
-    expect((await collected(passage.onStream(slow()))).chunks).toHaveLength(2);
+    expect((await collected(through(passage, slow()))).chunks).toHaveLength(2);
     settle();
     expect((await seconds())['stage=ahead,hook=onStream']).toBeLessThan(0.2);
   });
@@ -122,7 +125,7 @@ describe('the time of a stage', () => {
 
   it('is observed for a stream whose reader left', async () => {
     const { passage, settle, counts } = measured([{ name: 'a', onStream: pass }]);
-    for await (const _ of passage.onStream(streamOf([chunkOf({ content: 'x' })]))) break;
+    for await (const _ of through(passage, streamOf([chunkOf({ content: 'x' })]))) break;
     settle();
     expect(await counts()).toEqual({ 'stage=a,hook=onStream': 1 });
   });
@@ -135,6 +138,6 @@ describe('without metrics', () => {
     );
     await passage.onRequest();
     const chunk = chunkOf({ content: 'x' });
-    expect((await collected(passage.onStream(streamOf([chunk])))).chunks).toEqual([chunk]);
+    expect((await collected(through(passage, streamOf([chunk])))).chunks).toEqual([chunk]);
   });
 });

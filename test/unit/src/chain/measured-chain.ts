@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
-import type { Chunk, Completion } from '../../../../src/canonical.ts';
+import type { Completion } from '../../../../src/canonical.ts';
 import { Chain } from '../../../../src/chain/chain.ts';
+import { fromGenerator } from '../../../../src/chain/from-generator.ts';
 import { outcomeOf } from '../../../../src/settlement/settle.ts';
 import type { Stage } from '../../../../src/stage.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
@@ -12,9 +13,10 @@ export const reply: Completion = {
 };
 
 /** A stage's `onStream` that does nothing. */
-export const pass = async function* (_: unknown, chunks: AsyncIterable<Chunk>) {
-  yield* chunks;
-};
+export const pass = () =>
+  fromGenerator(async function* (chunks) {
+    yield* chunks;
+  });
 
 /** An exchange on its way through these stages, and what their metrics say of it. */
 export function measured(stages: readonly Stage[]) {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { fromGenerator } from '../../../../src/chain/from-generator.ts';
 import { refusal } from '../../../../src/errors.ts';
 import type { Stage } from '../../../../src/stage.ts';
-import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { chunkOf, collected, streamOf, through } from '../../chunk-stream.ts';
 import { measured, pass, reply } from './measured-chain.ts';
 
 const wait = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms));
@@ -36,16 +37,17 @@ describe('a refusal', () => {
   it('in a stream is counted at the stage that threw, not at those above', async () => {
     const stage: Stage = {
       name: 'b',
-      async *onStream(_, chunks) {
-        for await (const chunk of chunks) {
-          yield chunk;
-          throw new TypeError('bug');
-        }
-      },
+      onStream: () =>
+        fromGenerator(async function* (chunks) {
+          for await (const chunk of chunks) {
+            yield chunk;
+            throw new TypeError('bug');
+          }
+        }),
     };
     const above = { onStream: pass };
     const { passage, refusals } = measured([{ name: 'a', ...above }, stage, { name: 'c', ...above }]);
-    await collected(passage.onStream(streamOf([chunkOf({ content: 'x' })])));
+    await collected(through(passage, streamOf([chunkOf({ content: 'x' })])));
     expect(await refusals()).toEqual({ 'stage=b,hook=onStream,error_type=server_error': 1 });
   });
 
@@ -54,7 +56,7 @@ describe('a refusal', () => {
       { name: 'a', onStream: pass },
       { name: 'b', onStream: refusing },
     ]);
-    expect(() => passage.onStream(streamOf([]))).toThrow('Rate limit exceeded.');
+    expect(() => through(passage, streamOf([]))).toThrow('Rate limit exceeded.');
     expect(await refusals()).toEqual({ 'stage=b,hook=onStream,error_type=rate_limit_error': 1 });
   });
 
@@ -64,21 +66,20 @@ describe('a refusal', () => {
       { name: 'a', onStream: pass },
       { name: 'b', onStream: pass },
     ]);
-    await collected(passage.onStream(upstream));
+    await collected(through(passage, upstream));
     expect(await refusals()).toEqual({});
 
     const turning: Stage = {
       name: 'turning',
-      async *onStream(_, chunks) {
-        try {
-          yield* chunks;
-        } catch (cause) {
-          throw refusal('server_error', { cause });
-        }
-      },
+      onStream: () => ({
+        transform: (chunk, controller) => controller.enqueue(chunk),
+        flush() {
+          throw refusal('server_error');
+        },
+      }),
     };
     const other = measured([{ name: 'a', onStream: pass }, turning]);
-    await collected(other.passage.onStream(streamOf([], refusal('provider_broke_off'))));
+    await collected(through(other.passage, streamOf([], refusal('provider_broke_off'))));
     expect(await other.refusals()).toEqual({ 'stage=turning,hook=onStream,error_type=server_error': 1 });
   });
 });

@@ -64,7 +64,7 @@ describe('the heartbeat of a stream', () => {
 
   it('ends with the stream: nothing is written behind [DONE], and no timer is left', async () => {
     say('a');
-    const ended = writer.end();
+    const ended = writer.finish();
     expect(jest.getTimerCount()).toBe(1);
     pass(1000);
     expect(client.written).toBe('data: a\n\ndata: [DONE]\n\n');
@@ -77,7 +77,7 @@ describe('the heartbeat of a stream', () => {
 describe('the end of a stream', () => {
   it('waits for a client as long as slow_client_ms says', async () => {
     say('a');
-    const ended = writer.end();
+    const ended = writer.finish();
     pass(limits.slow_client_ms - 1);
     expect(client.destroyed).toBe(false);
     pass(1);
@@ -88,7 +88,7 @@ describe('the end of a stream', () => {
   it('waits two seconds at most when the gateway shuts down', async () => {
     say('a');
     exchange.abort('shutdown');
-    const ended = writer.end();
+    const ended = writer.finish();
     pass(1999);
     expect(client.destroyed).toBe(false);
     pass(1);

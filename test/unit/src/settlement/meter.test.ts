@@ -3,9 +3,9 @@ import { Registry } from 'prom-client';
 import type { ChatRequest, Chunk, Completion } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
 import { refusal } from '../../../../src/errors.ts';
-import { metered, meteredReply } from '../../../../src/settlement/meter.ts';
+import { meteredReply } from '../../../../src/settlement/meter.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
-import { chunkOf, collected, streamOf } from '../../chunk-stream.ts';
+import { chunkOf, collected, meteredStream, streamOf } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
 const metrics = () => new Metrics(new Registry());
@@ -28,7 +28,7 @@ const continuous: Partial<ChatRequest> = { ...prompt, stream_options: { continuo
 async function running(chunks: readonly Chunk[], request = prompt) {
   const exchange = sampleExchange({ request });
   const completions: number[] = [];
-  for await (const _ of metered(exchange, streamOf(chunks), metrics()))
+  for await (const _ of meteredStream(exchange, streamOf(chunks), metrics()))
     completions.push(exchange.usage.completion_tokens);
   return { completions, usage: exchange.usage, exchange };
 }
@@ -94,10 +94,10 @@ describe('a stream (protocol e)', () => {
       [prompt, 0],
     ] as const) {
       const exchange = sampleExchange({ request });
-      const stream = metered(exchange, streamOf([chunkOf({ role: 'assistant' })]), metrics());
+      const stream = meteredStream(exchange, streamOf([chunkOf({ role: 'assistant' })]), metrics());
       await stream.next();
       expect(exchange.usage.prompt_tokens).toBe(expected);
-      await stream.return(undefined);
+      await stream.return();
       expect(exchange.usage.prompt_tokens).toBe(prompt_tokens);
     }
   });
@@ -111,7 +111,7 @@ describe('a stream (protocol e)', () => {
       chunkOf({ reasoning: 'a' }),
       chunkOf({ content: 'b' }),
     ];
-    for await (const _ of metered(exchange, streamOf(given), metrics())) now_ms += 10;
+    for await (const _ of meteredStream(exchange, streamOf(given), metrics())) now_ms += 10;
     expect(exchange.first_token_ms).toBe(15);
   });
 });
@@ -121,7 +121,7 @@ describe('an end before the end', () => {
 
   it('bills what had come when the upstream broke off', async () => {
     const exchange = sampleExchange({ request: prompt });
-    const { fault } = await collected(metered(exchange, streamOf([says(3)], broken), metrics()));
+    const { fault } = await collected(meteredStream(exchange, streamOf([says(3)], broken), metrics()));
     expect(fault).toBe(broken);
     expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
   });
@@ -137,7 +137,7 @@ describe('an end before the end', () => {
       }
     }
     const exchange = sampleExchange({ request: prompt });
-    for await (const _ of metered(exchange, upstream(), metrics())) break;
+    for await (const _ of meteredStream(exchange, upstream(), metrics())) break;
     expect(closed).toBe(true);
     expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
   });
@@ -145,7 +145,7 @@ describe('an end before the end', () => {
   it('bills nothing when the upstream failed before its reply', async () => {
     const exchange = sampleExchange({ request: continuous });
     exchange.attempts = 1;
-    await collected(metered(exchange, streamOf([], broken), metrics()));
+    await collected(meteredStream(exchange, streamOf([], broken), metrics()));
     expect(exchange.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 });
   });
 
@@ -153,7 +153,7 @@ describe('an end before the end', () => {
     const exchange = sampleExchange({ request: prompt });
     exchange.attempts = 1;
     exchange.end.clientLeft();
-    await collected(metered(exchange, streamOf([], broken), metrics()));
+    await collected(meteredStream(exchange, streamOf([], broken), metrics()));
     expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 0, estimated: true });
   });
 });
@@ -208,9 +208,9 @@ describe('the quality of estimates', () => {
     const registry = new Registry();
     const counting = new Metrics(registry);
     const exchange = sampleExchange({ request: prompt, model: {} });
-    await collected(metered(exchange, streamOf([says(9), tells(9, 10)]), counting));
+    await collected(meteredStream(exchange, streamOf([says(9), tells(9, 10)]), counting));
     const told = sampleExchange({ request: prompt, model: {} });
-    await collected(metered(told, streamOf([says(9, usageOf(9, 10)), tells(9, 10)]), counting));
+    await collected(meteredStream(told, streamOf([says(9, usageOf(9, 10)), tells(9, 10)]), counting));
     const lines = (await registry.getSingleMetricAsString('sluice_usage_estimate_error_ratio')).split('\n');
     const series = `sluice_usage_estimate_error_ratio_%s{gen_ai_request_model="${exchange.model!.id}"}`;
     expect(lines).toContain(`${series.replace('%s', 'count')} 1`);
@@ -235,7 +235,7 @@ describe('an upstream that begins another choice with every chunk', () => {
     const chunks = Array.from({ length: 1000 }, (_, index) => ({
       choices: [{ index, delta: { content: 'word' }, finish_reason: null }],
     }));
-    for await (const _ of metered(exchange, streamOf(chunks), metrics(), newCounter));
+    for await (const _ of meteredStream(exchange, streamOf(chunks), metrics(), newCounter));
     expect(exchange.usage.completion_tokens).toBe(1000);
     expect(looks).toBeLessThan(5 * chunks.length);
   });

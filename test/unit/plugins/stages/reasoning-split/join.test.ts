@@ -1,16 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { JoinedStream, joinReply } from '../../../../../plugins/stages/reasoning-split/join.ts';
-import { SplitStream, splitReply } from '../../../../../plugins/stages/reasoning-split/split.ts';
+import { joinReply, StreamJoiner } from '../../../../../plugins/stages/reasoning-split/join.ts';
+import { StreamSplitter, splitReply } from '../../../../../plugins/stages/reasoning-split/split.ts';
 import type { Chunk, Delta, ReplyMessage } from '../../../../../src/canonical.ts';
 import { usageOf } from '../../../../../src/canonical.ts';
-import { assembled, choicesOf, chunkOf, collected, cutAt, cuts, streamOf } from '../../../chunk-stream.ts';
+import {
+  assembled,
+  choicesOf,
+  chunkOf,
+  collected,
+  cutAt,
+  cuts,
+  streamOf,
+  transformed,
+} from '../../../chunk-stream.ts';
 
 const call = { id: 'call_1', type: 'function' as const, function: { name: 'roll', arguments: '{}' } };
 const calls = { tool_calls: [{ index: 0, ...call }] };
 
 async function joined(chunks: readonly Chunk[]): Promise<Chunk[]> {
-  return (await collected(new JoinedStream().read(streamOf(chunks)))).chunks;
+  return (await collected(transformed(streamOf(chunks), new StreamJoiner()))).chunks;
 }
 
 const deltas = (chunks: readonly Chunk[], index = 0): Delta[] =>
@@ -122,8 +131,10 @@ describe('put back together and split again', () => {
           ...cutAt(reasoning, someCuts).map(text => chunkOf({ reasoning: text })),
           ...cutAt(content, otherCuts).map(text => chunkOf({ content: text })),
         ];
-        const splitter = new SplitStream({ implicit: false, trim: true });
-        const { chunks: again } = await collected(splitter.read(new JoinedStream().read(streamOf(chunks))));
+        const splitter = new StreamSplitter({ implicit: false, trim: true });
+        const { chunks: again } = await collected(
+          transformed(transformed(streamOf(chunks), new StreamJoiner()), splitter),
+        );
         expect(assembled(again)).toEqual({ reasoning, content });
       }),
       { numRuns: 300 },
@@ -133,7 +144,7 @@ describe('put back together and split again', () => {
   it('hands a fault on', async () => {
     const broken = new Error('reset');
     const { chunks, fault } = await collected(
-      new JoinedStream().read(streamOf([chunkOf({ reasoning: 'One.' })], broken)),
+      transformed(streamOf([chunkOf({ reasoning: 'One.' })], broken), new StreamJoiner()),
     );
     expect(fault).toBe(broken);
     expect(deltas(chunks)).toEqual([{ content: '<think>One.' }]);

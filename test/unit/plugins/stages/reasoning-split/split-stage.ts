@@ -8,7 +8,7 @@ import type {
   ReplyMessage,
 } from '../../../../../src/canonical.ts';
 import type { Model } from '../../../../../src/catalog/catalog.ts';
-import { choicesOf, chunkOf, collected, streamOf } from '../../../chunk-stream.ts';
+import { choicesOf, chunkOf, collected, streamOf, transformed } from '../../../chunk-stream.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 
@@ -25,7 +25,7 @@ export function stageOf({ request = {}, model = {}, trim = true }: Asked) {
   const exchange = sampleExchange({ request, model });
   const reply = (whole: Completion) => stage.onReply?.(exchange, whole) as Completion;
   const stream = (chunks: readonly Chunk[], fault?: unknown) =>
-    collected(stage.onStream!(exchange, streamOf(chunks, fault)));
+    collected(transformed(streamOf(chunks, fault), stage.onStream?.(exchange)));
   return { reply, stream };
 }
 

@@ -1,14 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { coalesced } from '../../../../../plugins/stages/stream-rechunk/coalesce.ts';
+import { Coalescer } from '../../../../../plugins/stages/stream-rechunk/coalesce.ts';
 import { splitOversized } from '../../../../../plugins/stages/stream-rechunk/split-oversized.ts';
 import type { Chunk } from '../../../../../src/canonical.ts';
-import { assembled, chunkOf, collected, streamOf } from '../../../chunk-stream.ts';
+import { assembled, chunkOf, collected, streamOf, transformed } from '../../../chunk-stream.ts';
 
 const texts = (...pieces: string[]) => pieces.map(content => chunkOf({ content }));
 const deltas = async (stream: AsyncIterable<Chunk>) =>
   (await collected(stream)).chunks.map(({ choices }) => choices[0]?.delta);
 
+const coalesced = (chunks: AsyncIterable<Chunk>, characters: number, ms: number) =>
+  transformed(chunks, new Coalescer(characters, ms));
+const cutAbove = (chunks: AsyncIterable<Chunk>, characters: number) =>
+  transformed(chunks, splitOversized(characters));
 const waits = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
 const patient_ms = 60_000;
 
@@ -62,7 +66,7 @@ describe('joining small pieces', () => {
     const begun_ms = performance.now();
     expect((await iterator.next()).value).toEqual(chunkOf({ content: 'b' }));
     expect(performance.now() - begun_ms).toBeLessThan(2000);
-    await iterator.return?.(undefined);
+    await iterator.return?.();
   });
 
   it('lets everything go before a fault', async () => {
@@ -84,13 +88,14 @@ describe('joining small pieces', () => {
       }
     }
     for await (const _ of coalesced(source(), 2, patient_ms)) break;
+    await new Promise(setImmediate);
     expect(closed).toBe(true);
   });
 });
 
 describe('cutting oversized pieces', () => {
   it('cuts at the number of characters and keeps the finish on the last piece', async () => {
-    const stream = splitOversized(streamOf([chunkOf({ content: 'abcdefg' }, 'stop')]), 3);
+    const stream = cutAbove(streamOf([chunkOf({ content: 'abcdefg' }, 'stop')]), 3);
     const { chunks } = await collected(stream);
     expect(chunks).toEqual([
       chunkOf({ content: 'abc' }),
@@ -100,20 +105,20 @@ describe('cutting oversized pieces', () => {
   });
 
   it('never cuts inside a character', async () => {
-    expect(await deltas(splitOversized(streamOf(texts('a😀b😀')), 2))).toEqual([
+    expect(await deltas(cutAbove(streamOf(texts('a😀b😀')), 2))).toEqual([
       { content: 'a' },
       { content: '😀' },
       { content: 'b' },
       { content: '😀' },
     ]);
-    expect(await deltas(splitOversized(streamOf(texts('😀😀')), 1))).toEqual([
+    expect(await deltas(cutAbove(streamOf(texts('😀😀')), 1))).toEqual([
       { content: '😀' },
       { content: '😀' },
     ]);
   });
 
   it('keeps reasoning before the content of the same chunk', async () => {
-    const stream = splitOversized(streamOf([chunkOf({ reasoning: 'rrrr', content: 'cccc' })]), 3);
+    const stream = cutAbove(streamOf([chunkOf({ reasoning: 'rrrr', content: 'cccc' })]), 3);
     expect(await deltas(stream)).toEqual([
       { reasoning: 'rrr' },
       { reasoning: 'r' },
@@ -128,7 +133,7 @@ describe('both', () => {
     await fc.assert(
       fc.asyncProperty(anyStream, fc.integer({ min: 1, max: 20 }), async (chunks, size) => {
         const joined = coalesced(streamOf(chunks), size, patient_ms);
-        const sized = (await collected(splitOversized(joined, size))).chunks;
+        const sized = (await collected(cutAbove(joined, size))).chunks;
         for (const index of [0, 1]) {
           expect(assembled(sized, index)).toEqual(assembled(chunks, index));
           expect(kinds(sized, index)).toEqual(kinds(chunks, index));

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Chunk } from '../../../../../src/canonical.ts';
-import { ChunkFeed } from '../../../../../src/upstream/attempt/chunk-feed.ts';
-import { CommitBuffer } from '../../../../../src/upstream/attempt/commit-buffer.ts';
 import { EventReader } from '../../../../../src/upstream/http/decode-reply.ts';
 import { StreamReader } from '../../../../../src/upstream/http/stream-reader.ts';
 import { UpstreamCall } from '../../../../../src/upstream/http/upstream-call.ts';
@@ -25,15 +23,21 @@ afterEach(() => {
 /** An intake whose owner and call note what they hear. */
 function intakeOf(choices = 1) {
   const heard: string[] = [];
-  let isOver = false;
-  const feed = new ChunkFeed(
-    { begin() {}, drained: () => intake.drained(), left() {} },
-    { chunk() {}, end() {} },
-  );
-  const gate = new CommitBuffer(feed, 0, { firstWord() {}, released() {} });
+  const given: Chunk[] = [];
+  /** What `give` answers. */
+  const client = { keepsUp: true };
+  const owner = {
+    isOver: false,
+    give(chunks: readonly Chunk[]) {
+      given.push(...chunks);
+      return client.keepsUp;
+    },
+    finish: () => end('finished'),
+    fault: (thrown: unknown) => end(`failed: ${(thrown as Error).message}`),
+  };
   const end = (what: string) => {
     heard.push(what);
-    isOver = true;
+    owner.isOver = true;
   };
   class NotingCall extends UpstreamCall {
     override release(patience_ms: number): void {
@@ -48,37 +52,27 @@ function intakeOf(choices = 1) {
   }
   const intake: StreamReader = new StreamReader(
     new EventReader(new OpenAiStreamDecoder(), limits),
-    gate,
     new NotingCall(),
-    {
-      isOver: () => isOver,
-      give: (chunks: Chunk[]) => gate.give(chunks),
-      finish: () => end('finished'),
-      fault: thrown => end(`failed: ${(thrown as Error).message}`),
-    },
+    owner,
     { choices },
   );
-  return { intake, feed, heard, end };
-}
-
-async function readAll(feed: ChunkFeed): Promise<void> {
-  while (feed.unread > 0) await feed.next();
+  return { intake, given, client, heard, end };
 }
 
 describe('the bytes of a stream', () => {
   it('end with their marker, and the connection is given a second to be used again', () => {
-    const { intake, feed, heard } = intakeOf();
+    const { intake, given, heard } = intakeOf();
     intake.bytes(Buffer.concat([word, last, done]));
     expect(heard).toEqual(['finished', 'released for 1000 ms']);
-    expect(feed.unread).toBe(2);
+    expect(given.length).toBe(2);
   });
 
   it('end when the connection does, after what was still on its way', () => {
-    const { intake, feed, heard } = intakeOf();
+    const { intake, given, heard } = intakeOf();
     intake.bytes(Buffer.concat([word, last.subarray(0, -1)]));
     intake.end();
     expect(heard).toEqual(['finished']);
-    expect(feed.unread).toBe(2);
+    expect(given.length).toBe(2);
   });
 
   it('fail when the connection ends before the answer does', () => {
@@ -132,21 +126,15 @@ describe('the bytes of a stream', () => {
 });
 
 describe('a stream that is read slowly', () => {
-  it('is paused when too many chunks wait, and goes on when they have been read', async () => {
-    const { intake, feed, heard } = intakeOf();
+  it('is paused when its client does not keep up, and goes on when it does', () => {
+    const { intake, client, heard } = intakeOf();
     expect(intake.bytes(words(63))).toBe(true);
+    client.keepsUp = false;
     expect(intake.bytes(word)).toBe(false);
-    await readAll(feed);
+    client.keepsUp = true;
+    intake.drained();
     expect(heard).toEqual(['resumed']);
     expect(intake.bytes(word)).toBe(true);
-  });
-
-  it('is paused when too many bytes wait, in however few chunks', async () => {
-    const { intake, feed } = intakeOf();
-    const large = event({ delta: { content: 'x'.repeat(100 * 1024) }, finish_reason: null });
-    expect([intake.bytes(large), intake.bytes(large), intake.bytes(large)]).toEqual([true, true, false]);
-    await readAll(feed);
-    expect(intake.bytes(large)).toBe(true);
   });
 });
 
@@ -173,31 +161,34 @@ describe('a compressed stream', () => {
 
   it('is read to its end', async () => {
     const { intake, heard } = intakeOf();
-    await intake.decompressed(source([word, last]).bytes);
+    await intake.readFrom(source([word, last]).bytes);
     expect(heard).toEqual(['finished']);
   });
 
   it('fails with what its decompression throws', async () => {
     const { intake, heard } = intakeOf();
-    await intake.decompressed(source([word], new Error('bad data')).bytes);
+    await intake.readFrom(source([word], new Error('bad data')).bytes);
     expect(heard).toEqual(['failed: bad data']);
   });
 
   it('waits until its chunks have been read', async () => {
-    const { intake, feed, heard } = intakeOf();
+    const { intake, client, heard } = intakeOf();
+    client.keepsUp = false;
     const { bytes, state } = source([words(64), last]);
-    const taken = intake.decompressed(bytes);
+    const taken = intake.readFrom(bytes);
     await settled();
     expect(state.given).toBe(1);
-    await readAll(feed);
+    client.keepsUp = true;
+    intake.drained();
     await taken;
     expect(heard).toContain('finished');
   });
 
   it('is closed when its attempt is over while it waits', async () => {
-    const { intake, end } = intakeOf();
+    const { intake, client, end } = intakeOf();
+    client.keepsUp = false;
     const { bytes, state } = source([words(64), word, word]);
-    void intake.decompressed(bytes);
+    void intake.readFrom(bytes);
     await settled();
     end('given up');
     intake.close();

@@ -1,18 +1,16 @@
-import {
-  type Chunk,
-  type ChunkChoice,
-  type ChunkTransform,
-  type Delta,
-  type Exchange,
-  shownUsage,
-  transformed,
-  type Usage,
-  usageOf,
-} from '../../../src/plugin.ts';
+import { type Chunk, type ChunkChoice, type Delta, type Usage, usageOf } from '../canonical.ts';
+import type { Exchange } from '../exchange.ts';
+import type { ChunkSink } from '../stream.ts';
+import { shownUsage } from './shown-usage.ts';
 
-/** The one shape of every stream (protocol d2, d4 to d6): role chunk first, finish chunk last and with usage. */
-export class ShapedStream implements ChunkTransform {
+/**
+ * What the protocol promises of every stream, whatever stages are configured (protocol d2, d4 to d6): the role chunk first, text without
+ * roles, the finish chunk last and with the usage, usage on every chunk where the client asked for it and on no other, no chunk without
+ * choices.
+ */
+export class StreamShape implements ChunkSink {
   readonly #exchange: Exchange;
+  readonly #next: ChunkSink;
   readonly #continuous: boolean;
   /** Choices whose role chunk has been sent. */
   readonly #begun = new Set<number>();
@@ -20,28 +18,43 @@ export class ShapedStream implements ChunkTransform {
   readonly #ended = new Set<number>();
   /** The newest chunk with a finish reason: the last of the stream carries the usage, and only the end shows which is last (d5). */
   #finish: ChunkChoice | undefined;
+  #failed = false;
   /** The running usage that was shown last. */
   #shown = usageOf(0, 0);
 
-  constructor(exchange: Exchange) {
+  constructor(exchange: Exchange, next: ChunkSink) {
     this.#exchange = exchange;
+    this.#next = next;
     this.#continuous = exchange.request.stream_options?.continuous_usage_stats === true;
   }
 
-  read(chunks: AsyncIterable<Chunk>): AsyncIterable<Chunk> {
-    return transformed(chunks, this);
+  /** What is no chunk, or cannot be rendered, fails the stream. */
+  chunk(chunk: Chunk): boolean {
+    if (this.#failed) return true;
+    try {
+      if (this.#isPlain(chunk)) this.#next.chunk(this.#withUsage(chunk));
+      else for (const choice of chunk.choices) this.#shape(choice);
+    } catch (thrown) {
+      this.#failed = true;
+      this.#next.fail(thrown);
+    }
+    return true;
   }
 
-  chunk(chunk: Chunk): Chunk | readonly Chunk[] {
-    if (this.#isPlain(chunk)) return this.#passed(chunk);
-    return chunk.choices.flatMap(choice => [...this.#shape(choice)]);
+  flush(): boolean {
+    return this.#next.flush();
   }
 
-  /** The finish chunk, with the final usage if the stream has ended in good order. */
-  rest(isFault: boolean): readonly Chunk[] {
-    const finish = this.#finish;
-    if (!finish) return [];
-    return [isFault ? this.#released(finish) : this.#chunk(finish, shownUsage(this.#exchange))];
+  end(): void {
+    if (this.#failed) return;
+    this.#sendFinish(shownUsage(this.#exchange));
+    this.#next.end();
+  }
+
+  fail(fault: unknown): void {
+    if (this.#failed) return;
+    this.#sendFinish(this.#running());
+    this.#next.fail(fault);
   }
 
   /** Nearly every chunk of a long answer: one more text of a choice that has begun and goes on. */
@@ -52,39 +65,39 @@ export class ShapedStream implements ChunkTransform {
     return delta.tool_calls === undefined && delta.refusal === undefined && isText(delta);
   }
 
-  #passed(chunk: Chunk): Chunk {
+  #withUsage(chunk: Chunk): Chunk {
     const usage = this.#running();
     if (usage) return { choices: chunk.choices, usage };
     return chunk.usage ? { choices: chunk.choices } : chunk;
   }
 
-  *#shape(choice: ChunkChoice): Generator<Chunk> {
+  #shape(choice: ChunkChoice): void {
     const { index, finish_reason } = choice;
     const delta = withoutEmpty(choice.delta);
     const says = delta !== undefined || choice.logprobs != null;
     const ends = finish_reason !== null && !this.#ended.has(index);
     // Some servers repeat a choice beside the usage: it says nothing new.
     if (!says && !ends && this.#begun.has(index)) return;
-    if (this.#finish && this.#finish.index !== index) {
-      yield this.#released(this.#finish);
-      this.#ended.add(this.#finish.index);
-      this.#finish = undefined;
-    }
-    if (!this.#begun.has(index)) yield this.#role(index);
-    if (says) yield this.#chunk({ ...choice, delta: delta ?? {}, finish_reason: null }, this.#running());
+    if (this.#finish && this.#finish.index !== index) this.#sendFinish(this.#running());
+    if (!this.#begun.has(index)) this.#sendRole(index);
+    if (says) this.#send({ ...choice, delta: delta ?? {}, finish_reason: null }, this.#running());
     if (ends) this.#finish = { index, delta: {}, finish_reason };
   }
 
-  #role(index: number): Chunk {
-    const first = this.#begun.size === 0;
-    this.#begun.add(index);
-    const running = this.#running();
-    const usage = running && first ? usageOf(running.prompt_tokens, 0) : running;
-    return this.#chunk({ index, delta: { role: 'assistant', content: '' }, finish_reason: null }, usage);
+  #sendFinish(usage: Usage | undefined): void {
+    const finish = this.#finish;
+    if (!finish) return;
+    this.#finish = undefined;
+    this.#ended.add(finish.index);
+    this.#send(finish, usage);
   }
 
-  #released(choice: ChunkChoice): Chunk {
-    return this.#chunk(choice, this.#running());
+  #sendRole(index: number): void {
+    const isFirst = this.#begun.size === 0;
+    this.#begun.add(index);
+    const running = this.#running();
+    const usage = running && isFirst ? usageOf(running.prompt_tokens, 0) : running;
+    this.#send({ index, delta: { role: 'assistant', content: '' }, finish_reason: null }, usage);
   }
 
   /**
@@ -102,8 +115,8 @@ export class ShapedStream implements ChunkTransform {
     return this.#shown;
   }
 
-  #chunk(choice: ChunkChoice, usage: Usage | undefined): Chunk {
-    return usage ? { choices: [choice], usage } : { choices: [choice] };
+  #send(choice: ChunkChoice, usage: Usage | undefined): void {
+    this.#next.chunk(usage ? { choices: [choice], usage } : { choices: [choice] });
   }
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { Chunk, Delta } from '../../../../../src/canonical.ts';
-import { usageOf } from '../../../../../src/canonical.ts';
-import { assembled, choicesOf, chunkOf } from '../../../chunk-stream.ts';
+import type { Chunk, Delta } from '../../../../src/canonical.ts';
+import { usageOf } from '../../../../src/canonical.ts';
+import { assembled, choicesOf, chunkOf } from '../../chunk-stream.ts';
 import { continuous, end, role, shaped, told } from './shaped-stream.ts';
 
 describe('any stream', () => {

@@ -1,0 +1,86 @@
+import type { Chunk } from '../canonical.ts';
+import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
+
+interface Reader {
+  resolve(result: IteratorResult<Chunk>): void;
+  reject(fault: unknown): void;
+}
+
+/** A stream as a slow client takes it: one chunk at a time, paused while the next is not asked for. */
+export class PulledStream implements AsyncIterableIterator<Chunk>, ChunkSink {
+  readonly #stream: StreamHandle;
+  /** Chunks that have come, from `#at` on not yet read. */
+  #chunks: Chunk[] = [];
+  #at = 0;
+  #reader: Reader | undefined;
+  #ending: { readonly fault?: unknown } | undefined;
+  /** How many chunks came though the stream was paused. */
+  late = 0;
+  #isPaused = false;
+
+  constructor(source: ChunkSource) {
+    this.#stream = source.pushInto(this);
+  }
+
+  next(): Promise<IteratorResult<Chunk>> {
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject };
+      this.#hand();
+      if (!this.#reader || this.#ending) return;
+      this.#isPaused = false;
+      this.#stream.resume();
+    });
+  }
+
+  async return(): Promise<IteratorResult<Chunk>> {
+    this.#ending = {};
+    this.#chunks = [];
+    this.#at = 0;
+    this.#stream.stop();
+    return { value: undefined, done: true };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  chunk(chunk: Chunk): boolean {
+    if (this.#ending) return true;
+    if (this.#isPaused) this.late++;
+    this.#chunks.push(chunk);
+    this.#hand();
+    return true;
+  }
+
+  /** Full as soon as nothing is asked for. */
+  flush(): boolean {
+    this.#isPaused = this.#reader === undefined;
+    return !this.#isPaused;
+  }
+
+  end(): void {
+    this.#ending ??= {};
+    this.#hand();
+  }
+
+  fail(fault: unknown): void {
+    this.#ending ??= { fault };
+    this.#hand();
+  }
+
+  #hand(): void {
+    const reader = this.#reader;
+    const chunk = this.#chunks[this.#at];
+    if (!reader || (!chunk && !this.#ending)) return;
+    this.#reader = undefined;
+    if (chunk) {
+      if (++this.#at === this.#chunks.length) this.#chunks = [];
+      if (this.#chunks.length === 0) this.#at = 0;
+      return reader.resolve({ value: chunk, done: false });
+    }
+    const ending = this.#ending!;
+    this.#ending = {};
+    if ('fault' in ending) reader.reject(ending.fault);
+    else reader.resolve({ value: undefined, done: true });
+  }
+}

@@ -1,0 +1,137 @@
+import type { Chunk } from '../../canonical.ts';
+import type { GatewayError } from '../../errors.ts';
+import type { ChunkSink, StreamHandle } from '../../stream.ts';
+
+/** Makes the attempts that fill a stream. */
+export interface StreamProducer {
+  begin(): void;
+  /** The sink takes chunks again. */
+  drained(): void;
+  /** The sink has stopped the stream. */
+  left(): void;
+}
+
+/** Is told how far its attempt has come. */
+export interface AttemptProgress {
+  /** The first chunk with something generated. */
+  firstWord(): void;
+  /** The first chunk is passed on, generated or not. */
+  released(): void;
+}
+
+/**
+ * The one stream of an exchange that its attempts fill, one after another. Up to `max_held` chunks of an attempt wait for its first word:
+ * until a chunk has been passed on, another attempt may take its place.
+ */
+export class AttemptStream implements StreamHandle {
+  /** The sink has asked for a pause. */
+  isFull = false;
+  /** Something generated has come. */
+  generated = false;
+  readonly #sink: ChunkSink;
+  readonly #producer: StreamProducer;
+  readonly #max_held: number;
+  #progress: AttemptProgress | undefined;
+  #begun: PromiseWithResolvers<void> | undefined;
+  #held: Chunk[] = [];
+  #started = false;
+  #released = false;
+  #over = false;
+
+  constructor(sink: ChunkSink, producer: StreamProducer, max_held: number) {
+    this.#sink = sink;
+    this.#producer = producer;
+    this.#max_held = max_held;
+  }
+
+  /** The next attempt fills it. Resolves when a chunk was passed on; rejects when the attempt fails before. */
+  attempt(progress: AttemptProgress): Promise<void> {
+    this.#held = [];
+    this.#progress = progress;
+    this.#begun = Promise.withResolvers();
+    return this.#begun.promise;
+  }
+
+  /** Chunks that came together. */
+  give(chunks: readonly Chunk[]): void {
+    if (chunks.length === 0 || this.#over) return;
+    if (this.generated) return this.#pass(chunks);
+    if (chunks.some(isGenerated)) {
+      this.generated = true;
+      this.#progress?.firstWord();
+    }
+    if (!this.#released && !this.generated && this.#held.length + chunks.length <= this.#max_held)
+      this.#held.push(...chunks);
+    else this.#release(chunks);
+  }
+
+  end(): void {
+    if (this.#over) return;
+    this.#release([]);
+    this.#end(undefined);
+  }
+
+  /**
+   * Before the first chunk is passed on: rejects `attempt`, so that another may follow. After it: fails the stream and returns true. The
+   * late fault of an attempt that another has followed is ignored.
+   */
+  fail(error: GatewayError, from: AttemptProgress): boolean {
+    if (from !== this.#progress) return false;
+    if (this.#released) this.#end({ fault: error });
+    else this.#begun?.reject(error);
+    return this.#released;
+  }
+
+  /** No attempt has answered, and no other follows. */
+  giveUp(fault: unknown): void {
+    this.#end({ fault });
+  }
+
+  resume(): void {
+    this.isFull = false;
+    if (this.#started) return this.#producer.drained();
+    this.#started = true;
+    this.#producer.begin();
+  }
+
+  stop(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#held = [];
+    if (this.#started) this.#producer.left();
+  }
+
+  #release(chunks: readonly Chunk[]): void {
+    const held = this.#held;
+    this.#held = [];
+    if (!this.#released) {
+      this.#released = true;
+      this.#progress?.released();
+      this.#begun?.resolve();
+    }
+    this.#pass(held.length > 0 ? [...held, ...chunks] : chunks);
+  }
+
+  #pass(chunks: readonly Chunk[]): void {
+    for (const chunk of chunks) {
+      this.#sink.chunk(chunk);
+      if (this.#over) return;
+    }
+    if (chunks.length > 0) this.isFull = !this.#sink.flush();
+  }
+
+  #end(ending: { readonly fault: unknown } | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (ending) this.#sink.fail(ending.fault);
+    else this.#sink.end();
+  }
+}
+
+/** Whether a chunk carries anything of the answer, its end included; a role and usage are nothing of it. */
+function isGenerated({ choices }: Chunk): boolean {
+  return choices.some(
+    ({ delta, finish_reason }) =>
+      finish_reason !== null || delta.content || delta.reasoning || delta.tool_calls?.length || delta.refusal,
+  );
+}

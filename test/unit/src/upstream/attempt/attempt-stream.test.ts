@@ -1,0 +1,152 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Chunk, Delta, FinishReason } from '../../../../../src/canonical.ts';
+import { usageOf } from '../../../../../src/canonical.ts';
+import { refusal } from '../../../../../src/errors.ts';
+import { AttemptStream } from '../../../../../src/upstream/attempt/attempt-stream.ts';
+
+const chunk = (delta: Delta, finish_reason: FinishReason | null = null): Chunk => ({
+  choices: [{ index: 0, delta, finish_reason }],
+});
+const role = chunk({ role: 'assistant', content: '' });
+const usage: Chunk = { choices: [], usage: usageOf(7, 0) };
+const word = chunk({ content: 'Hello' });
+
+/** A stream that has begun, with its first attempt; `taken` is what came through. */
+function streamOver(max_held: number) {
+  const told: string[] = [];
+  const tell = (what: string) => () => void told.push(what);
+  const taken: Chunk[] = [];
+  const ends: unknown[] = [];
+  const client = { keepsUp: true };
+  const stream = new AttemptStream(
+    {
+      chunk: chunk => taken.push(chunk) > 0,
+      flush: () => client.keepsUp,
+      end: () => void ends.push('end'),
+      fail: fault => void ends.push(fault),
+    },
+    { begin: tell('begin'), drained: tell('drained'), left: tell('left') },
+    max_held,
+  );
+  stream.resume();
+  const progress = () => ({ firstWord: tell('first word'), released: tell('released') });
+  const attempt = progress();
+  const begun = stream.attempt(attempt);
+  // Some tests let it fail and do not ask.
+  begun.catch(() => {});
+  return { stream, attempt, begun, told, taken, ends, client, progress };
+}
+
+describe('the stream of an exchange that its attempts fill', () => {
+  it('keeps roles and usage until the first word, and gives everything in order', async () => {
+    const { stream, begun, told, taken } = streamOver(16);
+    stream.give([role]);
+    stream.give([usage]);
+    expect([taken.length, told, stream.generated]).toEqual([0, ['begin'], false]);
+    stream.give([word, word]);
+    expect(told).toEqual(['begin', 'first word', 'released']);
+    await begun;
+    stream.give([word]);
+    expect(taken).toEqual([role, usage, word, word, word]);
+  });
+
+  it.each<[string, Chunk]>([
+    ['text', word],
+    ['reasoning', chunk({ reasoning: 'Hm' })],
+    ['a tool call', chunk({ tool_calls: [{ index: 0 }] })],
+    ['a refusal', chunk({ refusal: 'No' })],
+    ['an end', chunk({}, 'stop')],
+  ])('takes %s for a word of the answer', (_, first) => {
+    const { stream } = streamOver(16);
+    stream.give([first]);
+    expect(stream.generated).toBe(true);
+  });
+
+  it.each<[string, Chunk]>([
+    ['a role', role],
+    ['usage', usage],
+    ['an empty text', chunk({ content: '' })],
+    ['nothing', chunk({ content: null })],
+    ['no tool calls', chunk({ tool_calls: [] })],
+  ])('does not take %s for a word of the answer', (_, first) => {
+    const { stream } = streamOver(16);
+    stream.give([first]);
+    expect(stream.generated).toBe(false);
+  });
+
+  it('holds no more chunks than it may', () => {
+    const { stream, told, taken } = streamOver(2);
+    stream.give([role, usage]);
+    expect(taken).toHaveLength(0);
+    stream.give([usage]);
+    expect([taken.length, told]).toEqual([3, ['begin', 'released']]);
+    stream.give([usage]);
+    stream.give([word]);
+    expect(told).toEqual(['begin', 'released', 'first word']);
+    expect(taken).toEqual([role, usage, usage, usage, word]);
+  });
+
+  it('passes the first chunk on at once where it may hold none', async () => {
+    const { stream, begun, told, taken } = streamOver(0);
+    stream.give([]);
+    expect(told).toEqual(['begin']);
+    stream.give([role]);
+    expect([taken.length, told]).toEqual([1, ['begin', 'released']]);
+    await begun;
+  });
+
+  it('tells its attempt of a fault before the first word and the client nothing, so that another attempt may follow', async () => {
+    const { stream, attempt, begun, taken, ends, progress } = streamOver(16);
+    const fault = refusal('provider_error');
+    stream.give([role]);
+    expect(stream.fail(fault, attempt)).toBe(false);
+    await expect(begun).rejects.toBe(fault);
+    const next = stream.attempt(progress());
+    // Late, of the attempt that has failed.
+    expect(stream.fail(refusal('server_error'), attempt)).toBe(false);
+    stream.give([role, word]);
+    stream.end();
+    await next;
+    expect([taken, ends]).toEqual([[role, word], ['end']]);
+  });
+
+  it('tells the client of a fault after the first word, once', () => {
+    const { stream, attempt, taken, ends } = streamOver(16);
+    stream.give([word]);
+    const fault = refusal('provider_broke_off');
+    expect(stream.fail(fault, attempt)).toBe(true);
+    stream.fail(refusal('server_error'), attempt);
+    stream.give([word]);
+    expect([taken, ends]).toEqual([[word], [fault]]);
+  });
+
+  it('passes what it holds on at the end', async () => {
+    const { stream, begun, taken, ends } = streamOver(16);
+    stream.give([role]);
+    stream.end();
+    await begun;
+    expect([taken, ends]).toEqual([[role], ['end']]);
+  });
+
+  it('is full while its sink takes nothing, and tells its producer when it takes chunks again', () => {
+    const { stream, told, client } = streamOver(0);
+    client.keepsUp = false;
+    stream.give([word]);
+    expect([stream.isFull, told]).toEqual([true, ['begin', 'first word', 'released']]);
+    client.keepsUp = true;
+    stream.resume();
+    expect([stream.isFull, told.at(-1)]).toEqual([false, 'drained']);
+    stream.give([word]);
+    expect(stream.isFull).toBe(false);
+  });
+
+  it('tells its producer when its sink stops it, and passes nothing on after that, not even a fault', () => {
+    const { stream, attempt, told, taken, ends } = streamOver(0);
+    stream.give([word]);
+    stream.stop();
+    expect(told).toContain('left');
+    stream.give([word]);
+    stream.fail(refusal('provider_broke_off'), attempt);
+    expect([taken, ends]).toEqual([[word], []]);
+  });
+});
