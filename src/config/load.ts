@@ -67,7 +67,7 @@ export async function loadConfig(
   return { ...settingsOf(parsed.data, directory), stages, newCounter };
 }
 
-/** Who is served, and within which limits: what the stages leave out, or hold in the wrong order. */
+/** Checks that the stages enforce keys and limits, and in which order. */
 function* checkStageAccess({ stages, accounts, plans, server }: CheckedConfig): Generator<ConfigIssue> {
   const names = stages?.map(entry => (typeof entry === 'string' ? entry : Object.keys(entry)[0]!));
   const access = {

@@ -2,7 +2,7 @@ import { dayOf } from '../stores/records/usage-slices.ts';
 import { findAccount, type Use, usesOf } from './account-view.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 
-/** How many of the newest exchanges tell who is active, how many accounts are looked at, and how many limits are shown. */
+/** Newest exchanges searched for active accounts, accounts looked up, limits shown. */
 const newest_rows = 200;
 const max_accounts = 20;
 const max_shown = 8;

@@ -40,7 +40,7 @@ export interface Page {
   readonly max_form_bytes?: number;
 }
 
-/** Who makes a change, and when, for the audit log. */
+/** The author and time of a change, for the audit log. */
 export const operatorOf = ({ session, context }: PageRequest): Operator => ({
   actor: session.actor,
   at_ms: context.clock.epoch_ms(),

@@ -8,7 +8,7 @@ import { SseParser } from '../sse/parse.ts';
 
 /** More than any event that the gateway sends. */
 const max_event_bytes = 64 * 1024 * 1024;
-/** A reply that is no stream is a refusal, or one that was asked for whole. */
+/** For replies that are not streamed: errors, and completions without `stream`. */
 const max_reply_bytes = 1024 * 1024;
 
 /** What is read of an event of the gateway. */

@@ -14,7 +14,7 @@ import { readForm } from './read-form.ts';
 import { reloadPage } from './view/reload-page.ts';
 import { signInPage } from './view/sign-in-page.ts';
 
-/** Who a request comes from, as the parent application has found out; `undefined` for requests that may not use the dashboard. */
+/** The operator's name of a request, from the parent application's own sign-in; `undefined` for requests that may not use the dashboard. */
 export type OperatorOf = (request: IncomingMessage) => string | undefined;
 
 const session_cookie = 'sluice_session';

@@ -6,7 +6,7 @@ import { knownBrowserCookie, knownBrowserOf } from './known-browser.ts';
 /** How an operator of the configuration signs in. */
 export type Credential = { readonly password: string } | { readonly password_hash: string };
 
-/** Passwords in the queue of either kind of browser; each takes memory and time of its own. */
+/** Longest queue for either kind of browser; each password takes 32 MiB and about 60 ms. */
 const max_waiting = 20;
 
 /** Too many passwords are being tried. */
@@ -14,13 +14,13 @@ export class Busy extends Error {
   override readonly name = 'Busy';
 }
 
-/** Who may sign in. Of passwords only hashes are kept. */
+/** Operators by name. Only hashes of their passwords are kept. */
 export class Operators {
   readonly #hashes: ReadonlyMap<string, Promise<string>>;
-  /** What unknown names are compared with, so that they take as long as known ones. */
+  /** Compared with the passwords of unknown names, so that they take as long as known ones. */
   readonly #unknownHash = hashPassword(randomBytes(24).toString('base64url'));
   readonly #fromStrangers = bulkhead(2, max_waiting);
-  /** A place of their own, so that a flood of strangers' passwords does not keep them waiting. */
+  /** A queue of their own, which a flood of passwords from other browsers cannot fill. */
   readonly #fromKnownBrowsers = bulkhead(1, max_waiting);
 
   constructor(credentials: Readonly<Record<string, Credential>>) {

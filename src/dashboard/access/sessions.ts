@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { hashKey } from '../../stores/accounts/hash-key.ts';
 
-/** Somebody who is signed in. */
+/** The session of a signed-in operator. */
 export interface Session {
-  /** Who, as the audit log names them. */
+  /** The operator's name in the audit log. */
   readonly actor: string;
   readonly started_ms: number;
   /** What the next page says once, after a form. */
@@ -20,7 +20,7 @@ export interface SessionLimits {
   readonly max_ms: number;
 }
 
-/** The one that was used longest ago ends for one more. */
+/** Above this the least recently used session ends. */
 const max_sessions = 1000;
 
 interface Kept {
@@ -28,7 +28,7 @@ interface Kept {
   seen_ms: number;
 }
 
-/** Who is signed in, by the digest of what their browser holds; of this process alone. */
+/** The sessions of this process by the SHA-256 of their tokens; they end with it. */
 export class Sessions {
   readonly #clock: Clock;
   readonly #limits: SessionLimits;
@@ -50,7 +50,7 @@ export class Sessions {
     return { token, session };
   }
 
-  /** The session of a browser, which has been used by this. `undefined` for one that has expired. */
+  /** The session of a token, whose idle time starts again. `undefined` for one that has expired. */
   find(token: string): Session | undefined {
     const digest = hashKey(token);
     const kept = this.#byDigest.get(digest);
@@ -62,7 +62,7 @@ export class Sessions {
     return kept.session;
   }
 
-  /** The same for what a page asks by itself, which is no use of it. */
+  /** The same for requests that a page makes by itself, which do not count as use. */
   look(token: string): Session | undefined {
     const kept = this.#byDigest.get(hashKey(token));
     return kept && !this.#isExpired(kept) ? kept.session : undefined;

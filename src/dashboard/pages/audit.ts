@@ -8,7 +8,7 @@ import { pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 
-/** Who has changed what, newest first. */
+/** Changes to accounts and keys with their authors, newest first. */
 export const auditPage: Page = { name: 'audit', get: listed };
 
 async function listed(request: PageRequest): Promise<PageResponse> {
