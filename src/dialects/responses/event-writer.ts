@@ -1,6 +1,6 @@
 import type { Usage } from '../../canonical.ts';
 import { encodeEvent } from '../../sse/encode.ts';
-import { encodeUsage } from './response-object.ts';
+import { usageFields } from './response-object.ts';
 
 /** Writes the events of one Responses stream: named, and numbered without a gap (protocol h1). */
 export class EventWriter {
@@ -22,4 +22,4 @@ export class EventWriter {
   }
 }
 
-export const usageMember = (usage: Usage): string => `,"usage":${encodeUsage(usage)}`;
+export const usageMember = (usage: Usage): string => `,"usage":${JSON.stringify(usageFields(usage))}`;

@@ -21,7 +21,7 @@ describe('the path of a request', () => {
     ['http://gateway.example:8080/v1/models?a', '/v1/models'],
     ['HTTP://gateway.example', '/'],
     ['*', '*'],
-  ])('%s is %s', (url, path) => {
+  ])('reads the target %s as the path %s', (url, path) => {
     expect(pathOf(url)).toBe(path);
   });
 });
@@ -31,7 +31,7 @@ describe('the routes (spec 4, 5)', () => {
     ['/v1/models', 'models', true, ['GET', 'HEAD']],
     ['/v1/chat/completions', 'chat.completions', false, ['POST']],
     ['/v1/responses', 'responses', false, ['POST']],
-  ])('%s', (path, name, isPublic, methods) => {
+  ])('serves %s in the dialect %s', (path, name, isPublic, methods) => {
     expect(routes.of(path)).toMatchObject({ name, public: isPublic, methods, dialect: { name } });
   });
 
@@ -47,7 +47,7 @@ describe('the routes (spec 4, 5)', () => {
     '/v1/%6dodels',
     '/toString',
     '__proto__',
-  ])('%s is none', path => {
+  ])('serves nothing at %s', path => {
     expect(routes.of(path)).toBeUndefined();
   });
 
@@ -58,7 +58,7 @@ describe('the routes (spec 4, 5)', () => {
     ['/other/v1/models', '/llm', undefined],
     ['/admin/v1/models', '', undefined],
     ['/v1/embeddings', '', undefined],
-  ])('%s below %s is %s', (path, mount, name) => {
+  ])('finds the route of %s below the mount path "%s": %s', (path, mount, name) => {
     expect(routes.mounted(path, mount)?.name).toBe(name);
   });
 });
