@@ -97,7 +97,7 @@ export {
   newCallId,
 } from './upstream/openai/openai-format.ts';
 export { OpenAiStreamDecoder, type OpenAiStreamOptions } from './upstream/openai/openai-stream-decoder.ts';
-export { type MemoryLimits, ReasoningCache } from './upstream/openai/reasoning-cache.ts';
+export { ReasoningCache, type ReasoningCacheLimits } from './upstream/openai/reasoning-cache.ts';
 export {
   effortFields,
   knownEfforts,

@@ -5,7 +5,7 @@ import type { SseEvent } from '../sse/parse.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
 
-/** What an adapter may know of where its request goes. */
+/** The model that a request goes to. */
 export interface Target {
   /** The model's name at the provider. */
   readonly model: string;
@@ -13,27 +13,27 @@ export interface Target {
   readonly effortMap: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Request fields, unknown to the interface, that this provider's configuration lets through (protocol m5). */
   readonly extraParameters: readonly string[];
-  /** The model's cap on generated tokens, for servers that must be told one. */
+  /** The model's cap on generated tokens, for servers that require one. */
   readonly maxTokens?: number;
   /** The model's text begins inside reasoning: its opening tag stands in the prompt. */
   readonly startsInReasoning?: boolean;
 }
 
-/** An upstream request, still an object: it is encoded once, when it is sent. */
+/** An upstream request; its body is encoded once, when it is sent. */
 export interface UpstreamRequest {
   /** Below the provider's `base_url`, such as `/chat/completions`. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Fields of the request that could not be said to this server; the answer names them in `x-ignored-parameters`. */
+  /** Fields of the request that this server's format cannot express; the reply names them in `x-ignored-parameters`. */
   readonly ignored?: readonly string[];
 }
 
 /** Turns one stream's events into canonical chunks; keeps that stream's state. */
 export interface StreamDecoder {
-  /** The chunks of one event. Throws an UpstreamError for an error that the upstream tells in the stream (protocol c3, c4). */
+  /** The chunks of one event. Throws an UpstreamError for an error in the stream (protocol c3, c4). */
   decode(event: SseEvent): Chunk[];
-  /** Every choice that was begun has its finish reason. A stream that ends before that has broken off (protocol c3). */
+  /** Every choice that began has its finish reason. A stream that ends before has broken off (protocol c3). */
   readonly complete: boolean;
   /** The format's own end has come, where that is not `[DONE]`. */
   readonly done?: boolean;
@@ -43,18 +43,18 @@ export interface StreamDecoder {
 export interface Adapter {
   /** For spans: a well-known value of `gen_ai.provider.name`, or the server's own name. */
   readonly providerName: string;
-  /** Those of the interface's forwarded parameters that the server takes; without it, all. `encode` is not shown the others. */
+  /** Forwarded parameters of the interface that the server takes, if not all; `encode` gets no others. */
   readonly parameters?: ReadonlySet<string>;
   /** Headers of every request to such a server; the configuration's own replace them. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Headers that carry the key; without it, `Authorization: Bearer`. */
   credential?(api_key: string): Readonly<Record<string, string>>;
-  /** Throws a GatewayError that names the field which this server cannot be asked for. */
+  /** Throws a GatewayError that names a field without which the request would mean something else here. */
   encode(request: ChatRequest, target: Target): UpstreamRequest;
-  /** A whole reply. Throws an UpstreamError when it is an error, a GatewayError when it is not a reply at all. */
+  /** A whole reply. Throws an UpstreamError for an error, a GatewayError for what is no reply at all. */
   decodeReply(body: unknown): Completion;
   openStream(): StreamDecoder;
-  /** The status that an error reply means, where the server uses one in a way of its own; `body` is parsed if it was JSON. */
+  /** The meaning of an error status that the server uses in its own way; `body` is parsed if it was JSON. */
   errorStatus?(status: number, body: unknown): number;
 }
 
@@ -73,7 +73,7 @@ export interface ProviderDefinition<Options = unknown> {
   /** The value of `adapter` in the configuration. */
   readonly name: string;
   readonly schema: z.ZodType<Options, unknown>;
-  /** The effort levels that it has words for; a model with others needs an `effort_map`. Without it, any level. */
+  /** Supported effort levels; a model with others needs an `effort_map`. Without it, any level. */
   readonly efforts?: readonly string[];
   create(options: Options, setup: AdapterSetup): Adapter;
 }

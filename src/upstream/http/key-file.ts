@@ -1,7 +1,7 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 
-/** How soon a change of the file is seen. Files that are mounted as secrets are replaced by links, which only looking again reveals. */
-const watch_ms = 2000;
+/** The interval of polling. Mounted secrets are replaced by links, which no event of the file tells. */
+const poll_ms = 2000;
 
 /** The keys of a file: one in each line, empty lines and lines that begin with `#` left out. Throws when there are none. */
 export function readKeyFile(file: string): string[] {
@@ -11,27 +11,24 @@ export function readKeyFile(file: string): string[] {
     .filter(line => line !== '' && !line.startsWith('#'));
   if (keys.length === 0) throw new Error('has no keys in it');
   const odd = keys.findIndex(key => !/^[\x21-\x7e]+$/.test(key));
-  // The key itself is never said.
+  // Without the key itself, which would be in the log.
   if (odd !== -1) throw new Error(`key number ${odd + 1} has characters that no header can carry`);
   return keys;
 }
 
-/**
- * Reads the file again whenever it changes. What cannot be read is told to `onFault`, and the keys stay as they were. Returns what ends the
- * watch, which does not keep the process alive.
- */
+/** Calls `onKeys` when the file has changed, or `onFault` if it cannot be read. Returns a function that ends the watch. */
 export function watchKeyFile(
   file: string,
   onKeys: (keys: string[]) => void,
   onFault: (fault: unknown) => void,
 ): () => void {
-  const look = () => {
+  const read = () => {
     try {
       onKeys(readKeyFile(file));
     } catch (fault) {
       onFault(fault);
     }
   };
-  watchFile(file, { interval: watch_ms, persistent: false }, look);
-  return () => unwatchFile(file, look);
+  watchFile(file, { interval: poll_ms, persistent: false }, read);
+  return () => unwatchFile(file, read);
 }

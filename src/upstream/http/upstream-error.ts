@@ -2,11 +2,11 @@ import { isObject, type Json } from '../../json-object.ts';
 
 const brand = Symbol.for('sluice.UpstreamError');
 
-/** An error that an upstream tells in the body of a reply or in the middle of a stream. Its words are the upstream's own. */
+/** An error in the body of a reply or in the middle of a stream, with the upstream's own message. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly [brand] = true;
-  /** The HTTP status that it stands for, if the upstream said one. */
+  /** The HTTP status that it stands for, if known. */
   readonly status: number | undefined;
 
   constructor(message: string, status?: number) {
@@ -19,12 +19,12 @@ export class UpstreamError extends Error {
     return typeof thrown === 'object' && thrown !== null && brand in thrown;
   }
 
-  /** For servers that call faults of their own 400 when they tell them inside a reply, as vLLM and SGLang do. */
+  /** For servers that call faults of their own 400 inside a reply, as vLLM and SGLang do. */
   withoutStatus(): UpstreamError {
     return new UpstreamError(this.message);
   }
 
-  /** The error that `body` is, if it is one (protocol b10). */
+  /** The error in `body`, if it is one (protocol b10). */
   static in(body: unknown): UpstreamError | undefined {
     const told = errorInBody(body);
     return told === undefined ? undefined : new UpstreamError(told, statusInBody(body));
@@ -38,7 +38,7 @@ export function errorInBody(body: unknown): string | undefined {
   if (typeof error === 'string') return error;
   if (isObject(error))
     return (
-      wordsBehind(error) ??
+      wrappedMessage(error) ??
       textOf(error.message) ??
       textOf(error.type) ??
       (error.message === '' ? '' : JSON.stringify(error).slice(0, 500))
@@ -49,7 +49,7 @@ export function errorInBody(body: unknown): string | undefined {
   return undefined;
 }
 
-/** Error types that say which status they would have had, in the words of OpenAI, Anthropic and vLLM. */
+/** Statuses of error types of OpenAI, Anthropic and vLLM. */
 const statusOfType: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   BadRequestError: 400,
@@ -62,7 +62,7 @@ const statusOfType: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** The HTTP status that an error body says it stands for: its numeric `code`, or what its `type` means. */
+/** The HTTP status that an error body stands for: its numeric `code`, or that of its `type`. */
 export function statusInBody(body: unknown): number | undefined {
   if (!isObject(body)) return undefined;
   const error = isObject(body.error) ? body.error : body;
@@ -73,8 +73,8 @@ export function statusInBody(body: unknown): number | undefined {
     : undefined;
 }
 
-/** OpenRouter wraps what the provider behind it said; its own message is then always the same. */
-function wordsBehind({ message, metadata }: Json): string | undefined {
+/** OpenRouter wraps the message of the provider behind it; its own is then always the same. */
+function wrappedMessage({ message, metadata }: Json): string | undefined {
   if (message !== 'Provider returned error' || !isObject(metadata)) return undefined;
   return typeof metadata.raw === 'string' ? messageOfErrorBody(metadata.raw) : undefined;
 }
@@ -104,10 +104,7 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/**
- * The message of an error body as it came, JSON or not. Markup says nothing to a client, nor does JSON that was cut off: both
- * become `undefined`.
- */
+/** The message of an error body, JSON or not; `undefined` for markup and for JSON that was cut off. */
 export function messageOfErrorBody(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text);
@@ -126,7 +123,7 @@ const ipAddress =
 const host =
   /\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9]+(?:-[a-z0-9]+)+):\d{2,5}\b|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|intranet|corp|svc)\b/gi;
 const filePath = /(?:\/[\w.-]+){2,}\.py\b/g;
-/** From its first line to the end: the exception that closes it is the server's own matter too. */
+/** From its first line to the end, the exception included. */
 const traceback = /\s*\bTraceback \(most recent call last\)[\s\S]*/;
 
 /**

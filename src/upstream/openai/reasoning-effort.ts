@@ -3,10 +3,10 @@ import type { Target } from '../adapter.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Every level that a server is known to have words for (protocol g). */
+/** Every level that some server supports (protocol g). */
 export const knownEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** The request fields of an effort: as the model's configuration says, else in the adapter's `words`; none where none is asked. */
+/** The request fields of an effort: those of the model's `effort_map`, else of the adapter's `words`; none without an effort. */
 export function effortFields(
   { reasoning_effort: effort }: ChatRequest,
   { effortMap }: Target,
@@ -16,10 +16,7 @@ export function effortFields(
   return (Object.hasOwn(effortMap, effort) ? effortMap[effort] : undefined) ?? words(effort);
 }
 
-/**
- * An effort for servers that render a chat template: newer templates read the effort itself, others a switch, so both are sent
- * (protocol g). `switches` are the names of the template's variables that turn thinking on and off.
- */
+/** Effort fields for servers that render a chat template: newer templates read the effort, others `switches`, so both are sent (protocol g). */
 export function templateEffort(switches: readonly string[]): (effort: string) => Fields {
   return effort => ({
     reasoning_effort: effort,
@@ -30,8 +27,8 @@ export function templateEffort(switches: readonly string[]): (effort: string) =>
 }
 
 /**
- * The client wants reasoning left in the text, and the server can be asked for that (protocol f12). Not with tools, since servers look
- * for calls in what they leave together; nor where the opening tag stands in the prompt, since the text would lack it.
+ * Whether a server should leave reasoning in the text (protocol f12). Not with tools, since servers look for calls in unsplit text; nor
+ * where the opening tag stands in the prompt, since the text would lack it.
  */
 export function leavesReasoning({ reasoning_split, tools }: ChatRequest, target: Target): boolean {
   return reasoning_split === false && !tools?.length && !target.startsInReasoning;
