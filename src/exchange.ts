@@ -91,7 +91,7 @@ export class Exchange implements ExchangeView {
     return this.end.cause;
   }
 
-  /** Nobody reads the reply any longer. */
+  /** The connection was closed before the reply was complete. */
   get client_gone(): boolean {
     return this.end.client_gone;
   }

@@ -89,12 +89,14 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   const drainAndClose = async (): Promise<void> => {
     while (running.size > 0) await Promise.all(running.items().map(({ ended }) => ended));
     parts.passthrough.close();
+    // Before the stores, which a stage may still want.
+    const stages = await Promise.allSettled(parts.chain.stages.map(async stage => stage.close?.()));
     const ends = await Promise.allSettled([
       ...parts.providers.map(provider => provider.close()),
       parts.ownsState && parts.state.close(),
       parts.records.close(),
     ]);
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    for (const end of [...stages, ...ends]) if (end.status === 'rejected') throw end.reason;
   };
   let closed: Promise<void> | undefined;
   const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {

@@ -29,4 +29,6 @@ export interface Stage {
   onError?(exchange: Exchange, error: GatewayError): GatewayError;
   /** Exactly once, when the exchange has ended in whatever way, if the exchange had entered this stage. Must not throw. */
   onSettled?(exchange: Exchange, outcome: Outcome): void;
+  /** Frees what the stage holds, when its gateway closes and no exchange runs any longer. */
+  close?(): void | Promise<void>;
 }

@@ -1,0 +1,26 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { closed } from '../fixtures/stages/answering.ts';
+import { answeringGateway } from '../support/answering.ts';
+import { post } from '../support/chain-app.ts';
+import { closeApps } from '../support/express-app.ts';
+import { ask } from '../support/gateway-under-test.ts';
+import { until } from '../support/raw-client.ts';
+
+afterEach(closeApps);
+
+it('closes the stages of a gateway once, after its last exchange', async () => {
+  let finish = () => {};
+  let isAsked = false;
+  const app = await answeringGateway(() => {
+    isAsked = true;
+    return new Promise(resolve => (finish = () => resolve(undefined)));
+  });
+  const reply = post(`${app.url}/v1/chat/completions`, ask('Hello?'));
+  await until(() => isAsked);
+  const closing = app.close();
+  expect(closed).toEqual([]);
+  finish();
+  expect((await reply).status).toBe(200);
+  await closing;
+  expect(closed).toHaveLength(1);
+});
