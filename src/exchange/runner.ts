@@ -12,6 +12,7 @@ import { UploadAborted } from '../inbound/upload.ts';
 import { identityOf } from '../outbound/reply-identity.ts';
 import type { StreamLimits } from '../outbound/reply-limits.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
+import { shapeReply } from '../outbound/shape-reply.ts';
 import { beforeTimeLimit } from '../outbound/time-limit.ts';
 import { writeError } from '../outbound/write-error.ts';
 import { writeJson } from '../outbound/write-reply.ts';
@@ -164,7 +165,8 @@ class ExchangeRun {
     const completion = await inTime;
     this.#pending = undefined;
     const shaped = await this.#stages.onReply(completion);
-    writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), shaped));
+    const whole = shapeReply(exchange, shaped);
+    writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
   }
 
   #handOn(error: GatewayError): void {
