@@ -17,7 +17,7 @@ afterEach(closeHealthy);
 const brokeOff = 'The upstream provider closed the stream unexpectedly.';
 
 /** The HTTP client's timers are coarse: a second asked may be two. */
-const impatient = { provider: { idle_timeout_ms: 1000 } };
+const impatient = { provider: { idle_timeout_ms: 500 } };
 
 describe('an upstream that falls silent', () => {
   it.each(bothWays)('before its headers: a true 502, $way', async ({ stream }) => {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import request from 'supertest';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
-import { startApp } from '../support/express-app.ts';
+import { type RunningApp, startApp } from '../support/express-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { closeMounted, mountable, mounted } from '../support/mounted-gateway.ts';
 import { RawConnection, send, until } from '../support/raw-client.ts';
@@ -19,19 +20,26 @@ afterEach(async () => {
   await simulator.close();
 });
 
+const chat = '/v1/chat/completions';
+
+/** POSTs JSON with the key to a path of an application. */
+const posted = ({ server }: RunningApp, path: string, body: object) =>
+  request(server).post(path).set('authorization', `Bearer ${clientKey}`).send(body);
+
 describe('a gateway mounted in an application', () => {
   it('serves its endpoints, and nothing of them reaches the parent', async () => {
-    const { url, chat, errors } = await mounted(simulator);
-    const models = (await (await fetch(`${url}/v1/models`)).json()) as { data: object[] };
-    expect(models.data).toHaveLength(6);
-    expect(await (await post(chat, ask('Hello?'))).json()).toMatchObject({ object: 'chat.completion' });
-    const stream = await post(chat, ask('Hello?', { stream: true }));
-    expect(eventsOf(await stream.text()).at(-1)?.data).toBe('[DONE]');
-    expect((await post(chat, ask('Hello?'), { authorization: 'Bearer nobody' })).status).toBe(401);
-    expect((await post(chat, ask('Hello?', { model: 'unknown' }))).status).toBe(400);
-    expect((await post(chat, ask('[[sim:status=500]]'))).status).toBe(502);
-    expect((await send(chat)).status).toBe(405);
-    expect(errors).toEqual([]);
+    const app = await mounted(simulator);
+    const models = await request(app.server).get('/v1/models').expect(200);
+    expect(models.body.data).toHaveLength(6);
+    const reply = await posted(app, chat, ask('Hello?')).expect(200);
+    expect(reply.body).toMatchObject({ object: 'chat.completion' });
+    const stream = await posted(app, chat, ask('Hello?', { stream: true })).expect(200);
+    expect(eventsOf(stream.text).at(-1)?.data).toBe('[DONE]');
+    await posted(app, chat, ask('Hello?')).set('authorization', 'Bearer nobody').expect(401);
+    await posted(app, chat, ask('Hello?', { model: 'unknown' })).expect(400);
+    await posted(app, chat, ask('[[sim:status=500]]')).expect(502);
+    await request(app.server).get(chat).expect(405);
+    expect(app.errors).toEqual([]);
   });
 
   it('leaves every other path to the parent, below /v1 as well, with its body unread', async () => {
@@ -46,10 +54,10 @@ describe('a gateway mounted in an application', () => {
       });
       app.get('/after', (_request, response) => void response.send('after'));
     });
-    expect((await send(`${app.url}/before`)).text).toBe('before');
-    expect((await send(`${app.url}/after`)).text).toBe('after');
+    await request(app.server).get('/before').expect(200, 'before');
+    await request(app.server).get('/after').expect(200, 'after');
     const body = 'x'.repeat(300_000);
-    expect((await send(`${app.url}/v1/embeddings`, { method: 'POST', body })).text).toBe('embedded 300000');
+    await request(app.server).post('/v1/embeddings').type('text').send(body).expect(200, 'embedded 300000');
     for (const path of [
       '/v1/unknown',
       '/v1',
@@ -58,7 +66,7 @@ describe('a gateway mounted in an application', () => {
       '/x/v1/models',
       '/v1/chat/completions/x',
     ]) {
-      const reply = await send(app.url + path);
+      const reply = await request(app.server).get(path);
       expect([path, reply.status, reply.text.includes(`Cannot GET ${path}`)]).toEqual([path, 404, true]);
       // Express's own page and headers, nothing of ours.
       expect(reply.headers).not.toHaveProperty('x-request-id');
@@ -70,34 +78,38 @@ describe('a gateway mounted in an application', () => {
   it('works below a path, and only there', async () => {
     const gateway = await mountable(simulator);
     const app = await startApp(app => app.use('/llm', gateway));
-    expect((await send(`${app.url}/llm/v1/models`)).status).toBe(200);
-    expect((await send(`${app.url}/v1/models`)).status).toBe(404);
-    const reply = await post(`${app.url}/llm/v1/chat/completions`, ask('Hello?', { stream: true }));
-    expect(eventsOf(await reply.text()).at(-1)?.data).toBe('[DONE]');
-    expect((await send(`${app.url}/llm/v1/unknown`)).text).toContain('Cannot GET /llm/v1/unknown');
+    await request(app.server).get('/llm/v1/models').expect(200);
+    await request(app.server).get('/v1/models').expect(404);
+    const reply = await posted(app, `/llm${chat}`, ask('Hello?', { stream: true }));
+    expect(eventsOf(reply.text).at(-1)?.data).toBe('[DONE]');
+    await request(app.server)
+      .get('/llm/v1/unknown')
+      .expect(404, /Cannot GET \/llm\/v1\/unknown/);
   });
 
   it.each(['/v1', '/llm/v1'])('works at %s itself', async path => {
     const gateway = await mountable(simulator);
     const app = await startApp(app => app.use(path, gateway));
-    expect((await send(`${app.url}${path}/models`)).status).toBe(200);
-    expect((await post(`${app.url}${path}/chat/completions`, ask('Hello?'))).status).toBe(200);
-    expect((await send(`${app.url}${path}/unknown`)).text).toContain(`Cannot GET ${path}/unknown`);
+    await request(app.server).get(`${path}/models`).expect(200);
+    await posted(app, `${path}/chat/completions`, ask('Hello?')).expect(200);
+    await request(app.server)
+      .get(`${path}/unknown`)
+      .expect(404, new RegExp(`Cannot GET ${path}/unknown`));
   });
 
   it('leaves x-powered-by to the parent', async () => {
     const withIt = await mounted(simulator);
-    expect((await send(`${withIt.url}/v1/models`)).headers['x-powered-by']).toBe('Express');
+    await request(withIt.server).get('/v1/models').expect('x-powered-by', 'Express');
     const without = await mounted(simulator, app => app.disable('x-powered-by'));
     for (const { headers } of [
-      await send(`${without.url}/v1/models`),
-      await send(without.chat, { method: 'POST', body: '{}' }),
+      await request(without.server).get('/v1/models'),
+      await request(without.server).post(chat).send({}),
     ])
       expect(headers).not.toHaveProperty('x-powered-by');
   });
 
   it('keeps the headers that the parent has set, on replies, streams and errors', async () => {
-    const { url, chat } = await mounted(simulator, app =>
+    const app = await mounted(simulator, app =>
       app.use((_request, response, next) => {
         response.setHeader('access-control-allow-origin', 'https://app.example');
         response.append('set-cookie', 'session=1');
@@ -105,16 +117,15 @@ describe('a gateway mounted in an application', () => {
       }),
     );
     const replies = [
-      await fetch(`${url}/v1/models`),
-      await post(chat, ask('Hello?')),
-      await post(chat, ask('Hello?', { stream: true })),
-      await post(chat, ask('Hello?', { n: 99 })),
+      await request(app.server).get('/v1/models'),
+      await posted(app, chat, ask('Hello?')),
+      await posted(app, chat, ask('Hello?', { stream: true })),
+      await posted(app, chat, ask('Hello?', { n: 99 })),
     ];
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 400]);
-    for (const reply of replies) {
-      expect(reply.headers.get('access-control-allow-origin')).toBe('https://app.example');
-      expect(reply.headers.getSetCookie()).toEqual(['session=1']);
-      await reply.text();
+    for (const { headers } of replies) {
+      expect(headers['access-control-allow-origin']).toBe('https://app.example');
+      expect(headers['set-cookie']).toEqual(['session=1']);
     }
   });
 
@@ -126,7 +137,6 @@ describe('a gateway mounted in an application', () => {
     const requestOf = (path: string, body: string) =>
       `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\n` +
       `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-    const chat = '/v1/chat/completions';
     connection.write(requestOf(chat, JSON.stringify(ask('[[sim:say=first]]'))));
     await connection.received(/first/);
     connection.write(requestOf('/own', '{}'));
@@ -153,7 +163,7 @@ describe('a gateway mounted in an application', () => {
       app.use('/first', first).use('/second', second).use('/third', third).use('/fourth', fourth);
     });
     for (const name of ['first', 'second', 'second', 'third', 'fourth']) {
-      expect((await post(`${app.url}/${name}/v1/chat/completions`, ask('Hello?'))).status).toBe(200);
+      await posted(app, `/${name}${chat}`, ask('Hello?')).expect(200);
     }
     await other.close();
     expect([simulator.stats.requests, other.stats.requests]).toEqual([2, 3]);

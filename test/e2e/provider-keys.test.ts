@@ -17,8 +17,9 @@ const keys = ['sk-first-0123456789', 'sk-second-0123456789', 'sk-third-012345678
 afterEach(closeHealthy);
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Every attempt may open a connection, and all of them stay for the next request. */
 const withKeys = (api_keys: readonly string[]) =>
-  hostileSetting({ provider: { api_key: undefined, api_keys } });
+  hostileSetting({ provider: { api_key: undefined, api_keys } }, api_keys.length);
 
 /** Answers as the key deserves. */
 const byKey =

@@ -18,7 +18,7 @@ let openai: OpenAI;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  const server = { max_body_bytes: 200_000, non_stream_timeout_ms: 3000 };
+  const server = { max_body_bytes: 200_000, non_stream_timeout_ms: 2000 };
   sidecar = await startSidecar(sidecarConfig(simulator.url, { server }, { pass_upstream_429: true }));
   openai = clientOf(clientKey);
 });
@@ -178,10 +178,10 @@ describe("the SDK's own retries", () => {
 
   it('are not made after 524, for that would be billed again', async () => {
     const { completed, requests: begun } = { ...simulator.stats };
-    const error = await thrownBy(complete('Hello [[sim:ttft=4500]]', {}, clientOf(clientKey, 2)));
+    const error = await thrownBy(complete('Hello [[sim:ttft=3000]]', {}, clientOf(clientKey, 2)));
     expect(error.constructor).toBe(InternalServerError);
     expect(error).toMatchObject({ status: 524, type: 'timeout_error' });
-    expect(error.message).toMatch(/^524 No complete answer within 3 seconds\./);
+    expect(error.message).toMatch(/^524 No complete answer within 2 seconds\./);
     expect(error.headers?.get('x-should-retry')).toBe('false');
     await until(() => simulator.stats.completed === completed + 1);
     expect(requests() - begun).toBe(1);
