@@ -5,7 +5,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/no
 
 /** ESM TypeScript straight from the sources: swc strips the types, nothing else is transformed and no module is mocked. */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/test-environment.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
