@@ -9,7 +9,7 @@ import type { Upstream } from '../routing/upstream.ts';
 export class AttemptSpan {
   readonly #exchange: Exchange;
   readonly #span: Span;
-  /** Whether anybody records it. */
+  /** Whether it is recorded. */
   readonly observes: boolean;
   readonly #content: ContentCapture | undefined;
   readonly #finish_reasons: string[] = [];
@@ -28,7 +28,7 @@ export class AttemptSpan {
     this.#content = ContentCapture.of(this.#span, upstream.provider.content, exchange.request.messages);
   }
 
-  /** Chunks of the answer; nobody need call this when the span is not observed. */
+  /** Chunks of the answer; need not be called unless `observes`. */
   saw(chunks: readonly Chunk[]): void {
     if (this.#first_chunk_ms === undefined && chunks.length > 0)
       this.#first_chunk_ms = this.#exchange.clock.elapsed_ms() - this.#started_ms;
@@ -53,19 +53,19 @@ export class AttemptSpan {
     return traceHeaders(this.#span);
   }
 
-  /** The attempt has ended; what it used may not be known yet. */
+  /** The attempt has ended; its usage may not be known yet. */
   ended(error_type: string | undefined): void {
     this.#error_type = error_type;
     this.#end_epoch_ms = this.#exchange.clock.epoch_ms();
   }
 
-  /** Another attempt has taken this one's place: the span is closed, without usage. */
+  /** Another attempt follows: closes the span, without usage. */
   superseded(): void {
     this.#content?.end();
     endSpan(this.#span, this.#error_type, this.#end_epoch_ms);
   }
 
-  /** The exchange has ended, and what it used is known: the span is closed, with the time at which the attempt ended. */
+  /** The exchange has ended, and its usage is known: closes the span, at the time at which the attempt ended. */
   settled(): void {
     if (this.observes) {
       this.#content?.end();

@@ -16,12 +16,12 @@ import { SentRequest } from './sent-request.ts';
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
 export class Attempt implements AttemptProgress, StreamReaderOwner {
-  /** What went wrong, once the attempt has failed; not there when it was ended from here, or nothing was sent. */
+  /** Set once the attempt has failed; not by `cancel`, nor when nothing was sent. */
   failure: Failure | undefined;
-  /** Something generated has arrived: from here on this attempt is the answer, whatever becomes of it (protocol i6). */
+  /** Something generated has arrived: no retry may follow (protocol i6). */
   generated = false;
   readonly #exchange: Exchange;
-  readonly #admission: AttemptPermit;
+  readonly #permit: AttemptPermit;
   readonly #provider: Provider;
   readonly #metrics: Metrics;
   #sent: SentRequest | undefined;
@@ -34,18 +34,18 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   #ended = false;
   #superseded = false;
 
-  constructor(exchange: Exchange, admission: AttemptPermit, metrics: Metrics) {
+  constructor(exchange: Exchange, permit: AttemptPermit, metrics: Metrics) {
     this.#exchange = exchange;
-    this.#admission = admission;
-    this.#provider = admission.upstream.provider;
+    this.#permit = permit;
+    this.#provider = permit.upstream.provider;
     this.#metrics = metrics;
   }
 
   get upstream(): Upstream {
-    return this.#admission.upstream;
+    return this.#permit.upstream;
   }
 
-  /** Whether the upstream was asked at all: its adapter may have no words for the request. */
+  /** False before the request was sent, and if the adapter cannot express it. */
   get sent(): boolean {
     return this.#sent !== undefined;
   }
@@ -84,7 +84,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     this.#wait();
   }
 
-  /** All that was given has been read: more is welcome. */
+  /** The sink takes chunks again. */
   drained(): void {
     this.#reader?.drained();
   }
@@ -182,13 +182,13 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
 
   readonly #cancel = () => this.cancel();
 
-  /** A limit of time has passed. */
+  /** A time limit has passed. */
   readonly #late = (limit: string): void => {
     this.#sent?.call.cancel(refusal('provider_timeout', { cause: new Error(`the limit: ${limit}`) }));
   };
 
   #answered(): void {
-    this.#admission.answered(this.#exchange.clock.elapsed_ms());
+    this.#permit.answered(this.#exchange.clock.elapsed_ms());
   }
 
   #wait(): void {
@@ -198,9 +198,9 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   }
 
   #failed(thrown: unknown): GatewayError {
-    // Whatever an aborted call throws is our own doing; the reason is on the exchange.
+    // An aborted call throws; the cause is on the exchange.
     if (this.#ended) return refusal('server_error', { cause: thrown });
-    // The request could not even be written: a mistake in this process, not the upstream's.
+    // The request could not be encoded, which is not the upstream's fault.
     if (!this.#sent) {
       this.#end('given up');
       return GatewayError.from(thrown);
@@ -222,7 +222,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     clearTimeout(this.#totalLimit);
     this.#exchange.offAbort(this.#cancel);
     const now_ms = this.#exchange.clock.elapsed_ms();
-    this.#admission.ended(how, now_ms);
+    this.#permit.ended(how, now_ms);
     if (!this.#sent) return;
     const { span, sent_ms } = this.#sent;
     const kind = how === 'given up' ? 'aborted' : how?.kind;
@@ -230,13 +230,13 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     span.ended(kind);
   }
 
-  /** Another attempt takes the place of this one, which has failed: nothing of what it may have used is billed. */
+  /** Another attempt follows this failed one, whose usage is not billed. */
   superseded(): void {
     this.#superseded = true;
     this.#sent?.span.superseded();
   }
 
-  /** The exchange has ended, and what it used is known. */
+  /** The exchange has ended, and its usage is known. */
   settled(): void {
     if (!this.#superseded) this.#sent?.span.settled();
   }

@@ -13,32 +13,32 @@ import { Attempt } from './attempt.ts';
 import { AttemptStream } from './attempt-stream.ts';
 import { causeOf, type Failure, isRetryable } from './failure.ts';
 
-/** How many chunks without a word of the answer may wait for its first word, where another upstream could be asked. */
+/** How many chunks without content may wait for the first with content, where a retry is possible. */
 const max_held = 16;
 
 /**
- * The attempts of one exchange, one after another, until an upstream answers: the first word of an answer decides, and nobody else is
- * asked after it (protocol i6). Every attempt encodes the canonical request anew; one that failed is closed before the next begins.
+ * The attempts of one exchange, one after another, until an upstream answers: after the first word of an answer there is no retry (protocol
+ * i6). Every attempt encodes the canonical request anew; one that failed is closed before the next begins.
  */
 export class Attempts {
   /** A whole reply is read to its end for the bill when its client leaves (protocol j4). */
   readonly outlivesClient = true;
   readonly #exchange: Exchange;
-  readonly #route: LoadBalancer;
+  readonly #balancer: LoadBalancer;
   readonly #setup: RouterSetup;
-  readonly #search: UpstreamSelector;
+  readonly #selector: UpstreamSelector;
   readonly #made: Attempt[] = [];
   #current: Attempt | undefined;
-  /** What the client is told if nobody answers. */
-  #lasting: GatewayError | undefined;
+  /** The error of the exchange if no attempt is answered. */
+  #error: GatewayError | undefined;
   #ended = false;
 
-  constructor(exchange: Exchange, route: LoadBalancer, setup: RouterSetup) {
+  constructor(exchange: Exchange, balancer: LoadBalancer, setup: RouterSetup) {
     this.#exchange = exchange;
-    this.#route = route;
+    this.#balancer = balancer;
     this.#setup = setup;
-    this.#search = new UpstreamSelector(exchange, route, setup);
-    route.budget.deposit();
+    this.#selector = new UpstreamSelector(exchange, balancer, setup);
+    balancer.budget.deposit();
   }
 
   /** The whole reply, or a GatewayError. */
@@ -48,7 +48,7 @@ export class Attempts {
 
   /** The reply as a stream, counted by `meter`. No upstream is asked before it is resumed. */
   stream(meter: StreamMeter): ChunkSource {
-    const held = this.#route.hasOthers ? max_held : 0;
+    const held = this.#balancer.canRetry ? max_held : 0;
     const source: ChunkSource = {
       pushInto: sink => {
         const producer = {
@@ -65,32 +65,32 @@ export class Attempts {
     return metered(source, meter);
   }
 
-  /** Nobody is being asked, and nobody will be. */
+  /** No attempt runs, and none will follow. */
   get ended(): boolean {
     return this.#ended || this.#current?.isOver === true;
   }
 
-  /** Ends the attempt that is under way; no other follows. */
+  /** Ends the running attempt; no other follows. */
   cancel(): void {
     this.#ended = true;
-    this.#search.end();
+    this.#selector.end();
     this.#current?.cancel();
   }
 
-  /** The exchange has ended, and what it used is known. */
+  /** The exchange has ended, and its usage is known. */
   settled(): void {
     for (const attempt of this.#made) attempt.settled();
   }
 
   async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
     while (true) {
-      const admission = this.#admission();
-      // Mostly there is no need to wait, and then nothing does.
-      const attempt = this.#begin(admission instanceof Promise ? await admission : admission);
+      const permit = this.#permit();
+      // Awaited only if it is not there: usually it is.
+      const attempt = this.#begin(permit instanceof Promise ? await permit : permit);
       try {
         return await this.#answerOf(attempt, ask);
       } catch (error) {
-        if (!this.#goesOn(attempt, error)) throw this.#over(error, attempt.failure);
+        if (!this.#canRetry(attempt, error)) throw this.#end(error, attempt.failure);
       }
     }
   }
@@ -98,64 +98,64 @@ export class Attempts {
   #answerOf<T>(attempt: Attempt, ask: (attempt: Attempt) => Promise<T>): Promise<T> {
     const { health } = attempt.upstream.provider;
     const reply = ask(attempt);
-    return health && this.#route.hasOthers ? health.during(reply, () => this.#moveOn(attempt)) : reply;
+    return health && this.#balancer.canRetry ? health.during(reply, () => this.#failOver(attempt)) : reply;
   }
 
   /**
-   * The health check of the upstream fails. A server that hangs would be waited for until the client's time is over; as long as nothing of
-   * its reply has arrived another upstream may be asked (protocol i6), and is if one can be at once.
+   * Called when the health check of the upstream fails. Its server may hang until the client's time is over, so another upstream is tried,
+   * if one is free and nothing of the reply has arrived (protocol i6).
    */
-  #moveOn(attempt: Attempt): void {
-    const { max_attempts } = this.#route.options;
-    if (this.#exchange.attempts >= max_attempts || this.#route.budget.isSpent) return;
-    if (this.#search.hasOther(attempt.upstream)) attempt.unhealthy();
+  #failOver(attempt: Attempt): void {
+    const { max_attempts } = this.#balancer.options;
+    if (this.#exchange.attempts >= max_attempts || this.#balancer.budget.isSpent) return;
+    if (this.#selector.hasOther(attempt.upstream)) attempt.unhealthy();
   }
 
-  #admission(): AttemptPermit | Promise<AttemptPermit> {
-    const found = this.#search.next();
+  #permit(): AttemptPermit | Promise<AttemptPermit> {
+    const found = this.#selector.next();
     if (!(found instanceof Promise)) return found;
     return found.catch(thrown => {
-      throw thrown instanceof NoUpstreamAvailable ? this.#over(this.#nobody(thrown)) : thrown;
+      throw thrown instanceof NoUpstreamAvailable ? this.#end(this.#refusalOf(thrown)) : thrown;
     });
   }
 
-  #begin(admission: AttemptPermit): Attempt {
-    const attempt = new Attempt(this.#exchange, admission, this.#setup.metrics);
+  #begin(permit: AttemptPermit): Attempt {
+    const attempt = new Attempt(this.#exchange, permit, this.#setup.metrics);
     const failed = this.#made.findLast(({ failure }) => failure);
     if (failed?.failure) {
-      const [from, to] = [failed.upstream.provider.name, admission.upstream.provider.name];
+      const [from, to] = [failed.upstream.provider.name, permit.upstream.provider.name];
       markEvent(this.#exchange.span, 'retry', { 'error.type': failed.failure.kind });
-      this.#route.budget.spend();
+      this.#balancer.budget.spend();
       this.#setup.metrics.routing.failedOver(from, to, failed.failure.kind);
       this.#log(failed.failure, from, to);
     }
     this.#made.push(attempt);
     this.#current = attempt;
-    // Its place was given in the same moment in which nobody wanted it any longer.
+    // The permit came in the same turn as `cancel`.
     if (this.#ended) attempt.cancel();
     return attempt;
   }
 
-  /** Whether another upstream may be asked after this attempt has thrown `error`. */
-  #goesOn(attempt: Attempt, error: unknown): boolean {
+  /** Whether another attempt may follow this one, which has thrown `error`. */
+  #canRetry(attempt: Attempt, error: unknown): boolean {
     const { failure, generated, upstream, sent } = attempt;
-    if (!this.#search.isWanted || !GatewayError.is(error)) return false;
-    if (!this.#route.hasOthers && !failure?.another_key) return false;
+    if (!this.#selector.isWanted || !GatewayError.is(error)) return false;
+    if (!this.#balancer.canRetry && !failure?.another_key) return false;
     if (!sent) {
-      // The adapter has no words for this request; another one's may have.
+      // The adapter cannot express this request; another one may.
       if (error.status !== 400) return false;
-      this.#search.unfit(upstream);
+      this.#selector.unfit(upstream);
     } else {
       if (!failure || generated || !isRetryable(failure)) return false;
-      // A declined key rests now: the same upstream is asked once with each of its keys at most.
-      if (!failure.another_key) this.#search.failed(upstream);
+      // A declined key is paused, so an upstream gets one attempt with each of its keys at most.
+      if (!failure.another_key) this.#selector.failed(upstream);
       attempt.superseded();
     }
-    this.#lasting = lastingOf(this.#lasting, error);
+    this.#error = errorOf(this.#error, error);
     this.#current = undefined;
-    const { max_attempts } = this.#route.options;
+    const { max_attempts } = this.#balancer.options;
     if (this.#exchange.attempts >= max_attempts) return this.#denied('attempts');
-    return failure && this.#route.budget.isSpent ? this.#denied('budget') : true;
+    return failure && this.#balancer.budget.isSpent ? this.#denied('budget') : true;
   }
 
   #denied(reason: DeniedRetry): false {
@@ -163,11 +163,11 @@ export class Attempts {
     return false;
   }
 
-  #nobody({ why, usable_in_ms }: NoUpstreamAvailable): GatewayError {
+  #refusalOf({ why, usable_in_ms }: NoUpstreamAvailable): GatewayError {
     const model = this.#exchange.model?.id ?? '_other';
-    if (this.#lasting) {
+    if (this.#error) {
       if (why !== 'left') this.#denied(why === 'time' ? 'time' : 'upstreams');
-      return this.#lasting;
+      return this.#error;
     }
     if (why === 'left') return refusal('server_error');
     this.#exchange.end.causedBy('refused');
@@ -177,27 +177,29 @@ export class Attempts {
         cause: new Error('every upstream of the model is at its max_concurrent'),
       });
     }
-    const cause = new Error('no upstream of the model may be asked: breakers, Retry-After or health checks');
+    const cause = new Error(
+      'no upstream of the model is usable: circuit breakers, Retry-After or health checks',
+    );
     const seconds = Number.isFinite(usable_in_ms) ? Math.max(1, Math.ceil(usable_in_ms / 1000)) : 1;
     return refusal('provider_unreachable', { cause, headers: { 'retry-after': String(seconds) } });
   }
 
-  #over(error: unknown, failure?: Failure): unknown {
+  #end(error: unknown, failure?: Failure): unknown {
     this.#ended = true;
     if (failure) this.#exchange.end.causedBy(causeOf(failure));
-    return this.#lasting && GatewayError.is(error) ? lastingOf(this.#lasting, error) : error;
+    return this.#error && GatewayError.is(error) ? errorOf(this.#error, error) : error;
   }
 
   #log({ kind, error }: Failure, from: string, to: string): void {
     const { log, model } = this.#exchange;
     const facts = { provider: from, next: to, kind, model: model?.id, err: error.cause };
     if (kind === 'misconfigured')
-      log.error(facts, 'a provider does not accept its address, key or model name; another one is asked');
-    else log.warn(facts, 'an attempt failed; another upstream is asked');
+      log.error(facts, 'provider misconfigured: address, key or model name not accepted, retrying elsewhere');
+    else log.warn(facts, 'attempt failed, retrying');
   }
 }
 
-/** Of two errors the later one, unless it only says that one of several upstreams was set up wrongly. */
-function lastingOf(earlier: GatewayError | undefined, later: GatewayError): GatewayError {
+/** Of two errors the later one, unless it only says that one of several upstreams is misconfigured. */
+function errorOf(earlier: GatewayError | undefined, later: GatewayError): GatewayError {
   return earlier && later.code === 'provider_misconfigured' ? earlier : later;
 }

@@ -1,39 +1,39 @@
 import type { ChatRequest } from '../../canonical.ts';
 import { forwardedParameters } from '../../dialects/chat-completions/chat-request.ts';
 
-/** What may be kept from a server by configuration: parameters of the interface without which a request still makes sense. */
+/** Parameters that the configuration may drop: a request makes sense without them. */
 export const droppableParameters: readonly string[] = [
   'temperature',
   'stop',
   ...Object.keys(forwardedParameters),
 ];
 
-/** What a server takes, by its adapter and its configuration. */
-export interface Taken {
-  /** The forwarded parameters that its adapter says it takes; `undefined` for all. */
+/** Parameters that a server accepts, by its adapter and its configuration. */
+export interface AcceptedParameters {
+  /** Forwarded parameters that its adapter accepts; `undefined` for all. */
   readonly parameters: ReadonlySet<string> | undefined;
   readonly drop: readonly string[];
-  /** Fields outside the interface that it is sent. */
+  /** Fields outside the interface that it may be sent. */
   readonly extra: readonly string[];
 }
 
-/** A request as one server takes it, and the names of what the client asked for in vain. */
-export interface Fitted {
+/** A request with accepted parameters only, and the names of the others. */
+export interface FittedRequest {
   readonly request: ChatRequest;
   readonly ignored: readonly string[];
 }
 
-/** Fields of a request that are not among its `parameters` and can be left out as well. */
+/** Droppable fields that are not among a request's `parameters`. */
 const ownFields = ['temperature', 'stop'] as const;
 
-/** Takes out of `request` what its upstream does not take. The request itself stays whole: another upstream may be asked next. */
-export function fitted(request: ChatRequest, { parameters, drop, extra }: Taken): Fitted {
+/** A copy of `request` without what its upstream does not accept; the next attempt may need the original. */
+export function fitted(request: ChatRequest, { parameters, drop, extra }: AcceptedParameters): FittedRequest {
   const unknown = Object.keys(request.unknown).filter(name => !extra.includes(name));
   // Most servers take everything.
   if (!parameters && drop.length === 0) return { request, ignored: unknown };
   const isLost = (name: string) =>
     drop.includes(name) ||
-    // What the interface does not know was put there by the operator.
+    // A parameter outside the interface was added by the operator.
     (parameters !== undefined && !parameters.has(name) && Object.hasOwn(forwardedParameters, name));
   const own = ownFields.filter(name => request[name] !== undefined && drop.includes(name));
   const lost = Object.keys(request.parameters).filter(isLost);

@@ -28,7 +28,7 @@ export class LoadBalancer {
   readonly options: RoutingOptions;
   readonly budget: RetryBudget;
   /** Another attempt can follow a failed one. */
-  readonly hasOthers: boolean;
+  readonly canRetry: boolean;
   readonly isSticky: boolean;
   /** All upstreams, first priority first. */
   readonly upstreams: readonly Upstream[];
@@ -44,7 +44,7 @@ export class LoadBalancer {
   ) {
     this.options = options;
     this.budget = new RetryBudget(options, clock);
-    this.hasOthers = options.max_attempts > 1 && (upstreams.length > 1 || options.retries_per_upstream > 0);
+    this.canRetry = options.max_attempts > 1 && (upstreams.length > 1 || options.retries_per_upstream > 0);
     this.isSticky = options.sticky === 'conversation' && upstreams.length > 1;
     const byPriority = Map.groupBy(upstreams, ({ priority }) => priority);
     this.#groups = [...byPriority].sort(([a], [b]) => a - b).map(([, group]) => group);
