@@ -49,9 +49,9 @@ export function startServerSpan(request: TracedRequest, headers: IncomingHttpHea
   return span;
 }
 
-/** A child span, or `parent` itself when it belongs to no trace. */
+/** A child span, or `parent` itself when it is not recording. */
 export function startChildSpan(parent: Span, name: string, kind: SpanKind, attributes: Attributes): Span {
-  if (!isTraced(parent)) return parent;
+  if (!parent.isRecording()) return parent;
   return tracer.startSpan(name, { kind, attributes }, trace.setSpan(context.active(), parent));
 }
 

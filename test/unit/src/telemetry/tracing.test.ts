@@ -93,6 +93,11 @@ describe('the span of a stage', () => {
 });
 
 describe('a span below another', () => {
+  it('is its parent itself when that is not recorded', () => {
+    const parent = startServerSpan(request, caller('00'));
+    expect(startChildSpan(parent, 'chat', SpanKind.CLIENT, {})).toBe(parent);
+  });
+
   it('is its parent itself when that belongs to no trace', () => {
     const none = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
     expect(startChildSpan(none, 'chat', SpanKind.CLIENT, {})).toBe(none);

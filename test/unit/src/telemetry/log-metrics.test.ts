@@ -1,0 +1,12 @@
+import { expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { registerLogMetrics } from '../../../../src/telemetry/log-metrics.ts';
+import { standardOutput } from '../../../../src/telemetry/standard-output.ts';
+
+it('shows how many log lines were dropped up to each scrape', async () => {
+  const registry = new Registry();
+  registerLogMetrics(registry);
+  expect(await registry.metrics()).toContain('sluice_log_dropped_lines_total 0\n');
+  standardOutput.dropped_lines += 3;
+  expect(await registry.metrics()).toContain('sluice_log_dropped_lines_total 3\n');
+});
