@@ -54,14 +54,19 @@ export class StageTimes {
   /** The stage's transformer of this exchange's stream, if it wants one. */
   open(index: number): StreamTransformer | undefined {
     const start_ms = performance.now();
+    let transformer: StreamTransformer | undefined;
     try {
-      return this.#stages[index]!.onStream?.(this.#exchange);
+      transformer = this.#stages[index]!.onStream?.(this.#exchange);
     } catch (thrown) {
       this.refused(index, 'onStream', thrown);
       throw thrown;
     } finally {
-      this.add(index, 'onStream', performance.now() - start_ms);
+      const end_ms = performance.now();
+      this.add(index, 'onStream', end_ms - start_ms);
+      // A transformer has a span of its own when the stream has ended.
+      if (!transformer) this.span(index, 'onStream', start_ms, end_ms, end_ms - start_ms);
     }
+    return transformer;
   }
 
   async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: PromiseLike<T>): Promise<T> {
