@@ -3,7 +3,7 @@ import { type GatewayError, refusal } from '../../errors.ts';
 import { type LimitOverrides, limitOverridesSchema } from '../limits/plan-limits.ts';
 import { hashKey } from './hash-key.ts';
 
-/** Who a request is billed to. Limits are per account, not per key (protocol i5). */
+/** The account that a request is billed to. Limits are per account, not per key (protocol i5). */
 export interface Account {
   readonly id: string;
   readonly plan: string | undefined;
@@ -13,7 +13,7 @@ export interface Account {
   readonly key_id?: string;
 }
 
-/** The refusal of an account that the operators have set up wrongly. */
+/** The refusal of an account whose configuration is wrong. */
 export function unusableAccount(what: string, cause?: unknown): GatewayError {
   return refusal('provider_misconfigured', {
     message: 'This account is not available because of a server-side configuration error.',
@@ -43,7 +43,7 @@ export const accountsSchema = z.record(z.string().min(1), accountSchema);
 
 export type AccountsConfig = z.infer<typeof accountsSchema>;
 
-/** Finds the account of a key. Only digests are kept: a key cannot be read back, and comparing digests tells nothing of a key. */
+/** Finds the account of a key. Only digests are kept: a key cannot be read back, and comparing digests reveals nothing of a key. */
 export interface AccountDirectory {
   /** `undefined` for unknown and revoked keys alike. `digest` is that of the key, where it has been made already. */
   find(key: string, digest?: string): Account | undefined | Promise<Account | undefined>;
@@ -68,7 +68,7 @@ export class ConfiguredAccounts implements AccountDirectory {
   }
 
   /**
-   * A map lookup by digest takes a time that depends on the digest alone. Whoever could measure it would learn about
+   * A map lookup by digest takes a time that depends on the digest alone. An attacker who measured it would learn about
    * the SHA-256 of a guess, which is no step towards a key, so this is as good as a comparison in constant time (protocol a4).
    */
   find(key: string, digest = hashKey(key)): Account | undefined {

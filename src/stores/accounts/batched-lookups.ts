@@ -15,8 +15,8 @@ interface Waiting<T> {
 export type LookUp<T> = (names: readonly string[]) => Promise<readonly T[]>;
 
 /**
- * Looks names up in the store, all that are asked for meanwhile in one query, one query at a time: however many are asked for, by
- * whomever, the store has one question to answer. Rejects with what the store rejects with, also when too many are waiting.
+ * Looks names up in the store, one query at a time for all names that were requested meanwhile, so that the store has one query to answer
+ * however many there are. Rejects as the store does, and with StoreUnavailable when too many wait.
  */
 export class BatchedLookups<T> {
   readonly #lookUp: LookUp<T>;

@@ -3,12 +3,12 @@ import type { Log } from '../../telemetry/log.ts';
 import type { ChangeFeed } from '../records/change-feed.ts';
 import type { Outage } from '../records/outage.ts';
 
-/** How often the store is asked for changes. */
+/** Interval of polling for changes. */
 export const sync_ms = 2000;
-/** Without an answer for so long, what is known may have been changed. */
+/** Without an answer for this long, cached keys may be outdated. */
 const current_ms = 5000;
 
-/** What is told of changes in the store. */
+/** Called with changes in the store. */
 export interface ChangeListener {
   digests(digests: readonly string[]): void;
   accounts(ids: readonly string[]): void;
@@ -16,11 +16,11 @@ export interface ChangeListener {
   all(): void;
 }
 
-/** Asks the store for changes of keys and accounts, again and again. */
+/** Polls the store for changes of keys and accounts. */
 export class StoreSync {
   /** How often changes have been applied. */
   applied = 0;
-  /** There while the store does not answer. */
+  /** Set while the store does not answer. */
   outage: Outage | undefined;
   readonly #feed: Pick<ChangeFeed, 'since'>;
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class StoreSync {
     this.#listener = listener;
   }
 
-  /** How long ago everything that is known was as the store has it. */
+  /** Age of the last complete state. */
   get age_ms(): number {
     return this.#clock.elapsed_ms() - this.#synced_ms;
   }
@@ -57,12 +57,12 @@ export class StoreSync {
     clearTimeout(this.#timer);
   }
 
-  /** Asks now. Never rejects. */
+  /** Polls now. Never rejects. */
   async refresh(): Promise<void> {
     const asked_ms = this.#clock.elapsed_ms();
     try {
       const { change, of } = await this.#feed.since(this.#change);
-      // What was looked up before the first number was known may have changed before it was read.
+      // Keys looked up before the first poll may have changed since.
       this.#apply(this.#change === undefined ? 'all' : of);
       this.#change = change;
       this.#synced_ms = asked_ms;

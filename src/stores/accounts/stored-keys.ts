@@ -45,8 +45,8 @@ function storedAccount(id: string, { plan, limits }: NonNullable<FoundKey['store
 }
 
 /**
- * The keys of the records store. What has been looked up is remembered until the store tells of a change, which is asked for every
- * two seconds: revoked keys and changed plans reach every instance within that and one answer of the store. While the store is out,
+ * The keys of the records store. Keys that were looked up are cached until the change feed, polled every two seconds, names
+ * them: revoked keys and changed plans reach every instance within that and one answer of the store. While the store is out,
  * keys that are known go on working for `key_cache_ttl_ms`, and others are refused with `server_error`, never as unknown.
  */
 export class StoredKeys {

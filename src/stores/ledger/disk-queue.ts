@@ -19,7 +19,7 @@ export class DiskQueue {
   readonly #max_rows: number;
   #opening: Promise<SqliteDatabase> | undefined;
   #rows = 0;
-  /** The end of what must not run at the same time. */
+  /** The end of the last piece of work that must run alone. */
   #turn: Promise<unknown> = Promise.resolve();
   /** SQLite's number for what other processes have changed; what it was when the rows were counted. */
   #counted_version: number | undefined;
@@ -34,7 +34,7 @@ export class DiskQueue {
     return this.#rows;
   }
 
-  /** Something may have been left here by an earlier process. */
+  /** The file is there, perhaps with rows of an earlier process. */
   get exists(): boolean {
     return this.#opening !== undefined || existsSync(this.path);
   }
@@ -45,7 +45,7 @@ export class DiskQueue {
     return sizeOf(this.path) + sizeOf(`${this.path}-wal`) > empty_bytes;
   }
 
-  /** Puts rows at the end, once each, and returns those that there was no room for. Half of the room is kept for rows that were paid for. */
+  /** Appends rows, once each, and returns those beyond `max_rows`. Half of the space is kept for billed rows. */
   async append(rows: readonly LedgerEntry[]): Promise<LedgerEntry[]> {
     const database = await this.#database();
     const refused: LedgerEntry[] = [];

@@ -12,15 +12,15 @@ export interface LedgerFaultsSetup {
 }
 
 /**
- * What keeps rows from the ledger: writes that the records store does not take, and a queue file that cannot be used. The beginning and
- * the end of each is logged once, and a gauge says whether writes succeed.
+ * Faults that keep rows from the ledger: failed writes to the records store, and an unusable queue file. The beginning and the end of each
+ * is logged once, and a gauge says whether writes succeed.
  */
 export class LedgerFaults {
   readonly #setup: LedgerFaultsSetup;
   #store: Outage | undefined;
   #queue: Outage | undefined;
-  /** Where rows have been said to wait during this outage of the store. */
-  readonly #said = new Set<'disk' | 'memory'>();
+  /** Places of waiting rows that were logged during this outage. */
+  readonly #logged = new Set<'disk' | 'memory'>();
   /** Rows that waited and have been written since the outage began. */
   #written = 0;
 
@@ -36,7 +36,7 @@ export class LedgerFaults {
     return this.#queue !== undefined;
   }
 
-  /** The store did not take rows, or not in time. Logged with the next word on where they wait. */
+  /** A write failed, or took too long. Logged once it is known where the rows wait. */
   storeFailed(cause: unknown): void {
     this.#store = this.#outage(this.#store, cause);
     this.#setup.metrics.ledgerWrites(false);
@@ -45,16 +45,16 @@ export class LedgerFaults {
   /** Rows went to the queue file. */
   queued(): void {
     this.queueWorks();
-    if (!this.#store || this.#said.has('disk')) return;
-    this.#said.add('disk');
+    if (!this.#store || this.#logged.has('disk')) return;
+    this.#logged.add('disk');
     const { log, queue_path } = this.#setup;
     log.warn({ err: this.#store.cause, queue: queue_path }, 'ledger writes fail, rows are queued on disk');
   }
 
   /** Rows could go neither to the store nor to a queue file. */
   keptInMemory(): void {
-    if (!this.#store || this.#said.has('memory')) return;
-    this.#said.add('memory');
+    if (!this.#store || this.#logged.has('memory')) return;
+    this.#logged.add('memory');
     this.#setup.log.error({ err: this.#store.cause }, 'ledger writes fail, rows wait in memory');
   }
 
@@ -87,7 +87,7 @@ export class LedgerFaults {
     }
     this.#store = undefined;
     this.#written = 0;
-    this.#said.clear();
+    this.#logged.clear();
     metrics.ledgerWrites(true);
   }
 

@@ -18,9 +18,9 @@ export interface LedgerOptions {
   readonly batch_rows: number;
   /** How many may wait in memory. */
   readonly max_waiting: number;
-  /** A store that takes longer is passed by: the rows go to the disk, and from there to the store. */
+  /** A store that takes longer is bypassed: the rows go to the disk, and from there to the store. */
   readonly patience_ms: number;
-  /** How often a store that is out is tried again. */
+  /** Interval of retries of a store that is out. */
   readonly retry_ms: number;
   /** How long refusals are counted before their numbers are written. */
   readonly refusals_ms: number;
@@ -90,7 +90,7 @@ export class Ledger {
     this.#drain?.look(0);
   }
 
-  /** Takes a row and returns at once. When too much waits already it is dropped, and counted. */
+  /** Queues a row and returns at once. When the queue is full the row is dropped, and counted. */
   record(row: LedgerRow): void {
     if (isRefusal(row)) this.#count(row);
     else this.#add(row);
@@ -99,7 +99,7 @@ export class Ledger {
   #add(row: LedgerEntry): void {
     const { max_waiting, batch_rows, flush_ms } = this.#options;
     const waiting = this.#waiting.length;
-    // A flood of refused requests must not push out what was paid for.
+    // A flood of refused requests must not displace billed rows.
     if (waiting >= max_waiting / 2 && isUnbilled(row)) return this.#lost.add([row], 'unbilled');
     if (waiting >= max_waiting) return this.#lost.add([row], 'queue_full');
     this.#waiting.push(row);
@@ -113,7 +113,7 @@ export class Ledger {
     this.#refusalTimer ??= setTimeout(() => this.#addRefusals(), this.#options.refusals_ms).unref();
   }
 
-  /** They go on being counted while too much waits: that takes no more memory. */
+  /** Counting goes on while the queue is full: it takes no more memory. */
   #addRefusals(): void {
     const { max_waiting, refusals_ms } = this.#options;
     const isFull = this.#waiting.length >= max_waiting / 2;
@@ -156,7 +156,7 @@ export class Ledger {
     let wait_ms = flush_ms;
     try {
       if (!(await this.#writeWaiting())) return;
-      // As if it had begun to wait when the last one did, so that no row waits longer than the first of a batch.
+      // From the beginning of the last flush, so that no row waits longer than the first of a batch.
       const isFull = this.#waiting.length >= batch_rows;
       wait_ms = isFull ? 0 : Math.max(0, flush_ms - (performance.now() - began_ms));
     } finally {
@@ -166,7 +166,7 @@ export class Ledger {
     }
   }
 
-  /** What comes meanwhile is left to the next time: a busy gateway would write ever smaller batches, and never be done. False where it all must wait. */
+  /** Writes what waits now; later rows are left to the next flush, or a busy gateway would write ever smaller batches. False if rows must wait. */
   async #writeWaiting(): Promise<boolean> {
     let left = this.#waiting.length;
     while (left > 0) {
@@ -186,15 +186,15 @@ export class Ledger {
   async #writeBatch(batch: readonly LedgerEntry[]): Promise<boolean> {
     const { isStoreOut, isQueueOut } = this.#faults;
     if (isStoreOut && !isQueueOut && this.#disk)
-      return (await this.#putAside(batch)) || (await this.#writeSoon(batch));
-    return (await this.#writeSoon(batch)) || (await this.#putAside(batch));
+      return (await this.#queueOnDisk(batch)) || (await this.#writeToStore(batch));
+    return (await this.#writeToStore(batch)) || (await this.#queueOnDisk(batch));
   }
 
-  /** Writes to the store, unless it is out or takes too long. Without a usable disk there is nothing to pass it by for. */
-  async #writeSoon(batch: readonly LedgerEntry[]): Promise<boolean> {
-    const isPassable = this.#disk && !this.#faults.isQueueOut;
+  /** Writes to the store; false if it is out or takes too long. Without a usable disk it may take its time. */
+  async #writeToStore(batch: readonly LedgerEntry[]): Promise<boolean> {
+    const hasFallback = this.#disk && !this.#faults.isQueueOut;
     try {
-      await (isPassable
+      await (hasFallback
         ? this.#writer.writeWithin(batch, this.#options.patience_ms)
         : this.#writer.write(batch));
     } catch (fault) {
@@ -208,7 +208,7 @@ export class Ledger {
     return true;
   }
 
-  async #putAside(batch: readonly LedgerEntry[]): Promise<boolean> {
+  async #queueOnDisk(batch: readonly LedgerEntry[]): Promise<boolean> {
     if (!this.#disk) {
       this.#faults.keptInMemory();
       return false;

@@ -11,18 +11,18 @@ const flush_ms = 1000;
 const error_level = 50;
 const message = 'a ledger row was not written; `sluice ledger import` reads it from this line';
 
-/** Whether the exchange cost nothing: such rows make room for the others, and are only counted when they are dropped. */
+/** Whether the exchange used no tokens: such rows are dropped first, and only counted then. */
 export const isUnbilled = (entry: LedgerEntry): boolean =>
   isRow(entry) && entry.prompt_tokens + entry.completion_tokens === 0;
 
 /**
- * Rows that will not reach the ledger. All are counted, and the counts are logged at most every ten seconds. Those that were paid for
- * are also logged whole, as `ledger_row`, for `sluice ledger import`; a log that is silent does not keep them back.
+ * Rows that will not reach the ledger. All are counted, and the counts are logged at most every ten seconds. Billed ones are also logged
+ * whole, as `ledger_row`, for `sluice ledger import`, whatever the log level.
  */
 export class LostRows {
   readonly #metrics: RecordsMetrics;
   readonly #log: Log;
-  readonly #unsaid = new Map<DropReason, number>();
+  readonly #unlogged = new Map<DropReason, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(metrics: RecordsMetrics, log: Log) {
@@ -35,7 +35,7 @@ export class LostRows {
     const exchanges = exchangesIn(rows);
     if (reason !== 'unbilled') for (const row of rows) this.#logRow(row, reason, fault);
     this.#metrics.ledgerDropped(exchanges, reason);
-    this.#unsaid.set(reason, (this.#unsaid.get(reason) ?? 0) + exchanges);
+    this.#unlogged.set(reason, (this.#unlogged.get(reason) ?? 0) + exchanges);
     if (this.#timer) return;
     this.#logCounts();
     this.#timer = setTimeout(() => {
@@ -74,9 +74,9 @@ export class LostRows {
   }
 
   #logCounts(): void {
-    if (this.#unsaid.size === 0) return;
-    const dropped = Object.fromEntries(this.#unsaid);
-    this.#unsaid.clear();
+    if (this.#unlogged.size === 0) return;
+    const dropped = Object.fromEntries(this.#unlogged);
+    this.#unlogged.clear();
     this.#log.error({ dropped }, 'ledger rows were dropped');
   }
 }

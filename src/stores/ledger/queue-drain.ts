@@ -4,9 +4,9 @@ import type { DiskQueue } from './disk-queue.ts';
 import type { LedgerFaults } from './ledger-faults.ts';
 import type { RowWriter } from './row-writer.ts';
 
-/** How often a queue file is looked at that should be empty: a process that has ended may have left rows there. */
+/** Interval of checks of an empty queue file: another process may have left rows there. */
 const idle_ms = 30_000;
-/** How often a queue that could not be read is tried again. */
+/** Interval of retries of a queue that could not be read. */
 const unusable_ms = 30_000;
 
 export interface QueueDrainSetup {
@@ -33,7 +33,7 @@ export class QueueDrain {
     this.#setup = setup;
   }
 
-  /** Looks at the queue in `wait_ms`, or sooner if that was to be. */
+  /** Checks the queue in `wait_ms`, or sooner if that is due. */
   look(wait_ms = this.#setup.retry_ms): void {
     const due_ms = performance.now() + wait_ms;
     if (this.#isClosed || (this.#timer && this.#due_ms <= due_ms)) return;
@@ -41,7 +41,7 @@ export class QueueDrain {
     this.#due_ms = due_ms;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // It may have looked for the last time already, before what this look is for was put there.
+      // It may have checked for the last time already, before the row came for which this check is due.
       if (this.#draining) return this.look();
       this.#draining = this.#drain().then(wait_ms => {
         this.#draining = undefined;
@@ -66,7 +66,7 @@ export class QueueDrain {
       if (!batch) return unusable_ms;
       metrics.ledgerQueue('disk', disk.rows);
       if (batch.length === 0) {
-        // What waits in memory has not been tried, so that nothing is known of the store.
+        // Rows in memory have not been tried: nothing is known about the store.
         if (moved === 0 && faults.isStoreOut && inMemory() > 0) return retry_ms;
         faults.allWritten();
         await this.#release();

@@ -1,11 +1,11 @@
 import type { LedgerRow, RefusalBatch, RefusalCount } from '../records/ledger-entry.ts';
 
-/** How many kinds of refusals are told apart until they are written, and how many of them one batch has. */
+/** Kinds of refusals that are counted separately until they are written, and kinds in one batch. */
 const max_kinds = 10_000;
 const kinds_per_batch = 500;
 const day_ms = 86_400_000;
 
-/** An exchange that asked no upstream and used nothing: a number in the ledger, not a row, or one throttled client writes thousands. */
+/** An exchange without an attempt and without usage: counted in the ledger, not a row, or one throttled client would write thousands. */
 export const isRefusal = (row: LedgerRow): boolean =>
   row.attempts === 0 &&
   row.end_reason !== 'completed' &&
@@ -14,11 +14,11 @@ export const isRefusal = (row: LedgerRow): boolean =>
 
 type Counted = { -readonly [K in keyof RefusalCount]: RefusalCount[K] } & { readonly id: string };
 
-/** Counts refusals until they are written. Takes memory by how many kinds there are, not by how many refusals. */
+/** Counts refusals until they are written. Memory grows with the number of kinds, not of refusals. */
 export class RefusalCounter {
   #counts = new Map<string, Counted>();
 
-  /** False if it is of one kind too many. */
+  /** False if there are too many kinds. */
   add(row: LedgerRow): boolean {
     const { id, started_ms, account, key_id, model, status, error_type, end_reason } = row;
     const day = Math.floor(started_ms / day_ms);
@@ -41,7 +41,7 @@ export class RefusalCounter {
     return true;
   }
 
-  /** What has been counted, which is counted no longer. A batch has the id of the first row that is in it. */
+  /** Returns the counts and starts anew. A batch has the id of the first row in it. */
   drain(): RefusalBatch[] {
     const counts = [...this.#counts.values()];
     this.#counts = new Map();

@@ -2,14 +2,15 @@ import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import { isOutage, StoreUnavailable } from '../records/database.ts';
 import type { LedgerEntry } from '../records/ledger-entry.ts';
 import type { LedgerRecords } from '../records/ledger-records.ts';
+import { within } from '../within.ts';
 import type { LostRows } from './lost-rows.ts';
 
 /** Inserts rows, and returns how many were new. */
 export type InsertRows = LedgerRecords['insert'];
 
 /**
- * Inserts rows, all but those that the store will never take: these are found by halves and handed to `refused`, so that they hold up no
- * others. Returns how many were new. Rejects with StoreUnavailable; the same rows may be inserted again.
+ * Inserts rows but those that the store refuses: these are found by bisection and passed to `refused`, so that they do not block others.
+ * Returns how many were new. Rejects with StoreUnavailable; the same rows may be inserted again.
  */
 export async function insertAccepted(
   insert: InsertRows,
@@ -44,20 +45,15 @@ export class RowWriter {
     this.#lost = lost;
   }
 
-  /** Rejects with StoreUnavailable. Rows that the store refuses are lost, and said to be. */
+  /** Rejects with StoreUnavailable. Rows that the store refuses are lost, and logged. */
   async write(batch: readonly LedgerEntry[]): Promise<void> {
     await insertAccepted(this.#insert, batch, (row, fault) => this.#lost.add([row], 'refused', fault));
   }
 
-  /** The same, but for a store that takes longer than `patience_ms`; what it does with the rows afterwards is not waited for. */
+  /** The same, rejecting after `patience_ms`; the store may still write the rows. */
   async writeWithin(batch: readonly LedgerEntry[], patience_ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const fault = new StoreUnavailable(`no answer within ${patience_ms} ms`);
-      timer = setTimeout(() => reject(fault), patience_ms).unref();
-    });
     const writing = this.write(batch);
     writing.catch(() => {});
-    await Promise.race([writing, late]).finally(() => clearTimeout(timer));
+    await within(writing, patience_ms, () => new StoreUnavailable(`no answer within ${patience_ms} ms`));
   }
 }

@@ -24,17 +24,17 @@ export function calendarDayOf(epoch_ms: number): CalendarDay {
   };
 }
 
-/** A day or a month that counts now. */
+/** The day or month that counts now. */
 interface Period {
   readonly number: number;
   readonly ends_ms: number;
-  /** When it began to count here, by the clock that never runs backwards. */
+  /** When it began to count in this process, on the monotonic clock. */
   readonly began_ms: number;
 }
 
 /**
- * The day and the month that count. A clock that is set back does not give a day twice: neither goes back to an earlier one, for as long as
- * a day or a month can be, so that a clock that was set forward by mistake does not hold them for ever.
+ * The day and the month that count. A clock that is set back does not repeat a day: neither goes back to an earlier one for the length of a
+ * day or a month, after which a clock that was set forward by mistake no longer holds them.
  */
 export class Calendar {
   #day: Period | undefined;
@@ -43,17 +43,17 @@ export class Calendar {
 
   at(epoch_ms: number, elapsed_ms: number): CalendarDay {
     if (this.#now && isWithin(this.#now, epoch_ms)) return this.#now;
-    const told = calendarDayOf(epoch_ms);
-    this.#day = periodAfter(this.#day, told.day, told.day_ends_ms, elapsed_ms, day_ms);
-    this.#month = periodAfter(this.#month, told.month, told.month_ends_ms, elapsed_ms, month_ms);
-    const isAsTold = this.#day.number === told.day && this.#month.number === told.month;
-    this.#now = isAsTold ? told : undefined;
-    if (isAsTold) return told;
+    const current = calendarDayOf(epoch_ms);
+    this.#day = periodAfter(this.#day, current.day, current.day_ends_ms, elapsed_ms, day_ms);
+    this.#month = periodAfter(this.#month, current.month, current.month_ends_ms, elapsed_ms, month_ms);
+    const isCurrent = this.#day.number === current.day && this.#month.number === current.month;
+    this.#now = isCurrent ? current : undefined;
+    if (isCurrent) return current;
     return {
       day: this.#day.number,
-      day_ends_ms: endOf(this.#day, told.day, epoch_ms, elapsed_ms, day_ms),
+      day_ends_ms: endOf(this.#day, current.day, epoch_ms, elapsed_ms, day_ms),
       month: this.#month.number,
-      month_ends_ms: endOf(this.#month, told.month, epoch_ms, elapsed_ms, month_ms),
+      month_ends_ms: endOf(this.#month, current.month, epoch_ms, elapsed_ms, month_ms),
     };
   }
 }
@@ -70,15 +70,15 @@ function periodAfter(
   return isHeld ? last : { number, ends_ms, began_ms: elapsed_ms };
 }
 
-/** One that is held although the clock tells an earlier one ends after the longest time that it can be held, if not before. */
+/** The end of a period; one held while the clock shows an earlier one ends after the longest possible time, if not before. */
 function endOf(
   period: Period,
-  told: number,
+  current: number,
   epoch_ms: number,
   elapsed_ms: number,
   longest_ms: number,
 ): number {
-  if (period.number === told) return period.ends_ms;
+  if (period.number === current) return period.ends_ms;
   return Math.min(period.ends_ms, epoch_ms + period.began_ms + longest_ms - elapsed_ms);
 }
 

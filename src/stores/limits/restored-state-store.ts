@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { within } from '../within.ts';
 import { counterKey, isCalendar, type Limit } from './limit-table.ts';
 import type { MemoryStateStore, PastUse } from './memory-state-store.ts';
 import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
@@ -78,7 +79,11 @@ export class RestoredStateStore implements StateStore {
     const { own, past, clock } = this.#setup;
     try {
       const wait_ms = clock.elapsed_ms() - this.#failed_ms < retry_ms ? 0 : patience_ms;
-      own.raise(account, limits, await within(past.find(account), wait_ms));
+      own.raise(
+        account,
+        limits,
+        await within(past.find(account), wait_ms, () => new Error(`no answer within ${wait_ms} ms`)),
+      );
     } catch (fault) {
       this.#failed(account, limits, fault);
     }
@@ -121,12 +126,4 @@ export class RestoredStateStore implements StateStore {
       );
     }
   }
-}
-
-async function within<T>(answer: Promise<T>, limit_ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${limit_ms} ms`)), limit_ms);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

@@ -25,12 +25,12 @@ export interface AccountQuery {
 /** Whether an account of the store may be called `id`: letters, digits and `_ . @ : + -`, at most 128 characters. */
 export const isAccountName = (id: string): boolean => /^[\p{L}\p{N}][\p{L}\p{N}_.@:+-]{0,127}$/u.test(id);
 
-/** Somebody has been here first. */
+/** The name is taken. */
 export class AlreadyThere extends Error {
   override readonly name = 'AlreadyThere';
 }
 
-/** Nobody of this name is here. */
+/** There is no record of this name. */
 export class NotThere extends Error {
   override readonly name = 'NotThere';
 }

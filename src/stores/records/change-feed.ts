@@ -8,7 +8,7 @@ export interface Changes {
   readonly of: 'all' | { readonly digests: readonly string[]; readonly accounts: readonly string[] };
 }
 
-/** More changes than this at once are told as `all`. */
+/** More changes than this at once are reported as `all`. */
 const named_changes = 500;
 const none: Changes['of'] = { digests: [], accounts: [] };
 

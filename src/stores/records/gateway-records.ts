@@ -38,23 +38,23 @@ export interface GatewayRecordsSetup {
   readonly metrics: RecordsMetrics;
 }
 
-/** A gateway's part in the records: whose a key is, and the ledger. */
+/** A gateway's use of the records: accounts of keys, and the ledger. */
 export interface GatewayRecords {
   readonly store: RecordsStore;
   /** Keys of the configuration, and those of the store. */
   readonly accounts: AccountDirectory;
   readonly ledger: Ledger;
-  /** What accounts used before this process counted it; not there where the records end with the process. */
+  /** Use of accounts before this process started; undefined where records are in memory. */
   readonly past: PastUseSource | undefined;
-  /** There while the store does not answer. */
+  /** Set while the store does not answer. */
   readonly outage: Outage | undefined;
-  /** Takes over what has just been changed here, so that it holds at once at this instance. */
+  /** Applies changes made by this instance at once. */
   refresh(): Promise<void>;
   /** Writes what has not been written, and ends everything, in 15 seconds at most. Rejects when rows of the ledger are only in the log. */
   close(): Promise<void>;
 }
 
-/** Opens the store and begins to use it. Throws for a store that cannot be used; one that is out is waited for. */
+/** Opens the store. Throws for a store that cannot be used; one that is out is retried. */
 export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<GatewayRecords> {
   const { settings, configured, clock, log, metrics } = setup;
   const { target, queue_path } = settings;

@@ -56,7 +56,7 @@ export class KeyRecords {
     this.#database = database;
   }
 
-  /** Makes a key; `key` is its text, which nobody can learn again. */
+  /** Makes a key; `key` is its text, which is not stored. */
   async create(
     { account, name, expires_ms }: NewKey,
     operator: Operator,
@@ -144,7 +144,7 @@ export class KeyRecords {
   /** Notes when keys were last used, by id; never sets a time back. */
   async used(times: ReadonlyMap<string, number>): Promise<void> {
     if (times.size === 0) return;
-    // The first row tells Postgres what the columns are.
+    // Postgres takes the types of the columns from the first row.
     const marks = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array(times.size - 1).fill('(?, ?)')];
     const sql = `UPDATE api_keys SET last_used_ms = used.column2 FROM (VALUES ${marks.join(', ')}) AS used
       WHERE api_keys.id = used.column1 AND (last_used_ms IS NULL OR last_used_ms < used.column2)`;

@@ -14,7 +14,7 @@ export interface NewSecret {
   readonly hint: string;
 }
 
-/** 256 random bits behind a prefix that scanners for leaked secrets can find, before a checksum that tells a slip of the pen. */
+/** 256 random bits behind a prefix that scanners for leaked secrets can find, before a checksum that detects typing errors. */
 export function newSecret(): NewSecret {
   const random = randomBytes(32).toString('base64url');
   const key = `${prefix}${random}${checksum(random)}`;

@@ -11,7 +11,7 @@ const report_ms = 5000;
 
 export interface MigrateOptions {
   readonly steps?: readonly Migration[];
-  /** Hears what is migrated, how far that is and how long it took. */
+  /** Logs what is migrated, its progress and its duration. */
   readonly log?: Pick<Log, 'info'>;
 }
 
@@ -79,7 +79,7 @@ async function takeLock(connection: Connection): Promise<void> {
   }
 }
 
-/** Tells the log of one version: its beginning, every few seconds how far it is, and its end. */
+/** Logs the migration to one version: its beginning, its progress every few seconds, and its end. */
 class ProgressReport {
   readonly #facts: { readonly version: number; readonly name: string };
   readonly #log: MigrateOptions['log'];
@@ -96,14 +96,14 @@ class ProgressReport {
     const now_ms = performance.now();
     if (now_ms - this.#told_ms < report_ms) return;
     this.#told_ms = now_ms;
-    this.#tell({ done, total }, 'migrating the records store: still at it');
+    this.#report({ done, total }, 'migrating the records store: in progress');
   }
 
   done(): void {
-    this.#tell({}, 'migrated the records store');
+    this.#report({}, 'migrated the records store');
   }
 
-  #tell(more: object, message: string): void {
+  #report(more: object, message: string): void {
     const elapsed_ms = Math.round(performance.now() - this.#began_ms);
     this.#log?.info({ ...this.#facts, ...more, elapsed_ms }, message);
   }

@@ -45,7 +45,7 @@ export class PostgresDatabase implements Database {
     this.#statement_ms = statement_ms;
   }
 
-  /** Does not connect yet. `onIdleError` hears of connections that were lost while nothing was asked of them. */
+  /** Does not connect yet. `onIdleError` is called when an idle connection is lost. */
   static async open(
     url: string,
     onIdleError: (error: Error) => void,
@@ -98,7 +98,7 @@ export class PostgresDatabase implements Database {
   async #connected<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch(unavailable);
     let broken: boolean | Error = false;
-    // The pool listens only to connections that nobody uses; one that is lost between two statements would end the process.
+    // The pool listens only to idle connections; one that is lost between two statements would end the process.
     client.on('error', lost);
     try {
       return await work(client);
@@ -113,7 +113,7 @@ export class PostgresDatabase implements Database {
   }
 }
 
-/** The next statement on a lost connection fails, and that is told; the event says nothing more. */
+/** The next statement on a lost connection fails and is reported; the event adds nothing. */
 const lost = (): void => {};
 
 async function transactionOn<T>(

@@ -14,7 +14,7 @@ const keysOf = {
   counted_batches: ['id'],
 } as const;
 
-/** What was deleted by one step; `taken` while another instance is at it. */
+/** Rows that one step deleted; `taken` while another instance prunes. */
 export type Pruned = number | 'taken';
 
 /**

@@ -7,7 +7,7 @@ export type RecordsTarget =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** `stores.records` as it is written: checked here, so that a slip is told with the configuration's other mistakes. */
+/** `stores.records`, checked with the rest of the configuration. */
 export const recordsSchema = z
   .string()
   .refine(text => targetOf(text, '.') !== undefined, {
@@ -19,7 +19,7 @@ export const recordsSchema = z
 /** What `text` means; relative paths start at `directory`. `undefined` for anything that is not a target. */
 export function targetOf(text: string, directory: string): RecordsTarget | undefined {
   if (text === 'memory') return { kind: 'memory' };
-  // Not sqlite://PATH, of which nobody can say where it points.
+  // Not sqlite://PATH, whose meaning is ambiguous.
   const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];
   if (path !== undefined && path !== ':memory:') return { kind: 'sqlite', path: resolve(directory, path) };
   if (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text };

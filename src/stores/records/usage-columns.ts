@@ -1,6 +1,6 @@
 import type { UsageGroup, UsageSum } from './usage-query.ts';
 
-/** How exchanges that named no model are told of, and asked for. */
+/** The name of usage without a model, in output and queries. */
 export const no_model = '(none)';
 
 /** One column of usage, as the command and the dashboard export it. */

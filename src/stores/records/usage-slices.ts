@@ -58,7 +58,7 @@ export interface Slice {
   readonly where: Condition;
 }
 
-/** What the tables call what usage is told by. */
+/** The columns, or expressions, of usage groups in each table. */
 export const columnsOf = {
   daily_sums: { account: 'account', model: 'model', day: 'day', month: 'substr(day, 1, 7)' },
   monthly_sums: { account: 'account', model: "''", day: "''", month: 'month' },

@@ -10,7 +10,7 @@ export interface ConnectionOptions {
   readonly url: string;
   /** How long a connection may take to come up. */
   readonly connect_timeout_ms: number;
-  /** How long whoever asks may wait. */
+  /** How long a command may wait for its answer. */
   readonly timeout_ms: number;
   readonly log: Log;
 }
@@ -107,7 +107,7 @@ export class RedisConnection {
       return await client.sendCommand(command);
     } catch (error) {
       if (error instanceof this.#library!.ErrorReply) throw this.#replied(error.message, client);
-      // Of the end of the connection the client knows only that it was disconnected.
+      // The client's error says only that it was disconnected.
       this.#end(error as Error, client);
       throw this.#unreachable();
     } finally {

@@ -21,23 +21,23 @@ export interface RedisStateOptions extends ConnectionOptions {
   readonly key_prefix: string;
   /** How long a lease lives without being renewed. */
   readonly lease_ms: number;
-  /** How long an instance lives without a sign of it. */
+  /** How long an instance counts without a heartbeat. */
   readonly instance_ms: number;
   readonly clock: Clock;
   /** For tests: the time since 1970 in place of the server's. */
   readonly now_ms?: () => number;
 }
 
-/** Far longer than an outage in which anybody would still wait for the figures, and than a reservation goes without renewal. */
+/** Far longer than the renewal interval, and than an outage after which late settlements still matter. */
 const reservation_ms = 3_600_000;
-/** How many holds are renewed with one call. */
+/** Holds that one call renews. */
 const renewed_at_once = 200;
 
-/** The script asks the server. */
+/** Scripts read the server's clock. */
 const server_time = () => 0;
 
 /**
- * Counters and concurrency in Redis or Valkey. A take is one call, a settlement is one, each of them a script that does all or nothing. All
+ * Counters and concurrency in Redis or Valkey. A reservation is one call, a settlement is one, each a script that does all or nothing. All
  * keys of an account are in one slot of a cluster, all of them expire, and the time is that of the server.
  */
 export class RedisState implements RemoteState {
@@ -82,7 +82,7 @@ export class RedisState implements RemoteState {
     const now_ms = this.#options.clock.elapsed_ms();
     const before = { certain: settlement.certain, sent_ms: settlement.sent_ms };
     if (this.#connection.ready) {
-      // Decided when it is really sent: a second time the reservation may be gone because the first has counted.
+      // Decided at the first sending: before a second one the reservation may be gone because the first has counted.
       settlement.certain ??= hold.life === this.life;
       settlement.sent_ms ??= now_ms;
       if (now_ms - settlement.sent_ms > reservation_ms / 2) throw new TooLate('first sent too long ago');
@@ -95,7 +95,7 @@ export class RedisState implements RemoteState {
     try {
       await this.#connection.run(settleScript, this.#keys.ofReservation(account, id, limits), args);
     } catch (error) {
-      // It was not done: another server may have to be asked, which may not have the hold.
+      // It was not done; the next server may not have the hold.
       if (error instanceof CannotServe) Object.assign(settlement, before);
       throw error;
     }

@@ -1,18 +1,18 @@
 import { systemClock } from '../../../clock.ts';
 
 /** A command that waits for its answer. */
-export interface Asked {
+export interface PendingCommand {
   readonly at_ms: number;
 }
 
 /**
- * Tells when the oldest command on a connection has waited too long. Answers come in the order of the commands, so one timer does for
- * all of them.
+ * Calls back when the oldest command on a connection has waited too long. Answers come in the order of the commands, so one timer is
+ * enough for all.
  */
 export class SilenceWatch {
   readonly #limit_ms: number;
   readonly #onSilence: (waited_ms: number) => void;
-  readonly #waiting = new Set<Asked>();
+  readonly #waiting = new Set<PendingCommand>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limit_ms: number, onSilence: (waited_ms: number) => void) {
@@ -20,14 +20,14 @@ export class SilenceWatch {
     this.#onSilence = onSilence;
   }
 
-  asked(): Asked {
+  asked(): PendingCommand {
     const asked = { at_ms: systemClock.elapsed_ms() };
     this.#waiting.add(asked);
     if (!this.#timer) this.#look(this.#limit_ms);
     return asked;
   }
 
-  answered(asked: Asked): void {
+  answered(asked: PendingCommand): void {
     this.#waiting.delete(asked);
   }
 
