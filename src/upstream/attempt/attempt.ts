@@ -168,7 +168,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   }
 
   async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
-    // While a stage was at work the client has left, or the gateway was closed: nobody is asked in vain.
+    // The client has left while a stage worked, or the gateway was closed.
     if (this.#exchange.aborted || this.#ended) throw refusal('server_error');
     const sent = new SentRequest(this.#exchange, this.upstream);
     this.#sent = sent;

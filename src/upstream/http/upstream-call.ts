@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { refusal } from '../../errors.ts';
 
-/** Above this many unread bytes the upstream is paused; it is resumed when they have been read. */
+/** Unread bytes above which the upstream is paused, until they have been read. */
 const high_water_bytes = 256 * 1024;
 
 export interface ResponseHead {
@@ -10,7 +10,7 @@ export interface ResponseHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Takes a body as it arrives, without a turn in between. */
+/** Takes a body in the turn in which it arrives. */
 export interface BodyConsumer {
   /** False asks the call to pause the upstream until `resume`. */
   bytes(part: Buffer): boolean;
@@ -23,8 +23,8 @@ export const switchedProtocols = (): Error =>
   refusal('provider_invalid', { cause: new Error('the upstream switched protocols unasked') });
 
 /**
- * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body as an async iterable that pauses the
- * socket when nobody reads, or handed to a consumer. Whoever stops reading early ends the call by leaving the loop, or with `cancel`.
+ * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body pushed to a consumer, or as an async iterable
+ * that pauses the socket while it is not read. Leaving the loop, or `cancel`, ends the call.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<Buffer> {
   readonly head: Promise<ResponseHead>;
@@ -46,7 +46,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
       this.#resolveHead = resolve;
       this.#rejectHead = reject;
     });
-    // The head may fail while nobody waits for it, as when the call is cancelled first.
+    // It may reject before it is awaited, as when the call is cancelled first.
     this.head.catch(() => {});
   }
 
@@ -57,7 +57,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status >= 200) this.#resolveHead({ status, headers });
-    // Nothing that follows would be HTTP; other interim replies say nothing that is waited for.
+    // What follows 101 is not HTTP; other interim replies are ignored.
     else if (status === 101) this.cancel(switchedProtocols());
   }
 
@@ -90,7 +90,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.#wakeUp();
   }
 
-  /** Ends the call and frees its connection. Waiting readers see `reason`. Does nothing once the call has ended. */
+  /** Ends the call and closes its connection; readers get `reason`. Does nothing once the call has ended. */
   cancel(reason: Error): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -102,10 +102,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.#wakeUp();
   }
 
-  /**
-   * Nothing more is wanted, and the upstream is about to end: what still comes is thrown away so that the connection can be used
-   * again, for at most `patience_ms`.
-   */
+  /** Discards the rest of a reply that is about to end, for at most `patience_ms`, so that its connection can be used again. */
   release(patience_ms: number): void {
     if (this.#ended || this.#released) return;
     this.#queue = [];
@@ -117,7 +114,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.resume();
   }
 
-  /** Hands what has come and what comes to `consumer`; in place of reading the call as an iterable. */
+  /** Pushes what has come and what comes to `consumer`, in place of reading the call as an iterable. */
   readInto(consumer: BodyConsumer): void {
     this.#consumer = consumer;
     const parts = this.#queue;
@@ -159,7 +156,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     });
   }
 
-  /** All bytes that have arrived since the last turn, joined: what came in one network read is handed on as one. */
+  /** The bytes of one network read at a time, joined. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     try {
       while (true) {
@@ -169,7 +166,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
         else await new Promise<void>(wake => (this.#wake = wake));
       }
     } finally {
-      if (!this.#released) this.cancel(new Error('nobody reads the reply any longer'));
+      if (!this.#released) this.cancel(new Error('the reply is not read on'));
     }
   }
 
