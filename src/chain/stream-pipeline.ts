@@ -10,16 +10,16 @@ export interface StageTransformer {
 
 /**
  * A stream through the transformers of an exchange, the first the nearest to the upstream. What is synchronous runs in the turn in which
- * the bytes came. From the provider's socket to the client's a chunk passes at most eight objects of the engine:
+ * the bytes came. From the provider's socket to the client's eight objects call one another for a chunk:
  *
  * 1. `UpstreamCall`: undici's handler; pauses and resumes the socket
- * 2. `StreamReader`: bytes to events
- * 3. the adapter's `StreamDecoder`: events to chunks
- * 4. `CommitBuffer`: holds chunks until the answer's first word, while another upstream could still be asked
- * 5. `AttemptStream`: the meter's view, the same for all attempts
- * 6. `StageLink`, one per stage that transforms this stream
+ * 2. `StreamReader`: bytes to chunks, with the parser and the adapter's decoder
+ * 3. `Attempt`: its span, times and end
+ * 4. `AttemptStream`: holds chunks until the answer's first word, while another upstream could still be asked
+ * 5. `MeteredStream`: counts what the stages take
+ * 6. `StageLink`, one for each stage that transforms this stream
  * 7. `StreamShape`: what the protocol promises, whatever the stages
- * 8. `StreamWriter` with the dialect's renderer: text, commit, heartbeat, back-pressure, write
+ * 8. `StreamWriter`: the dialect's text, commit, heartbeat, back-pressure, write
  */
 export class StreamPipeline implements ChunkSource {
   readonly #source: ChunkSource;
