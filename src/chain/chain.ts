@@ -8,7 +8,8 @@ import type { ChunkSource } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, timedHooks } from '../telemetry/metrics.ts';
 import { StageTimes } from './instrument.ts';
-import { type StageTransformer, StreamPipeline } from './stream-pipeline.ts';
+import type { StageTransformer } from './stage-link.ts';
+import { StreamPipeline } from './stream-pipeline.ts';
 
 /** Stages in order: read down on the way in, up on the way out. */
 export class Chain {

@@ -1,0 +1,198 @@
+import type { Chunk } from '../canonical.ts';
+import type { ChunkSink, StreamController, StreamTransformer } from '../stream.ts';
+import type { StageTimes } from './instrument.ts';
+import type { PipelineControl } from './pipeline-control.ts';
+
+/** A stage's transformer, and the stage's place in the chain. */
+export interface StageTransformer {
+  readonly index: number;
+  readonly transformer: StreamTransformer;
+}
+
+/** `#since_ms` of a stage whose own time does not run. */
+const stopped = -1;
+
+/** One stage in a stream: runs its transformer, measures the stage's own time, and passes the end on. */
+export class StageLink implements ChunkSink, StreamController {
+  readonly #transformer: StreamTransformer;
+  readonly #index: number;
+  readonly #next: ChunkSink;
+  readonly #isLast: boolean;
+  readonly #control: PipelineControl;
+  readonly #times: StageTimes;
+  readonly #start_ms = performance.now();
+  #own_ms = 0;
+  #since_ms = stopped;
+  /** A promise of the transformer is pending. */
+  #isBusy = false;
+  /** A call of the transformer is on the stack. */
+  #inCall = false;
+  /** What came while a promise was pending. */
+  #waiting: Chunk[] = [];
+  #ending: { readonly fault?: unknown } | undefined;
+  #flushing = false;
+  #over = false;
+
+  constructor(
+    { index, transformer }: StageTransformer,
+    next: ChunkSink,
+    isLast: boolean,
+    control: PipelineControl,
+    times: StageTimes,
+  ) {
+    this.#index = index;
+    this.#transformer = transformer;
+    this.#next = next;
+    this.#isLast = isLast;
+    this.#control = control;
+    this.#times = times;
+  }
+
+  start(): void {
+    if (!this.#over && this.#transformer.start) this.#call('start');
+  }
+
+  chunk(chunk: Chunk): boolean {
+    if (this.#over) return true;
+    if (this.#isBusy) this.#waiting.push(chunk);
+    else this.#call('transform', chunk);
+    if (this.#control.busy === 0) return true;
+    this.#control.pause();
+    return false;
+  }
+
+  flush(): boolean {
+    return this.#control.flush();
+  }
+
+  end(): void {
+    this.#end({});
+  }
+
+  fail(fault: unknown): void {
+    this.#end({ fault });
+  }
+
+  enqueue(chunk: Chunk): void {
+    if (this.#over) return;
+    const control = this.#control;
+    const isRunning = this.#since_ms !== stopped;
+    control.now_ms = performance.now();
+    if (isRunning) this.#own_ms += control.now_ms - this.#since_ms;
+    this.#next.chunk(chunk);
+    if (this.#isLast) control.now_ms = performance.now();
+    if (isRunning) this.#since_ms = control.now_ms;
+    if (!this.#inCall) control.flushSoon();
+  }
+
+  terminate(): void {
+    if (this.#over || this.#ending) return;
+    this.#control.stopBelow(this);
+    this.#close({});
+  }
+
+  ready(): Promise<void> | undefined {
+    const ready = this.#control.ready();
+    if (!ready) return undefined;
+    // The client's time is not the stage's.
+    this.#pause();
+    return ready.then(() => {
+      if (this.#isBusy) this.#since_ms = performance.now();
+    });
+  }
+
+  /** The output is no longer read. */
+  cancel(): void {
+    if (this.#over) return;
+    this.#finish();
+    try {
+      this.#transformer.cancel?.();
+    } catch (thrown) {
+      this.#times.refused(this.#index, 'onStream', thrown);
+    }
+  }
+
+  #call(method: 'start' | 'transform' | 'flush', chunk?: Chunk): void {
+    this.#since_ms = performance.now();
+    this.#inCall = true;
+    try {
+      const transformer = this.#transformer;
+      const pending = chunk
+        ? transformer.transform(chunk, this)
+        : method !== 'transform' && transformer[method]?.(this);
+      if (pending) this.#wait(pending);
+      else this.#pause();
+    } catch (thrown) {
+      this.#broke(thrown);
+    } finally {
+      this.#inCall = false;
+    }
+  }
+
+  #busy(isBusy: boolean): void {
+    this.#isBusy = isBusy;
+    this.#control.busy += isBusy ? 1 : -1;
+  }
+
+  #wait(pending: Promise<void>): void {
+    this.#busy(true);
+    pending.then(this.#settled, thrown => {
+      this.#busy(false);
+      this.#broke(thrown);
+      this.#control.flushSoon();
+    });
+  }
+
+  readonly #settled = () => {
+    this.#busy(false);
+    this.#pause();
+    while (!this.#over && !this.#isBusy && this.#waiting.length > 0)
+      this.#call('transform', this.#waiting.shift());
+    if (!this.#isBusy && this.#ending) this.#end(this.#ending);
+    this.#control.flushSoon();
+  };
+
+  #end(ending: { readonly fault?: unknown }): void {
+    this.#ending = ending;
+    if (this.#over || this.#isBusy) return;
+    if (!this.#flushing && this.#transformer.flush) {
+      this.#flushing = true;
+      this.#call('flush');
+    }
+    if (!this.#isBusy) this.#close(ending);
+  }
+
+  #broke(thrown: unknown): void {
+    this.#pause();
+    if (this.#over) return;
+    this.#times.refused(this.#index, 'onStream', thrown);
+    this.#control.stopBelow(this);
+    const next = this.#next;
+    this.cancel();
+    next.fail(thrown);
+    if (this.#isLast) this.#control.ended();
+  }
+
+  #close(ending: { readonly fault?: unknown }): void {
+    if (this.#over) return;
+    this.#finish();
+    if ('fault' in ending) this.#next.fail(ending.fault);
+    else this.#next.end();
+    if (this.#isLast) this.#control.ended();
+  }
+
+  #pause(): void {
+    if (this.#since_ms === stopped) return;
+    this.#control.now_ms = performance.now();
+    this.#own_ms += this.#control.now_ms - this.#since_ms;
+    this.#since_ms = stopped;
+  }
+
+  #finish(): void {
+    this.#pause();
+    this.#over = true;
+    this.#waiting = [];
+    this.#times.add(this.#index, 'onStream', this.#own_ms);
+    this.#times.span(this.#index, 'onStream', this.#start_ms, performance.now(), this.#own_ms);
+  }
+}
