@@ -237,28 +237,34 @@ const nameOf = (stage: StageUnderTest) => ('plan' in stage ? stage.plan.name : '
 const withName = <T extends readonly [StageUnderTest, ...string[]]>(row: T) =>
   [nameOf(row[0]), ...row] as const;
 
-describe('a stage that breaks the contract is told precisely what it did', () => {
-  it.each(inStreams.map(withName))('%s', async (name, stage, fixture, problem, cut, expected, got) => {
-    expect((await breachOf(stage, [fixture])).message).toBe(
-      [
-        `${name}: ${problem}`,
-        `  fixture   ${fixture}`,
-        `  cut       ${cut}`,
-        `  expected  ${expected}`,
-        `  got       ${got}`,
-      ].join('\n'),
-    );
-  });
+describe('checkStage with a stage that breaks the contract', () => {
+  it.each(inStreams.map(withName))(
+    'reports the exact breach: %s',
+    async (name, stage, fixture, problem, cut, expected, got) => {
+      expect((await breachOf(stage, [fixture])).message).toBe(
+        [
+          `${name}: ${problem}`,
+          `  fixture   ${fixture}`,
+          `  cut       ${cut}`,
+          `  expected  ${expected}`,
+          `  got       ${got}`,
+        ].join('\n'),
+      );
+    },
+  );
 
-  it.each(elsewhere.map(withName))('%s', async (name, stage, problem, cut, expected, got) => {
-    expect((await breachOf(stage, ['plain-text'])).message).toBe(
-      [`${name}: ${problem}`, `  cut       ${cut}`, `  expected  ${expected}`, `  got       ${got}`].join(
-        '\n',
-      ),
-    );
-  });
+  it.each(elsewhere.map(withName))(
+    'reports a breach outside one stream: %s',
+    async (name, stage, problem, cut, expected, got) => {
+      expect((await breachOf(stage, ['plain-text'])).message).toBe(
+        [`${name}: ${problem}`, `  cut       ${cut}`, `  expected  ${expected}`, `  got       ${got}`].join(
+          '\n',
+        ),
+      );
+    },
+  );
 
-  it('reads ahead', async () => {
+  it('reports a stage that reads ahead', async () => {
     const breach = await breachOf(broken.readsEverythingAhead, ['plain-text']);
     expect(breach).toMatchObject({ rule: 'back-pressure', fixture: 'plain-text' });
     expect(breach.cut).toMatch(/^a slow reader, after [0-2] chunks$/);
@@ -267,7 +273,7 @@ describe('a stage that breaks the contract is told precisely what it did', () =>
     );
   });
 
-  it('mixes replies', async () => {
+  it('reports a stage that mixes replies', async () => {
     expect(await breachOf(broken.mixesReplies, ['plain-text', 'multi-byte'])).toMatchObject({
       rule: 'isolation',
       stage: 'mixes-replies',
@@ -278,7 +284,7 @@ describe('a stage that breaks the contract is told precisely what it did', () =>
     });
   });
 
-  it('changes another text by its cut, or in streams alone, although it may change texts', async () => {
+  it('reports text that changes with the cut or only in streams, even when the stage may change texts', async () => {
     const changes = ['text'] as const;
     expect((await breachOf(broken.greetsEveryPiece, ['plain-text'], { changes })).message).toBe(
       [
@@ -300,7 +306,7 @@ describe('a stage that breaks the contract is told precisely what it did', () =>
     );
   });
 
-  it('changes the catalog for everyone', async () => {
+  it('reports a stage that changes the shared catalog', async () => {
     const breach = await breachOf(broken.changesTheModel, ['plain-text']);
     expect(breach.message).toMatch(
       /^changes-the-model: throws what is no refusal on the way in \(refusals\)\n/,
@@ -308,7 +314,7 @@ describe('a stage that breaks the contract is told precisely what it did', () =>
     expect(breach.cause).toBeInstanceOf(TypeError);
   });
 
-  it('refuses the request of the check', async () => {
+  it('reports a stage that refuses the request of the check', async () => {
     const breach = await breachOf(auth(), ['plain-text'], { headers: {} });
     expect(breach.message).toBe(
       [
@@ -319,7 +325,7 @@ describe('a stage that breaks the contract is told precisely what it did', () =>
     );
   });
 
-  it('is found in a chain of several', async () => {
+  it('names the broken stage in a chain of several', async () => {
     const chain = [errorEnvelope(), broken.losesTheTail, reasoningSplit()];
     expect((await breachOf(chain, ['plain-text'])).stage).toBe(
       'error-envelope → loses-the-tail → reasoning-split',
@@ -327,7 +333,7 @@ describe('a stage that breaks the contract is told precisely what it did', () =>
   });
 });
 
-describe('what a stage does on purpose', () => {
+describe('checkStage with declared changes', () => {
   const fixtures = streamFixtures.filter(({ name }) =>
     /^(usage-running|length-finish|tool-call)$/.test(name),
   );
@@ -337,16 +343,16 @@ describe('what a stage does on purpose', () => {
     ['finish_reason', broken.finishesWithStop],
     ['text', broken.shouts],
     ['tool_calls', broken.renamesTools],
-  ] as const)('is not compared with the upstream: %s', async (change, stage) => {
+  ] as const)('skips the comparison with the upstream for a declared change: %s', async (change, stage) => {
     expect((await checkStage(stage, { fixtures }).catch(error => error)).rule).toBe('conservation');
     await checkStage(stage, { fixtures, changes: [change] });
   });
 
-  it('may be to collect the whole reply', async () => {
+  it('accepts a stage that declares collecting the whole reply', async () => {
     await checkStage(broken.collectsEverything, { fixtures, holds_all: true });
   });
 
-  it('may be to read ahead', async () => {
+  it('accepts a stage that declares reading ahead', async () => {
     await checkStage(broken.readsEverythingAhead, { fixtures, read_ahead: 100 });
   });
 });

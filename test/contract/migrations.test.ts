@@ -26,8 +26,8 @@ const kinds: readonly [string, boolean, () => Promise<string>, (place: string) =
   ['Postgres', true, () => targets.newDatabase(), place => PostgresDatabase.open(place, () => {})],
 ];
 
-describe.each(kinds)('migrations of %s', (_, isPostgres, newPlace, open) => {
-  it('keep the rows and sums of the version before, which later batches are added to', async () => {
+describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => {
+  it('keep the rows and sums of the previous version and add later batches to them', async () => {
     const database = await open(await newPlace());
     await migrate(database, isPostgres, 0, { steps: migrations.slice(0, -1) });
     const ledger = new LedgerRecords(database);
@@ -43,7 +43,7 @@ describe.each(kinds)('migrations of %s', (_, isPostgres, newPlace, open) => {
     await database.close();
   });
 
-  it('say in the log what is done, and how long it took', async () => {
+  it('log each step and how long it took', async () => {
     const lines: unknown[] = [];
     const database = await open(await newPlace());
     const log = { info: (facts: object, message: string) => void lines.push({ ...facts, message }) };
@@ -59,7 +59,7 @@ describe.each(kinds)('migrations of %s', (_, isPostgres, newPlace, open) => {
     await database.close();
   });
 
-  it('are done by one of two instances that start at once', async () => {
+  it('run in only one of two instances that start at once', async () => {
     const place = await newPlace();
     const databases = await Promise.all([open(place), open(place)]);
     let runs = 0;
@@ -76,7 +76,7 @@ describe.each(kinds)('migrations of %s', (_, isPostgres, newPlace, open) => {
     await Promise.all(databases.map(database => database.close()));
   });
 
-  it('go on behind the last version that was done when the process is killed in the middle of the next', async () => {
+  it('resume after the last finished version when the process is killed during the next one', async () => {
     const place = await newPlace();
     const child = spawn(
       process.execPath,
@@ -100,8 +100,8 @@ describe.each(kinds)('migrations of %s', (_, isPostgres, newPlace, open) => {
   });
 });
 
-describe('migrations of Postgres', () => {
-  it('are not under the limits of time that other statements have, nor those of the database', async () => {
+describe('the migrations of Postgres', () => {
+  it('ignore the statement timeouts of the gateway and of the database', async () => {
     const url = await targets.newDatabase();
     const owner = await PostgresDatabase.open(url, () => {});
     await owner.run(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET statement_timeout = 1`);
@@ -119,7 +119,7 @@ describe('migrations of Postgres', () => {
     await patient.close();
   });
 
-  it('say of one that another instance is at that it is being migrated, and find it done later', async () => {
+  it('log that another instance is migrating and later find the migration done', async () => {
     const url = await targets.newDatabase();
     const [first, second] = await Promise.all([
       PostgresDatabase.open(url, () => {}),

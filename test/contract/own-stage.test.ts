@@ -18,8 +18,8 @@ const nodeTest = (file: string): Promise<{ failed: boolean; output: string }> =>
     );
   });
 
-describe("someone's own stage, in Node's test runner", () => {
-  it('is checked as the README says', async () => {
+describe("a custom stage under Node's test runner", () => {
+  it('passes the check as the README describes it', async () => {
     expect(read('README.md')).toContain(read('test/contract/own-stage/my-stage.check.ts'));
     const { failed, output } = await nodeTest('my-stage.check.ts');
     expect(output).toContain('ok 1 - my-stage keeps the contract');

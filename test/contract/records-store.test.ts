@@ -25,7 +25,7 @@ const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
   ['Postgres', async () => ({ kind: 'postgres', url: await targets.newDatabase() })],
 ];
 
-describe.each(kinds)('records in %s', (kind, newTarget) => {
+describe.each(kinds)('the records store in %s', (kind, newTarget) => {
   let target: RecordsTarget;
   let store: RecordsStore;
 
@@ -36,7 +36,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
   });
   afterAll(() => store.close());
 
-  it('keep accounts with their plans and limits', async () => {
+  it('keeps accounts with their plans and limits', async () => {
     const acme = await store.accounts.create(
       { id: 'acme', plan: 'free', limits: { requests_per_minute: 3 } },
       alice,
@@ -53,7 +53,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     await expect(store.accounts.change('nobody', { plan: 'paid' }, alice)).rejects.toThrow(NotThere);
   });
 
-  it('find accounts by a part of their name, whatever is in it', async () => {
+  it('finds accounts by any part of their name, special characters included', async () => {
     const ids = async (search: string) =>
       (await store.accounts.list({ search, limit: 9 })).map(({ id }) => id);
     expect(await ids('ZETA')).toEqual(['Zeta%_!']);
@@ -64,7 +64,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect(await store.accounts.count({ plan: 'paid' })).toBe(1);
   });
 
-  it('keep of a key its digest and its last characters', async () => {
+  it('keeps only the digest and the last characters of a key', async () => {
     const { key, record } = await store.keys.create(
       { account: 'acme', name: 'laptop', expires_ms: now_ms + day_ms },
       alice,
@@ -93,14 +93,14 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     ]);
   });
 
-  it('keep keys of accounts that are not in the store', async () => {
+  it('keeps keys of accounts that are not in the store', async () => {
     const { key } = await store.keys.create({ account: 'of-the-config', name: '', expires_ms: null }, alice);
     expect(await store.keys.lookUp([sha256(key)])).toMatchObject([
       { account: 'of-the-config', stored: undefined },
     ]);
   });
 
-  it('revoke a key once', async () => {
+  it('revokes a key once', async () => {
     const { key, record } = await store.keys.create(
       { account: 'acme', name: 'lost', expires_ms: null },
       alice,
@@ -112,7 +112,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     await expect(store.keys.revoke('key_none', alice)).rejects.toThrow(NotThere);
   });
 
-  it('list keys in pages, newest first, as they are searched for', async () => {
+  it('lists keys in pages, newest first, filtered by the search', async () => {
     const of = async (account: string, after?: string) =>
       store.keys.list({ account, limit: 2, ...(after && { after }) });
     for (let at = 0; at < 5; at++)
@@ -137,7 +137,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect(await store.keys.count({ account: 'acme', usable_at_ms: now_ms + day_ms })).toBe(0);
   });
 
-  it('note when keys were used, and never go back', async () => {
+  it('records when keys were last used and never moves that time back', async () => {
     const [a, b] = await store.keys.list({ account: 'pages', limit: 2 });
     await store.keys.used(
       new Map([
@@ -156,7 +156,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect((await store.keys.find(b!.id))!.last_used_ms).toBe(300);
   });
 
-  it('tell what has changed since', async () => {
+  it('returns what has changed since a given point', async () => {
     const { change } = await store.changes.since(undefined);
     expect(await store.changes.since(change)).toEqual({ change, of: { digests: [], accounts: [] } });
     const { key, record } = await store.keys.create({ account: 'acme', name: '', expires_ms: null }, alice);
@@ -169,7 +169,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect((await store.changes.since(change + 99)).of).toBe('all');
   });
 
-  it('write down who changed what, without any key', async () => {
+  it('audits who changed what, without storing any key', async () => {
     const { key, record } = await store.keys.create(
       { account: 'acme', name: 'audited', expires_ms: null },
       { ...alice, at_ms: now_ms + 50_000 },
@@ -188,7 +188,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect(JSON.stringify(await store.audit.list({ limit: 999 }))).not.toContain(key.slice(10, 40));
   });
 
-  it('leave no trace of a change that failed', async () => {
+  it('leaves no trace of a change that failed', async () => {
     const before = await store.audit.list({ limit: 999 });
     const { change } = await store.changes.since(undefined);
     await expect(store.accounts.create({ id: 'acme', plan: null, limits: {} }, alice)).rejects.toThrow(
@@ -198,7 +198,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect((await store.changes.since(undefined)).change).toBe(change);
   });
 
-  it('write every exchange once, however often it is sent', async () => {
+  it('writes every exchange once, however often it is sent', async () => {
     const first = row({ account: 'once' });
     const second = row({
       account: 'once',
@@ -230,7 +230,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     ]);
   });
 
-  it('add up by account, model and day', async () => {
+  it('sums usage by account, model and day', async () => {
     const rows = [
       row({ account: 'sums', cost_usd: '0.1' }),
       row({ account: 'sums', cost_usd: '0.2', estimated: true }),
@@ -282,7 +282,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     });
   });
 
-  it('count refusals once, however often they are sent, and beside the rows', async () => {
+  it('counts refusals once, however often they are sent, apart from the ledger rows', async () => {
     const refused = {
       account: 'throttled',
       key_id: null,
@@ -311,7 +311,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
       ]);
   });
 
-  it('tell what accounts have used of a day and of its month', async () => {
+  it('returns what accounts have used of a day and of its month', async () => {
     const of = (account: string, more: Partial<LedgerRow>) => row({ account, cost_usd: '0.000001', ...more });
     await store.ledger.insert([
       of('budget', {}),
@@ -346,7 +346,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     );
   });
 
-  it('list the ledger in pages, newest first', async () => {
+  it('lists the ledger in pages, newest first', async () => {
     await store.ledger.insert(
       [1, 2, 3].map(at => row({ account: 'listed', started_ms: now_ms + at, request_id: `r${at}` })),
     );
@@ -357,7 +357,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect(await store.ledger.list(between)).toMatchObject([{ request_id: 'r2' }]);
   });
 
-  it('refuse what they can never hold, and nothing else of it is written', async () => {
+  it('rejects rows that it can never hold and writes nothing of their batch', async () => {
     const good = row({ account: 'refused' });
     const bad = row({ account: 'refused', cost_usd: '99999999999' });
     await expect(store.ledger.insert([good, bad])).rejects.toThrow(RecordRefused);
@@ -365,7 +365,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     expect(await store.ledger.insert([good])).toBe(1);
   });
 
-  it('write from many sides at once', async () => {
+  it('accepts concurrent writes', async () => {
     const sent = Array.from({ length: 40 }, () => row({ account: 'busy' }));
     // Each row is sent twice, in overlapping batches, as after a restart.
     const batches = Array.from({ length: 8 }, (_, at) => sent.slice(at * 4, at * 4 + 12));
@@ -376,7 +376,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     ]);
   });
 
-  it('are there again when opened again, but for memory', async () => {
+  it('keeps its records when it is opened again, except in memory', async () => {
     if (target.kind === 'memory') {
       await store.ledger.insert(Array.from({ length: 300 }, () => row({ account: 'many' })));
       await store.ledger.insert(Array.from({ length: 300 }, () => row({ account: 'many' })));
@@ -392,7 +392,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     await again.close();
   });
 
-  it('are made once where several instances start at once', async () => {
+  it('is created once when several instances start at once', async () => {
     const fresh = await newTarget();
     const stores = await Promise.all(Array.from({ length: 5 }, () => openRecords(fresh)));
     await Promise.all(stores.map(each => each.migrate(now_ms)));
@@ -400,7 +400,7 @@ describe.each(kinds)('records in %s', (kind, newTarget) => {
     await Promise.all(stores.map(each => each.close()));
   });
 
-  it(`are closed twice without harm (${kind})`, async () => {
+  it(`rejects calls after a second close without harm (${kind})`, async () => {
     const fresh = await openRecords(await newTarget());
     await fresh.close();
     await fresh.close();

@@ -22,7 +22,7 @@ const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
   ['Postgres', async () => ({ kind: 'postgres', url: await targets.newDatabase() })],
 ];
 
-describe.each(kinds)('retention in %s', (kind, newTarget) => {
+describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
   let target: RecordsTarget;
   let store: RecordsStore;
   let registry: Registry;
@@ -66,7 +66,7 @@ describe.each(kinds)('retention in %s', (kind, newTarget) => {
   const sums = () => store.usage.sum({ by: ['account', 'model', 'day'] });
   const months = async () => (await store.usage.sum({ by: ['account', 'month'] })).map(({ month }) => month);
 
-  it('deletes rows that are too old, in small steps, and changes no sum', async () => {
+  it('deletes expired rows in small steps and changes no sum', async () => {
     await store.ledger.insert(history(120));
     const before = await sums();
     const total = await store.usage.sum({ by: ['account'] });
@@ -88,7 +88,7 @@ describe.each(kinds)('retention in %s', (kind, newTarget) => {
     ]);
   });
 
-  it('deletes sums by whole months, and budgets of the present one stay', async () => {
+  it('deletes sums by whole months and keeps the budgets of the current month', async () => {
     await store.ledger.insert(history(120));
     const refused = {
       account: 'acme',
@@ -114,7 +114,7 @@ describe.each(kinds)('retention in %s', (kind, newTarget) => {
     expect(await pruned('sums')).toBeGreaterThan(100);
   });
 
-  it('deletes nothing where nothing is to be deleted', async () => {
+  it('deletes nothing when nothing has expired', async () => {
     await store.ledger.insert(history(120));
     await retention({}).run();
     expect(await store.ledger.list({ limit: 500 })).toHaveLength(120);
@@ -142,7 +142,7 @@ describe.each(kinds)('retention in %s', (kind, newTarget) => {
     expect(await store.usage.refusals({ limit: 9 })).toMatchObject([{ requests: 3 }]);
   });
 
-  it('goes on beside rows that are written, and ends between two steps when it is closed', async () => {
+  it('runs beside ledger writes and stops between two steps when it is closed', async () => {
     await store.ledger.insert(history(120));
     const slow = retention({ rows_ms: day_ms / 2 }, { rows_per_step: 1 });
     const running = slow.run();
@@ -158,7 +158,7 @@ describe.each(kinds)('retention in %s', (kind, newTarget) => {
     expect(await store.usage.sum({ by: [] })).toMatchObject([{ requests: 140 }]);
   });
 
-  it('begins by itself, and again and again', async () => {
+  it('starts by itself and repeats', async () => {
     await store.ledger.insert(history(3));
     const clock = new FakeClock(now_ms);
     const often = retention({ rows_ms: day_ms / 2 }, { clock, first_ms: 1, every_ms: 1 });
@@ -176,7 +176,7 @@ describe.each(kinds)('retention in %s', (kind, newTarget) => {
     await often.close();
   });
 
-  it('says that it could not, and tries again later', async () => {
+  it('logs a failure and tries again later', async () => {
     const broken = retention({ rows_ms: day_ms });
     await store.close();
     await broken.run();
@@ -185,7 +185,7 @@ describe.each(kinds)('retention in %s', (kind, newTarget) => {
   });
 
   if (kind === 'Postgres')
-    it('leaves it to the instance that is at it', async () => {
+    it('leaves the work to the instance that is already doing it', async () => {
       await store.ledger.insert(history(120));
       const { url } = target as { url: string };
       const other = await PostgresDatabase.open(url, () => {});

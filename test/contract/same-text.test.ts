@@ -9,7 +9,7 @@ const same = (one: readonly TextPiece[], other: readonly TextPiece[]): boolean =
   return forth;
 };
 
-describe('two texts say the same', () => {
+describe('comparing texts that say the same', () => {
   it.each<[string, TextPiece[], TextPiece[]]>([
     ['in other pieces', [content('Hel'), content('lo')], [content('Hello')]],
     ['split at the tags', [content('<think>A</think>B')], [reasoning('A'), content('B')]],
@@ -31,7 +31,7 @@ describe('two texts say the same', () => {
   ])('%s', (_, one, other) => expect(same(one, other)).toBe(true));
 });
 
-describe('two texts differ', () => {
+describe('comparing texts that differ', () => {
   it.each<[string, TextPiece[], TextPiece[]]>([
     ['by their end', [content('Hello.')], [content('Hello')]],
     ['by a piece more', [content('Hello')], [content('HelloHello')]],

@@ -126,13 +126,13 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
   ],
 ];
 
-describe('every built-in stage keeps the contract', () => {
-  it.each(builtInStages.map(stage => [stage.stageName, stage] as const))('%s', async (_, stage) => {
+describe('the contract of every built-in stage', () => {
+  it.each(builtInStages.map(stage => [stage.stageName, stage] as const))('holds for %s', async (_, stage) => {
     await checkStage(stage());
   });
 
   it.each(variants.map(([name, stage, options = {}]) => [name, stage, options] as const))(
-    '%s',
+    'holds for the variant %s',
     async (_, stage, options) => {
       await checkStage(stage, options);
     },

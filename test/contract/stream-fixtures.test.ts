@@ -4,14 +4,14 @@ import { readFixture } from '../../src/testing/arrivals.ts';
 import { checkStage, type StreamFixture, streamFixtures } from '../../src/testing/index.ts';
 
 describe('the stream fixtures', () => {
-  it('have names of their own, and say what they are', () => {
+  it('have unique names and a description each', () => {
     const names = streamFixtures.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter(name => !/^[a-z]+(-[a-z]+)*$/.test(name))).toEqual([]);
     expect(streamFixtures.filter(({ about }) => about.length < 10)).toEqual([]);
   });
 
-  it('are small, so that every cut can be run', () => {
+  it('are small enough to run every cut', () => {
     expect(streamFixtures.filter(({ wire }) => wire.length > 3000)).toEqual([]);
   });
 
@@ -30,12 +30,12 @@ describe('the stream fixtures', () => {
     ['comments', { content: 'Héllo.' }, 'stop'],
     ['data-lines', { content: 'Héllo.' }, 'stop'],
     ['last-line-open', { content: 'Héllo.' }, 'stop'],
-  ])('mean what they say: %s', async (name, message, finish_reason) => {
+  ])('contain what their description says: %s', async (name, message, finish_reason) => {
     const { reply } = await readFixture(streamFixtures.find(fixture => fixture.name === name)!);
     expect(reply?.choices).toMatchObject([{ message, finish_reason }]);
   });
 
-  it('are cut between all chunks, and inside every text', async () => {
+  it('are cut between all chunks and inside every text', async () => {
     const { chunks_json, cuts } = await readFixture(streamFixtures[0]!);
     const chunks = JSON.parse(chunks_json) as unknown[];
     const text = 'Rivers bend because water is lazy.';
@@ -50,7 +50,7 @@ describe('the stream fixtures', () => {
   it.each<[string, string]>([
     ['breaks off', 'data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n'],
     ['is no JSON', 'data: hello\n\n'],
-  ])('cannot be one that %s', async (_, wire) => {
+  ])('reject a custom fixture that %s', async (_, wire) => {
     const fixture: StreamFixture = { name: 'mine', about: 'no whole stream', wire };
     await expect(checkStage(errorEnvelope(), { fixtures: [fixture] })).rejects.toThrow(
       "the fixture mine is not a whole stream in OpenAI's format",

@@ -134,7 +134,7 @@ const kinds: readonly [string, boolean, number, () => Promise<Database>][] = [
   ['Postgres', true, 150, async () => PostgresDatabase.open(await targets.newDatabase(), () => {})],
 ];
 
-describe.each(kinds)('sums in %s', (_, isPostgres, numRuns, open) => {
+describe.each(kinds)('the usage sums in %s', (_, isPostgres, numRuns, open) => {
   let database: Database;
   afterAll(() => database?.close());
 
@@ -149,7 +149,7 @@ describe.each(kinds)('sums in %s', (_, isPostgres, numRuns, open) => {
     );
   }
 
-  it('are those of the rows, whatever is asked of whatever days', async () => {
+  it('equal the sums of the ledger rows for any query over any days', async () => {
     database = await open();
     await migrate(database, isPostgres, first_ms);
     const ledger = new LedgerRecords(database);
@@ -158,7 +158,7 @@ describe.each(kinds)('sums in %s', (_, isPostgres, numRuns, open) => {
     await areTrue();
   });
 
-  it('lists the most expensive accounts of whatever days first', async () => {
+  it('list the most expensive accounts first for any days', async () => {
     const usage = new UsageRecords(database);
     await fc.assert(
       fc.asyncProperty(queries, fc.integer({ min: 1, max: 6 }), async (query, limit) => {
@@ -172,7 +172,7 @@ describe.each(kinds)('sums in %s', (_, isPostgres, numRuns, open) => {
     );
   });
 
-  it('are filled for a ledger of the schema before', async () => {
+  it('are filled in for a ledger of the previous schema', async () => {
     await database.close();
     database = await open();
     await migrate(database, isPostgres, first_ms, { steps: migrations.slice(0, 1) });

@@ -32,7 +32,7 @@ const ledger = () =>
   });
 
 describe('the ledger in SQLite', () => {
-  it('has all but the last moment when the gateway is killed, and goes on from there', async () => {
+  it('loses at most the last moment when the gateway is killed, and continues after the restart', async () => {
     const sidecar = await startSidecar(config);
     const load = new Load([sidecar.url], clientKey, 8);
     const settledBy = (now_ms: number) =>
@@ -56,7 +56,7 @@ describe('the ledger in SQLite', () => {
     expect((await ledger()).requests).toBe(requests + more.count(200));
   }, 60_000);
 
-  it('has everything when the gateway is stopped in the middle of it', async () => {
+  it('loses no row when the gateway is stopped in the middle of a write', async () => {
     const sidecar = await startSidecar(config);
     const load = new Load([sidecar.url], clientKey, 8);
     await load.more(40);
@@ -66,7 +66,7 @@ describe('the ledger in SQLite', () => {
     expect(await ledger()).toEqual(telling.told);
   }, 60_000);
 
-  it('is added up by command', async () => {
+  it('is summed by a command', async () => {
     const sidecar = await startSidecar(config);
     const load = new Load([sidecar.url], clientKey, 4);
     await load.more(20);

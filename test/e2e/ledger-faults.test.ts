@@ -53,8 +53,8 @@ function lockRecords(): () => void {
   return () => other.close();
 }
 
-describe('a records file that can be read and not written', () => {
-  it('is told by readiness, the gauge of its operation and the log, and loses no row', async () => {
+describe('a records file that can be read but not written', () => {
+  it('shows in readiness, in the gauge of its operation and in the log, and loses no row', async () => {
     const sidecar = await start(configOf());
     expect(await recordsUp(sidecar)).toEqual({ read: 1, write_ledger: 1 });
     const unlock = lockRecords();
@@ -75,9 +75,9 @@ describe('a records file that can be read and not written', () => {
   }, 60_000);
 });
 
-describe('a stop while neither the records store nor the queue takes rows', () => {
+describe('a shutdown while neither the records store nor the queue accepts rows', () => {
   it.each(['info', 'silent'] as const)(
-    'writes the rows to the log at level %s, fails, and they are imported once from there',
+    'writes the rows to the log at level %s and exits 1, and the import adds each row once',
     async level => {
       const folder = join(place.directory, 'queue');
       await mkdir(folder);
@@ -117,7 +117,7 @@ describe('a stop while neither the records store nor the queue takes rows', () =
 });
 
 describe('the import of ledger rows', () => {
-  it('says what it cannot read, imports the rest and fails', async () => {
+  it('reports the lines it cannot read, imports the rest and exits with a failure', async () => {
     const log = join(place.directory, 'gateway.log');
     await writeFile(log, 'started\n{"ledger_row":{"id":"1"}}\n{"ledger_row":{"id":\n');
     const { code, stdout, stderr } = await runCommand(configOf(), 'ledger', 'import', log);
@@ -132,7 +132,7 @@ describe('the import of ledger rows', () => {
 });
 
 describe('a queue path that cannot be used', () => {
-  it('keeps the gateway from starting, with one sentence that has the path and what to do', async () => {
+  it('prevents startup with one sentence that names the path and what to do', async () => {
     const text = join(place.directory, 'notes.txt');
     await writeFile(text, 'no database '.repeat(1000));
     for (const [ledger_queue, why] of [
@@ -151,8 +151,8 @@ describe('a queue path that cannot be used', () => {
   }, 60_000);
 });
 
-describe('the files of the records', () => {
-  it('are made for their owner only, whatever the umask, and others are warned of', async () => {
+describe('the record files', () => {
+  it('are created for their owner only, whatever the umask, and wider permissions are warned about', async () => {
     const umask = process.umask(0);
     const sidecar = await start(configOf()).finally(() => process.umask(umask));
     const unlock = lockRecords();
@@ -192,7 +192,7 @@ const canMount = (() => {
 })();
 
 (canMount ? describe : describe.skip)('a full disk', () => {
-  it('is told, keeps rows in memory, and takes them once there is room', async () => {
+  it('is reported, keeps rows in memory, and receives them once there is space', async () => {
     const disk = join(place.directory, 'disk');
     await mkdir(disk);
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk]);

@@ -56,7 +56,7 @@ const metric = async ({ adminUrl }: SidecarProcess, pattern: RegExp): Promise<nu
 };
 
 describe('the ledger in Postgres', () => {
-  it('loses nothing and doubles nothing while the server is killed, paused and started again under load', async () => {
+  it('loses and duplicates no row while the server is killed, paused and restarted under load', async () => {
     const { key } = await place.look(store =>
       store.keys.create(
         { account: 'tester', name: '', expires_ms: null },
@@ -95,7 +95,7 @@ describe('the ledger in Postgres', () => {
     await allWritten();
   }, 120_000);
 
-  it('tells that the ledger cannot be written while everything can be read, and loses no row', async () => {
+  it('reports that it cannot be written while reads still work, and loses no row', async () => {
     const sidecar = await startSidecar({ ...config, log: { level: 'info' } });
     const other = new pg.Client({ connectionString: postgres.url });
     await other.connect();
@@ -115,7 +115,7 @@ describe('the ledger in Postgres', () => {
     expect(timesSaid(sidecar, 'ledger writes succeed again')).toBe(1);
   }, 120_000);
 
-  it('waits on disk over a stop and a kill of the gateway, and is written by the next one', async () => {
+  it('queues rows on disk across a stop and a kill of the gateway, for the next process to write', async () => {
     const stopped = await startSidecar(config);
     const killed = await startSidecar(config);
     await postgres.kill();

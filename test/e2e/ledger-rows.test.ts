@@ -93,7 +93,7 @@ async function leave(request_id: string): Promise<void> {
 }
 
 describe('the ledger', () => {
-  it('has what was used, what it cost, who served it and how long it took', () => {
+  it('records the usage, the cost, the provider and the duration of an exchange', () => {
     const { usage } = completion('Hello.') as { usage: { prompt_tokens: number; completion_tokens: number } };
     const { prompt_tokens, completion_tokens } = usage;
     const row = rowOf('plain');
@@ -116,18 +116,18 @@ describe('the ledger', () => {
     expect(row.duration_ms).toBeGreaterThanOrEqual(0);
   });
 
-  it('tells which stored key was used, and nothing that would let anyone use it', () => {
+  it('records which stored key was used without anything that would let it be used', () => {
     expect(rowOf('stored')).toMatchObject({ account: 'tester', key_id: storedKey.id });
     expect(JSON.stringify(rows)).not.toContain(storedKey.key.slice(10, 40));
   });
 
-  it('takes two exchanges with the same request id for two', () => {
+  it('keeps two exchanges with the same request id apart', () => {
     const twice = rows.filter(({ request_id }) => request_id === 'twice');
     expect(twice).toHaveLength(2);
     expect(twice[0]!.id).not.toBe(twice[1]!.id);
   });
 
-  it('has what was refused before an upstream was asked as numbers, and no rows of it', async () => {
+  it('counts requests refused before the upstream call instead of writing rows for them', async () => {
     expect([rowOf('refused'), rowOf('unknown')]).toEqual([undefined, undefined]);
     expect(refusals).toEqual([
       {
@@ -144,7 +144,7 @@ describe('the ledger', () => {
     expect(usage).toMatchObject([{ requests: 9, failed_requests: 3 }]);
   });
 
-  it('has what failed at the upstream, for nothing', () => {
+  it('records failures of the upstream at no cost', () => {
     expect(rowOf('failed')).toMatchObject({
       prompt_tokens: 0,
       completion_tokens: 0,
@@ -156,18 +156,18 @@ describe('the ledger', () => {
     });
   });
 
-  it('has what was passed through, whose tokens nobody counted', () => {
+  it('records passed-through requests without token counts', () => {
     expect(rowOf('passed')).toMatchObject({ account: 'tester', status: 200, model: null, cost_usd: '0' });
   });
 
-  it('has what was said before the client left, as an estimate', () => {
+  it('records what was sent before the client left as an estimate', () => {
     const row = rowOf('left');
     expect(row).toMatchObject({ end_reason: 'client_gone', estimated: true, model });
     expect(row.completion_tokens).toBeGreaterThan(0);
     expect(row.first_token_ms).not.toBeNull();
   });
 
-  it('has nothing of those who are nobody', () => {
+  it('records nothing for requests without an account', () => {
     expect(rowOf('no-key')).toBeUndefined();
     expect(rowOf('models')).toBeUndefined();
     expect(rows).toHaveLength(7);

@@ -61,7 +61,7 @@ describe.each([
     place = await newPlace();
   });
 
-  it('have used of the day what was used before, and refuse what is over', async () => {
+  it("include the day's earlier usage and refuse what exceeds it", async () => {
     await start({ tokens_per_day: 100 });
     expect(await status()).toBe(200);
     await gateway!.close();
@@ -72,7 +72,7 @@ describe.each([
     expect(await status()).toBe(429);
   });
 
-  it('have used of the month what was spent before, and refuse what is over', async () => {
+  it("include the month's earlier cost and refuse what exceeds it", async () => {
     const limits = { usd_per_month: (2 * cost_nano_usd) / 1e9 };
     await start(limits);
     expect(await status()).toBe(200);
@@ -84,7 +84,7 @@ describe.each([
     expect(await status()).toBe(429);
   });
 
-  it('have used of each limited model what was used of it, and of others nothing', async () => {
+  it('include the earlier usage of each limited model and nothing of other models', async () => {
     const limits = {
       tokens_per_day: 1000,
       models: { [model]: { tokens_per_day: 90 }, [other]: { usd_per_month: 0.001 } },
@@ -96,7 +96,7 @@ describe.each([
     expect([await status(), await status(other)]).toEqual([429, 200]);
   });
 
-  it('have used also what waits in the queue on disk', async () => {
+  it('include the rows that wait in the queue on disk', async () => {
     const queue = new DiskQueue(place.stores.ledger_queue, 10);
     const waiting = {
       account: 'tester',
@@ -116,7 +116,7 @@ describe.each([
     expect([await status(), await status()]).toEqual([200, 429]);
   });
 
-  it('leave no rows of a flood that is refused, and count every one of it', async () => {
+  it('write no rows for a refused flood but count every request of it', async () => {
     await start({ requests_per_minute: 1 });
     expect(await status()).toBe(200);
     const flood = await Promise.all(Array.from({ length: 200 }, () => status()));

@@ -60,8 +60,8 @@ async function start(state: StateStore, plan: object) {
 describe.each([
   ['in memory', async () => new MemoryStateStore()],
   ['in Redis', async () => (await redisStore()).store],
-])('what counts, %s (n20)', (_, open) => {
-  it('is one request for each that succeeds or is refused for its content, and none for a failed one', async () => {
+])('the request count with limits %s (n20)', (_, open) => {
+  it('takes one request when a request succeeds or its content is refused, and none when it fails', async () => {
     const { used, send } = await start(await open(), limits);
     upstream.reply(whole(200, completion('Yes.', {}, { usage })));
     expect(await send(ask('Hello?'))).toBe(200);
@@ -78,7 +78,7 @@ describe.each([
     await until(async () => (await used('tokens_per_minute')) === 10);
   });
 
-  it('is one request and no tokens for one that the tokens of its account refuse', async () => {
+  it('takes one request and no tokens when the token limit refuses', async () => {
     const { used, send } = await start(await open(), { ...limits, tokens_per_minute: 600 });
     upstream.reply(
       whole(200, completion('Yes.', {}, { usage: { prompt_tokens: 300, completion_tokens: 700 } })),
@@ -90,7 +90,7 @@ describe.each([
     expect([await used('requests_per_minute'), await used('tokens_per_minute')]).toEqual([2, 1000]);
   });
 
-  it('tells the standing of both groups on a reply and on a refusal', async () => {
+  it('is reported with the token limit on a reply and on a refusal', async () => {
     const { gateway } = await start(await open(), limits);
     upstream.reply(whole(200, completion('Yes.', {}, { usage })));
     const reply = await gateway.post(ask('Hello?'));
@@ -117,7 +117,7 @@ describe('a request whose limits are in Redis', () => {
     [1, requests],
     [1, { tokens_per_minute: 10_000 }],
     [2, { ...requests, tokens_per_minute: 10_000 }],
-  ])('asks it %i times for %j', async (times, plan) => {
+  ])('calls Redis %i times for %j', async (times, plan) => {
     const { store, metric } = await redisStore();
     const { send } = await start(store, plan);
     upstream.reply(whole(200, completion('Yes.', {}, { usage })));

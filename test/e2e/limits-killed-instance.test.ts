@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => fleet?.stop());
 
-it('what a killed instance held is free after the lease, and what the living hold is not', async () => {
+it('releases the permits of a killed instance after the lease and keeps those of living instances', async () => {
   const { upstream, sidecars } = fleet;
   const refused = async () => (await fleet.send('tester', 0)).status === 429;
   upstream.hold(6);

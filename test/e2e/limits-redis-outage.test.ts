@@ -52,7 +52,7 @@ async function expectWhole(account: string, running: SteadyLoad, unheld: number)
 }
 
 describe('four instances under load', () => {
-  it('let nobody wait for a Redis that is paused, and tell it all when it goes on', async () => {
+  it('delay no request while Redis is paused, and report all usage when it resumes', async () => {
     const running = new SteadyLoad(fleet, 'paused', 30);
     await running.more(20);
     fleet.redis.pause();
@@ -67,7 +67,7 @@ describe('four instances under load', () => {
     await expectWhole('paused', running, unheld);
   });
 
-  it('let nobody wait for a Redis that is killed, and tell it all when it is back', async () => {
+  it('delay no request while Redis is down, and report all usage when it is back', async () => {
     const running = new SteadyLoad(fleet, 'killed', 30);
     await running.more(20);
     await fleet.redis.kill();
@@ -82,7 +82,7 @@ describe('four instances under load', () => {
   });
 });
 
-describe('while Redis is out, four instances', () => {
+describe('four instances while Redis is down', () => {
   beforeAll(async () => {
     await fleet.redis.kill();
     // Whoever asks notices.
@@ -106,7 +106,7 @@ describe('while Redis is out, four instances', () => {
     expect(refused.text).toContain('8 requests per minute');
   });
 
-  it('answer 502 to whoever has a limit that is closed, and say when to come again', async () => {
+  it('answer 502 with Retry-After to accounts whose limit is closed', async () => {
     for (const instance of [0, 1, 2, 3]) {
       const { status, headers, text } = await fleet.send('money', instance);
       expect([status, headers.get('retry-after')]).toEqual([502, '1']);
@@ -115,7 +115,7 @@ describe('while Redis is out, four instances', () => {
     }
   });
 
-  it('say so at /readyz, and stay in rotation', async () => {
+  it('report the outage at /readyz and stay in rotation', async () => {
     for (const instance of [0, 1, 2, 3]) {
       const { status, text } = await fleet.readiness(instance);
       expect(status).toBe(200);
@@ -124,7 +124,7 @@ describe('while Redis is out, four instances', () => {
   });
 });
 
-it('an instance whose limits are all closed leaves the rotation while Redis is out', async () => {
+it('takes an instance whose limits are all closed out of rotation while Redis is down', async () => {
   const closed = await startFleet({
     instances: 1,
     limits: { any: { requests_per_minute: 100 } },

@@ -36,7 +36,7 @@ const tokensIn = ({ text }: Sent): number =>
   (JSON.parse(text) as { usage?: { total_tokens: number } }).usage?.total_tokens ?? 0;
 const tokensOf = (sent: readonly Sent[]) => sent.reduce((sum, one) => sum + tokensIn(one), 0);
 describe('four instances with one Redis', () => {
-  it('admit of 500 parallel requests as many as the limit says; Redis, the ledger and the upstream agree', async () => {
+  it('admit exactly the limit out of 500 parallel requests, and Redis, the ledger and the upstream agree', async () => {
     const { requests, tokens: reported } = fleet.upstream;
     const sent = await fleet.sendMany('burst', 500);
     expect([admitted(sent), refused(sent)]).toEqual([137, 363]);
@@ -53,7 +53,7 @@ describe('four instances with one Redis', () => {
     expect(await fleet.metric('sluice_state_alone_total')).toBe(0);
   });
 
-  it('run no more requests at once than the limit says, and all of those again afterwards', async () => {
+  it('run no more requests at once than the limit, and as many again afterwards', async () => {
     for (let round = 0; round < 2; round++) {
       fleet.upstream.hold(Number.POSITIVE_INFINITY);
       let answered = 0;
@@ -70,7 +70,7 @@ describe('four instances with one Redis', () => {
     }
   });
 
-  it('overrun a limit on tokens by no more than the error of the estimates in flight', async () => {
+  it('exceed a token limit by no more than the estimate errors of the requests in flight', async () => {
     const parallel = 20;
     const largest = 16 + 90;
     let used = 0;
@@ -86,7 +86,7 @@ describe('four instances with one Redis', () => {
     expect(used).toBeGreaterThan(5000 - 2 * largest);
   });
 
-  it('tell the same of an account, whichever is asked', async () => {
+  it('report the same status of an account from every instance', async () => {
     const first = await fleet.send('told', 0);
     expect([first.status, first.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '0']);
     for (const instance of [1, 2, 3]) {
@@ -97,7 +97,7 @@ describe('four instances with one Redis', () => {
     }
   });
 
-  it('know of each other', async () => {
+  it('know how many instances there are', async () => {
     await until(async () => (await fleet.metric('sluice_state_instances')) === 16);
   });
 });

@@ -30,7 +30,7 @@ const model = { gen_ai_request_model: 'aion-labs/aion-3.5' };
 const provider = { ...model, gen_ai_provider_name: 'upstream' };
 
 describe('the metrics of exchanges', () => {
-  it('tell of the gateway as a server and as a client, under the names of the GenAI conventions', async () => {
+  it('describe the gateway as server and as client under the names of the GenAI conventions', async () => {
     const { metric } = await measured();
     expect(await metric('gen_ai_server_request_duration_seconds_count', model)).toBe(2);
     expect(await metric('gen_ai_server_time_to_first_token_seconds_count', model)).toBe(1);
@@ -49,12 +49,12 @@ describe('the metrics of exchanges', () => {
     }
   });
 
-  it('have no series for what clients make up', async () => {
+  it('create no series from values that clients invent', async () => {
     const { metrics } = await measured();
     expect(await metrics()).not.toContain('made-up');
   });
 
-  it('tell of accounts only where that is switched on', async () => {
+  it('include accounts only when that is enabled', async () => {
     expect(await (await measured()).metrics()).not.toContain('sluice_account');
     await gateway?.close();
     const { metric } = await measured({ metrics: { account_label: true } });

@@ -12,12 +12,12 @@ describe('a price in the configuration', () => {
       models: defaultModels('upstream').map(entry => ({ ...entry, pricing: { ...entry.pricing, prompt } })),
     }) as GatewayConfig;
 
-  it.each([7.5e-7, '7.5e-7', '-1', '', '.5', '1,5', 'free'])('is refused as %p', async price => {
+  it.each([7.5e-7, '7.5e-7', '-1', '', '.5', '1,5', 'free'])('is rejected as %p', async price => {
     await expect(createGateway(withPrice(price))).rejects.toThrow(ConfigError);
     await expect(createGateway(withPrice(price))).rejects.toThrow(/models\[0\]\.pricing\.prompt/);
   });
 
-  it.each(['0', '0.00000000001', '12.50'])('is shown as it is written: %s', async price => {
+  it.each(['0', '0.00000000001', '12.50'])('is shown exactly as written: %s', async price => {
     const other = await startGateway({
       upstream: 'http://127.0.0.1:9/v1',
       config: { models: withPrice(price).models },

@@ -88,7 +88,7 @@ const expected = table.map(([model, name, date, created, context_length, pricing
 }));
 
 describe('GET /v1/models', () => {
-  it('has the fields of the interface, and no others', async () => {
+  it('has the fields of the interface and no others', async () => {
     const catalog = await catalogOf();
     expect(Object.keys(catalog)).toEqual(['object', 'data', 'models']);
     expect(catalog.object).toBe('list');
@@ -110,7 +110,7 @@ describe('GET /v1/models', () => {
       expect(new Date(created! * 1000).toISOString()).toBe(`${date}T00:00:00.000Z`);
   });
 
-  it('has a default that is one of the levels, or neither', async () => {
+  it('has a default effort that is one of the levels, or neither', async () => {
     for (const { reasoning_effort } of (await catalogOf()).data) {
       const { supported, levels, default: chosen } = reasoning_effort;
       if (supported) expect(levels).toContain(chosen);
@@ -133,7 +133,7 @@ describe('GET /v1/models', () => {
     ['an unknown key', { authorization: 'Bearer sk-unknown' }],
     ['a malformed header', { authorization: 'nonsense' }],
     ['an empty header', { authorization: '' }],
-  ])('answers with %s', async (_, headers) => {
+  ])('answers a request with %s', async (_, headers) => {
     const { status, text } = await send(url, { headers });
     expect(status).toBe(200);
     expect(JSON.parse(text).data).toHaveLength(6);
@@ -155,10 +155,10 @@ describe('GET /v1/models', () => {
   });
 });
 
-describe('the entity tag', () => {
+describe('the entity tag of the catalog', () => {
   const tagOf = async (): Promise<string> => (await fetch(url)).headers.get('etag') ?? '';
 
-  it('is the same for the same catalog and another for another', async () => {
+  it('stays the same for the same catalog and differs for another', async () => {
     const tag = await tagOf();
     expect(tag).toMatch(/^"[^"]{8,}"$/);
     expect(await tagOf()).toBe(tag);
@@ -175,7 +175,7 @@ describe('the entity tag', () => {
     ['made weak by a proxy', (tag: string) => `W/${tag}`],
     ['among others', (tag: string) => `"one", ${tag} , W/"two"`],
     ['as any', () => '*'],
-  ])('saves the client that has it the body, given %s', async (_, given) => {
+  ])('saves a client that has the catalog the body when its tag is sent %s', async (_, given) => {
     const tag = await tagOf();
     const { status, headers, text } = await send(url, { headers: { 'if-none-match': given(tag) } });
     expect(status).toBe(304);
@@ -185,7 +185,7 @@ describe('the entity tag', () => {
     expect(headers['x-request-id']).toMatch(/^req_/);
   });
 
-  it.each(['"other"', '', 'other'])('that is another gets the body: %s', async given => {
+  it.each(['"other"', '', 'other'])('does not match another tag, which gets the body: %s', async given => {
     expect((await send(url, { headers: { 'if-none-match': given } })).status).toBe(200);
   });
 });

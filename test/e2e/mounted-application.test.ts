@@ -27,7 +27,7 @@ const posted = ({ server }: RunningApp, path: string, body: object) =>
   request(server).post(path).set('authorization', `Bearer ${clientKey}`).send(body);
 
 describe('a gateway mounted in an application', () => {
-  it('serves its endpoints, and nothing of them reaches the parent', async () => {
+  it('serves its endpoints without passing their requests on to the parent', async () => {
     const app = await mounted(simulator);
     const models = await request(app.server).get('/v1/models').expect(200);
     expect(models.body.data).toHaveLength(6);
@@ -42,7 +42,7 @@ describe('a gateway mounted in an application', () => {
     expect(app.errors).toEqual([]);
   });
 
-  it('leaves every other path to the parent, below /v1 as well, with its body unread', async () => {
+  it('leaves every other path to the parent, even below /v1, with its body unread', async () => {
     const gateway = await mountable(simulator);
     const app = await startApp(app => {
       app.get('/before', (_request, response) => void response.send('before'));
@@ -87,7 +87,7 @@ describe('a gateway mounted in an application', () => {
       .expect(404, /Cannot GET \/llm\/v1\/unknown/);
   });
 
-  it.each(['/v1', '/llm/v1'])('works at %s itself', async path => {
+  it.each(['/v1', '/llm/v1'])('works when mounted at %s', async path => {
     const gateway = await mountable(simulator);
     const app = await startApp(app => app.use(path, gateway));
     await request(app.server).get(`${path}/models`).expect(200);
@@ -108,7 +108,7 @@ describe('a gateway mounted in an application', () => {
       expect(headers).not.toHaveProperty('x-powered-by');
   });
 
-  it('keeps the headers that the parent has set, on replies, streams and errors', async () => {
+  it('keeps the headers that the parent has set on replies, streams and errors', async () => {
     const app = await mounted(simulator, app =>
       app.use((_request, response, next) => {
         response.setHeader('access-control-allow-origin', 'https://app.example');
@@ -129,7 +129,7 @@ describe('a gateway mounted in an application', () => {
     }
   });
 
-  it('serves request after request on one connection, its own and the parent’s in turn', async () => {
+  it('serves its own and the parent’s requests in turn on one connection', async () => {
     const { url } = await mounted(simulator, app =>
       app.post('/own', (_request, response) => void response.send('own reply')),
     );
@@ -150,7 +150,7 @@ describe('a gateway mounted in an application', () => {
     connection.destroy();
   });
 
-  it('may be one of two, each with its own metrics or both with the same', async () => {
+  it('runs beside a second one, with separate or shared metrics', async () => {
     const other = await startSimulator();
     const shared = new Registry();
     const first = await mountable(simulator);
@@ -175,8 +175,8 @@ describe('a gateway mounted in an application', () => {
   });
 });
 
-describe('a parent that answers itself', () => {
-  it('before the gateway is reached: nothing is asked of the upstream, and nothing breaks', async () => {
+describe('a parent that answers the request itself', () => {
+  it('keeps the gateway from calling the upstream when it answers first', async () => {
     const { chat, errors, gateway } = await mounted(simulator, app =>
       app.use((_request, response, next) => {
         response.status(503).send('closed for today');
@@ -196,7 +196,7 @@ describe('a parent that answers itself', () => {
   it.each([
     ['a stream', { stream: true }, 'aborted'],
     ['a reply', {}, 'completed'],
-  ] as const)('while %s is being generated: its words stay the last', async (_, more, end) => {
+  ] as const)('keeps its answer when it answers while %s is being generated', async (_, more, end) => {
     const { chat, gateway, errors } = await mounted(simulator, app =>
       app.use((_request, response, next) => {
         setTimeout(() => response.status(503).end('out of time'), 100);
@@ -212,7 +212,7 @@ describe('a parent that answers itself', () => {
     expect((await send(chat.replace('chat/completions', 'models'))).status).toBe(200);
   });
 
-  it('in the middle of a stream: the gateway does not write after it', async () => {
+  it('stops the gateway’s writes when it answers in the middle of a stream', async () => {
     const { chat, gateway } = await mounted(simulator, app =>
       app.use((_request, response, next) => {
         setTimeout(() => response.end('data: cut by the parent\n\n'), 300);
@@ -227,7 +227,7 @@ describe('a parent that answers itself', () => {
 });
 
 describe('a parent that ends a stream which its client does not read', () => {
-  it('is not brought down by what is still written', async () => {
+  it('survives the chunks that are still written', async () => {
     const { url, chat, gateway } = await mounted(simulator, app =>
       app.use((_request, response, next) => {
         // More than the buffers on the way take, so that the response stays open for a while after its end.
@@ -250,8 +250,8 @@ describe('a parent that ends a stream which its client does not read', () => {
   });
 });
 
-describe('close()', () => {
-  it('lets running exchanges finish and refuses new ones, while the parent serves on', async () => {
+describe('closing a mounted gateway', () => {
+  it('lets running exchanges finish and refuses new ones while the parent keeps serving', async () => {
     const { url, chat, gateway } = await mounted(simulator, app =>
       app.get('/own', (_request, response) => void response.send('own')),
     );
@@ -269,7 +269,7 @@ describe('close()', () => {
     expect((await send(`${url}/own`)).text).toBe('own');
   });
 
-  it('aborts what has not finished in time, and says so in the stream', async () => {
+  it('aborts exchanges that exceed the deadline and reports that in the stream', async () => {
     const { chat, gateway } = await mounted(simulator);
     const running = await post(chat, ask('[[sim:tokens=endless tps=20]]', { stream: true }));
     const text = running.text();

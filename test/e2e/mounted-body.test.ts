@@ -28,8 +28,8 @@ const parsers: [string, () => RequestHandler][] = [
 
 const behind = (parser: () => RequestHandler) => mounted(simulator, app => app.use(parser()));
 
-describe.each(parsers)('after %s', (_, parser) => {
-  it('a request is understood, streamed or not', async () => {
+describe.each(parsers)('a gateway mounted behind %s', (_, parser) => {
+  it('answers a request, streamed or not', async () => {
     const { chat } = await behind(parser);
     const question = 'What is é€😀? [[sim:say=Signs.]]';
     expect(await (await post(chat, ask(question))).json()).toMatchObject({
@@ -43,7 +43,7 @@ describe.each(parsers)('after %s', (_, parser) => {
     ]);
   });
 
-  it('a compressed request is understood', async () => {
+  it('answers a compressed request', async () => {
     const { chat } = await behind(parser);
     const reply = await fetch(chat, {
       method: 'POST',
@@ -57,7 +57,7 @@ describe.each(parsers)('after %s', (_, parser) => {
     expect(await reply.json()).toMatchObject({ object: 'chat.completion' });
   });
 
-  it('refusals name the field as ever', async () => {
+  it('names the field in its refusals', async () => {
     const { chat } = await behind(parser);
     const reply = await post(chat, ask('Hello?', { messages: [{ role: 'robot', content: 'Hello?' }] }));
     const message = await expectRefusal(reply, 400, 'invalid_request_error');
@@ -68,12 +68,12 @@ describe.each(parsers)('after %s', (_, parser) => {
     ['an empty body', ''],
     ['an empty object', '{}'],
     ['a list', '[]'],
-  ])('%s is refused', async (_, body) => {
+  ])('refuses %s', async (_, body) => {
     const { chat } = await behind(parser);
     await expectRefusal(await post(chat, body), 400, 'invalid_request_error');
   });
 
-  it('other content types are refused', async () => {
+  it('refuses other content types', async () => {
     const { chat } = await behind(parser);
     const type = 'text/plain';
     const reply = await post(chat, ask('Hello?'), { 'content-type': type });
@@ -81,15 +81,15 @@ describe.each(parsers)('after %s', (_, parser) => {
   });
 });
 
-describe('after express.json()', () => {
-  it('a body of megabytes passes where the parent’s limit lets it', async () => {
+describe('a gateway mounted behind express.json()', () => {
+  it('accepts a body of megabytes when the parent’s limit allows it', async () => {
     const { chat } = await behind(() => express.json({ limit: '20mb' }));
     const content = `${'word '.repeat(200_000)} [[sim:say=Long.]]`;
     const reply = await post(chat, ask(content));
     expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'Long.' } }] });
   });
 
-  it('what the parent’s own parser refuses is the parent’s to answer', async () => {
+  it('leaves to the parent what the parent’s own parser refuses', async () => {
     const { chat, errors } = await behind(() => express.json());
     const tooLarge = await post(chat, ask('x'.repeat(200_000)));
     expect([tooLarge.status, await tooLarge.text()]).toEqual([500, 'parent error']);
@@ -99,7 +99,7 @@ describe('after express.json()', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('a hostile body is as harmless as unparsed', async () => {
+  it('handles a hostile body as safely as an unparsed one', async () => {
     const { chat } = await behind(() => express.json());
     const polluting = `{"__proto__": {"stream": true}, "model": "aion-labs/aion-3.5", "messages": [{"role": "user", "content": "Hi"}]}`;
     expect(await (await post(chat, polluting)).json()).toMatchObject({ object: 'chat.completion' });
@@ -109,8 +109,8 @@ describe('after express.json()', () => {
   });
 });
 
-describe('after express.urlencoded()', () => {
-  it('a form is not taken for JSON', async () => {
+describe('a gateway mounted behind express.urlencoded()', () => {
+  it('does not take a form for JSON', async () => {
     const { chat } = await behind(() => express.urlencoded({ extended: true }));
     const form = 'model=aion-labs/aion-3.5&messages[0][role]=user&messages[0][content]=Hello';
     const reply = await post(chat, form, { 'content-type': 'application/x-www-form-urlencoded' });
@@ -119,8 +119,8 @@ describe('after express.urlencoded()', () => {
   });
 });
 
-describe('after a middleware that reads the body and leaves nothing', () => {
-  it('the client is told at once that the fault is here', async () => {
+describe('a gateway mounted behind a middleware that consumes the body', () => {
+  it('reports at once that the fault is on the server', async () => {
     const { chat } = await mounted(simulator, app =>
       app.use(async (request, _response, next) => {
         for await (const _ of request);
@@ -133,36 +133,33 @@ describe('after a middleware that reads the body and leaves nothing', () => {
   });
 });
 
-describe('after a parser that takes larger bodies than the gateway', () => {
+describe('a gateway mounted behind a parser that accepts larger bodies', () => {
   const generous: [string, () => RequestHandler][] = [
     ['express.json()', () => express.json({ limit: '20mb' })],
     ['express.text()', () => express.text({ limit: '20mb', type: '*/*' })],
     ['express.raw()', () => express.raw({ limit: '20mb', type: '*/*' })],
   ];
 
-  it.each(generous)(
-    'a request of too many values or keys is refused as everywhere: %s',
-    async (_, parser) => {
-      const { chat } = await behind(parser);
-      const wide = ask('Hello?', { x: Array.from({ length: 300_000 }, () => 0) });
-      const keys = Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [`k${at}`, 0]));
-      await expectRefusal(
-        await post(chat, wide),
-        400,
-        'invalid_request_error',
-        'The request body has more than the 300000 values accepted.',
-      );
-      await expectRefusal(
-        await post(chat, ask('Hello?', { x: keys })),
-        400,
-        'invalid_request_error',
-        'The request body has more than the 150000 keys accepted.',
-      );
-      expect(simulator.requests).toEqual([]);
-    },
-  );
+  it.each(generous)('refuses a request with too many values or keys: %s', async (_, parser) => {
+    const { chat } = await behind(parser);
+    const wide = ask('Hello?', { x: Array.from({ length: 300_000 }, () => 0) });
+    const keys = Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [`k${at}`, 0]));
+    await expectRefusal(
+      await post(chat, wide),
+      400,
+      'invalid_request_error',
+      'The request body has more than the 300000 values accepted.',
+    );
+    await expectRefusal(
+      await post(chat, ask('Hello?', { x: keys })),
+      400,
+      'invalid_request_error',
+      'The request body has more than the 150000 keys accepted.',
+    );
+    expect(simulator.requests).toEqual([]);
+  });
 
-  it.each(generous.slice(1))('a text above max_body_bytes is refused: %s', async (_, parser) => {
+  it.each(generous.slice(1))('refuses a text above max_body_bytes: %s', async (_, parser) => {
     const { chat } = await behind(parser);
     const reply = await post(chat, `${JSON.stringify(ask('Hello?'))}${' '.repeat(17_000_000)}`);
     await expectRefusal(

@@ -42,8 +42,8 @@ async function timed(chat: string, body: object) {
   return { reply, pieces, text: pieces.map(({ text }) => text).join('') };
 }
 
-describe('under compression()', () => {
-  it('a stream arrives chunk by chunk, at the pace of the upstream', async () => {
+describe('a gateway mounted behind compression()', () => {
+  it('delivers a stream chunk by chunk at the pace of the upstream', async () => {
     const { chat } = await compressed();
     const pace_ms = 100;
     const { reply, pieces, text } = await timed(
@@ -61,7 +61,7 @@ describe('under compression()', () => {
     expect(longest_ms).toBeLessThan(5 * pace_ms);
   });
 
-  it('a client that waits for one chunk before anything else gets it', async () => {
+  it('delivers the first chunk to a client that waits for it', async () => {
     const { url } = await compressed();
     const body = JSON.stringify(ask('[[sim:tokens=endless tps=20]]', { stream: true }));
     const connection = new RawConnection(url);
@@ -74,7 +74,7 @@ describe('under compression()', () => {
     connection.destroy();
   });
 
-  it('so do the comments of a stream that is silent', async () => {
+  it('delivers the comments of a silent stream', async () => {
     const { chat } = await compressed({ server: { stream_commit_ms: 50, keepalive_ms: 50 } });
     const { pieces } = await timed(
       chat,
@@ -87,7 +87,7 @@ describe('under compression()', () => {
   it.each([
     ['gzip', gunzipSync],
     ['br', brotliDecompressSync],
-  ])('JSON is compressed with %s for a client that accepts it, and whole', async (encoding, decompress) => {
+  ])('compresses JSON with %s only for a client that accepts it', async (encoding, decompress) => {
     const { url, chat } = await compressed();
     for (const [target, body] of [
       [`${url}/v1/models`, undefined],

@@ -47,8 +47,8 @@ async function exchange(sections: object) {
   return named;
 }
 
-describe('in a mounted gateway', () => {
-  it("an exchange's span stands below the application's own", async () => {
+describe('a trace through a mounted gateway', () => {
+  it("places the span of an exchange below the application's own span", async () => {
     const named = await exchange({});
     const parent = named('the application')!.spanContext();
     const own = named('POST /v1/chat/completions')!;
@@ -61,7 +61,7 @@ describe('in a mounted gateway', () => {
     expect(attempt.attributes).not.toHaveProperty(['gen_ai.input.messages']);
   });
 
-  it('prompt and answer are on the span of the attempt if that is switched on, cut to the length allowed', async () => {
+  it("puts prompt and answer on the attempt's span when enabled, cut to the allowed length", async () => {
     const named = await exchange({ tracing: { capture_content: true, max_content_characters: 60 } });
     const { attributes } = named('chat aion-3.5')!;
     expect(attributes['gen_ai.input.messages']).toBe('[{"role":"user","content":"What is the secret?"}]');

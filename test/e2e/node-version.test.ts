@@ -28,9 +28,9 @@ function run(version: string, ...args: string[]): Promise<{ code: unknown; stdou
   });
 }
 
-describe('the command', () => {
+describe('the sluice command', () => {
   it.each(['0.12.18', '18.20.4', '20.20.2', '22.1.0', '23.11.0'])(
-    'says in a sentence that Node %s is too old',
+    'reports in one sentence that Node %s is too old',
     async version => {
       expect(await run(version, '--help')).toEqual({
         code: 1,
@@ -40,13 +40,13 @@ describe('the command', () => {
     },
   );
 
-  it('runs on the Node that it needs', async () => {
+  it('runs on the Node version that it requires', async () => {
     const { code, stdout, stderr } = await run('24.0.0', '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('sluice check --config FILE');
   });
 
-  it('is started by npm start through the same entry', () => {
+  it('starts through the same entry with npm start', () => {
     expect(scripts.start).toBe(`node --conditions=sluice-source ${bin.sluice.replace('./', '')}`);
   });
 });

@@ -145,8 +145,8 @@ const loggedOf = (id: string | null): Record<string, unknown>[] =>
     .filter(line => line.includes(`"${id}"`))
     .map(line => JSON.parse(line));
 
-describe('stages of a user’s own, by path and by package', () => {
-  it('run in their order on the way in, and against it on the way out', async () => {
+describe('custom stages, loaded by path and by package', () => {
+  it('run in order for requests and reversed for replies', async () => {
     const reply = await chat();
     expect(reply.headers.get('x-way')).toBe('ahbharbr');
     expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'Yesba' } }] });
@@ -160,7 +160,7 @@ describe('stages of a user’s own, by path and by package', () => {
     expect(settled()).toEqual(['settled by b', 'settled by a']);
   });
 
-  it('run on the catalog as well, for which nothing is read', async () => {
+  it('run for the catalog as well, without reading a body', async () => {
     const reply = await send(`${sidecar.url}/v1/models`);
     expect([reply.status, reply.headers['x-way']]).toEqual([200, 'ahbh']);
   });
@@ -182,7 +182,7 @@ describe('stages of a user’s own, by path and by package', () => {
   });
 
   it.each(['onHeaders', 'onRequest', 'onReply', 'onStream'])(
-    'may refuse in %s with words of their own',
+    'can refuse in %s with their own message',
     async hook => {
       const reply = await chat({ 'x-refusal': hook }, { stream: hook === 'onStream' });
       await expectRefusal(reply, 429, 'quota_error', 'Enough for today.');
@@ -191,7 +191,7 @@ describe('stages of a user’s own, by path and by package', () => {
   );
 
   it.each(['onHeaders', 'onRequest', 'onReply', 'onStream'])(
-    'fault in %s: 502, and the words in the log only',
+    'answer 502 when they throw in %s and show the message in the log only',
     async hook => {
       const reply = await chat({ 'x-fault': hook }, { stream: hook === 'onStream' });
       const message = 'Temporary server-side error. Retry the request.';
@@ -202,7 +202,7 @@ describe('stages of a user’s own, by path and by package', () => {
     },
   );
 
-  it('fault in the middle of a stream: an error event, and the words in the log only', async () => {
+  it('end the stream with an error event when they throw in its middle and show the message in the log only', async () => {
     const text = await (await chat({ 'x-fault': 'onStream, later' }, { stream: true })).text();
     const [error, done] = eventsOf(text).slice(-2);
     expect(error?.json.error).toEqual({
@@ -214,14 +214,14 @@ describe('stages of a user’s own, by path and by package', () => {
   });
 });
 
-describe('a stage of a user’s own that is wrong', () => {
+describe('a custom stage that cannot be used', () => {
   const mistake = async (entry: string | object): Promise<string> => {
     const { code, stderr } = await runSidecar(['check', '--config', await configured(['auth', entry])]);
     expect(code).toBe(1);
     return stderr;
   };
 
-  it('in its options is refused, each mistake at its line', async () => {
+  it('is rejected for wrong options, each mistake at its line', async () => {
     const said = await mistake({ './stages/first.ts': { mark: 'too long', lout: true } });
     expect(said).toMatch(/stages\/first\.ts\.mark \(line \d+\): .*1 character/);
     expect(said).toMatch(
@@ -229,11 +229,11 @@ describe('a stage of a user’s own that is wrong', () => {
     );
   });
 
-  it('because options are missing', async () => {
+  it('is rejected for missing options', async () => {
     expect(await mistake('./second.mjs')).toMatch(/stages\[1\].mark \(line \d+\): is required/);
   });
 
-  it('because it is not there, or cannot be read', async () => {
+  it('is rejected when it does not exist or cannot be read', async () => {
     expect(await mistake('./absent.ts')).toMatch(/stages\[1\] \(line \d+\): cannot be loaded: .*absent\.ts/);
     expect(await mistake('sluice-absent')).toMatch(
       /stages\[1\] \(line \d+\): there is no stage 'sluice-absent'/,

@@ -70,7 +70,7 @@ const targets: readonly [target: string, reaches: string | undefined][] = [
   ['/v1/filesystem/a', undefined],
 ];
 
-describe('the path of a request that is let through', () => {
+describe('the path of a passed-through request', () => {
   it.each(targets)('%s', async (target, reaches) => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     upstream.reply(whole(200, '{}'));

@@ -20,7 +20,7 @@ const path = '/v1/audio/speech';
 afterEach(closeHealthy);
 
 describe('a reply that is passed through', () => {
-  it('keeps its bytes and what describes them, and loses what describes the server', async () => {
+  it('keeps its bytes and the headers that describe them, and loses those that describe the server', async () => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     const bytes = Buffer.from([0, 255, 10, 13, 0, 128]);
     upstream.replyOnce(
@@ -69,17 +69,22 @@ describe('a reply that is passed through', () => {
     [302, '', 502, 'provider_error', undefined],
     [429, {}, 502, 'provider_error', undefined],
     [500, '<html>boom at http://10.0.0.1/</html>', 502, 'provider_error', undefined],
-  ] as const)('with status %i is the envelope', async (status, body, expected, type, message) => {
-    const { gateway, upstream } = await hostileSetting({ config }, 2);
-    upstream.replyOnce(whole(status, body, { location: 'http://127.0.0.1/elsewhere', 'set-cookie': 'a=b' }));
-    const response = await gateway.post('{}', { path });
-    expect([response.headers.get('location'), response.headers.get('set-cookie')]).toEqual([null, null]);
-    await expectRefusal(response, expected, type, message);
-  });
+  ] as const)(
+    'becomes the error envelope when its status is %i',
+    async (status, body, expected, type, message) => {
+      const { gateway, upstream } = await hostileSetting({ config }, 2);
+      upstream.replyOnce(
+        whole(status, body, { location: 'http://127.0.0.1/elsewhere', 'set-cookie': 'a=b' }),
+      );
+      const response = await gateway.post('{}', { path });
+      expect([response.headers.get('location'), response.headers.get('set-cookie')]).toEqual([null, null]);
+      await expectRefusal(response, expected, type, message);
+    },
+  );
 });
 
 describe('an upstream that fails while its reply is passed through', () => {
-  it('before it replies, by closing, resetting or silence, is 502', async () => {
+  it('causes a 502 when it closes, resets or stays silent before it replies', async () => {
     const { gateway, upstream } = await hostileSetting({ config, provider: { idle_timeout_ms: 300 } }, 2);
     for (const script of [thenClose(), thenReset(), pieces([])]) {
       upstream.replyOnce(script);
@@ -89,7 +94,7 @@ describe('an upstream that fails while its reply is passed through', () => {
     expect(await gateway.metric('sluice_upstream_errors_total', { kind: 'timeout' })).toBe(1);
   });
 
-  it('in mid-reply, by resetting or silence, never looks complete', async () => {
+  it('never leaves a reply that looks complete when it resets or stalls in its middle', async () => {
     const { gateway, upstream } = await hostileSetting({ config, provider: { idle_timeout_ms: 300 } }, 2);
     const starts = [head(200, { 'content-length': 100 }), `${streamHead()}${chunk('abc')}`];
     for (const script of [...starts.map(start => thenReset(start)), pieces([streamHead(), chunk('abc')])]) {
@@ -100,7 +105,7 @@ describe('an upstream that fails while its reply is passed through', () => {
     await until(async () => (await gateway.metric('sluice_requests_total', labels)) === 3);
   });
 
-  it('in the middle of its own error still gives that status', async () => {
+  it('keeps its error status when it fails in the middle of an error', async () => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     upstream.replyOnce(thenReset(`${head(500, { 'content-length': 100 })}{"err`));
     await expectRefusal(await gateway.post('{}', { path }), 502, 'provider_error');
@@ -108,7 +113,7 @@ describe('an upstream that fails while its reply is passed through', () => {
 });
 
 describe('a client that leaves while a reply is passed through', () => {
-  it.each(['before the reply', 'in mid-reply'])('%s takes the upstream connection with it', async when => {
+  it.each(['before the reply', 'in mid-reply'])('closes the upstream connection too: %s', async when => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     upstream.replyOnce(when === 'in mid-reply' ? pieces([streamHead(), chunk('abc')]) : () => {});
     const client = new RawConnection(gateway.url);
@@ -125,7 +130,7 @@ describe('a client that leaves while a reply is passed through', () => {
     );
   });
 
-  it('or reads nothing is cut off', async () => {
+  it('is cut off when it stays connected but reads nothing', async () => {
     const { gateway, upstream } = await hostileSetting({ config, server: { slow_client_ms: 300 } }, 2);
     upstream.replyOnce(async socket => {
       socket.write(streamHead());

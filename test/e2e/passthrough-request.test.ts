@@ -29,7 +29,7 @@ async function baseOf(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-describe('a path that is let through', () => {
+describe('a passed-through path', () => {
   it('reaches the provider below its base address with the body untouched', async () => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     upstream.replyOnce(whole(200, '{"object":"list"}'));
@@ -41,7 +41,7 @@ describe('a path that is let through', () => {
     expect(request).toMatchObject({ method: 'POST', path: '/v1/embeddings?dimensions=8', text: body });
   });
 
-  it('shows the provider its own key and nothing of who the client is', async () => {
+  it('sends the provider its own key and nothing that identifies the client', async () => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     upstream.replyOnce(whole(200, {}));
     await send(`${gateway.url}/v1/embeddings`, {
@@ -71,7 +71,7 @@ describe('a path that is let through', () => {
     });
   });
 
-  it('needs a key and one of its methods, and everything beside it stays unknown', async () => {
+  it('requires a key and an allowed method, and leaves neighbouring paths unknown', async () => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     const without = await gateway.post('{}', {
       path: '/v1/embeddings',
@@ -88,7 +88,7 @@ describe('a path that is let through', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  it('is counted and settled as an exchange of its own', async () => {
+  it('is counted and settled as an exchange', async () => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     upstream.replyOnce(whole(200, {}));
     await (await gateway.post('{}', { path: '/v1/embeddings' })).text();
@@ -96,7 +96,7 @@ describe('a path that is let through', () => {
     expect(await gateway.metric('sluice_requests_total', labels)).toBe(1);
   });
 
-  it('takes no larger body than allowed, announced or not', async () => {
+  it('rejects a body larger than allowed, announced or not', async () => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     const announced = await gateway.post('x'.repeat(1001), { path: '/v1/embeddings' });
     expect(announced.status).toBe(413);
@@ -118,7 +118,7 @@ describe('a path that is let through', () => {
     ]);
   });
 
-  it('takes no larger one either that is not announced and comes all at once', async () => {
+  it('rejects an unannounced body larger than allowed that arrives all at once', async () => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     upstream.reply(() => {});
     const client = new RawConnection(gateway.url);
@@ -129,7 +129,7 @@ describe('a path that is let through', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  it('waits no longer for a body than body_idle_ms', async () => {
+  it('waits for a body no longer than body_idle_ms', async () => {
     const { gateway, upstream } = await hostileSetting({ config, server: { body_idle_ms: 300 } }, 2);
     upstream.reply(() => {});
     const client = new RawConnection(gateway.url);
@@ -140,7 +140,7 @@ describe('a path that is let through', () => {
     client.socket.destroy();
   });
 
-  it('gives the body again that the parent application has parsed', async () => {
+  it('sends on a body that the parent application has parsed', async () => {
     const upstream = await startScriptedUpstream(whole(200, {}));
     const { url } = await mounted(upstream, app => app.use(express.json()), {
       passthrough: passthrough.map(rule => ({ ...rule, provider: 'upstream' })),
@@ -156,8 +156,8 @@ describe('a path that is let through', () => {
   });
 });
 
-describe('a request that is passed through', () => {
-  it('stays what it was for the application around the gateway', async () => {
+describe('a passed-through request', () => {
+  it('stays unchanged for the surrounding application', async () => {
     const upstream = await startScriptedUpstream(whole(200, {}));
     const logged: unknown[] = [];
     const { url } = await mounted(
@@ -183,7 +183,7 @@ describe('a request that is passed through', () => {
 });
 
 describe('an upload', () => {
-  it('of many megabytes passes through as it comes, parts and boundary unchanged', async () => {
+  it('of many megabytes passes through as it arrives, with parts and boundary unchanged', async () => {
     const received = createHash('sha256');
     const server = createServer(async (request: IncomingMessage, response) => {
       for await (const part of request) received.update(part as Buffer);
@@ -212,7 +212,7 @@ describe('an upload', () => {
     server.close();
   });
 
-  it('that nobody reads ends with idle_timeout_ms, and one that is answered before its end with the answer', async () => {
+  it('ends after idle_timeout_ms when the upstream does not read it, and with the answer when that comes first', async () => {
     const sockets = new Set<Socket>();
     let answer = '';
     const server = createConnectionServer(socket => {

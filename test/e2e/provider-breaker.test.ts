@@ -38,8 +38,8 @@ const stateOf = async ({ gateway }: Books, provider = 'upstream') => {
 const changes = ({ gateway }: Books, state: string) =>
   gateway.metric('sluice_breaker_transitions_total', { gen_ai_provider_name: 'upstream', state });
 
-describe('a provider that fails', () => {
-  it('is left alone, is tried again, and is taken back', async () => {
+describe('the circuit breaker of a provider', () => {
+  it('opens after failures, probes the provider, and closes when it recovers', async () => {
     const { books, clock } = await openPair();
     books.upstream.reply(no);
     for (let count = 0; count < 3; count++) expectAnswerOf(2, await books.send(false), ['upstream: status']);
@@ -60,7 +60,7 @@ describe('a provider that fails', () => {
     ]).toEqual([1, 1, 1]);
   });
 
-  it('is tried by one request at first, however many come; they go elsewhere', async () => {
+  it('probes with one request at first and sends the others elsewhere', async () => {
     const { books, clock } = await openPair();
     books.upstream.reply(no);
     for (let count = 0; count < 3; count++) await books.send(false);
@@ -79,7 +79,7 @@ describe('a provider that fails', () => {
     expect(providers.filter(provider => provider === 'upstream').length).toBe(1);
   });
 
-  it('and fails again when it is tried stays alone', async () => {
+  it('stays open when the probe fails', async () => {
     const { books, clock } = await openPair();
     books.upstream.reply(no);
     for (let count = 0; count < 3; count++) await books.send(false);
@@ -90,7 +90,7 @@ describe('a provider that fails', () => {
     expect(await changes(books, 'open')).toBe(2);
   });
 
-  it('is one whose streams break off in their middle, too', async () => {
+  it('opens after streams that break off in their middle', async () => {
     const { books } = await openPair();
     books.upstream.reply(thenReset(streamHead(), chunk(events(said('Once')))));
     for (let count = 0; count < 3; count++)
@@ -101,14 +101,14 @@ describe('a provider that fails', () => {
   it.each([
     ['refuses requests', whole(400, { error: { message: 'no' } })],
     ['is at its limit', whole(429, { error: { message: 'no' } }, { 'retry-after': '0' })],
-  ])('is not one that %s', async (_, script) => {
+  ])('stays closed for a provider that %s', async (_, script) => {
     const books = await openProviders(1, { provider: { breaker } });
     books.upstream.reply(script);
     for (let count = 0; count < 6; count++) await books.send(false);
     expect(await stateOf(books)).toBe('closed');
   });
 
-  it('is not one whose clients leave', async () => {
+  it('stays closed when clients leave', async () => {
     const books = await openProviders(1, { provider: { breaker } });
     books.upstream.reply(() => {});
     for (let count = 1; count < 6; count++) {
@@ -122,7 +122,7 @@ describe('a provider that fails', () => {
 });
 
 describe('the only provider of a model', () => {
-  it('is asked although its breaker is open, and taken back at once', async () => {
+  it('is asked although its circuit breaker is open, and recovers at once', async () => {
     const books = await openProviders(1, {
       provider: { breaker: { ...breaker, open_ms: 60_000, max_open_ms: 60_000 } },
     });
@@ -135,7 +135,7 @@ describe('the only provider of a model', () => {
     expect(await stateOf(books)).toBe('closed');
   });
 
-  it('is spared where so configured, and clients are told when to come back', async () => {
+  it('is skipped when configured so, and clients get Retry-After', async () => {
     const books = await openProviders(1, {
       provider: { breaker: { ...breaker, open_ms: 60_000, max_open_ms: 60_000 } },
       config: { routing: { when_all_unavailable: 'refuse' } },

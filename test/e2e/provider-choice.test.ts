@@ -26,15 +26,15 @@ async function sendMany(
 
 const said = (n: number) => ({ messages: [{ role: 'user', content: `Conversation ${n}` }] });
 
-describe('of several upstreams', () => {
-  it('only those of the lowest priority are asked while they are well', async () => {
+describe('load balancing over several upstreams', () => {
+  it('uses only the lowest priority while it is healthy', async () => {
     const books = await openProviders(3, { standings: [{ priority: 7 }, { priority: 2 }, { priority: 7 }] });
     allWell(books);
     await sendMany(books, 20);
     expect(askedOf(books)).toEqual([0, 20, 0]);
   });
 
-  it('each gets its share by weight', async () => {
+  it('divides the requests by weight', async () => {
     const standings = [
       { priority: 1, weight: 3 },
       { priority: 1, weight: 1 },
@@ -49,7 +49,7 @@ describe('of several upstreams', () => {
     expect(second / 300).toBeGreaterThan(0.08);
   });
 
-  it('a slow one gets less', async () => {
+  it('sends fewer requests to a slow upstream', async () => {
     const books = await openProviders(2, { standings: together });
     allWell(books);
     books.upstream.reply(
@@ -62,7 +62,7 @@ describe('of several upstreams', () => {
 });
 
 describe('sticky: conversation', () => {
-  it('keeps every conversation at one upstream, in all its turns, and spreads them over all', async () => {
+  it('keeps all turns of a conversation at one upstream and spreads conversations over all', async () => {
     const books = await openProviders(3, {
       standings: together,
       config: { routing: { sticky: 'conversation' } },
@@ -93,7 +93,7 @@ describe('sticky: conversation', () => {
     for (const count of askedOf(books)) expect(count).toBeGreaterThan(8);
   });
 
-  it('does not stay with an upstream that does not answer', async () => {
+  it('moves on from an upstream that does not answer', async () => {
     const books = await openProviders(3, {
       standings: together,
       model: { routing: { sticky: 'conversation' } },

@@ -11,7 +11,7 @@ async function envelopeOf(reply: Response) {
   return { status: reply.status, retry_after: reply.headers.get('retry-after'), ...error };
 }
 
-describe.each(providerNames)('the errors of %s are told as the interface has them (b6 to b10)', provider => {
+describe.each(providerNames)("the errors of %s in the interface's format (b6 to b10)", provider => {
   let setting: ProviderSetting;
 
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe.each(providerNames)('the errors of %s are told as the interface has the
 
   const cases = errorsOf(provider).flatMap(error => bothWays.map(stream => ({ ...error, stream })));
 
-  it.each(cases)('$what, $status, streamed: $stream', async error => {
+  it.each(cases)('report $what, $status, streamed: $stream', async error => {
     setting.upstream.reply(whole(error.status, error.body, error.headers));
     const [status, type, message] = error.shown;
     const told = await envelopeOf(await setting.gateway.post(ask('Hello', { stream: error.stream })));
@@ -35,7 +35,7 @@ describe.each(providerNames)('the errors of %s are told as the interface has the
   });
 });
 
-describe('an error that is the first event of a stream has its true status', () => {
+describe('an error as the first event of a stream', () => {
   it.each([
     [
       'anthropic',
@@ -66,7 +66,7 @@ describe('an error that is the first event of a stream has its true status', () 
     // These call every fault 400 once a stream has begun, and it may be their own.
     ['vllm', { error: { code: 400, message: 'too long' } }, 502, 'provider_error'],
     ['sglang', { error: { code: 400, message: 'too long' } }, 502, 'provider_error'],
-  ] as const)('%s %j', async (provider, event, status, type) => {
+  ] as const)('gets its true status: %s %j', async (provider, event, status, type) => {
     const setting = await providerSetting(provider);
     try {
       setting.upstream.reply(streamed(events(event)));
@@ -81,8 +81,8 @@ describe('an error that is the first event of a stream has its true status', () 
   });
 });
 
-describe('what an upstream says of keys', () => {
-  it.each(bothWays)('is not shown, though the rest of the message is; streamed: %s', async stream => {
+describe("an upstream's message about keys", () => {
+  it.each(bothWays)('hides the key but shows the rest, streamed: %s', async stream => {
     const setting = await providerSetting('openrouter');
     try {
       const error = { code: 400, message: `Bad request for ${upstreamKey} at ${setting.upstream.url}` };

@@ -37,9 +37,9 @@ afterEach(async () => {
 
 const bothWays = [true, false];
 
-describe('a model that servers of two formats serve', () => {
+describe('a model served by upstreams of two formats', () => {
   it.each(bothWays)(
-    'is answered by the second in its own words when the first fails; streamed: %s',
+    "is answered in the second upstream's format when the first fails; streamed: %s",
     async stream => {
       bought.reply(whole(529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }));
       own.reply(written(fixtureOf('vllm', 'answer'), stream));
@@ -59,25 +59,28 @@ describe('a model that servers of two formats serve', () => {
     },
   );
 
-  it.each(bothWays)('is asked of the one that can, where the other cannot; streamed: %s', async stream => {
-    own.reply(written(fixtureOf('vllm', 'answer'), stream));
-    for (const more of [{ n: 2 }, { response_format: { type: 'json_object' } }]) {
-      const reply = await gateway.post(ask('Hello', { stream, ...more }));
-      expect(reply.status).toBe(200);
-      await reply.text();
-    }
-    expect(bought.requests).toEqual([]);
-    expect(own.requests).toHaveLength(2);
-  });
+  it.each(bothWays)(
+    'goes to the upstream that supports the request when the other does not; streamed: %s',
+    async stream => {
+      own.reply(written(fixtureOf('vllm', 'answer'), stream));
+      for (const more of [{ n: 2 }, { response_format: { type: 'json_object' } }]) {
+        const reply = await gateway.post(ask('Hello', { stream, ...more }));
+        expect(reply.status).toBe(200);
+        await reply.text();
+      }
+      expect(bought.requests).toEqual([]);
+      expect(own.requests).toHaveLength(2);
+    },
+  );
 
-  it('says what the one that answers does not take', async () => {
+  it('reports the fields that the answering upstream does not accept', async () => {
     bought.reply(written(fixtureOf('anthropic', 'answer'), false));
     const reply = await gateway.post(ask('Hello', { seed: 7 }));
     expect(reply.headers.get('x-ignored-parameters')).toBe('seed');
     expect(own.requests).toEqual([]);
   });
 
-  it('goes on with tool calls of the other one', async () => {
+  it('continues with tool calls that came from the other upstream', async () => {
     own.reply(written(fixtureOf('vllm', 'tools'), false));
     bought.replyOnce(whole(529, { type: 'error', error: { type: 'overloaded_error', message: 'x' } }));
     const tools = [{ type: 'function', function: { name: 'roll' } }];

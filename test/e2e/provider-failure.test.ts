@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { runScenario } from '../chaos/run.ts';
 import { providerFailures } from '../chaos/scenarios/provider-failure.ts';
 
-describe('a provider that fails under load beside a healthy one, and comes back', () => {
+describe('a provider that fails under load beside a healthy one', () => {
   it.each(providerFailures)(
-    '$name: no client sees an error that could be covered, and the provider is not overrun when it is back',
+    '$name: causes no client error that failover could cover and is not overrun on its return',
     async scenario => {
       const { findings, checks } = await runScenario(scenario, { seconds: 10, seed: 1, load: 0.3 });
       expect(findings.books.faults).toEqual([]);

@@ -25,7 +25,7 @@ it.each<[string, Script]>([
   ['says nothing', () => {}],
   ['closes the connection', socket => void socket.resetAndDestroy()],
   ['sends the checker elsewhere', whole(302, '', { location: 'http://169.254.169.254/' })],
-])('a server that is not well and %s is asked nothing else until it is', async (_, sick) => {
+])('sends an unhealthy server that %s no requests until it recovers', async (_, sick) => {
   const books = await openProviders(2, { providers: [{ health_check, headers: { 'x-probe': 'yes' } }] });
   books.upstreams[1]!.reply(answering(2));
   checked(books, whole(200, 'ok'));
@@ -43,7 +43,7 @@ it.each<[string, Script]>([
   expectAnswerOf(1, await books.send(false), []);
 });
 
-it('one failed check is none', async () => {
+it('ignores a single failed health check', async () => {
   const books = await openProviders(1, {
     providers: [{ health_check: { ...health_check, unhealthy_after: 3 } }],
   });
@@ -54,7 +54,7 @@ it('one failed check is none', async () => {
   expect(await isHealthy(books)).toBe(1);
 });
 
-it('checks end with the gateway', async () => {
+it('stops health checks when the gateway closes', async () => {
   const books = await openProviders(1, { providers: [{ health_check }] });
   checked(books, () => {});
   await until(() => books.upstream.requests.length === 1);
@@ -80,7 +80,7 @@ const generations = ({ upstream }: Books) =>
   upstream.requests.filter(({ method }) => method === 'POST').length;
 
 it.each([false, true])(
-  'moves an unanswered request on when the health check of its server fails (stream: %s)',
+  'moves an unanswered request to another server when the health check fails (stream: %s)',
   async stream => {
     const books = await openProviders(2, { providers: [{ health_check }] });
     books.upstreams[1]!.reply(answering(2));
@@ -92,7 +92,7 @@ it.each([false, true])(
   },
 );
 
-it('waits on for a reply of which something has arrived, and for the only server', async () => {
+it('keeps waiting for a reply that has begun and for the only server', async () => {
   const reply = goodAnswer(1, false);
   for (const count of [2, 1]) {
     const books = await openProviders(count, { providers: [{ health_check }] });
@@ -113,7 +113,7 @@ it('waits on for a reply of which something has arrived, and for the only server
   }
 });
 
-it('waits on when no other server could be asked', async () => {
+it('keeps waiting when no other server can be asked', async () => {
   const books = await openProviders(2, {
     providers: [{ health_check }, { health_check }],
   });

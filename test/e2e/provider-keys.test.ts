@@ -41,7 +41,7 @@ describe('several keys of one provider', () => {
     expect(upstream.requests.map(keyOf)).toEqual([...keys, keys[0]]);
   });
 
-  it.each([401, 403, 429])('cover each other when one is answered %i', async status => {
+  it.each([401, 403, 429])('replace each other when one is answered %i', async status => {
     const { send, upstream, gateway } = await withKeys(keys);
     upstream.reply(byKey({ [keys[0]!]: status, [keys[1]!]: status }));
     const first = await send(false);
@@ -52,7 +52,7 @@ describe('several keys of one provider', () => {
     expect(await gateway.metric('sluice_requests_total', { status: '200' })).toBe(2);
   });
 
-  it('are each asked once when all are declined, and none is shown to anybody', async () => {
+  it('are each tried once when all are declined, and never shown', async () => {
     const { send, upstream, gateway } = await withKeys(keys);
     upstream.reply(byKey(Object.fromEntries(keys.map(key => [key, 429])), { 'retry-after': '7' }));
     const response = await send(true);
@@ -64,7 +64,7 @@ describe('several keys of one provider', () => {
 });
 
 describe('keys in a file', () => {
-  it('are read again when it changes, and stay when it breaks', async () => {
+  it('are reloaded when the file changes and kept when it becomes invalid', async () => {
     const file = join(folder, 'keys');
     writeFileSync(file, '# first\nsk-file-one-0123456789\n\n');
     const { send, upstream } = await hostileSetting({ provider: { api_key: undefined, api_key_file: file } });

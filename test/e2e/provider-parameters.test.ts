@@ -36,9 +36,9 @@ const all = {
   user: 'u-1',
 };
 
-describe('parameters that a server does not take (m5)', () => {
+describe('parameters that a server does not support (m5)', () => {
   it.each(['openai', 'vllm', 'sglang', 'llama-cpp', 'openrouter'] as const)(
-    '%s takes them all',
+    'are all sent to %s, which supports them',
     async provider => {
       const { body, ignored } = await asked(provider, all);
       expect(body).toMatchObject(all);
@@ -46,7 +46,7 @@ describe('parameters that a server does not take (m5)', () => {
     },
   );
 
-  it.each([{}, { stream: true }])('are not sent to the Messages API, and named %j', async more => {
+  it.each([{}, { stream: true }])('are withheld from the Messages API and named: %j', async more => {
     const { status, body, ignored } = await asked('anthropic', { ...all, ...more, priority: 1 });
     expect(status).toBe(200);
     expect(Object.keys(body!).toSorted()).toEqual(
@@ -74,7 +74,7 @@ describe('parameters that a server does not take (m5)', () => {
     );
   });
 
-  it('are those that the configuration says as well', async () => {
+  it('include those listed in the configuration', async () => {
     const { body, ignored } = await asked(
       'openai',
       { temperature: 0.2, stop: 'END', seed: 7 },
@@ -87,7 +87,7 @@ describe('parameters that a server does not take (m5)', () => {
   });
 });
 
-describe('what a server cannot be asked for', () => {
+describe('a request that a server cannot fulfil', () => {
   it.each([
     [{ n: 2 }, 'n: must be 1 for this model.'],
     [{ response_format: { type: 'json_object' } }, /^response_format: must be/],
@@ -103,7 +103,7 @@ describe('what a server cannot be asked for', () => {
       },
       'messages[1].tool_calls[0].function.arguments: must be a JSON object for this model.',
     ],
-  ])('is refused by name before it is asked: %j', async (more, message) => {
+  ])('is refused by field name before the upstream is asked: %j', async (more, message) => {
     for (const stream of [{}, { stream: true }]) {
       const { status, text, requests } = await asked('anthropic', { ...more, ...stream });
       const { error } = JSON.parse(text) as { error: { message: string; type: string } };
@@ -124,7 +124,7 @@ describe('reasoning that the client wants in the text (f12)', () => {
   it.each([
     ['sglang', { separate_reasoning: false }],
     ['llama-cpp', { reasoning_format: 'none' }],
-  ] as const)('%s is asked to leave there, and it passes unchanged', async (provider, asks) => {
+  ] as const)('is left in the text by %s and passes unchanged', async (provider, asks) => {
     const setting = await providerSetting(provider);
     open.push(setting);
     const { index, finish_reason } = reply('').choices[0]!;
@@ -147,7 +147,7 @@ describe('reasoning that the client wants in the text (f12)', () => {
   });
 
   it.each(['openai', 'vllm', 'sglang', 'llama-cpp', 'openrouter', 'anthropic'] as const)(
-    '%s is put back there where the server has separated it after all',
+    'is put back into the text when %s has separated it',
     async provider => {
       const fixture = fixtureOf(provider, 'answer');
       const { content, reasoning } = fixture.choices[0]!.message;
@@ -166,7 +166,7 @@ describe('reasoning that the client wants in the text (f12)', () => {
 });
 
 describe('the options of a provider', () => {
-  it('say to the Messages API what version is spoken, with the headers of the configuration', async () => {
+  it('set the version and the extra headers that the Messages API receives', async () => {
     const setting = await providerSetting('anthropic', {
       beta: ['a-1'],
       headers: { 'Anthropic-Version': '2024-01-01', 'x-own': 'y' },

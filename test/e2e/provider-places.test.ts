@@ -35,8 +35,8 @@ const capped = (fields: object, more: FleetOverrides = {}): FleetOverrides => ({
 const queued = ({ gateway }: Books) =>
   gateway.metric('sluice_provider_queued', { gen_ai_provider_name: 'upstream' });
 
-describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream }) => {
-  it('is passed over', async () => {
+describe.each(bothWays)('a provider at its concurrency limit ($way)', ({ stream }) => {
+  it('is skipped', async () => {
     const books = await openProviders(2, capped({}));
     const { script, release } = held(1);
     allWell(books);
@@ -51,7 +51,7 @@ describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream })
     expect(askedOf(books)).toEqual([2, 1]);
   });
 
-  it('is waited for where it has a queue', async () => {
+  it('gets requests from its queue when it has one', async () => {
     const books = await openProviders(2, capped({ max_queue: 1, queue_timeout_ms: 10_000 }));
     const { script, release } = held(1);
     allWell(books);
@@ -74,7 +74,7 @@ describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream })
     expect(await queued(books)).toBe(0);
   });
 
-  it('is not waited for longer than its time', async () => {
+  it('keeps a request in its queue no longer than the queue time', async () => {
     const books = await openProviders(2, capped({ max_queue: 9, queue_timeout_ms: 100 }));
     allWell(books);
     const { script, release } = held(1);
@@ -87,7 +87,7 @@ describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream })
     expect(await books.gateway.metric('sluice_provider_queue_seconds_count', { outcome: 'late' })).toBe(1);
   });
 
-  it('with nobody else is 502 server_error with Retry-After, at once', async () => {
+  it('answers 502 server_error with Retry-After at once when it is the only one without a queue', async () => {
     const books = await openProviders(1, capped({}));
     const { script, release } = held(1);
     books.upstream.reply(script);
@@ -102,7 +102,7 @@ describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream })
     expectAnswerOf(1, await first, []);
   });
 
-  it('with nobody else and a queue is 502 when nobody left in time', async () => {
+  it('answers 502 when it is the only one and its queue time ends', async () => {
     const books = await openProviders(1, capped({ max_queue: 5, queue_timeout_ms: 150 }));
     const { script, release } = held(1);
     books.upstream.reply(script);
@@ -115,7 +115,7 @@ describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream })
     expectAnswerOf(1, await first, []);
   });
 
-  it('is not waited for by a client that has left', async () => {
+  it('drops a queued request whose client has left', async () => {
     const books = await openProviders(1, capped({ max_queue: 5, queue_timeout_ms: 60_000 }));
     const { script, release, waiting } = held(1);
     books.upstream.reply(script);
@@ -134,7 +134,7 @@ describe.each(bothWays)('a provider whose places are taken ($way)', ({ stream })
   });
 });
 
-it('a place that comes free at a provider whose breaker has opened meanwhile is not taken', async () => {
+it('does not use a permit that is freed after the circuit breaker opened', async () => {
   const breaker = { consecutive_failures: 1, open_ms: 60_000, max_open_ms: 60_000 };
   const books = await openProviders(2, capped({ max_queue: 5, queue_timeout_ms: 10_000, breaker }));
   allWell(books);
@@ -150,7 +150,7 @@ it('a place that comes free at a provider whose breaker has opened meanwhile is 
   expect(askedOf(books)).toEqual([1, 3]);
 });
 
-it('a stream that is left gives its place back', async () => {
+it('releases the permit of a stream whose client left', async () => {
   const books = await openProviders(1, capped({}));
   const { script } = held(1);
   books.upstream.reply(script);
@@ -162,7 +162,7 @@ it('a stream that is left gives its place back', async () => {
   expectAnswerOf(1, await books.send(true), []);
 });
 
-it('a reply that is read on after 524 keeps its place until it is there', async () => {
+it('holds the permit of a reply that is read on after 524 until the reply has ended', async () => {
   const books = await openProviders(1, capped({}, { server: { non_stream_timeout_ms: 100 } }));
   const { script, release } = held(1);
   books.upstream.reply(script);

@@ -42,7 +42,7 @@ describe.each(providerNames)('%s', provider => {
   afterAll(() => setting?.close());
 
   describe.each(ways)('through $dialogue.name, streamed: $isStreamed', ({ dialogue, isStreamed }) => {
-    it('calls tools with its reasoning, takes their results, answers, and is billed exactly', async () => {
+    it('calls tools with its reasoning, accepts their results, answers, and is billed exactly', async () => {
       setting.upstream.reply(written(tools, isStreamed));
       const called = await dialogue.ask(setting, { words: 'Roll two dice.' }, isStreamed);
       expect(called.choices).toEqual(shown(tools.choices));

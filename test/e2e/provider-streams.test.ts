@@ -40,7 +40,7 @@ describe.each(providerNames)('the replies of %s', provider => {
   );
 
   it.each(cases)(
-    '$fixture.name through $dialogue.name, streamed: $isStreamed',
+    'match $fixture.name through $dialogue.name, streamed: $isStreamed',
     async ({ fixture, isStreamed, dialogue }) => {
       setting.upstream.reply(written(fixture, isStreamed));
       const more = fixture.choices.length > 1 ? { n: fixture.choices.length } : {};
@@ -55,7 +55,7 @@ describe.each(providerNames)('the replies of %s', provider => {
     },
   );
 
-  it('shows usage as it goes, ending with what is billed', async () => {
+  it('show running usage that ends with the billed usage', async () => {
     const fixture = fixtureOf(provider, 'answer');
     setting.upstream.reply(written(fixture, true));
     const { events } = await setting.gateway.stream(
@@ -73,7 +73,7 @@ describe.each(providerNames)('the replies of %s', provider => {
     if (fixture.running) for (const count of fixture.running) expect(counts).toContain(count);
   });
 
-  it('that break off in words are told, and what they used is billed', async () => {
+  it('report a stream that breaks off and bill what it used', async () => {
     setting.upstream.reply(streamed(streamOf(provider, 'broken')));
     const { status, events } = await setting.gateway.stream(ask('Why do rivers bend?'));
     expect(status).toBe(200);
@@ -91,7 +91,7 @@ describe.each(providerNames)('the replies of %s', provider => {
     expect(usage.prompt_tokens).toBeGreaterThan(0);
   });
 
-  it('that come whole to a streamed request are one stream (k4)', async () => {
+  it('become one stream when they arrive whole for a streamed request (k4)', async () => {
     const fixture = fixtureOf(provider, 'tools');
     setting.upstream.reply(written(fixture, false));
     const reply = await chat.ask(setting, { words: 'Roll.' }, true);
@@ -101,7 +101,7 @@ describe.each(providerNames)('the replies of %s', provider => {
 });
 
 describe('a stream of the Messages API', () => {
-  it('ends at its last event, whatever becomes of the connection', async () => {
+  it('ends at its last event, whatever happens to the connection', async () => {
     const setting = await providerSetting('anthropic');
     try {
       const { stream, choices } = fixtureOf('anthropic', 'answer');
@@ -115,7 +115,7 @@ describe('a stream of the Messages API', () => {
     }
   });
 
-  it('leaves the thinking in the text where the client wants it there', async () => {
+  it('leaves the thinking in the text when the client wants it there', async () => {
     const setting = await providerSetting('anthropic');
     try {
       const fixture = fixtureOf('anthropic', 'answer');
