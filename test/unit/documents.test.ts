@@ -8,11 +8,11 @@ const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta
 const readme = read('README.md');
 
 describe('the documents', () => {
-  it('have every table of options and errors as the schemas and the catalogue have it (npm run docs)', () => {
+  it('have the tables of options and errors that the schemas and the catalog generate (npm run docs)', () => {
     expect(withTables(readme)).toBe(readme);
   });
 
-  it.each(tableNames)('have the table %s', name => {
+  it.each(tableNames)('contain the generated table %s', name => {
     expect(readme).toContain(`<!-- table: ${name} -->`);
   });
 
@@ -21,12 +21,12 @@ describe('the documents', () => {
     expect(undescribed).toEqual([]);
   });
 
-  it('list the built-in stages, each with the hooks it has', () => {
+  it('list the built-in stages with their hooks', () => {
     for (const { stageName } of builtInStages)
       expect(readme).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
   });
 
-  it('have the JSON Schema of the configuration (npm run docs)', () => {
+  it('have the JSON Schema that the configuration generates (npm run docs)', () => {
     expect(JSON.parse(read('sluice.schema.json'))).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
   });
 });

@@ -20,21 +20,21 @@ function knownMetrics(): Set<string> {
   );
 }
 
-describe('the dashboards', () => {
-  it('and the table of metrics are as the code makes them (npm run grafana)', async () => {
+describe('the Grafana dashboards', () => {
+  it('and the table of metrics match what the code generates (npm run grafana)', async () => {
     const files = await madeFiles();
     expect(files.size).toBe(boards.length + 1);
     for (const [path, text] of files) expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-  it('ask for metrics that there are', () => {
+  it('query only metrics that exist', () => {
     const known = knownMetrics();
     expect(known.size).toBeGreaterThan(50);
     const asked = panels.flatMap(({ queries }) => queries.flatMap(({ expr }) => expr.match(ownMetric) ?? []));
     expect(asked.filter(name => !known.has(name))).toEqual([]);
   });
 
-  it('leave no metric of the table unused, but for those of a version or an instance count', () => {
+  it('use every metric of the table except versions and counts of an instance', () => {
     const asked =
       panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)).join(' ') +
       read('alerts/sluice.rules.yaml');
@@ -49,7 +49,7 @@ describe('the dashboards', () => {
   });
 
   it.each(panels.map(panel => [`${panel.board}: ${panel.title}`, panel] as const))(
-    '%s says what it shows',
+    'describe the panel %s',
     (_, panel) => {
       expect(panel.description).toMatch(/^\S.{15,}[.]$/s);
       expect(panel.unit).not.toBe('');
@@ -58,7 +58,7 @@ describe('the dashboards', () => {
     },
   );
 
-  it('have no two panels of one title', () => {
+  it('have no two panels with the same title', () => {
     for (const { uid, rows } of boards) {
       const titles = rows.flatMap(row => row.panels.map(({ title }) => title));
       expect([uid, titles]).toEqual([uid, [...new Set(titles)]]);
@@ -66,8 +66,8 @@ describe('the dashboards', () => {
   });
 });
 
-describe('the alerts', () => {
-  it('ask for metrics that there are, and say where to look', () => {
+describe('the Prometheus alerts', () => {
+  it('query only metrics that exist, each with a summary, a severity and a runbook', () => {
     const rules = read('alerts/sluice.rules.yaml');
     const known = knownMetrics();
     expect((rules.match(ownMetric) ?? []).filter(name => !known.has(name))).toEqual([]);

@@ -70,23 +70,23 @@ const layerOf = (file: string): number =>
   layers.findIndex(paths => paths.some(path => file.startsWith(path)));
 
 describe('import rules', () => {
-  it('reads a tree that has files and imports', () => {
+  it('are checked on a source tree with files and imports', () => {
     expect(files.length).toBeGreaterThan(50);
     expect(inside.length).toBeGreaterThan(100);
   });
 
-  it('gives every file a layer', () => {
+  it('give every file a layer', () => {
     expect(files.filter(file => !file.startsWith('src/simulator/') && layerOf(file) === -1)).toEqual([]);
   });
 
-  it('allows no import from a layer above', () => {
+  it('forbid imports from a higher layer', () => {
     const up = inside.filter(
       ({ from, to }) => !from.startsWith('src/simulator/') && layerOf(from) > layerOf(to),
     );
     expect(up.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 
-  it('lets plugins import only sluice/plugin, zod, Node and their own folder', () => {
+  it('let plugins import only sluice/plugin, zod, Node and their own folder', () => {
     const own = (from: string) => from.split('/').slice(0, 3).join('/');
     const foreign = imports.filter(
       ({ from, to }) =>
@@ -100,14 +100,14 @@ describe('import rules', () => {
     expect(foreign).toEqual([]);
   });
 
-  it('lets only the configuration and the public index import the list of built-ins', () => {
+  it('let only the configuration and the public index import the list of built-ins', () => {
     const users = inside.filter(({ from, to }) => from.startsWith('src/') && to.startsWith('plugins/'));
     expect(
       [...new Set(users.map(({ from }) => from.replace(/^src\/config\/.*/, 'src/config/')))].sort(),
     ).toEqual(['src/config/', 'src/index.ts']);
   });
 
-  it('keeps servers and clients out of sse and dialects', () => {
+  it('keep servers and clients out of sse and dialects', () => {
     const impure = imports.filter(
       ({ from, to }) =>
         /^src\/(sse|dialects)\//.test(from) && /^(express|undici|node:(http|net|stream))/.test(to),
@@ -115,7 +115,7 @@ describe('import rules', () => {
     expect(impure).toEqual([]);
   });
 
-  it('lets only the command import the simulator', () => {
+  it('let only the command import the simulator', () => {
     const users = inside.filter(
       ({ from, to }) => to.startsWith('src/simulator/') && !from.startsWith('src/simulator/'),
     );
@@ -129,14 +129,14 @@ describe('import rules', () => {
     expect(known).toEqual([]);
   });
 
-  it('lets nothing that serves import the stage test kit', () => {
+  it('keep the stage test kit out of everything that serves', () => {
     const users = inside.filter(
       ({ from, to }) => to.startsWith('src/testing/') && !from.startsWith('src/testing/'),
     );
     expect(users).toEqual([]);
   });
 
-  it('has no circle of imports, types included', () => {
+  it('forbid import cycles, types included', () => {
     expect(filesInCircles()).toEqual([]);
   });
 });

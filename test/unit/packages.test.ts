@@ -19,8 +19,8 @@ const { packages } = read('package-lock.json') as {
 const installed = Object.entries(packages).filter(([path]) => path !== '');
 const nameOf = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 
-describe('the packages', () => {
-  it('have no install script that was not decided upon', () => {
+describe('the npm packages', () => {
+  it('have only the install scripts that package.json allows', () => {
     const scripts = installed
       .filter(([, { hasInstallScript }]) => hasInstallScript)
       .map(([path]) => nameOf(path));
@@ -32,7 +32,7 @@ describe('the packages', () => {
     expect(places.filter(place => !place.startsWith('https://registry.npmjs.org/'))).toEqual([]);
   });
 
-  it('have licences that let anyone use what is built with them', () => {
+  it('have permissive licences, except two that only tests use', () => {
     const free = /^\(?(MIT|Apache-2\.0|ISC|BSD-[23]-Clause|BlueOak-1\.0\.0|0BSD)\b|\bOR BSD-3-Clause\)$/;
     const others = installed.filter(([, { license = '' }]) => !free.test(license));
     // Data, and a program that looks at pages: tests need them, unchanged, and nothing that is published has them.
@@ -42,7 +42,7 @@ describe('the packages', () => {
     ]);
   });
 
-  it('bring along nothing of those to whom sluice is published', () => {
+  it('keep axe-core out of the published package', () => {
     expect(JSON.stringify([dependencies, peerDependencies])).not.toContain('axe-core');
     expect(devDependencies['axe-core']).toMatch(/^\d+\.\d+\.\d+$/);
     const imports = globSync('{src,plugins}/**/*.{ts,js}', { cwd: root }).filter(file =>

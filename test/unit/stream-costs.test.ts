@@ -100,18 +100,18 @@ const argumentsOf = (text: string, index = 0): Delta => ({
 });
 const drain = (chunks: AsyncIterable<Chunk>) => collected(chunks);
 
-describe('the cost of a text grows with its length, in', () => {
+describe('the cost of a text is linear in its length', () => {
   it.each([
     { implicit: false, trim: true },
     { implicit: true, trim: true },
     { implicit: false, trim: false },
-  ])('the split of reasoning, %p', async options => {
+  ])('for splitting reasoning with %p', async options => {
     const split: Subject = pieces =>
       drain(transformed(streamOf(pieces.map(content)), new StreamSplitter(options)));
     expect(await superlinear(split, beginnings, tagUnits)).toEqual([]);
   });
 
-  it('the split and the join of whole replies', async () => {
+  it('for splitting and joining whole replies', async () => {
     const reply: Subject = pieces => {
       const text = pieces.join('');
       splitReply(replyOf(text), 'auto', true);
@@ -120,7 +120,7 @@ describe('the cost of a text grows with its length, in', () => {
     expect(await superlinear(reply, beginnings)).toEqual([]);
   });
 
-  it('the join of reasoning', async () => {
+  it('for joining reasoning', async () => {
     const join: Subject = pieces =>
       drain(transformed(streamOf(pieces.map(reasoning => chunkOf({ reasoning }))), new StreamJoiner()));
     expect(await superlinear(join)).toEqual([]);
@@ -132,7 +132,7 @@ describe('the cost of a text grows with its length, in', () => {
     { coalesce_characters: 1_000_000, coalesce_ms: 1000 },
     { split_characters: 10 },
     { split_characters: 300 },
-  ])('the size of chunks, %p', async options => {
+  ])('for rechunking with %p', async options => {
     const stage = streamRechunk(options).plan;
     const rechunk: Subject = pieces => {
       const exchange = sampleExchange({ request: { stream: true } });
@@ -150,7 +150,7 @@ describe('the cost of a text grows with its length, in', () => {
     ['an error of older servers', 'error: '],
     ['a byte order mark and an error', '\uFEFFerror: '],
     ['a line that ends with CR', 'data: a\rerror: '],
-  ])('the parser of events, within %s', async (_, start) => {
+  ])('for parsing events that begin with %s', async (_, start) => {
     const parse: Subject = pieces => {
       const parser = new SseParser(1_048_576);
       parser.feed(start);
@@ -160,7 +160,7 @@ describe('the cost of a text grows with its length, in', () => {
     expect(await superlinear(parse)).toEqual([]);
   });
 
-  it('the reader of a stream, byte by byte', async () => {
+  it('for reading a stream byte by byte', async () => {
     const read: Subject = pieces => {
       const reader = new EventReader(new OpenAiStreamDecoder(), {
         max_event_bytes: 1_048_576,
@@ -173,7 +173,7 @@ describe('the cost of a text grows with its length, in', () => {
     expect(await superlinear(read)).toEqual([]);
   });
 
-  it('the estimators of tokens', async () => {
+  it('for estimating tokens', async () => {
     const newCounter = await loadGptCounter();
     const count: Subject = pieces => {
       const [own, gpt] = [new TokenEstimator(), newCounter()];
@@ -185,7 +185,7 @@ describe('the cost of a text grows with its length, in', () => {
     expect(await superlinear(count)).toEqual([]);
   });
 
-  it('the running usage', async () => {
+  it('for metering running usage', async () => {
     const meter: Subject = pieces => {
       const usage = new UsageMeter(sampleExchange({ request: { stream: true } }));
       usage.begin();
@@ -198,7 +198,7 @@ describe('the cost of a text grows with its length, in', () => {
     expect(await superlinear(meter)).toEqual([]);
   });
 
-  it('what is remembered of turns', async () => {
+  it('for caching the reasoning of turns', async () => {
     const remember: Subject = pieces => {
       const memory = new ReasoningCache<readonly string[]>({ max_characters: 1_000_000, max_age_ms: 60_000 });
       for (const [at, piece] of pieces.entries()) {
@@ -212,7 +212,7 @@ describe('the cost of a text grows with its length, in', () => {
     expect(await superlinear(remember)).toEqual([]);
   });
 
-  it('the content that is captured for spans', async () => {
+  it('for capturing content on spans', async () => {
     const capture: Subject = pieces => {
       const span = { isRecording: () => true, setAttribute: () => span } as never;
       const captured = ContentCapture.of(span, { capture_content: true, max_content_characters: 60_000 }, []);
@@ -223,7 +223,7 @@ describe('the cost of a text grows with its length, in', () => {
   });
 });
 
-describe('the cost of a stream grows with its length, in the decoder of', () => {
+describe('the cost of decoding a stream is linear in its length', () => {
   const memory = () => new ReasoningCache<never>({ max_characters: 16_000_000, max_age_ms: 60_000 });
   const event = (body: object) => ({ data: JSON.stringify(body) });
   const finish = (reason: string) => event({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
@@ -251,7 +251,7 @@ describe('the cost of a stream grows with its length, in the decoder of', () => 
       'reasoning details of ever other keys',
       (piece, at) => chat({ reasoning_details: [{ type: 'reasoning.text', [`key_${at}`]: piece }] }),
     ],
-  ])('OpenAI and OpenRouter: %s', async (_, ofPiece) => {
+  ])('for %s from OpenAI and OpenRouter', async (_, ofPiece) => {
     const last = finish('tool_calls');
     const openAi = () => new OpenAiStreamDecoder({ usagePerChoice: true, finalUsagePerChoice: true });
     expect(await decode(openAi, ofPiece, last)).toEqual([]);
@@ -271,7 +271,7 @@ describe('the cost of a stream grows with its length, in the decoder of', () => 
     ['blocks', block('text', 0), (text, at) => block('text', at, { text })],
     ['calls', block('text', 0), (name, at) => block('tool_use', at, { name })],
     ['ends', block('tool_use', 0, { name: 'f' }), () => end],
-  ])('Anthropic: %s', async (_, first, ofPiece) => {
+  ])('for %s from Anthropic', async (_, first, ofPiece) => {
     const open = () => {
       const stream = new AnthropicStream(memory());
       stream.decode(first);
@@ -281,7 +281,7 @@ describe('the cost of a stream grows with its length, in the decoder of', () => 
   });
 });
 
-describe('the cost of a stream grows with its length, on its way to the client:', () => {
+describe('the cost of writing a stream is linear in its length', () => {
   const dialects: Readonly<Record<string, GenerationFormat>> = {
     chat: chatCompletions.create({ reasoning_key: 'both' }, { models: [] }),
     responses: responses.create({ reasoning_placement: 'message' }, { models: [] }),
@@ -311,7 +311,7 @@ describe('the cost of a stream grows with its length, on its way to the client:'
 
   it.each(
     Object.keys(dialects).flatMap(dialect => Object.keys(deltas).map(delta => [dialect, delta] as const)),
-  )('%s, %s', async (dialect, delta) => {
+  )('in the format %s for %s', async (dialect, delta) => {
     const render: Subject = pieces => {
       const stream = dialects[dialect]!.renderStream(identity());
       for (const [at, piece] of pieces.entries()) stream.chunk(chunkOf(deltas[delta]!(piece, at)));
@@ -321,7 +321,7 @@ describe('the cost of a stream grows with its length, on its way to the client:'
     expect(await superlinear(render)).toEqual([]);
   });
 
-  it('the writer, also while nothing is taken of it', async () => {
+  it('in the stream writer, also while the client reads nothing', async () => {
     const sink = {
       headersSent: false,
       destroyed: false,
@@ -351,7 +351,7 @@ describe('the cost of a stream grows with its length, on its way to the client:'
     expect(await superlinear(write)).toEqual([]);
   });
 
-  it('the chain, through stages that read and stages that transform', async () => {
+  it('in the chain, through stages that read and stages that transform', async () => {
     const generator: Stage = {
       name: 'generator',
       onStream: () =>

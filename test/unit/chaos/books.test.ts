@@ -32,8 +32,8 @@ const record = (end_reason = 'completed') =>
   books.line(JSON.stringify({ level: 30, request_id: id, endpoint: 'chat', end_reason, status: 200 }));
 const reply = (text = '', status = 200) => books.end(id, { status, text, complete: true, fault: undefined });
 
-describe('the books of a run', () => {
-  it('find nothing wrong with an exchange of which all sides tell the same', () => {
+describe('the chaos run audit', () => {
+  it('finds no fault when all sides agree about an exchange', () => {
     call(1);
     record();
     reply();
@@ -41,52 +41,52 @@ describe('the books of a run', () => {
     expect(books).toMatchObject({ lost: [], doubled: [], missing: [], faults: [], compared: 1 });
   });
 
-  it('call an exchange lost whose answer was begun upstream and that has no row', () => {
+  it('reports an exchange as lost when its upstream reply began and it has no row', () => {
     call(1);
     expect(books.lost).toEqual([name]);
   });
 
-  it('do not call an exchange lost that its provider has not begun to answer', () => {
+  it('accepts a missing row when the provider never began to answer', () => {
     books.call('p1.1', { at: 'begin', call: 1 }, false);
     books.call('p1.1', { at: 'end', call: 1, id, finished: false }, false);
     expect(books.lost).toEqual([]);
   });
 
-  it('excuse what was lost with an instance that was killed, and count it', () => {
+  it('excuses and counts exchanges lost with a killed instance', () => {
     call(1);
     reply();
     absences.push({ from_ms: now_ms + 250, until_ms: Number.POSITIVE_INFINITY });
     expect(books).toMatchObject({ lost: [], lost_with_instances: { count: 1, oldest_ms: 250 } });
   });
 
-  it('call an exchange doubled that has two rows', () => {
+  it('reports an exchange with two rows as doubled', () => {
     call(1);
     row();
     row();
     expect(books.doubled).toEqual([name]);
   });
 
-  it('call an exchange doubled that is asked for again after its first word', () => {
+  it('reports an exchange as doubled when it is retried after its first chunk', () => {
     call(1);
     now_ms += surely_later_ms + 1;
     call(2, 'p2.1');
     expect(books.doubled).toEqual([name]);
   });
 
-  it('call nothing doubled that was asked for again before any word had come', () => {
+  it('accepts a retry before the first chunk', () => {
     books.call('p1.1', { at: 'begin', call: 1 }, false);
     call(2, 'p2.1');
     row();
     expect(books.doubled).toEqual([]);
   });
 
-  it('tell tokens that differ from those of the provider', () => {
+  it('reports token counts that differ from those of the provider', () => {
     call(1);
     row({ completion_tokens: 6 });
     expect(books.faults).toEqual([`${name}: has 3 + 6 tokens in the ledger, and its provider told 3 + 5`]);
   });
 
-  it('hold a row against the call that was answered whole, not against one that hung and began later', () => {
+  it('compares a row with the completed call, not with one that hung and began later', () => {
     call(1, 'p2.1');
     books.call('p1.1', { at: 'begin', call: 1 }, true);
     books.call('p1.1', { at: 'word', call: 1, id }, true);
@@ -99,7 +99,7 @@ describe('the books of a run', () => {
     expect(books).toMatchObject({ faults: [], compared: 1, doubled: [] });
   });
 
-  it('tell an end and a status that were not expected', () => {
+  it('reports an unexpected end reason and an unexpected status', () => {
     record('internal_error');
     reply('', 500);
     expect(books.faults).toEqual([
@@ -108,12 +108,12 @@ describe('the books of a run', () => {
     ]);
   });
 
-  it('miss the record of an exchange that has none', () => {
+  it('reports an exchange without a log record', () => {
     reply();
     expect(books.missing).toEqual([name]);
   });
 
-  it('keep the messages of all lines of level error', () => {
+  it('counts the messages of error log lines', () => {
     books.line(JSON.stringify({ level: 50, msg: 'failed to finalize request' }));
     expect([...books.alarms]).toEqual([['failed to finalize request', 1]]);
   });

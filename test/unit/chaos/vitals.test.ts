@@ -18,20 +18,20 @@ beforeEach(async () => {
 });
 afterEach(() => admin.close());
 
-describe('the vitals of a gateway', () => {
-  it('are read on one connection, which is one open file from the first look to the last', async () => {
+describe('readVitals', () => {
+  it('reuses one connection, so that reads do not change the count of open files', async () => {
     for (let look = 0; look < 5; look++)
       expect(await readVitals(admin.url)).toMatchObject({ in_flight: 5, open_files: 21, exchanges: 0 });
     expect(admin.requests.map(({ connection }) => connection)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it('are looked at again when the connection breaks within a reply', async () => {
+  it('retries when the connection breaks within a reply', async () => {
     admin.replyOnce(thenReset(short, 'sluice_in_flight 7\n'));
     admin.replyOnce(thenClose(short, 'sluice_in_flight 7\n'));
     expect(await readVitals(admin.url)).toMatchObject({ in_flight: 5 });
   });
 
-  it('are not there when every look fails', async () => {
+  it('fails after three broken replies', async () => {
     admin.reply(thenReset(short));
     await expect(readVitals(admin.url)).rejects.toThrow('no metrics from http://127.0.0.1:');
     expect(admin.requests).toHaveLength(3);

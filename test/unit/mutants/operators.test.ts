@@ -9,7 +9,7 @@ const withBug = (source: string, { start, end, text }: Mutant): string => {
 };
 const bugged = (source: string): string[] => mutantsOf(source).map(mutant => withBug(source, mutant));
 
-describe('the bugs that can be put into a source', () => {
+describe('the mutation operators', () => {
   it.each([
     ['stop(now);', [';']],
     ['const a = b < c;', ['const a = (b <= c);']],
@@ -20,7 +20,7 @@ describe('the bugs that can be put into a source', () => {
     ['if (a) b = c;', ['if (!(a)) b = c;', 'if (false) b = c;', 'if (a) ;']],
     ['const a = true;', ['const a = false;']],
     ['const a = 1, b = 7;', ['const a = 2, b = 7;']],
-  ])('are, for %j, %j', (source, expected) => {
+  ])('turn %j into %j', (source, expected) => {
     expect(bugged(source)).toEqual(expected);
   });
 
@@ -28,7 +28,7 @@ describe('the bugs that can be put into a source', () => {
     expect(bugged("import { a } from './1.ts'; type B = 1 | 2; interface C { readonly d: 1 }")).toEqual([]);
   });
 
-  it('stand at the right place behind characters of several bytes and in any parse of the process', () => {
+  it('find the right offset after multi-byte characters and after earlier parses', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 20 }), text => {
         const source = `const before = ${JSON.stringify(text)};\nif (a) b();\n`;
@@ -37,7 +37,7 @@ describe('the bugs that can be put into a source', () => {
     );
   });
 
-  it('leave a source that can be parsed', () => {
+  it('leave a source that still parses', () => {
     const source = 'async function f(a: number) { if (a > 0 && g(a)) { await h(a + 1); return; } else i++; }';
     for (const text of bugged(source)) expect(() => parseSync(text, { syntax: 'typescript' })).not.toThrow();
   });

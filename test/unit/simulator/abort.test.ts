@@ -4,7 +4,7 @@ import { ask, closeAll, openRequest, simulate, until } from './client.ts';
 
 afterEach(closeAll);
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   it.each([
     ['a slow stream', { stream: true }, '[[sim:tps=50 tokens=endless]]'],
     ['a stream as fast as it can be read', { stream: true }, '[[sim:tokens=endless]]'],
@@ -19,16 +19,19 @@ describe('a client that leaves', () => {
     expect(simulator.stats).toMatchObject({ requests: 1, aborted: 1, completed: 0 });
   });
 
-  it.each(['[[sim:ttft=60000]]', '[[sim:tokens=endless]]'])('stops a plain completion: %s', async content => {
-    const simulator = await simulate();
-    const socket = openRequest(simulator, ask(content));
-    await until(() => simulator.requests.length === 1);
-    socket.destroy();
-    await until(() => simulator.stats.aborted === 1);
-    expect(simulator.stats.open).toBe(0);
-  });
+  it.each(['[[sim:ttft=60000]]', '[[sim:tokens=endless]]'])(
+    'stops a plain completion with %s',
+    async content => {
+      const simulator = await simulate();
+      const socket = openRequest(simulator, ask(content));
+      await until(() => simulator.requests.length === 1);
+      socket.destroy();
+      await until(() => simulator.stats.aborted === 1);
+      expect(simulator.stats.open).toBe(0);
+    },
+  );
 
-  it('is counted in the middle of its own request', async () => {
+  it('is counted as aborted in the middle of its own request', async () => {
     const simulator = await simulate();
     const socket = connect(simulator.port, '127.0.0.1');
     socket.write(
@@ -43,7 +46,7 @@ describe('a client that leaves', () => {
 });
 
 describe('a client that does not read', () => {
-  it('holds the stream back and leaves the server free for others', async () => {
+  it('pauses its stream and leaves the server free for others', async () => {
     const simulator = await simulate();
     const socket = openRequest(simulator, ask('[[sim:tokens=endless]]', { stream: true }));
     socket.pause();
@@ -57,7 +60,7 @@ describe('a client that does not read', () => {
   });
 });
 
-describe('close', () => {
+describe('the close method of the simulator', () => {
   it('ends every connection and can be called twice', async () => {
     const simulator = await simulate();
     const socket = openRequest(simulator, ask('[[sim:tps=1]]', { stream: true }));

@@ -70,7 +70,7 @@ describe('sluice simulate', () => {
     [['--port', 'http'], /--port must be an integer of at least 0 and at most 65535, not 'http'/],
     [['--reasoning', 'loud'], /--reasoning must be one of field/],
     [['--fail', 'status=500'], /set fail_rate as well/],
-  ])('refuses %j', async (argv, message) => {
+  ])('rejects the arguments %j', async (argv, message) => {
     await expect(run(argv)).rejects.toThrow(message);
   });
 });

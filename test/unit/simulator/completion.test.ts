@@ -46,7 +46,7 @@ describe('a completion that is not streamed', () => {
     expect(usage?.completion_tokens).toBe(texts.reduce((sum, text) => sum + countTokens(text), 0));
   });
 
-  it('never sends usage when told so', async () => {
+  it('omits usage when configured to', async () => {
     expect(await complete(await simulate({ usage: 'none' }), ask('Hello'))).not.toHaveProperty('usage');
   });
 
@@ -83,7 +83,7 @@ describe('a completion that is not streamed', () => {
   });
 });
 
-describe('max_tokens and stop', () => {
+describe('a completion with max_tokens or stop', () => {
   it('shares max_tokens between reasoning and answer', async () => {
     const simulator = await simulate();
     const body = ask('Hello [[sim:reasoning_tokens=10 tokens=20]]');
@@ -125,7 +125,7 @@ describe('max_tokens and stop', () => {
   });
 });
 
-describe('reasoning', () => {
+describe('simulated reasoning', () => {
   it.each([
     ['reasoning_content', { reasoning_content: 'The user.', content: 'Yes' }],
     ['tags', { content: '<think>\nThe user.\n</think>\n\nYes', reasoning: null }],
@@ -158,7 +158,7 @@ describe('reasoning', () => {
   });
 });
 
-describe('tool calls', () => {
+describe('simulated tool calls', () => {
   const tools = ['one', 'two'].map(name => ({
     type: 'function',
     function: { name, parameters: { type: 'object', properties: { city: { type: 'string' } } } },
@@ -169,14 +169,14 @@ describe('tool calls', () => {
     ['by name in a directive', 'Lisbon [[sim:tool=two]]', {}, ['two']],
     ['when required', 'Lisbon', { tool_choice: 'required' }, ['one']],
     ['by named choice', 'Lisbon', { tool_choice: { type: 'function', function: { name: 'two' } } }, ['two']],
-    ['several', 'Lisbon [[sim:tool calls=3]]', {}, ['one', 'two', 'one']],
+    ['several times', 'Lisbon [[sim:tool calls=3]]', {}, ['one', 'two', 'one']],
     [
-      'one, when parallel calls are off',
+      'once when parallel calls are off',
       'Lisbon [[sim:tool calls=3]]',
       { parallel_tool_calls: false },
       ['one'],
     ],
-  ] as const)('are made %s', async (_, content, more, names) => {
+  ] as const)('are returned %s', async (_, content, more, names) => {
     const { choices } = await complete(await simulate(), ask(content, { tools, ...more }));
     const { message, finish_reason } = choices[0] ?? {};
     expect(finish_reason).toBe('tool_calls');
@@ -190,10 +190,10 @@ describe('tool calls', () => {
   });
 
   it.each([
-    ['without a wish', 'Lisbon', { tools }],
+    ['unless requested', 'Lisbon', { tools }],
     ['when the choice is none', 'Lisbon [[sim:tool]]', { tools, tool_choice: 'none' }],
     ['without tools', 'Lisbon [[sim:tool]]', {}],
-  ] as const)('are not made %s', async (_, content, more) => {
+  ] as const)('are omitted %s', async (_, content, more) => {
     const { choices } = await complete(await simulate(), ask(content, more));
     expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: expect.any(String) } });
   });

@@ -20,12 +20,12 @@ describe('findDirectives', () => {
     });
   });
 
-  it('gives bare faults their default place', () => {
+  it('gives faults without a value their default position', () => {
     expect(readDirectives('reset stall error')).toEqual({ reset: BEFORE_HEADERS, stall: 0, error: 1 });
     expect(readDirectives('reset=0 cut=4')).toEqual({ reset: 0, cut: 4 });
   });
 
-  it('takes everything after say= as it stands', () => {
+  it('takes everything after say= literally', () => {
     expect(findDirectives('[[sim:ttft=5 say= a=b, [c] tokens=9 ]] rest')).toEqual({
       ttft: 5,
       say: ' a=b, [c] tokens=9 ',
@@ -43,13 +43,13 @@ describe('findDirectives', () => {
     ['tokens', /'tokens' must be an integer of at least 0, or endless/],
     ['echo=yes', /'echo' must be written without a value/],
     ['constructor', /Unknown simulator directive 'constructor'/],
-  ])('refuses %s', (source, message) => {
+  ])('rejects %s', (source, message) => {
     expect(() => readDirectives(source)).toThrow(message);
   });
 });
 
 describe('stripDirectives', () => {
-  it('leaves only what a person wrote', () => {
+  it('removes all directives from the text', () => {
     expect(stripDirectives('[[sim:echo]] Hello [[sim:tokens=5]]')).toBe('Hello');
     expect(stripDirectives('  plain ')).toBe('  plain ');
   });

@@ -6,22 +6,22 @@ afterEach(closeAll);
 const stream = (content: string): object => ask(`Hello [[sim:reasoning=none]] ${content}`, { stream: true });
 const count = (text: string): number => text.split('"object":"chat.completion.chunk"').length - 1;
 
-describe('failures of a stream on the socket', () => {
-  it('reset: the connection is reset before the headers', async () => {
+describe('stream faults on the socket', () => {
+  it('reset the connection before the headers with reset', async () => {
     const simulator = await simulate();
     expect(await rawPost(simulator, stream('[[sim:reset]]'))).toEqual({ text: '', ending: 'ECONNRESET' });
     await until(() => simulator.stats.open === 0);
     expect(simulator.stats).toMatchObject({ failed: 1, aborted: 0 });
   });
 
-  it.each([0, 1, 5])('reset=%i: after that many chunks', async k => {
+  it.each([0, 1, 5])('reset the connection after that many chunks with reset=%i', async k => {
     const { text, ending } = await rawPost(await simulate(), stream(`[[sim:reset=${k}]]`));
     expect(text).toContain('HTTP/1.1 200 OK');
     expect(count(text)).toBe(k);
     expect(ending).toBe('ECONNRESET');
   });
 
-  it('cut=K: the connection is closed in the middle of the chunked body', async () => {
+  it('close the connection in the middle of the chunked body with cut=K', async () => {
     const simulator = await simulate();
     const { text, ending } = await rawPost(simulator, stream('[[sim:cut=3]]'));
     expect(count(text)).toBe(3);
@@ -30,7 +30,7 @@ describe('failures of a stream on the socket', () => {
     expect(await rawPost(simulator, stream('[[sim:cut]]'))).toEqual({ text: '', ending: 'end' });
   });
 
-  it('stall=K: nothing more comes and the connection stays open', async () => {
+  it('keep the connection open and send nothing more with stall=K', async () => {
     const simulator = await simulate();
     const { text, ending } = await rawPost(simulator, stream('[[sim:stall=2]]'), 400);
     expect(count(text)).toBe(2);
@@ -39,13 +39,13 @@ describe('failures of a stream on the socket', () => {
     expect(simulator.stats).toMatchObject({ aborted: 1, failed: 0 });
   });
 
-  it('stall: only the headers come', async () => {
+  it('send only the headers with stall', async () => {
     const { text, ending } = await rawPost(await simulate(), stream('[[sim:stall]]'), 300);
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^{]*\r\n\r\n$/);
     expect(ending).toBe('still open');
   });
 
-  it('truncate=K: a clean end without finish_reason and [DONE]', async () => {
+  it('end cleanly without finish_reason and [DONE] with truncate=K', async () => {
     const response = await post(await simulate(), stream('[[sim:truncate=4]]'));
     const text = await response.text();
     expect(count(text)).toBe(4);
@@ -53,7 +53,7 @@ describe('failures of a stream on the socket', () => {
     expect(text).not.toMatch(/"finish_reason":"/);
   });
 
-  it('a fault behind the last chunk leaves out [DONE] only', async () => {
+  it('omit only [DONE] when they lie behind the last chunk', async () => {
     for (const directive of ['truncate=9999', 'no_done']) {
       const text = await (await post(await simulate(), stream(`[[sim:${directive}]]`))).text();
       expect(text).toContain('"finish_reason":"stop"');
@@ -61,14 +61,14 @@ describe('failures of a stream on the socket', () => {
     }
   });
 
-  it('garbage=K: one broken event, then the rest', async () => {
+  it('send one malformed event, then the rest, with garbage=K', async () => {
     const data = events(await (await post(await simulate(), stream('[[sim:garbage=2]]'))).text());
     expect(() => JSON.parse(data[2] ?? '{}')).toThrow();
     for (const good of [data[1], data[3], data.at(-2)]) expect(() => JSON.parse(good ?? '')).not.toThrow();
     expect(data.at(-1)).toBe('[DONE]');
   });
 
-  it('error=K: an error event, then [DONE] as in vLLM', async () => {
+  it('send an error event, then [DONE] as vLLM does, with error=K', async () => {
     const simulator = await simulate();
     const data = events(await (await post(simulator, stream('[[sim:error=2 say=Out of memory]]'))).text());
     expect(data).toHaveLength(4);
@@ -88,12 +88,12 @@ describe('failures of a stream on the socket', () => {
     ['body=anthropic', /^event: error\ndata: \{"type":"error","error":\{"type":"api_error"/],
     ['body=llama_cpp', /^error: \{"code":500,"message":".*"\}$/],
     ['body=string', /^data: \{"error":"Simulated failure/],
-  ])('error with %s has the form of that server', async (more, form) => {
+  ])('send an error with %s in the form of that server', async (more, form) => {
     const text = await (await post(await simulate(), stream(`[[sim:error=2 ${more}]]`))).text();
     expect(text.split('\n\n')[2]).toMatch(form);
   });
 
-  it('html and json: a body that is no stream', async () => {
+  it('send a body that is no stream with html and json', async () => {
     const simulator = await simulate();
     const page = await post(simulator, stream('[[sim:html]]'));
     const plain = await post(simulator, stream('[[sim:json]]'));
@@ -104,8 +104,8 @@ describe('failures of a stream on the socket', () => {
   });
 });
 
-describe('error replies', () => {
-  it('status: vLLM’s body and the Retry-After header, streamed or not', async () => {
+describe('simulated error replies', () => {
+  it('have the body of vLLM and a Retry-After header, streamed or not', async () => {
     const simulator = await simulate();
     for (const more of [{}, { stream: true }]) {
       const response = await post(simulator, ask('[[sim:status=503 retry_after=3]]', more));
@@ -130,12 +130,12 @@ describe('error replies', () => {
     ['openrouter', { error: { message: 'No.', code: 429 } }],
     ['anthropic', { type: 'error', error: { type: 'rate_limit_error', message: 'No.' } }],
     ['llama_cpp', { error: { code: 429, message: 'No.' } }],
-  ])('body=%s', async (shape, body) => {
+  ])('have the form of body=%s', async (shape, body) => {
     const response = await post(await simulate(), ask(`[[sim:status=429 body=${shape} say=No.]]`));
     expect(await response.json()).toMatchObject(body);
   });
 
-  it('body=html, text and empty are no JSON', async () => {
+  it('are not JSON with body=html, text and empty', async () => {
     const simulator = await simulate();
     const reply = async (shape: string): Promise<string> => {
       const response = await post(simulator, ask(`[[sim:status=502 body=${shape} say=Bad Gateway]]`));
@@ -146,44 +146,44 @@ describe('error replies', () => {
     expect(await reply('empty')).toBe('text/plain ');
   });
 
-  it('error200: the error comes with status 200', async () => {
+  it('have status 200 with error200', async () => {
     const response = await post(await simulate(), ask('[[sim:error200 body=openrouter]]', { stream: true }));
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ error: { code: 502 } });
   });
 
-  it('comes after ttft', async () => {
+  it('wait for ttft', async () => {
     const start = performance.now();
     await post(await simulate(), ask('[[sim:status=500 ttft=150]]'));
     expect(performance.now() - start).toBeGreaterThanOrEqual(149);
   });
 });
 
-describe('failures of a plain completion', () => {
+describe('faults of a plain completion', () => {
   it.each([
     ['reset=1', 'ECONNRESET'],
     ['cut=1', 'end'],
-  ])('%s breaks the connection in the middle of the body', async (directive, expected) => {
+  ])('break the connection in the middle of the body with %s', async (directive, expected) => {
     const { text, ending } = await rawPost(await simulate(), ask(`[[sim:${directive}]]`));
     const length = Number(/content-length: (\d+)/.exec(text)?.[1]);
     expect(text.split('\r\n\r\n')[1]?.length).toBe(Math.floor(length / 2));
     expect(ending).toBe(expected);
   });
 
-  it('stall sends the headers only', async () => {
+  it('send headers without a body with stall', async () => {
     const { text, ending } = await rawPost(await simulate(), ask('[[sim:stall]]'), 300);
     expect(text).toMatch(/\r\n\r\n$/);
     expect(ending).toBe('still open');
   });
 
-  it('garbage and truncate send half a body as if it were whole', async () => {
+  it('send half a body as if it were whole with garbage and truncate', async () => {
     for (const directive of ['garbage', 'truncate']) {
       const response = await post(await simulate(), ask(`[[sim:${directive}]]`));
       await expect(response.json()).rejects.toThrow();
     }
   });
 
-  it('error is a 500', async () => {
+  it('answer 500 with error', async () => {
     expect((await post(await simulate(), ask('[[sim:error=3]]'))).status).toBe(500);
   });
 });
@@ -196,7 +196,7 @@ describe('the fail rate', () => {
     return list;
   };
 
-  it('is kept, is the same for the same seed and differs for another', async () => {
+  it('is met, repeats for the same seed and differs for another', async () => {
     const first = await statuses(1);
     const failed = first.filter(status => status === 429).length;
     expect(failed).toBeGreaterThan(8);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { resolveOptions } from '../../../src/simulator/options.ts';
 
 describe('resolveOptions', () => {
-  it('completes what is given and does not change it', () => {
+  it('fills in defaults and leaves its argument unchanged', () => {
     const given = { ttft_ms: 5 };
     expect(resolveOptions(given)).toMatchObject({
       ttft_ms: 5,
@@ -13,7 +13,7 @@ describe('resolveOptions', () => {
     expect(given).toEqual({ ttft_ms: 5 });
   });
 
-  it('starts from other options when they are given', () => {
+  it('starts from other options when given', () => {
     const base = resolveOptions({ ttft_ms: 5, reasoning: 'tags' });
     expect(resolveOptions({ ttft_ms: 6 }, base)).toMatchObject({ ttft_ms: 6, reasoning: 'tags' });
   });
@@ -25,7 +25,7 @@ describe('resolveOptions', () => {
     [{ reasoning: 'both' } as object, /reasoning must be one of field, reasoning_content, tags/],
     [{ models: [''] }, /models must be a list of names/],
     [{ fail: 'status=500' }, /fail has no effect while fail_rate is 0/],
-  ])('refuses %j', (options, message) => {
+  ])('rejects %j', (options, message) => {
     expect(() => resolveOptions(options)).toThrow(message);
   });
 });

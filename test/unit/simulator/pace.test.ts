@@ -7,7 +7,7 @@ afterEach(closeAll);
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));
 
 describe('Pace', () => {
-  it('calls each at its time, never early, and forgets who cancels', async () => {
+  it('calls each callback on time, never early, and drops cancelled ones', async () => {
     const pace = new Pace();
     const called: string[] = [];
     const start = pace.now();
@@ -24,7 +24,7 @@ describe('Pace', () => {
     expect(called).toEqual(['early true', 'late true', 'moved true']);
   });
 
-  it('lets one that is due cancel another of the same moment', async () => {
+  it('lets one callback cancel another that is due at the same moment', async () => {
     const pace = new Pace();
     const called: string[] = [];
     const second: Paced = { slot: -1, due: () => called.push('second') };
@@ -42,7 +42,7 @@ describe('Pace', () => {
     expect(called).toEqual(['first']);
   });
 
-  it('calls nobody after stop', async () => {
+  it('calls no callback after stop', async () => {
     const pace = new Pace();
     let calls = 0;
     pace.schedule({ slot: -1, due: () => (calls += 1) }, pace.now() + 5);
@@ -52,8 +52,8 @@ describe('Pace', () => {
   });
 });
 
-describe('the pace of replies', () => {
-  it('sends the headers at once and the first chunk after ttft', async () => {
+describe('paced replies', () => {
+  it('send the headers at once and the first chunk after ttft', async () => {
     const simulator = await simulate({ ttft_ms: 1_500 });
     const start = performance.now();
     const response = await post(simulator, ask('Hello', { stream: true }));
@@ -65,7 +65,7 @@ describe('the pace of replies', () => {
     expect(Buffer.from(first?.value ?? []).toString()).toContain('"role":"assistant"');
   });
 
-  it('spreads the tokens over time without drift', async () => {
+  it('spread the tokens over time without drift', async () => {
     const simulator = await simulate({ reasoning: 'none', tokens_per_second: 100 });
     const start = performance.now();
     const response = await post(simulator, ask('Hello [[sim:tokens=51]]', { stream: true }));
@@ -77,14 +77,14 @@ describe('the pace of replies', () => {
     expect(pieces).toBeGreaterThan(3);
   });
 
-  it('holds a plain completion back for ttft and all its tokens', async () => {
+  it('delay a plain completion by ttft and all its tokens', async () => {
     const simulator = await simulate({ reasoning: 'none' });
     const start = performance.now();
     await complete(simulator, ask('[[sim:ttft=100 tps=100 tokens=20]]'));
     expect(performance.now() - start).toBeGreaterThanOrEqual(299);
   });
 
-  it('serves many slow streams at a time', async () => {
+  it('serve many slow streams at a time', async () => {
     const simulator = await simulate({ reasoning: 'none', ttft_ms: 50, tokens_per_second: 20 });
     const texts = await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {

@@ -5,7 +5,7 @@ afterEach(closeAll);
 
 const tool = { type: 'function', function: { name: 'f' } };
 
-describe('paths', () => {
+describe('simulator paths', () => {
   it('lists its models as vLLM does', async () => {
     const simulator = await simulate({ models: ['a/b', 'c'], max_model_len: 4_096 });
     expect(simulator.url).toBe(`http://127.0.0.1:${simulator.port}/v1`);
@@ -36,7 +36,7 @@ describe('paths', () => {
     expect(wrong.headers.get('allow')).toBe('POST');
   });
 
-  it('asks for its key', async () => {
+  it('requires the configured key', async () => {
     const simulator = await simulate({ api_key: 'k' });
     const wrong = await post(simulator, ask('Hello'), { headers: { authorization: 'Bearer x' } });
     const right = await post(simulator, ask('Hello'), { headers: { authorization: 'Bearer k' } });
@@ -46,7 +46,7 @@ describe('paths', () => {
   });
 });
 
-describe('validation', () => {
+describe('simulator validation', () => {
   it.each([
     ['no JSON', '{"model":', null, /^JSON decode error/],
     ['no object', '[]', null, /must be a JSON object/],
@@ -80,7 +80,7 @@ describe('validation', () => {
     ],
     ['the context', ask('x', { max_tokens: 300_000 }), 'input_tokens', /maximum context length is 262144/],
     ['a directive', ask('[[sim:nonsense]]'), 'messages', /Unknown simulator directive/],
-  ])('refuses %s', async (_, body, param, message) => {
+  ])('rejects %s', async (_, body, param, message) => {
     const simulator = await simulate();
     const response = await post(simulator, body);
     expect(response.status).toBe(400);
@@ -90,7 +90,7 @@ describe('validation', () => {
     expect(simulator.stats.refused).toBe(1);
   });
 
-  it('takes null for absent, and parts for text', async () => {
+  it('accepts null as absent, and content parts as text', async () => {
     const body = {
       model: null,
       messages: [
@@ -131,8 +131,8 @@ describe('validation', () => {
   });
 });
 
-describe('requests', () => {
-  it('keeps the last ones with headers and parsed body', async () => {
+describe('recorded requests', () => {
+  it('are the latest ones, with headers and parsed body', async () => {
     const simulator = await simulate({ recorded_requests: 2 });
     await post(simulator, '{');
     await post(simulator, ask('one'));
@@ -147,8 +147,8 @@ describe('requests', () => {
   });
 });
 
-describe('start', () => {
-  it('rejects wrong options and a port that is taken', async () => {
+describe('starting the simulator', () => {
+  it('fails on wrong options and on a port in use', async () => {
     const { port } = await simulate();
     await expect(simulate({ fail_rate: 2 })).rejects.toThrow('fail_rate must be a number');
     await expect(simulate({ fail_rate: 1, fail: 'oops' })).rejects.toThrow(

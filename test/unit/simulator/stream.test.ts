@@ -6,8 +6,8 @@ afterEach(closeAll);
 const counted = { stream_options: { include_usage: true } };
 const continuous = { stream_options: { include_usage: true, continuous_usage_stats: true } };
 
-describe('a stream', () => {
-  it('says the same as the completion that is not streamed', async () => {
+describe('a simulated stream', () => {
+  it('matches the completion that is not streamed', async () => {
     const simulator = await simulate();
     const body = ask('Tell me about bells', { n: 2 });
     const plain = await complete(simulator, body);
@@ -24,7 +24,7 @@ describe('a stream', () => {
     }
   });
 
-  it('has the chunks of vLLM in order', async () => {
+  it('sends the chunks of vLLM in order', async () => {
     const simulator = await simulate();
     const body = ask('[[sim:reasoning_tokens=2 say=Yes.]]');
     const chunks = await streamChunks(simulator, { ...body, ...counted });
@@ -45,7 +45,7 @@ describe('a stream', () => {
     expect(chunks.slice(0, -1).some(chunk => chunk.usage)).toBe(false);
   });
 
-  it('has no usage and no chunk without choices when it was not asked for', async () => {
+  it('omits usage and the chunk without choices unless requested', async () => {
     const chunks = await streamChunks(
       await simulate(),
       ask('Hello', { stream_options: { continuous_usage_stats: true } }),
@@ -54,7 +54,7 @@ describe('a stream', () => {
     expect(chunks.at(-1)).toMatchObject({ system_fingerprint: expect.any(String) });
   });
 
-  it('says that max_tokens is reached together with the last token', async () => {
+  it('reports the length finish together with the last token', async () => {
     const chunks = await streamChunks(await simulate({ reasoning: 'none' }), ask('Hello', { max_tokens: 2 }));
     expect(chunks.at(-1)?.choices[0]).toMatchObject({
       delta: { content: expect.stringMatching(/\S/) },
@@ -85,12 +85,12 @@ describe('a stream', () => {
   it.each([
     ['final', 1],
     ['none', 0],
-  ] as const)('with usage %s has %i chunks with usage', async (usage, count) => {
+  ] as const)('set to usage %s has %i chunks with usage', async (usage, count) => {
     const chunks = await streamChunks(await simulate({ usage }), ask('Hello', continuous));
     expect(chunks.filter(chunk => chunk.usage)).toHaveLength(count);
   });
 
-  it('puts several tokens into a chunk', async () => {
+  it('puts several tokens into a chunk when configured', async () => {
     const simulator = await simulate({ tokens_per_chunk: 4, reasoning: 'none' });
     const sizes = async (content: string): Promise<(number | undefined)[]> =>
       (await streamChunks(simulator, ask(content, continuous))).map(chunk => chunk.usage?.completion_tokens);
@@ -98,7 +98,7 @@ describe('a stream', () => {
     expect(await sizes('Hello [[sim:tokens=10 chunk=7]]')).toEqual([0, 7, 10, 10, 10]);
   });
 
-  it('leaves hidden reasoning out and counts it', async () => {
+  it('omits hidden reasoning but counts it', async () => {
     const body = ask('Hello [[sim:reasoning_tokens=5 tokens=2]]', {
       include_reasoning: false,
       ...continuous,
@@ -139,7 +139,7 @@ describe('a stream', () => {
     expect(chunks.at(-1)?.choices[0]).toMatchObject({ delta: { content: '' }, finish_reason: 'tool_calls' });
   });
 
-  it('says another finish_reason on demand', async () => {
+  it('reports another finish_reason on request', async () => {
     const chunks = await streamChunks(await simulate(), ask('[[sim:finish=abort]]'));
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('abort');
   });
@@ -152,7 +152,7 @@ describe('a stream', () => {
     expect(chunks.map(chunk => chunk.choices[0]?.index)).toEqual([0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
   });
 
-  it('writes a long answer whole to a client that reads late', async () => {
+  it('reaches a slow reader in full', async () => {
     const simulator = await simulate({ reasoning: 'none' });
     const response = await post(simulator, ask('Hello [[sim:tokens=30000]]', { stream: true, ...counted }));
     await new Promise(resolve => setTimeout(resolve, 200));

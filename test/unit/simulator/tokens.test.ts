@@ -17,7 +17,7 @@ describe('splitTokens', () => {
     ]);
   });
 
-  it('knows think tags and chat markers as single tokens', () => {
+  it('treats think tags and chat markers as single tokens', () => {
     expect(splitTokens('<|user|>\n<think>\nYes.\n</think>\n\nNo')).toEqual([
       '<|user|>',
       '\n',
@@ -32,7 +32,7 @@ describe('splitTokens', () => {
     ]);
   });
 
-  it('cuts writing without spaces by the character', () => {
+  it('splits scripts without spaces by character', () => {
     expect(splitTokens('你好 world 12345')).toEqual(['你', '好', ' world', ' 123', '45']);
   });
 
@@ -49,7 +49,7 @@ describe('splitTokens', () => {
 describe('proseRun', () => {
   const opening = 'You asked about "rivers".';
 
-  it('has exactly as many tokens as were asked for, and its text splits into the same ones', () => {
+  it('has exactly the requested number of tokens, and its text splits into the same ones', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_500 }), fc.nat(), (count, seed) => {
         const text = runText(proseRun(seed, opening, count));
@@ -66,7 +66,7 @@ describe('proseRun', () => {
     expect(text).toMatch(/^You asked about "rivers"\. [A-Z].*\.$/);
   });
 
-  it('goes on for ever when it is endless', () => {
+  it('never ends when endless', () => {
     const run = proseRun(7, opening, Number.POSITIVE_INFINITY);
     expect(run.at(1_000_000)).toMatch(/\S/);
   });

@@ -19,7 +19,7 @@ function sent(
 const openAiLike = ['openai', 'vllm', 'sglang', 'llama-cpp', 'openrouter'] as const;
 const templates = ['vllm', 'sglang', 'llama-cpp'] as const;
 
-describe('an effort in the words of the upstream (g)', () => {
+describe('reasoning effort sent upstream (g)', () => {
   it.each([
     ['openai', 'none', { reasoning_effort: 'none' }],
     ['openai', 'max', { reasoning_effort: 'max' }],
@@ -35,26 +35,23 @@ describe('an effort in the words of the upstream (g)', () => {
           [name, 'max', { reasoning_effort: 'max', chat_template_kwargs: { enable_thinking: true } }],
         ] as const,
     ),
-  ] as const)('%s, %s', (name, reasoning_effort, expected) => {
+  ] as const)('is encoded for %s at level %s', (name, reasoning_effort, expected) => {
     const { messages } = sampleRequest();
     expect(sent(name, { reasoning_effort })).toEqual({ model: 'inner', messages, ...expected });
   });
 
-  it.each(openAiLike)(
-    '%s: not at all where there is none, and as the configuration says where it does',
-    name => {
-      const plain = sent(name, {});
-      expect(Object.keys(plain)).toEqual(['model', 'messages']);
-      const effortMap = { low: { thinking_budget: 1024 }, none: {} };
-      expect(sent(name, { reasoning_effort: 'low' }, { effortMap })).toEqual({
-        ...plain,
-        thinking_budget: 1024,
-      });
-      expect(sent(name, { reasoning_effort: 'none' }, { effortMap })).toEqual(plain);
-    },
-  );
+  it.each(openAiLike)('is absent for %s unless requested, and follows the configured effort map', name => {
+    const plain = sent(name, {});
+    expect(Object.keys(plain)).toEqual(['model', 'messages']);
+    const effortMap = { low: { thinking_budget: 1024 }, none: {} };
+    expect(sent(name, { reasoning_effort: 'low' }, { effortMap })).toEqual({
+      ...plain,
+      thinking_budget: 1024,
+    });
+    expect(sent(name, { reasoning_effort: 'none' }, { effortMap })).toEqual(plain);
+  });
 
-  it.each(templates)('%s: switches of the chat template are the configuration’s', name => {
+  it.each(templates)('sets the configured chat template switches for %s', name => {
     expect(
       sent(name, { reasoning_effort: 'none' }, {}, { thinking_switches: ['thinking', 'enable_thinking'] }),
     ).toMatchObject({ chat_template_kwargs: { thinking: false, enable_thinking: false } });
@@ -63,14 +60,14 @@ describe('an effort in the words of the upstream (g)', () => {
     );
   });
 
-  it('a level that nobody could have configured is no key of the effort map', () => {
+  it('ignores names of Object.prototype when it looks up the effort map', () => {
     expect(sent('openai', { reasoning_effort: 'constructor' })).toMatchObject({
       reasoning_effort: 'constructor',
     });
   });
 });
 
-describe('usage of a stream is asked for, whatever the client asked (d7)', () => {
+describe('stream usage options (d7)', () => {
   const usual = { include_usage: true };
   const asked: Record<(typeof openAiLike)[number], object> = {
     openai: { stream_options: usual },
@@ -80,15 +77,18 @@ describe('usage of a stream is asked for, whatever the client asked (d7)', () =>
     sglang: { stream_options: { ...usual, continuous_usage_stats: true } },
   };
 
-  it.each([undefined, {}, { include_usage: false }, { continuous_usage_stats: false }])('%j', options => {
-    const request = { stream: true, ...(options && { stream_options: options }) };
-    for (const name of openAiLike) {
-      const { model: _, messages: __, ...rest } = sent(name, request);
-      expect(rest).toEqual({ stream: true, ...asked[name] });
-    }
-  });
+  it.each([undefined, {}, { include_usage: false }, { continuous_usage_stats: false }])(
+    'are always requested upstream, whatever the client sends: %j',
+    options => {
+      const request = { stream: true, ...(options && { stream_options: options }) };
+      for (const name of openAiLike) {
+        const { model: _, messages: __, ...rest } = sent(name, request);
+        expect(rest).toEqual({ stream: true, ...asked[name] });
+      }
+    },
+  );
 
-  it('but not without a stream, where it would be refused', () => {
+  it('are left out without a stream, where servers reject them', () => {
     for (const name of providerNames) {
       const body = sent(name, {});
       for (const field of ['stream', 'stream_options', 'timings_per_token'])
@@ -96,17 +96,17 @@ describe('usage of a stream is asked for, whatever the client asked (d7)', () =>
     }
   });
 
-  it('llama.cpp can be spared its counts', () => {
+  it('omit timings_per_token for llama.cpp when disabled', () => {
     expect(sent('llama-cpp', { stream: true }, {}, { timings_per_token: false })).not.toHaveProperty(
       'timings_per_token',
     );
   });
 });
 
-describe('reasoning that the client wants in the text (f12)', () => {
+describe('reasoning kept in the text (f12)', () => {
   const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
 
-  it('is asked of servers that can leave it there', () => {
+  it('is requested from servers that support it', () => {
     const request = { reasoning_split: false };
     expect(sent('sglang', request)).toMatchObject({ separate_reasoning: false });
     expect(sent('llama-cpp', request)).toMatchObject({ reasoning_format: 'none' });
@@ -116,17 +116,17 @@ describe('reasoning that the client wants in the text (f12)', () => {
   });
 
   it.each([
-    ['not asked', {}, {}],
-    ['asked apart', { reasoning_split: true }, {}],
-    ['with tools, which are looked for in the whole text', { reasoning_split: false, tools }, {}],
-    ['with the opening tag in the prompt', { reasoning_split: false }, { startsInReasoning: true }],
-  ])('is left to us: %s', (_, request, target) => {
+    ['not requested', {}, {}],
+    ['requested separately', { reasoning_split: true }, {}],
+    ['tools must be found in the whole text', { reasoning_split: false, tools }, {}],
+    ['the prompt holds the opening tag', { reasoning_split: false }, { startsInReasoning: true }],
+  ])('is handled by sluice instead when %s', (_, request, target) => {
     expect(sent('sglang', request, target)).not.toHaveProperty('separate_reasoning');
     expect(sent('llama-cpp', request, target)).not.toHaveProperty('reasoning_format');
   });
 });
 
-describe('the options of an adapter', () => {
+describe('adapter options', () => {
   it.each([
     ['max_tokens', 'inner', {}],
     ['max_completion_tokens', 'o3-mini', {}],
@@ -136,19 +136,19 @@ describe('the options of an adapter', () => {
     ['max_tokens', 'olmo-2', {}],
     ['max_completion_tokens', 'inner', { max_tokens_field: 'max_completion_tokens' }],
     ['max_tokens', 'gpt-5.1', { max_tokens_field: 'max_tokens' }],
-  ])('name the cap as the upstream does: %s for %s', (field, model, options) => {
+  ])('set the field of the token cap: %s for %s', (field, model, options) => {
     const body = sent('openai', { max_tokens: 5 }, { model }, options);
     expect(Object.entries(body).filter(([name]) => name.includes('tokens'))).toEqual([[field, 5]]);
     expect(Object.keys(sent('openai', {}, { model }, options))).toEqual(['model', 'messages']);
   });
 
-  it('name the provider on spans', () => {
+  it('set the provider name on spans', () => {
     const names = providerNames.map(name => adapterOf(name).providerName);
     expect(names).toEqual(['openai', 'vllm', 'sglang', 'llama.cpp', 'openrouter', 'anthropic']);
     expect(adapterOf('openai', { provider_name: 'mistral_ai' }).providerName).toBe('mistral_ai');
   });
 
-  it('say who asks OpenRouter, and whom it may ask', () => {
+  it('set the referer, the title and the routing for OpenRouter', () => {
     const options = { referer: 'https://example.com', title: 'Example', routing: { only: ['deepinfra'] } };
     const { headers, encode } = adapterOf('openrouter', options);
     const { body } = encode(sampleRequest(), { model: 'inner', effortMap: {}, extraParameters: [] });
@@ -156,7 +156,7 @@ describe('the options of an adapter', () => {
     expect(body.provider).toEqual({ only: ['deepinfra'] });
   });
 
-  it.each([true, false])('keep llama.cpp’s prompt cache: %s', cache_prompt => {
+  it.each([true, false])('set cache_prompt for llama.cpp: %s', cache_prompt => {
     expect(sent('llama-cpp', {}, {}, { cache_prompt })).toMatchObject({ cache_prompt });
   });
 });

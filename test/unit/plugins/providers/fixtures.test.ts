@@ -30,27 +30,27 @@ const all = providerNames.flatMap(provider =>
 );
 
 describe.each(all)(
-  '$provider, $name',
+  'the fixture $name of $provider',
   ({ provider, fixture: { choices, usage, running, stream, reply } }) => {
     const bytes = Buffer.from(stream);
     const whole = read(provider, [bytes]);
 
-    it('is the reply that was meant, streamed', () => {
+    it('decodes as a stream into the expected reply', () => {
       expect(whole.fault).toBeUndefined();
       expect(assembledReply(whole.chunks)).toEqual({ choices, usage });
     });
 
-    it('is the same whole, as far as the server sends it so', () => {
+    it('decodes as a whole reply into the same, if the server sends one', () => {
       if (reply) expect(adapterOf(provider).decodeReply(reply)).toEqual({ choices, usage });
     });
 
-    it('tells its usage as it goes', () => {
+    it('reports running usage that never decreases', () => {
       const told = whole.chunks.flatMap(chunk => chunk.usage?.completion_tokens ?? []);
       if (running) expect(told).toEqual(running);
       expect(told).toEqual(told.toSorted((a, b) => a - b));
     });
 
-    it('is the same cut at every byte, and byte by byte', () => {
+    it('decodes the same when cut at any byte, and byte by byte', () => {
       const expected = JSON.stringify(whole);
       const wrong: number[] = [];
       for (let at = 1; at < bytes.length; at++) {
@@ -66,7 +66,7 @@ describe.each(all)(
       ).toEqual(whole);
     });
 
-    it('broken off anywhere is an error unless every choice had ended, and has said nothing that was not said (c3)', () => {
+    it('is an error when truncated before every choice has ended, and adds nothing to the text (c3)', () => {
       const ended = Buffer.byteLength(stream.slice(0, endOf(stream)));
       for (let length = 0; length < bytes.length; length += 7) {
         const { chunks, fault } = read(provider, [bytes.subarray(0, length)]);
@@ -83,8 +83,8 @@ describe.each(all)(
 const endOf = (stream: string): number =>
   Math.max(...['"finish_reason":"', '"stop_reason":"'].map(key => stream.lastIndexOf(key)));
 
-describe.each(providerNames)('a stream of %s that breaks', provider => {
-  it('says what came before, then the fault', () => {
+describe.each(providerNames)('a broken stream of %s', provider => {
+  it('yields the content before the error, then the error', () => {
     const { chunks, fault } = read(provider, [Buffer.from(streamOf(provider, 'broken'))]);
     expect(assembledReply(chunks).choices[0]?.message.content).toBe('Water');
     expect(failureOf(fault, true).error).toMatchObject({ status: 502, type: 'provider_error' });
@@ -96,7 +96,7 @@ describe.each(providerNames)('a stream of %s that breaks', provider => {
     ['a comment', ': hello\n\n'],
     ['no JSON', 'data: {"choices\n\n'],
     ['no object', 'data: 7\n\n'],
-  ])('%s is no reply', (_, text) => {
+  ])('is an error when it holds %s', (_, text) => {
     expect(failureOf(read(provider, [Buffer.from(text)]).fault, true).error).toMatchObject({ status: 502 });
   });
 });
@@ -110,7 +110,7 @@ describe.each(providerNames)('a whole reply of %s', provider => {
     [{ choices: [] }],
     [{ content: 'text' }],
     [{ type: 'message', content: null }],
-  ])('%j is none', body => {
+  ])('is rejected as invalid when it is %j', body => {
     expect(() => adapterOf(provider).decodeReply(body)).toThrow(
       expect.objectContaining({ code: 'provider_invalid' }),
     );
@@ -120,7 +120,7 @@ describe.each(providerNames)('a whole reply of %s', provider => {
     [{ error: { message: 'Overloaded' } }],
     [{ type: 'error', error: { type: 'overloaded_error' } }],
     [{ error: 'x' }],
-  ])('%j is an error', body => {
+  ])('is reported as an upstream error when it is %j', body => {
     expect(() => adapterOf(provider).decodeReply(body)).toThrow(
       expect.objectContaining({ name: 'UpstreamError' }),
     );

@@ -23,9 +23,9 @@ function* spoiled(value: unknown): Generator<unknown> {
 
 const isTold = (thrown: unknown) => GatewayError.is(thrown) || UpstreamError.is(thrown);
 
-describe.each(providerNames)('nonsense from %s', provider => {
+describe.each(providerNames)('malformed values from %s', provider => {
   it.each(fixturesOf(provider).map(({ name, reply }) => ({ name, reply })))(
-    'in the reply $name is a reply or an error of ours, never a fault of this code',
+    'in the reply $name decode or fail with a known error',
     ({ reply }) => {
       const adapter = adapterOf(provider);
       for (const bad of reply ? spoiled(reply) : []) {
@@ -40,7 +40,7 @@ describe.each(providerNames)('nonsense from %s', provider => {
   );
 
   it.each(fixturesOf(provider).map(({ name, stream }) => ({ name, stream })))(
-    'in the stream $name is chunks or an error of ours',
+    'in the stream $name decode or fail with a known error',
     ({ stream }) => {
       const adapter = adapterOf(provider);
       const blocks = stream.split('\n\n').filter(block => block.includes('data: {'));

@@ -17,7 +17,7 @@ function decoded(...events: object[]): Chunk[] {
   return events.flatMap(event => stream.decode({ data: JSON.stringify(event) }));
 }
 
-describe('why a message ended (d12)', () => {
+describe('the finish reason of a message (d12)', () => {
   it.each([
     ['end_turn', 'stop'],
     ['stop_sequence', 'stop'],
@@ -27,13 +27,13 @@ describe('why a message ended (d12)', () => {
     ['model_context_window_exceeded', 'length'],
     ['tool_use', 'tool_calls'],
     ['refusal', 'content_filter'],
-  ])('%s → %s', (stop_reason, expected) => {
+  ])('maps %s to %s', (stop_reason, expected) => {
     expect(adapter.decodeReply(message({ stop_reason })).choices[0]!.finish_reason).toBe(expected);
     const [chunk] = decoded({ type: 'message_delta', delta: { stop_reason }, usage: { output_tokens: 1 } });
     expect(chunk!.choices[0]!.finish_reason).toBe(expected);
   });
 
-  it.each([null, undefined, ''])('%j is not an end', stop_reason => {
+  it.each([null, undefined, ''])('is missing when the stop reason is %j', stop_reason => {
     expect(() => adapter.decodeReply(message({ stop_reason }))).toThrow(
       expect.objectContaining({ code: 'provider_invalid' }),
     );
@@ -43,8 +43,8 @@ describe('why a message ended (d12)', () => {
   });
 });
 
-describe('usage', () => {
-  it('counts what was read from the cache and what was written to it', () => {
+describe('Anthropic usage', () => {
+  it('includes tokens read from the cache and written to it', () => {
     const usage = {
       input_tokens: 5,
       cache_read_input_tokens: 16,
@@ -54,7 +54,7 @@ describe('usage', () => {
     expect(adapter.decodeReply(message({ usage })).usage).toEqual(usageOf(24, 7, 16));
   });
 
-  it('of a stream keeps what later events leave out or call nothing', () => {
+  it('keeps earlier values when later stream events omit or zero them', () => {
     const chunks = decoded(
       {
         type: 'message_start',
@@ -74,7 +74,7 @@ describe('usage', () => {
     ]);
   });
 
-  it('takes the input that only the end tells', () => {
+  it('takes input tokens that are reported only at the end of a stream', () => {
     const chunks = decoded(
       { type: 'message_start', message: { usage: { input_tokens: 0, output_tokens: 0 } } },
       {
@@ -86,13 +86,16 @@ describe('usage', () => {
     expect(chunks.at(-1)!.usage).toEqual(usageOf(21, 9));
   });
 
-  it.each([undefined, null, 'many', {}, { input_tokens: -1, output_tokens: 'x' }])('%j is none', usage => {
-    expect(adapter.decodeReply(message({ usage }))).not.toHaveProperty('usage');
-    expect(decoded({ type: 'message_start', message: { usage } })[0]).not.toHaveProperty('usage');
-  });
+  it.each([undefined, null, 'many', {}, { input_tokens: -1, output_tokens: 'x' }])(
+    'is absent when the API sends %j',
+    usage => {
+      expect(adapter.decodeReply(message({ usage }))).not.toHaveProperty('usage');
+      expect(decoded({ type: 'message_start', message: { usage } })[0]).not.toHaveProperty('usage');
+    },
+  );
 });
 
-describe('a stream', () => {
+describe('an Anthropic stream', () => {
   it('is done at message_stop and complete at the stop reason', () => {
     const stream = adapter.openStream();
     expect([stream.complete, stream.done]).toEqual([false, false]);
@@ -111,11 +114,11 @@ describe('a stream', () => {
     { type: 'content_block_stop', index: 9 },
     { type: 'vendor.event', error: null, detail: 'none' },
     {},
-  ])('passes over %j', event => {
+  ])('ignores %j', event => {
     expect(decoded(event)).toEqual([]);
   });
 
-  it('takes text and arguments that a server sends with the start of a block', () => {
+  it('accepts text and arguments in the start event of a block', () => {
     expect(
       decoded(
         { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hi' } },
@@ -133,7 +136,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('gives a call an id where the server gives none', () => {
+  it('generates an id for a call without one', () => {
     const [chunk] = decoded({
       type: 'content_block_start',
       index: 0,
@@ -142,7 +145,7 @@ describe('a stream', () => {
     expect(chunk!.choices[0]!.delta.tool_calls![0]!.id).toMatch(/^call_[0-9a-f]{24}$/);
   });
 
-  it('takes an error by the name of its event as well', () => {
+  it('recognizes an error by its event name alone', () => {
     const stream = adapter.openStream();
     expect(() => stream.decode({ event: 'error', data: '{"code":500,"message":"x"}' })).toThrow(
       expect.objectContaining({ name: 'UpstreamError' }),
@@ -154,7 +157,7 @@ describe('a stream', () => {
     ['api_error', undefined],
     ['rate_limit_error', 429],
     ['invalid_request_error', 400],
-  ])('tells %s with its status', (type, status) => {
+  ])('reports %s with its status', (type, status) => {
     expect(() => decoded({ type: 'error', error: { type, message: 'x' } })).toThrow(
       expect.objectContaining({ name: 'UpstreamError', message: 'x', status }),
     );

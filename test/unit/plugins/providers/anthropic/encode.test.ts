@@ -7,14 +7,14 @@ const refusing = (param: string, message: RegExp) =>
   expect.objectContaining({ status: 400, param, message: expect.stringMatching(message) });
 
 describe('a request for the Messages API', () => {
-  it('is sent as little as it asks, with the cap that the API demands', () => {
+  it('holds only what was requested, with the token cap that the API requires', () => {
     expect(bodyOf({})).toEqual({ model: 'claude-sonnet-4-5', max_tokens: 32_768, messages: [asked] });
     expect(bodyOf({ max_tokens: 5 })).toMatchObject({ max_tokens: 5 });
     const { maxTokens: _, ...uncapped } = budgeted;
     expect(bodyOf({}, uncapped)).toMatchObject({ max_tokens: 4096 });
   });
 
-  it('goes to /messages with the version, and with the key in a header of its own', () => {
+  it('goes to /messages with the API version, and with the key in x-api-key', () => {
     expect(encoded({}).path).toBe('/messages');
     const { headers, credential } = adapterOf('anthropic');
     expect(headers).toEqual({ 'anthropic-version': '2023-06-01' });
@@ -25,7 +25,7 @@ describe('a request for the Messages API', () => {
     });
   });
 
-  it('has what it can say of the parameters, in its words', () => {
+  it('translates the parameters that the API supports', () => {
     const body = bodyOf(
       {
         stream: true,
@@ -50,7 +50,7 @@ describe('a request for the Messages API', () => {
     });
   });
 
-  it('takes these of the forwarded parameters, no others', () => {
+  it('takes only five of the forwarded parameters', () => {
     expect([...(adapterOf('anthropic').parameters ?? [])].sort()).toEqual([
       'parallel_tool_calls',
       'response_format',
@@ -60,19 +60,19 @@ describe('a request for the Messages API', () => {
     ]);
   });
 
-  it('is refused several choices', () => {
+  it('is rejected when several choices are requested', () => {
     expect(() => bodyOf({ n: 2 })).toThrow(refusing('n', /must be 1/));
     expect(bodyOf({ n: 1 })).not.toHaveProperty('n');
   });
 
-  it('has the prompt cached where that is wanted', () => {
+  it('enables prompt caching when configured', () => {
     expect(bodyOf({}, budgeted, { prompt_caching: '1h' })).toMatchObject({
       cache_control: { type: 'ephemeral', ttl: '1h' },
     });
   });
 });
 
-describe('sampling', () => {
+describe('sampling parameters', () => {
   const old = { ...budgeted };
   const thinking = { reasoning_effort: 'low' };
 
@@ -80,22 +80,40 @@ describe('sampling', () => {
     ['a temperature', old, { temperature: 0.2 }, { temperature: 0.2 }, []],
     ['top_p', old, { parameters: { top_p: 0.5 } }, { top_p: 0.5 }, []],
     [
-      'both: one of them',
+      'both a temperature and top_p',
       old,
       { temperature: 0.2, parameters: { top_p: 0.5 } },
       { temperature: 0.2 },
       ['top_p'],
     ],
     ['a temperature while it thinks', old, { ...thinking, temperature: 0.2 }, {}, ['temperature']],
-    ['the only one while it thinks', old, { ...thinking, temperature: 1 }, { temperature: 1 }, []],
+    [
+      'the only temperature allowed while it thinks',
+      old,
+      { ...thinking, temperature: 1 },
+      { temperature: 1 },
+      [],
+    ],
     ['a low top_p while it thinks', old, { ...thinking, parameters: { top_p: 0.5 } }, {}, ['top_p']],
     ['a high top_p while it thinks', old, { ...thinking, parameters: { top_p: 0.95 } }, { top_p: 0.95 }, []],
-    ['newer models', adaptive, { temperature: 0.2 }, {}, ['temperature']],
-    ['newer models, the default', adaptive, { temperature: 1 }, { temperature: 1 }, []],
-    ['Claude 4.6', { ...old, model: 'claude-opus-4-6' }, { temperature: 0.2 }, { temperature: 0.2 }, []],
-    ['other makers', { ...old, model: 'glm-4.7' }, { temperature: 0.2 }, { temperature: 0.2 }, []],
-    ['a stop of blanks', old, { stop: ['\n'] }, {}, ['stop']],
-  ])('%s', (_, target, request, fields, ignored) => {
+    ['a temperature of a newer model', adaptive, { temperature: 0.2 }, {}, ['temperature']],
+    ['the default temperature of a newer model', adaptive, { temperature: 1 }, { temperature: 1 }, []],
+    [
+      'a temperature of Claude 4.6',
+      { ...old, model: 'claude-opus-4-6' },
+      { temperature: 0.2 },
+      { temperature: 0.2 },
+      [],
+    ],
+    [
+      'a temperature of another vendor',
+      { ...old, model: 'glm-4.7' },
+      { temperature: 0.2 },
+      { temperature: 0.2 },
+      [],
+    ],
+    ['a blank stop sequence', old, { stop: ['\n'] }, {}, ['stop']],
+  ])('are sent or reported as ignored for %s', (_, target, request, fields, ignored) => {
     const { body, ignored: told } = encoded(request, target as typeof budgeted);
     const { temperature, top_p, stop_sequences } = body;
     expect(JSON.parse(JSON.stringify({ temperature, top_p, stop_sequences }))).toEqual(fields);
@@ -103,7 +121,7 @@ describe('sampling', () => {
   });
 });
 
-describe('tools', () => {
+describe('tools for the Messages API', () => {
   const roll = {
     type: 'function' as const,
     function: {
@@ -141,7 +159,7 @@ describe('tools', () => {
       false,
       { type: 'tool', name: 'roll', disable_parallel_tool_use: true },
     ],
-  ])('chosen by %j, in parallel %j', (tool_choice, parallel_tool_calls, expected) => {
+  ])('map the choice %j with parallel calls %j', (tool_choice, parallel_tool_calls, expected) => {
     const parameters = JSON.parse(JSON.stringify({ tool_choice, parallel_tool_calls })) as Record<
       string,
       unknown
@@ -149,13 +167,16 @@ describe('tools', () => {
     expect(bodyOf({ tools: [roll], parameters }).tool_choice).toEqual(expected);
   });
 
-  it.each(['any', { type: 'allowed_tools' }, { type: 'function' }, 7])('%j is no choice', tool_choice => {
-    expect(() => bodyOf({ tools: [roll], parameters: { tool_choice } })).toThrow(
-      refusing('tool_choice', /must be/),
-    );
-  });
+  it.each(['any', { type: 'allowed_tools' }, { type: 'function' }, 7])(
+    'reject %j as a choice',
+    tool_choice => {
+      expect(() => bodyOf({ tools: [roll], parameters: { tool_choice } })).toThrow(
+        refusing('tool_choice', /must be/),
+      );
+    },
+  );
 
-  it('that were called and are not offered any more are named all the same', () => {
+  it('are declared when called earlier in the conversation, even if no longer offered', () => {
     const call = (id: string, name: string) => ({
       id,
       type: 'function' as const,
@@ -177,10 +198,10 @@ describe('tools', () => {
   });
 });
 
-describe('a response format', () => {
+describe('a response format for the Messages API', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } };
 
-  it('by a schema is structured output, beside an effort', () => {
+  it('becomes structured output for a schema, beside an effort', () => {
     const parameters = {
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } },
     };
@@ -192,7 +213,7 @@ describe('a response format', () => {
     });
   });
 
-  it('of text is none', () => {
+  it('is omitted for plain text', () => {
     expect(bodyOf({ parameters: { response_format: { type: 'text' } } })).not.toHaveProperty('output_config');
   });
 
@@ -201,7 +222,7 @@ describe('a response format', () => {
     { type: 'json_schema' },
     { type: 'json_schema', json_schema: {} },
     'json',
-  ])('%j is refused, since prose would come in its place', response_format => {
+  ])('is rejected as %j, since the API would answer in prose', response_format => {
     expect(() => bodyOf({ parameters: { response_format } })).toThrow(
       refusing('response_format', /json_schema/),
     );

@@ -30,8 +30,8 @@ const sent = (...messages: Message[]) => {
   };
 };
 
-describe('a conversation', () => {
-  it('has the system’s words apart, wherever they stood', () => {
+describe('a conversation for the Messages API', () => {
+  it('collects system messages into one prompt, wherever they stood', () => {
     expect(
       sent({ role: 'system', content: 'Be brief.' }, user('Hi.'), {
         role: 'system',
@@ -40,14 +40,14 @@ describe('a conversation', () => {
     ).toEqual({ system: 'Be brief.\n\nBe kind.', turns: [['user', [text('Hi.')]]] });
   });
 
-  it('of the system alone is asked by a user', () => {
+  it('becomes a user message when it has only system messages', () => {
     expect(sent({ role: 'system', content: 'Say hi.' })).toEqual({
       system: undefined,
       turns: [['user', [text('Say hi.')]]],
     });
   });
 
-  it('alternates: neighbours of one role are one turn', () => {
+  it('alternates roles by merging neighbours of one role', () => {
     expect(
       sent(
         user('a'),
@@ -66,7 +66,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('has calls and their results in blocks, results of one turn in one message', () => {
+  it('puts calls and results in blocks, the results of one turn in one message', () => {
     expect(sent(user(), calling('a', 'b'), result('a'), result('b', '6'), user('Sum?')).turns).toEqual([
       ['user', [text('Roll.')]],
       ['assistant', [use('a'), use('b')]],
@@ -74,21 +74,21 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('has words before calls', () => {
+  it('puts text before calls', () => {
     expect(sent(user(), { ...calling('a'), content: 'Rolling.' }, result('a')).turns[1]).toEqual([
       'assistant',
       [text('Rolling.'), use('a')],
     ]);
   });
 
-  it('has results before words, wherever they stood', () => {
+  it('puts results before text, wherever they stood', () => {
     expect(sent(user(), calling('a'), user('Well?'), result('a')).turns[2]).toEqual([
       'user',
       [used('a'), text('Well?')],
     ]);
   });
 
-  it('leaves out what says nothing, since the API refuses it', () => {
+  it('drops empty text, since the API rejects it', () => {
     expect(
       sent(
         user(''),
@@ -107,24 +107,24 @@ describe('a conversation', () => {
     expect(() => sent(user(' '))).toThrow(expect.objectContaining({ status: 400, param: 'messages' }));
   });
 
-  it('may have very many parts', () => {
+  it('may have 300 000 parts in one message', () => {
     const parts = Array.from({ length: 300_000 }, () => ({ type: 'text' as const, text: 'a' }));
     expect((sent(user(), user(parts)).turns[0]![1] as unknown[]).length).toBe(300_001);
   });
 
-  it('has ids that the API takes, the same in call and result', () => {
+  it('replaces id characters that the API rejects, alike in call and result', () => {
     expect(sent(user(), calling('functions.roll:0'), result('functions.roll:0')).turns.slice(1)).toEqual([
       ['assistant', [use('functions_roll_0')]],
       ['user', [used('functions_roll_0')]],
     ]);
   });
 
-  it('has no arguments where none were given', () => {
+  it('sends an empty object for empty arguments', () => {
     const message: Message = { role: 'assistant', content: null, tool_calls: [call('a', '')] };
     expect(sent(user(), message, result('a')).turns[1]).toEqual(['assistant', [{ ...use('a'), input: {} }]]);
   });
 
-  it('is refused with arguments that could not be written again', () => {
+  it('is rejected when its arguments are nested too deeply to serialize', () => {
     const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     const message: Message = { role: 'assistant', content: null, tool_calls: [call('a', deep)] };
     expect(() => sent(user(), message)).toThrow(
@@ -132,14 +132,14 @@ describe('a conversation', () => {
     );
   });
 
-  it.each(['{"sides":', '[]', '7', 'null', 'twenty'])('is refused with the arguments %j', given => {
+  it.each(['{"sides":', '[]', '7', 'null', 'twenty'])('is rejected when the arguments are %j', given => {
     const message: Message = { role: 'assistant', content: null, tool_calls: [call('a'), call('b', given)] };
     expect(() => sent(user(), message)).toThrow(
       expect.objectContaining({ status: 400, param: 'messages[1].tool_calls[1].function.arguments' }),
     );
   });
 
-  it('is refused with arguments of more values than a request may have, before they are parsed', () => {
+  it('is rejected before parsing when its arguments hold more values than a request may', () => {
     const wide = `{"a":[${'0,'.repeat(160_000)}0]}`;
     const calledWith = (...texts: string[]): Message => ({
       role: 'assistant',

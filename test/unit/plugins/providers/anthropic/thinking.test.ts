@@ -4,14 +4,14 @@ import { adaptive, bodyOf, budgeted, encoded } from './encoded.ts';
 
 const roll = { type: 'function' as const, function: { name: 'roll' } };
 
-describe('an effort as a budget (g)', () => {
+describe('a thinking budget (g)', () => {
   it.each([
     ['none', { type: 'disabled' }],
     ['minimal', { type: 'enabled', budget_tokens: 1024 }],
     ['low', { type: 'enabled', budget_tokens: 1024 }],
     ['medium', { type: 'enabled', budget_tokens: 8000 }],
     ['high', { type: 'enabled', budget_tokens: 24_000 }],
-  ])('%s', (reasoning_effort, thinking) => {
+  ])('follows the effort %s', (reasoning_effort, thinking) => {
     const body = bodyOf({ reasoning_effort });
     expect(body.thinking).toEqual(thinking);
     expect(body).not.toHaveProperty('output_config');
@@ -23,21 +23,21 @@ describe('an effort as a budget (g)', () => {
     [8000, 6400],
     [1280, 1024],
     [1025, 1024],
-  ])('leaves room for the answer under a cap of %i', (max_tokens, budget_tokens) => {
+  ])('leaves room for the answer under a cap of %i tokens', (max_tokens, budget_tokens) => {
     const { body, ignored } = encoded({ max_tokens, reasoning_effort: 'max' });
     expect(body).toMatchObject({ max_tokens, thinking: { type: 'enabled', budget_tokens } });
     expect(budget_tokens).toBeLessThan(max_tokens);
     expect(ignored).toEqual([]);
   });
 
-  it.each([1, 1000, 1024])('cannot be under a cap of %i, and that is said', max_tokens => {
+  it.each([1, 1000, 1024])('is disabled and reported as ignored under a cap of %i tokens', max_tokens => {
     const { body, ignored } = encoded({ max_tokens, reasoning_effort: 'low' });
     expect(body.thinking).toEqual({ type: 'disabled' });
     expect(ignored).toEqual(['reasoning_effort']);
   });
 
   it.each(['required', { type: 'function', function: { name: 'roll' } }])(
-    'cannot be where a tool is forced with %j, and that is said',
+    'is disabled and reported as ignored when a tool is forced with %j',
     tool_choice => {
       const request = { tools: [roll], parameters: { tool_choice }, reasoning_effort: 'high' };
       expect(encoded(request)).toMatchObject({
@@ -51,18 +51,18 @@ describe('an effort as a budget (g)', () => {
     },
   );
 
-  it('is nothing where none is asked', () => {
+  it('is absent unless an effort is requested', () => {
     expect(bodyOf({})).not.toHaveProperty('thinking');
   });
 });
 
-describe('an effort of an adaptive model', () => {
+describe('the effort of an adaptive model', () => {
   it.each([
     ['none', { thinking: { type: 'disabled' } }],
     ['minimal', { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } }],
     ['low', { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } }],
     ['max', { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'max' } }],
-  ])('%s', (reasoning_effort, fields) => {
+  ])('is sent for the level %s', (reasoning_effort, fields) => {
     const {
       model: _,
       max_tokens: __,
@@ -73,8 +73,8 @@ describe('an effort of an adaptive model', () => {
   });
 });
 
-describe('the effort map of a model', () => {
-  it('is sent as it is, a budget within the cap', () => {
+describe('the configured effort map of a model', () => {
+  it('is sent as configured, with budgets limited to the cap', () => {
     const effortMap = {
       low: { thinking: { type: 'enabled', budget_tokens: 500, display: 'omitted' } },
       high: { thinking: { type: 'enabled', budget_tokens: 60_000 }, service_tier: 'standard_only' },
@@ -93,7 +93,7 @@ describe('the effort map of a model', () => {
   });
 });
 
-describe('what is known of a model by its name', () => {
+describe('model traits', () => {
   it.each([
     ['claude-3-7-sonnet-20250219', 'budget', true],
     ['claude-opus-4-20250514', 'budget', true],
@@ -113,11 +113,11 @@ describe('what is known of a model by its name', () => {
     ['claude-fable-5-1', 'adaptive', false],
     ['glm-4.7', 'budget', true],
     ['MiniMax-M2', 'budget', true],
-  ])('%s: %s, sampling %s', (model, thinking, sampling) => {
+  ])('are derived from the name %s: thinking %s, sampling %s', (model, thinking, sampling) => {
     expect(traitsOf(model, 'auto')).toEqual({ thinking, sampling });
   });
 
-  it('gives way to the configuration', () => {
+  it('are overridden by the configuration', () => {
     expect(traitsOf('claude-opus-5', 'budget').thinking).toBe('budget');
     expect(traitsOf('glm-4.7', 'adaptive').thinking).toBe('adaptive');
   });

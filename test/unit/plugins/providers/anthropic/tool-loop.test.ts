@@ -38,8 +38,8 @@ function answered({ content, tool_calls }: ReplyMessage, ...later: Message[]): M
 const turnOf = (body: Record<string, unknown>, at = 1) =>
   (body.messages as { content: unknown[] }[])[at]!.content;
 
-describe.each(Object.entries(ways))('a tool loop whose turn came %s', (_, come) => {
-  it('goes on with the thinking that began it, as it was', () => {
+describe.each(Object.entries(ways))('a tool loop whose turn arrived %s', (_, come) => {
+  it('sends the original thinking block again', () => {
     const adapter = adapterOf('anthropic');
     const messages = answered(come(adapter));
     const { body, ignored } = encoded({ messages, reasoning_effort: 'high' }, budgeted, adapter);
@@ -48,7 +48,7 @@ describe.each(Object.entries(ways))('a tool loop whose turn came %s', (_, come) 
     expect(ignored).toEqual([]);
   });
 
-  it('goes on with it though the client wrote the arguments anew', () => {
+  it('sends it again although the client reformatted the arguments', () => {
     const adapter = adapterOf('anthropic');
     const turn = come(adapter);
     for (const call of turn.tool_calls!)
@@ -60,8 +60,8 @@ describe.each(Object.entries(ways))('a tool loop whose turn came %s', (_, come) 
 
   it.each([
     ['on another instance', adapterOf('anthropic')],
-    ['that remembers nothing', adapterOf('anthropic', { remember_characters: 0 })],
-  ])('goes on without a budget %s, and that is said', (_where, adapter) => {
+    ['with the cache disabled', adapterOf('anthropic', { remember_characters: 0 })],
+  ])('disables thinking and reports the effort as ignored %s', (_where, adapter) => {
     const messages = answered(come(adapterOf('anthropic')));
     const { body, ignored } = encoded({ messages, reasoning_effort: 'high' }, budgeted, adapter);
     expect(turnOf(body)).toEqual(uses);
@@ -70,11 +70,11 @@ describe.each(Object.entries(ways))('a tool loop whose turn came %s', (_, come) 
   });
 });
 
-describe('a tool loop', () => {
+describe('an Anthropic tool loop', () => {
   const adapter = adapterOf('anthropic');
   const turn = ways.streamed!(adapter);
 
-  it('of an adaptive model goes on thinking, remembered or not', () => {
+  it('keeps thinking on for an adaptive model, cached or not', () => {
     const messages = answered(turn);
     expect(turnOf(bodyOf({ messages, reasoning_effort: 'low' }, adaptive, adapter))).toEqual([
       thought,
@@ -86,7 +86,7 @@ describe('a tool loop', () => {
     expect(forgotten.ignored).toEqual([]);
   });
 
-  it('that is over needs its thinking no more', () => {
+  it('drops earlier thinking once it has ended', () => {
     const messages = answered(
       turn,
       { role: 'assistant', content: 'Four and four.' },
@@ -98,13 +98,13 @@ describe('a tool loop', () => {
     expect(ignored).toEqual([]);
   });
 
-  it('without thinking is sent none', () => {
+  it('sends no thinking blocks when thinking is off', () => {
     expect(turnOf(bodyOf({ messages: answered(turn), reasoning_effort: 'none' }, budgeted, adapter))).toEqual(
       uses,
     );
   });
 
-  it('keeps its thinking where the client has changed the words', () => {
+  it('keeps its thinking when the client has changed the text', () => {
     const changed = answered({ ...turn, content: 'I roll.' });
     expect(turnOf(bodyOf({ messages: changed, reasoning_effort: 'high' }, budgeted, adapter))).toEqual([
       thought,
@@ -113,7 +113,7 @@ describe('a tool loop', () => {
     ]);
   });
 
-  it('is what it was where the client has the thinking in its text', () => {
+  it('strips thinking that the client returns within the text', () => {
     const joined = answered({ ...turn, content: '<think>Two dice are asked for.</think>' });
     expect(turnOf(bodyOf({ messages: joined, reasoning_effort: 'high' }, budgeted, adapter))).toEqual([
       thought,
@@ -121,7 +121,7 @@ describe('a tool loop', () => {
     ]);
   });
 
-  it('keeps what is redacted, and not what is unsigned or the API’s own tools’', () => {
+  it('keeps redacted thinking, and drops unsigned thinking and server tool blocks', () => {
     const own = adapterOf('anthropic');
     const content = [
       { type: 'redacted_thinking', data: 'Emw' },
@@ -139,7 +139,7 @@ describe('a tool loop', () => {
     ]);
   });
 
-  it('has its words where they stood', () => {
+  it('restores text blocks to their original positions', () => {
     const own = adapterOf('anthropic');
     const sealed = (signature: string) => ({ type: 'thinking', thinking: 'Hm.', signature });
     const said = (text: string) => ({ type: 'text', text });
@@ -172,7 +172,7 @@ describe('a tool loop', () => {
     expect(sent('')).toEqual(changed.filter(({ type }) => type !== 'text'));
   });
 
-  it('is sealed in one piece: what follows a forgotten turn is not sent again', () => {
+  it('drops all later thinking after a turn that is not cached', () => {
     const own = adapterOf('anthropic');
     const sealed = { type: 'thinking', thinking: 'Again.', signature: 'b' };
     const later = own.decodeReply({ type: 'message', content: [sealed, uses[0]], stop_reason: 'tool_use' });
@@ -190,7 +190,7 @@ describe('a tool loop', () => {
     }
   });
 
-  it('keeps its later thinking after a turn that had none', () => {
+  it('keeps later thinking after a turn without any', () => {
     const own = adapterOf('anthropic');
     const come = (content: unknown[]) =>
       own.decodeReply({ type: 'message', content, stop_reason: 'tool_use' }).choices[0]!.message;
@@ -203,7 +203,7 @@ describe('a tool loop', () => {
     ]);
   });
 
-  it('may have its thinking dropped where the client has changed what came before', () => {
+  it('can let the API drop thinking when the client has changed the history', () => {
     const own = adapterOf('anthropic', { on_changed_history: 'drop', beta: ['a-1'] });
     expect(own.headers).toMatchObject({ 'anthropic-beta': 'a-1,thinking-binding-controls-2026-08-01' });
     expect(bodyOf({ reasoning_effort: 'low' }, adaptive, own).thinking).toEqual({
@@ -218,7 +218,7 @@ describe('a tool loop', () => {
       expect(bodyOf({ reasoning_effort }, target, own).thinking).not.toHaveProperty('block_binding');
   });
 
-  it('that began without thinking cannot take it up', () => {
+  it('cannot start thinking when it began without', () => {
     const own = adapterOf('anthropic');
     const { message } = own.decodeReply({ type: 'message', content: [uses[0]], stop_reason: 'tool_use' })
       .choices[0]!;

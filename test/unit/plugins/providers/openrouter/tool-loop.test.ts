@@ -37,8 +37,8 @@ const messages: Message[] = [
   { role: 'tool', tool_call_id: tool_calls![0]!.id, content: '4' },
 ];
 
-describe.each(Object.entries(ways))('a turn that came %s', (_, come) => {
-  it('is sent again with the reasoning behind its calls', () => {
+describe.each(Object.entries(ways))('an OpenRouter turn that arrived %s', (_, come) => {
+  it('is sent again with the reasoning of its calls', () => {
     const adapter = adapterOf('openrouter');
     come(adapter);
     expect(adapter.encode(sampleRequest({ messages }), target).body.messages).toEqual([
@@ -48,7 +48,7 @@ describe.each(Object.entries(ways))('a turn that came %s', (_, come) => {
     ]);
   });
 
-  it('is sent as it is where nothing is remembered', () => {
+  it('is sent unchanged when nothing is cached', () => {
     const adapter = adapterOf('openrouter', { remember_characters: 0 });
     come(adapter);
     for (const one of [adapter, adapterOf('openrouter')])
@@ -56,8 +56,8 @@ describe.each(Object.entries(ways))('a turn that came %s', (_, come) => {
   });
 });
 
-describe('a turn without calls', () => {
-  it('is not remembered', () => {
+describe('an OpenRouter turn without calls', () => {
+  it('is not cached', () => {
     const adapter = adapterOf('openrouter');
     const { stream, choices } = fixtureOf('openrouter', 'answer');
     const reader = new EventReader(adapter.openStream(), { max_event_bytes: 1e6, max_reply_bytes: 1e6 });
@@ -65,14 +65,14 @@ describe('a turn without calls', () => {
   });
 });
 
-describe('details in pieces', () => {
+describe('reasoning details in pieces', () => {
   const joined = (...pieces: ReasoningDetail[]) => {
     const to: ReasoningDetail[] = [];
     for (const piece of pieces) addDetails(to, [piece]);
     return to;
   };
 
-  it('are joined by block, and nothing else is', () => {
+  it('are joined per block only', () => {
     const sealed = { type: 'reasoning.encrypted', data: 'x', id: 'rs_1', index: 1 };
     expect(
       joined(

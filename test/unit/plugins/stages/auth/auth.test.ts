@@ -16,7 +16,7 @@ async function accountOf(
   return exchange.account;
 }
 
-describe('a key is found (a3)', () => {
+describe('the API key of a request (a3)', () => {
   it.each([
     'Bearer sk-demo-1',
     'Api-Key sk-demo-1',
@@ -24,11 +24,11 @@ describe('a key is found (a3)', () => {
     'API-KEY sk-demo-1',
     'BEARER    sk-demo-1',
     ' Bearer sk-demo-1 ',
-  ])('in %j', async authorization => {
+  ])('is read from %j', async authorization => {
     expect(await accountOf({ authorization })).toEqual({ id: 'demo', plan: 'free' });
   });
 
-  it('in x-api-key where that is allowed, after the usual header (a4)', async () => {
+  it('is read from x-api-key where that is allowed, after the Authorization header (a4)', async () => {
     const bare = { 'x-api-key': 'sk-demo-1' };
     expect(await accountOf(bare, { x_api_key: true })).toMatchObject({ id: 'demo' });
     await expect(accountOf(bare)).rejects.toMatchObject({ code: 'missing_api_key' });
@@ -39,7 +39,7 @@ describe('a key is found (a3)', () => {
     });
   });
 
-  it("among the stage's own accounts where it has some", async () => {
+  it('is looked up in the accounts of the stage when it has some', async () => {
     const accounts = { mine: { keys: [{ value: 'sk-mine-1' }] } };
     expect(await accountOf({ authorization: 'Bearer sk-mine-1' }, { accounts })).toMatchObject({
       id: 'mine',
@@ -49,7 +49,7 @@ describe('a key is found (a3)', () => {
     });
   });
 
-  it('by a directory that takes its time', async () => {
+  it('is looked up in an asynchronous directory', async () => {
     const find = async (key: string) => (key === 'late' ? { id: 'late', plan: undefined } : undefined);
     const slow = { ...setup, accounts: { find } };
     expect(await accountOf({ authorization: 'Bearer late' }, {}, slow)).toMatchObject({ id: 'late' });
@@ -59,7 +59,7 @@ describe('a key is found (a3)', () => {
   });
 });
 
-describe('a key is refused (a1, a2)', () => {
+describe('the authentication stage (a1, a2)', () => {
   it.each([
     undefined,
     '',
@@ -77,7 +77,7 @@ describe('a key is refused (a1, a2)', () => {
     'Basic Bearer sk-demo-1',
     'Bearer,sk-demo-1',
     'Bearer\tsk-demo-1',
-  ])('as missing in %j', async authorization => {
+  ])('rejects %j as a missing key', async authorization => {
     const headers = authorization === undefined ? {} : { authorization };
     await expect(accountOf(headers as Record<string, string>)).rejects.toMatchObject({
       status: 401,
@@ -89,7 +89,7 @@ describe('a key is refused (a1, a2)', () => {
   });
 
   it.each(['Bearer sk-demo-2', 'Bearer SK-DEMO-1', 'Api-Key demo', 'Bearer __proto__'])(
-    'as invalid in %j',
+    'rejects %j as an invalid key',
     async authorization => {
       await expect(accountOf({ authorization })).rejects.toMatchObject({
         status: 401,
@@ -102,7 +102,7 @@ describe('a key is refused (a1, a2)', () => {
 });
 
 describe('a public endpoint', () => {
-  it('never looks at the header (a6)', () => {
+  it('is served without a look at the Authorization header (a6)', () => {
     const endpoint = { name: 'models' as const, public: true };
     const exchange = sampleExchange({ start: { endpoint, headers: { authorization: 'Bearer wrong' } } });
     auth().plan.create(setup).onHeaders!(exchange);

@@ -31,7 +31,7 @@ describe('the log of errors', () => {
     ['invalid_request', 20],
     ['invalid_api_key', 20],
     ['rate_limited', 20],
-  ])('has %s at level %d, with its cause and the request id', (code, level) => {
+  ])('records %s at level %d with its cause and the request id', (code, level) => {
     const { lines } = shown(refusal(code, { cause: new Error('inner words') }));
     expect(lines).toEqual([
       expect.objectContaining({
@@ -44,26 +44,26 @@ describe('the log of errors', () => {
   });
 });
 
-describe('the envelope', () => {
+describe('the error envelope', () => {
   const error = refusal('invalid_request', {
     message: 'n: no.',
     param: 'n',
     cause: new Error('inner words'),
   });
 
-  it('is left as it is by default (b1)', () => {
+  it('stays unchanged by default (b1)', () => {
     expect(shown(error).shown).toBe(error);
     expect(openAiErrorBody(shown(error).shown)).not.toContain('inner');
   });
 
-  it('has two more fields where they are wanted, without changing the error itself', () => {
+  it('gains two fields when configured, without changing the error itself', () => {
     expect(openAiError(shown(error, { openai_fields: true }).shown)).toEqual({
       error: { message: 'n: no.', type: 'invalid_request_error', param: 'n', code: 'invalid_request' },
     });
     expect(openAiError(error)).toEqual({ error: { message: 'n: no.', type: 'invalid_request_error' } });
   });
 
-  it("has them for a plugin's own errors too", () => {
+  it('gains them for the errors of plugins too', () => {
     const own = new GatewayError('teapot_error', 418, 'I am one.');
     expect(openAiError(shown(own, { openai_fields: true }).shown)).toEqual({
       error: { message: 'I am one.', type: 'teapot_error', param: null, code: null },

@@ -22,7 +22,7 @@ const headersOf = (...statuses: LimitStatus[]) => {
   return headers;
 };
 
-describe('durations', () => {
+describe('the duration format of rate limit headers', () => {
   it.each([
     [0, '0s'],
     [0.2, '1ms'],
@@ -37,13 +37,13 @@ describe('durations', () => {
     [3_599_001, '1h0m0s'],
     [86_340_999, '23h59m1s'],
     [10 * 86_400_000, '240h0m0s'],
-  ])('of %d ms are %s', (ms, text) => {
+  ])('shows %d ms as %s', (ms, text) => {
     expect(duration(ms)).toBe(text);
   });
 });
 
-describe('x-ratelimit (i1)', () => {
-  it('tells requests and tokens', () => {
+describe('x-ratelimit headers (i1)', () => {
+  it('report requests and tokens', () => {
     expect(
       headersOf(
         standing('requests_per_minute', 15, 14, 60_000),
@@ -61,7 +61,7 @@ describe('x-ratelimit (i1)', () => {
     });
   });
 
-  it('tells of the limit with the least remaining share, the first of equals (n16)', () => {
+  it('report the limit with the smallest remaining share, the first of equals (n16)', () => {
     const minute = standing('tokens_per_minute', 20_000, 5000, 9000);
     expect(headersOf(minute, standing('tokens_per_day', 20_000, 4999, 30_211_000))).toEqual({
       'x-ratelimit-limit-tokens': '20000',
@@ -84,7 +84,7 @@ describe('x-ratelimit (i1)', () => {
     ).toMatchObject({ 'x-ratelimit-limit-requests': '3', 'x-ratelimit-remaining-requests': '1' });
   });
 
-  it('tells of the limit that refused, whatever remains of the others (n16)', () => {
+  it('report the limit that rejected, whatever remains of the others (n16)', () => {
     const minute = standing('tokens_per_minute', 20_000, 0, 9000);
     const day = standing('tokens_per_day', 50_000, 300, 30_211_000);
     for (const order of [
@@ -101,13 +101,13 @@ describe('x-ratelimit (i1)', () => {
     }
   });
 
-  it('is left out where nothing of the kind is limited', () => {
+  it('are left out when nothing of the kind is limited', () => {
     expect(headersOf(standing('concurrent_requests', 4, 3, 0))).toEqual({});
     expect(headersOf()).toEqual({});
   });
 });
 
-describe('when to come again', () => {
+describe('retry headers', () => {
   it.each([
     [1, { 'retry-after': '1', 'retry-after-ms': '1' }],
     [7000, { 'retry-after': '7', 'retry-after-ms': '7000' }],
@@ -115,13 +115,13 @@ describe('when to come again', () => {
     [60_000, { 'retry-after': '60', 'retry-after-ms': '60000' }],
     [60_001, { 'retry-after': '61', 'x-should-retry': 'false' }],
     [30_210_500, { 'retry-after': '30211', 'x-should-retry': 'false' }],
-  ])('in %d ms (i2, i3)', (ms, headers) => {
+  ])('ask for a retry in %d ms (i2, i3)', (ms, headers) => {
     expect(retryHeaders(ms)).toEqual(headers);
   });
 });
 
-describe("the IETF draft's headers", () => {
-  it('name every limit but money, those on the model apart', () => {
+describe('RateLimit headers of the IETF draft', () => {
+  it('name every limit except money, and list limits per model separately', () => {
     const headers: Record<string, string> = {};
     addIetfHeaders(headers, [
       standing('requests_per_minute', 15, 14, 59_001),
@@ -138,7 +138,7 @@ describe("the IETF draft's headers", () => {
     });
   });
 
-  it('are left out without one', () => {
+  it('are left out without a limit', () => {
     const headers = {};
     addIetfHeaders(headers, [standing('usd_per_month', 1, 1, 1)]);
     expect(headers).toEqual({});

@@ -12,15 +12,15 @@ import { LimitedStage, ownLimits } from './limited-stage.ts';
 
 const plan = { requests_per_minute: 10, tokens_per_minute: 10_000 };
 
-describe('an exchange', () => {
-  it('is admitted without a promise where the state is in memory', () => {
+describe('a rate-limited exchange', () => {
+  it('is admitted synchronously when the state is in memory', () => {
     const limited = new LimitedStage(plan);
     const exchange = limited.exchange();
     expect(limited.stage.onHeaders!(exchange)).toBeUndefined();
     expect(limited.stage.onRequest!(exchange)).toBeUndefined();
   });
 
-  it('takes a request and what it will probably use, and settles what it did', async () => {
+  it('reserves one request and its expected tokens, and settles the actual use', async () => {
     const limited = new LimitedStage(plan);
     const exchange = await limited.admitted();
     const { requests, tokens } = await limited.remaining();
@@ -30,7 +30,7 @@ describe('an exchange', () => {
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 9900 });
   });
 
-  it('that used more goes into debt, and further ones are refused until it has left', async () => {
+  it('goes into debt when it uses more, which blocks further requests until the debt has left', async () => {
     const limited = new LimitedStage(plan);
     limited.settle(await limited.admitted(), 1000, 30_000);
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 0 });
@@ -40,35 +40,35 @@ describe('an exchange', () => {
   });
 
   it.each([
-    ['for a failure of the upstream', { status: 502, error_type: 'provider_error' }],
-    ['for a failure of the gateway', { status: 502, error_type: 'server_error' }],
-    ['for a mistake of the configuration', { status: 400, error_type: 'configuration_error' }],
-    ["for a failure that a handler's own reply tells", { status: 503, error_type: undefined }],
-    ['in a stream that broke off before its first token', { status: 200, error_type: 'provider_error' }],
-  ])('gives its request and its tokens back %s (n20)', async (_, end) => {
+    ['after a failure of the upstream', { status: 502, error_type: 'provider_error' }],
+    ['after a failure of the gateway', { status: 502, error_type: 'server_error' }],
+    ['after a configuration error', { status: 400, error_type: 'configuration_error' }],
+    ['after an error reply of a handler', { status: 503, error_type: undefined }],
+    ['after a stream that broke before its first token', { status: 200, error_type: 'provider_error' }],
+  ])('returns its request and its tokens %s (n20)', async (_, end) => {
     const limited = new LimitedStage(plan);
     limited.settle(await limited.admitted(), 0, 0, end);
     expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
   });
 
   it.each([
-    ['was refused for its size', { status: 413, error_type: 'invalid_request_error', attempts: 0 }],
-    ['was refused for its content', { status: 400, error_type: 'invalid_request_error', attempts: 0 }],
-    ['took too long and is billed', { status: 524, error_type: 'timeout_error' }],
-    ['lost its client', { status: 0, end_reason: 'client_gone' as const, attempts: 0 }],
-  ])('counts as one request and no tokens where it %s (n20)', async (_, end) => {
+    ['is rejected for its size', { status: 413, error_type: 'invalid_request_error', attempts: 0 }],
+    ['is rejected for its content', { status: 400, error_type: 'invalid_request_error', attempts: 0 }],
+    ['times out and is billed', { status: 524, error_type: 'timeout_error' }],
+    ['loses its client', { status: 0, end_reason: 'client_gone' as const, attempts: 0 }],
+  ])('counts as one request and no tokens when it %s (n20)', async (_, end) => {
     const limited = new LimitedStage(plan);
     limited.settle(await limited.admitted(), 0, 0, end);
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 10_000 });
   });
 
-  it('counts as one request where it failed and what it used is billed', async () => {
+  it('counts as one request when it fails after billable use', async () => {
     const limited = new LimitedStage(plan);
     limited.settle(await limited.admitted(), 20, 30, { status: 200, error_type: 'provider_error' });
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 9950 });
   });
 
-  it('counts as one request and frees its concurrency when its tokens are refused', async () => {
+  it('counts as one request and frees its concurrency when its tokens are rejected', async () => {
     const limited = new LimitedStage({ ...plan, tokens_per_minute: 600, concurrent_requests: 2 });
     await limited.admitted();
     const { error, exchange } = await limited.refused();
@@ -80,7 +80,7 @@ describe('an exchange', () => {
     expect(limited.stage.onHeaders!(next)).toBeUndefined();
   });
 
-  it('that was refused settles nothing', async () => {
+  it('settles nothing after a rejection', async () => {
     const limited = new LimitedStage({ requests_per_minute: 1 });
     await limited.admitted();
     const { exchange } = await limited.refused();
@@ -88,7 +88,7 @@ describe('an exchange', () => {
     expect((await limited.remaining()).requests).toBe(0);
   });
 
-  it('learns what completions use, so that more are admitted at a time', async () => {
+  it('teaches the forecast what completions use, so that more run at a time', async () => {
     const limited = new LimitedStage({ tokens_per_minute: 1000 });
     await limited.admitted();
     await limited.refused();
@@ -104,7 +104,7 @@ describe('an exchange', () => {
   it.each([
     [12, 'learns from completions of several choices that ended below the cap of each', 9],
     [20, 'learns nothing from completions of several choices that were all cut short', 500],
-  ])('of %i tokens %s', async (completion_tokens, _, expected) => {
+  ])('with %i tokens %s', async (completion_tokens, _, expected) => {
     const limited = new LimitedStage({ tokens_per_minute: 10_000 });
     limited.settle(await limited.admitted({ n: 2, max_tokens: 10 }), 0, completion_tokens);
     const { tokens: before } = await limited.remaining();
@@ -114,7 +114,7 @@ describe('an exchange', () => {
     expect(before! - after!).toBe(prompt + expected);
   });
 
-  it('learns by how much its prompt was estimated too low, unless its count is an estimate too', async () => {
+  it('corrects underestimated prompts, unless the count of the upstream is an estimate too', async () => {
     const limited = new LimitedStage({ tokens_per_minute: 10_000 });
     const prompt = estimatePromptTokens(sampleRequest());
     const counted = await limited.admitted();
@@ -129,7 +129,7 @@ describe('an exchange', () => {
     expect(before! - after!).toBe(Math.ceil(prompt * (1 + 3 / 8)) + 500);
   });
 
-  it('that passes two such stages is held and settled by both', async () => {
+  it('is reserved and settled by each of two rate-limit stages', async () => {
     const first = new LimitedStage({ concurrent_requests: 1 });
     const second = new LimitedStage({ concurrent_requests: 1 });
     const exchange = await first.admitted();
@@ -139,7 +139,7 @@ describe('an exchange', () => {
     for (const limited of [first, second]) await limited.admitted();
   });
 
-  it('that is passed on unread takes a request and nothing more', async () => {
+  it('takes one request and nothing more when its body is passed on unread', async () => {
     const limited = new LimitedStage({ ...plan, concurrent_requests: 1 });
     const start = { endpoint: { name: 'passthrough' as const, public: false }, clock: limited.clock };
     const exchange = sampleExchange({ start });
@@ -152,7 +152,7 @@ describe('an exchange', () => {
     await limited.admitted();
   });
 
-  it('reserves its request and its concurrency before its body is there, and nothing of them after', async () => {
+  it('reserves its request and its concurrency before its body is read, and neither again after', async () => {
     const limited = new LimitedStage({ requests_per_minute: 2, concurrent_requests: 2 });
     const exchange = limited.exchange();
     await limited.stage.onHeaders!(exchange);
@@ -163,7 +163,7 @@ describe('an exchange', () => {
     expect(() => limited.stage.onHeaders!(limited.exchange())).toThrow(/^Rate limit exceeded: 2 requests/);
   });
 
-  it('reserves tokens, money and what is limited on its model with its request', async () => {
+  it('reserves tokens, money and the limits on its model with its request', async () => {
     const model = 'aion-labs/aion-3.5';
     const limits = { requests_per_minute: 5, concurrent_requests: 5 };
     for (const late of [
@@ -189,7 +189,7 @@ describe('an exchange', () => {
   it.each([
     [{ requests_per_minute: 5, concurrent_requests: 5 }],
     [{ tokens_per_minute: 5000, usd_per_month: 5 }],
-  ])('asks the store once where only one group is limited: %j', async limits => {
+  ])('asks the store once when only one group is limited: %j', async limits => {
     const taken: string[][] = [];
     const limited = new LimitedStage(limits, {
       state: clock => noting(new MemoryStateStore(clock), taken),
@@ -198,7 +198,7 @@ describe('an exchange', () => {
     expect(taken).toEqual([Object.keys(limits)]);
   });
 
-  it('reserves everything with its request where its account is found only then', async () => {
+  it('reserves everything with its request when its account is found only then', async () => {
     const limited = new LimitedStage(
       { requests_per_minute: 1 },
       { options: { limits: { requests_per_minute: 9 } } },
@@ -216,22 +216,22 @@ describe('an exchange', () => {
   });
 });
 
-describe('whose limits', () => {
-  it("are the plan's with the account's own in their place", async () => {
+describe('the limits of an account', () => {
+  it('are those of its plan, overridden by its own', async () => {
     const limited = new LimitedStage({ requests_per_minute: 1 });
     const account = ownLimits({ requests_per_minute: 2 }, 'tested');
     for (let at = 0; at < 2; at++) await limited.admitted({}, account);
     await limited.refused({}, account);
   });
 
-  it("are the account's own without a plan", async () => {
+  it('are its own when it has no plan', async () => {
     const limited = new LimitedStage(undefined);
     const account = ownLimits({ requests_per_minute: 1 });
     await limited.admitted({}, account);
     await limited.refused({}, account);
   });
 
-  it('are none without either', async () => {
+  it('are none without a plan or limits of its own', async () => {
     const limited = new LimitedStage(plan);
     const account = { id: 'free', plan: undefined };
     for (let at = 0; at < 50; at++) {
@@ -240,7 +240,7 @@ describe('whose limits', () => {
     }
   });
 
-  it("are then the stage's, where it has some", async () => {
+  it('default to those of the stage', async () => {
     const limited = new LimitedStage(plan, { options: { limits: { requests_per_minute: 1 } } });
     for (const id of ['b', 'c']) {
       await limited.admitted({}, { id, plan: undefined });
@@ -250,7 +250,7 @@ describe('whose limits', () => {
     await limited.admitted();
   });
 
-  it('of requests without an account are one set for all of them', async () => {
+  it('are one shared set for all requests without an account', async () => {
     const limited = new LimitedStage(plan, { options: { limits: { requests_per_minute: 2 } } });
     const nobody = () => {
       const exchange = limited.exchange();
@@ -262,7 +262,7 @@ describe('whose limits', () => {
     expect(nobody).toThrow(/^Rate limit exceeded: 2 requests per minute/);
   });
 
-  it('of a plan that is not there are no reason to let anyone in', async () => {
+  it('reject every request when its plan does not exist', async () => {
     const limited = new LimitedStage(plan);
     for (const name of ['gone', 'constructor']) {
       const { error } = await limited.refused({}, { id: 'b', plan: name });
@@ -277,7 +277,7 @@ describe('whose limits', () => {
     }
   });
 
-  it('that could never be reached without a catalog are told when the chain is made', () => {
+  it('fail chain creation when they need a catalog and there is none', () => {
     const catalog = new Catalog([]);
     for (const [limits, problem] of [
       [{ usd_per_month: 5 }, 'usd_per_month needs the prices of a catalog'],
@@ -293,31 +293,31 @@ describe('whose limits', () => {
     );
   });
 
-  it('of an account that could never be reached are no reason to let it in', async () => {
+  it('reject the account when they need a catalog and there is none', async () => {
     const limited = new LimitedStage(plan, { catalog: new Catalog([]) });
     const { error } = await limited.refused({}, ownLimits({ usd_per_month: 5 }));
     expect(error).toMatchObject({ status: 400, type: 'configuration_error' });
   });
 
-  it('of an account on a model that the catalog no longer has do no harm', async () => {
+  it('are harmless when they name a model that the catalog no longer has', async () => {
     const limited = new LimitedStage(plan);
     await limited.admitted({}, ownLimits({ models: { 'a/gone': { tokens_per_day: 5 } } }));
   });
 
-  it("are the stage's own plans where it has some", async () => {
+  it('come from the plans of the stage when it has some', async () => {
     const limited = new LimitedStage(plan, { options: { plans: { tested: { requests_per_minute: 1 } } } });
     await limited.admitted();
     await limited.refused();
   });
 });
 
-describe('an error before the limits', () => {
-  it('tells where the account stands (i1)', async () => {
+describe('an error before the rate limit', () => {
+  it('reports the remaining limits of the account (i1)', async () => {
     const limited = new LimitedStage(plan);
     expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
   });
 
-  it('tells nothing without an account, or where the store has heard nothing', () => {
+  it('reports no limits without an account or before the store has answered', () => {
     const limited = new LimitedStage(plan, { state: asking });
     const exchange = limited.exchange();
     limited.stage.onError!(exchange, {} as never);
@@ -349,8 +349,8 @@ const asking = (clock: FakeClock): StateStore => {
   };
 };
 
-describe('a store that has to be asked', () => {
-  it('admits, refuses and settles alike', async () => {
+describe('an asynchronous state store', () => {
+  it('admits, rejects and settles like one in memory', async () => {
     const limited = new LimitedStage({ requests_per_minute: 2, concurrent_requests: 1 }, { state: asking });
     const exchange = await limited.admitted();
     expect(exchange.replyHeaders['x-ratelimit-remaining-requests']).toBe('1');
@@ -359,7 +359,7 @@ describe('a store that has to be asked', () => {
     await limited.admitted();
   });
 
-  it('that breaks its word refuses nobody with 429', async () => {
+  it('passes its failure on instead of answering 429', async () => {
     const broken = {
       reserve: async () => Promise.reject(new Error('broken')),
       statuses: async () => [],
@@ -372,8 +372,8 @@ describe('a store that has to be asked', () => {
   });
 });
 
-describe('a dry run', () => {
-  it('refuses nothing, counts everything, and says which limits would have', async () => {
+describe('a dry run of rate limits', () => {
+  it('rejects nothing, counts everything, and names the limits that would have rejected', async () => {
     const limited = new LimitedStage(
       { requests_per_minute: 2, tokens_per_day: 100 },
       { options: { dry_run: true } },
@@ -395,8 +395,8 @@ describe('a dry run', () => {
   });
 });
 
-describe('the metrics', () => {
-  it('count decisions by limit, and what remains as shares', async () => {
+describe('rate limit metrics', () => {
+  it('count decisions by limit and report what remains as shares', async () => {
     const registry = new Registry();
     const metrics = pluginMetrics(registry, 'rate-limit', 'sluice_limit_');
     const limits = { requests_per_minute: 2, concurrent_requests: 10 };

@@ -6,7 +6,7 @@ const evening_ms = Date.UTC(2026, 10, 21, 15, 36, 29);
 
 const model = 'aion-labs/aion-3.5';
 
-describe('a refusal names the limit and the reset (3.8)', () => {
+describe('a rate limit rejection (3.8)', () => {
   it.each<[string, Plan, string, object]>([
     [
       'requests per minute',
@@ -44,7 +44,7 @@ describe('a refusal names the limit and the reset (3.8)', () => {
       `Daily token limit exceeded for ${model}. Resets at 00:00 UTC.`,
       { 'retry-after': '30158', 'x-should-retry': 'false' },
     ],
-  ])('of %s', async (_, plan, message, headers) => {
+  ])('names the limit and its reset for %s', async (_, plan, message, headers) => {
     const limited = new LimitedStage(plan, { began_ms: evening_ms });
     limited.settle(await limited.admitted(), 10, 30_000);
     limited.clock.advance(53_000);
@@ -53,7 +53,7 @@ describe('a refusal names the limit and the reset (3.8)', () => {
     expect(error.headers).toEqual(headers);
   });
 
-  it('of concurrent requests, for which there is no time', async () => {
+  it('gives no reset time for concurrent requests', async () => {
     const limited = new LimitedStage({ concurrent_requests: 2 });
     for (let at = 0; at < 2; at++) await limited.admitted();
     const { error } = await limited.refused();
@@ -61,7 +61,7 @@ describe('a refusal names the limit and the reset (3.8)', () => {
     expect(error.headers).toEqual({ 'retry-after': '1', 'retry-after-ms': '1000' });
   });
 
-  it('with the singular of a second', async () => {
+  it('uses the singular for one second', async () => {
     const limited = new LimitedStage({ requests_per_minute: 2 });
     for (let at = 0; at < 2; at++) await limited.admitted();
     limited.clock.advance(59_400);
@@ -70,7 +70,7 @@ describe('a refusal names the limit and the reset (3.8)', () => {
     expect(error.headers).toMatchObject({ 'retry-after': '1', 'retry-after-ms': '600' });
   });
 
-  it('names of several limits the one with the longest wait, those before the body first', async () => {
+  it('names the limit with the longest wait, checking those before the body first', async () => {
     const limited = new LimitedStage({
       requests_per_minute: 2,
       concurrent_requests: 2,
@@ -82,7 +82,7 @@ describe('a refusal names the limit and the reset (3.8)', () => {
     expect((await limited.refused()).error.message).toMatch(/^Rate limit exceeded: 2 requests per minute/);
   });
 
-  it('tells where the account stands, whatever refused', async () => {
+  it('reports the remaining limits, whichever limit rejected', async () => {
     const limited = new LimitedStage({ requests_per_minute: 15, concurrent_requests: 1 });
     await limited.admitted();
     const { exchange } = await limited.refused();

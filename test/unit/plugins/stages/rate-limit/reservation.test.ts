@@ -7,13 +7,13 @@ import { sampleModel, sampleRequest } from '../../../sample-exchange.ts';
 
 const asking = (content: string) => sampleRequest({ messages: [{ role: 'user', content }] });
 
-describe('a rough prompt', () => {
+describe('estimatePromptTokens', () => {
   it.each([
     ['English', 'The quick brown fox jumps over the lazy dog, and nobody in the village knows why it does. '],
     ['Russian', 'Быстрая коричневая лиса прыгает через ленивую собаку, и никто в деревне не знает почему. '],
     ['Chinese', '敏捷的棕色狐狸跳过了懒狗,村子里没有人知道它为什么要这样做。'],
     ['code', 'const total = items.map(item => item.price * item.count).reduce((a, b) => a + b, 0);\n'],
-  ])('in %s is within a factor of two of the estimate by words', (_, text) => {
+  ])('is within a factor of two of the word-based estimate for %s', (_, text) => {
     const request = asking(text.repeat(40));
     const ratio = estimatePromptTokens(request) / estimatePrompt(request);
     expect(ratio).toBeGreaterThan(0.5);
@@ -41,7 +41,7 @@ describe('a rough prompt', () => {
   });
 });
 
-describe('what an exchange is expected to use', () => {
+describe('the expected use of an exchange', () => {
   const all = { limits: [], countsTokens: true, countsMoney: true };
   const model = sampleModel({ max_completion_tokens: 4000 });
   const use = (request: Partial<ChatRequest>, average = new UsageAverage(500), estimated_prompt = 100) =>
@@ -53,27 +53,27 @@ describe('what an exchange is expected to use', () => {
     return average;
   };
 
-  it('is the prompt and a completion as configured, before one is known', () => {
+  it('is the prompt plus the configured completion before one is known', () => {
     expect(use({})).toMatchObject({ requests: 1, tokens: 600 });
   });
 
-  it('is what completions have lately been, and prompts as the upstream counts them', () => {
+  it('follows recent completions, and prompts as the upstream counts them', () => {
     expect(use({}, habitOf(200)).tokens).toBe(120 + 200);
   });
 
-  it('is never max_tokens, which only caps it', () => {
+  it('is capped by max_tokens but never raised to it', () => {
     expect(use({ max_tokens: 3000 }, habitOf(200)).tokens).toBe(320);
     expect(use({ max_tokens: 30 }, habitOf(200)).tokens).toBe(150);
     expect(use({ max_tokens: 30, n: 3 }, habitOf(200)).tokens).toBe(210);
     expect(use({}, habitOf(9000)).tokens).toBe(4120);
   });
 
-  it("costs what it does at the catalog's prices", () => {
+  it('is priced by the catalog', () => {
     // 100 × 0.000003 + 500 × 0.000006 dollars.
     expect(use({}).nano_usd).toBe(3_300_000);
   });
 
-  it('is not estimated where nobody asks', () => {
+  it('is not computed when no limit needs it', () => {
     const limits = { limits: [], countsTokens: false, countsMoney: false };
     const expected = { request: sampleRequest(), model, average: new UsageAverage(500) };
     expect(expectedUse(limits, 100, expected)).toEqual({ requests: 1, tokens: 0, nano_usd: 0 });

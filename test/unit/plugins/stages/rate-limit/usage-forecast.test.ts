@@ -21,19 +21,19 @@ const learnt = (...completions: readonly number[]): UsageAverage => {
   return habit;
 };
 
-describe('a habit', () => {
-  it('is as expected before the first completion', () => {
+describe('the usage average', () => {
+  it('starts at the configured value before the first completion', () => {
     expect(new UsageAverage(500).completion).toBe(500);
     expect(learnt(0).completion).toBe(500);
   });
 
-  it('is a bit more than the mean of completions that are alike', () => {
+  it('stays slightly above the mean of equal completions', () => {
     const { completion } = learnt(...Array<number>(50).fill(200));
     expect(completion).toBeGreaterThanOrEqual(200);
     expect(completion).toBeLessThan(210);
   });
 
-  it('is above most completions that differ', () => {
+  it('stays above most of completions that differ', () => {
     const lengths = Array.from({ length: 400 }, (_, at) => 50 + ((at * 7919) % 900));
     const { completion } = learnt(...lengths);
     const share = lengths.filter(length => length <= completion).length / lengths.length;
@@ -41,13 +41,13 @@ describe('a habit', () => {
     expect(share).toBeLessThan(0.98);
   });
 
-  it('follows a change within some dozens of completions', () => {
+  it('follows a change within a few dozen completions', () => {
     const habit = learnt(...Array<number>(100).fill(2000));
     for (let at = 0; at < 40; at++) habit.learn(sample(100));
     expect(habit.completion).toBeLessThan(300);
   });
 
-  it('never leaves the range of what was seen by more than its width', () => {
+  it('exceeds the observed range by at most the width of that range', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1 }), completions => {
         const { completion } = learnt(...completions);
@@ -59,13 +59,13 @@ describe('a habit', () => {
     );
   });
 
-  it('is of one choice', () => {
+  it('is per choice', () => {
     const habit = new UsageAverage(500);
     for (let at = 0; at < 50; at++) habit.learn(sample(800, { choices: 4 }));
     expect(habit.completion).toBeLessThan(210);
   });
 
-  it('learns nothing of completions that were cut short, but that others are longer', () => {
+  it('takes from truncated completions only that others are longer', () => {
     const habit = learnt(...Array<number>(50).fill(500));
     for (let at = 0; at < 50; at++) habit.learn(sample(1, { isCut: true }));
     expect(habit.completion).toBeGreaterThanOrEqual(500);
@@ -73,7 +73,7 @@ describe('a habit', () => {
     expect(habit.completion).toBeGreaterThan(850);
   });
 
-  it('learns nothing of a first one that was cut short, unless it is longer than was expected', () => {
+  it('ignores a truncated first completion unless it is longer than expected', () => {
     const habit = new UsageAverage(500);
     habit.learn(sample(1, { isCut: true }));
     expect(habit.completion).toBe(500);
@@ -81,7 +81,7 @@ describe('a habit', () => {
     expect(habit.completion).toBe(12_000);
   });
 
-  it('corrects the estimate of prompts, within bounds', () => {
+  it('corrects prompt estimates within bounds', () => {
     const habit = new UsageAverage(500);
     expect(habit.prompt_ratio).toBe(1);
     for (let at = 0; at < 60; at++) habit.learn(sample(1, { estimated_prompt: 100, prompt: 150 }));
@@ -94,8 +94,8 @@ describe('a habit', () => {
   });
 });
 
-describe('the forecast', () => {
-  it('is of the account with the model, else of the model, else as configured', () => {
+describe('the usage forecast', () => {
+  it('falls back from account and model to the model, then to the configured value', () => {
     const forecast = new UsageForecast(500);
     expect(forecast.of('a', 'm').completion).toBe(500);
     forecast.learn('a', 'm', sample(1000));
@@ -108,7 +108,7 @@ describe('the forecast', () => {
     expect(forecast.of('a', 'other').completion).toBe(500);
   });
 
-  it('remembers no more than ten thousand accounts of a model, the newest', () => {
+  it('keeps at most ten thousand accounts per model, the newest', () => {
     const forecast = new UsageForecast(500);
     forecast.learn('first', 'm', sample(100_000));
     for (let at = 0; at < 10_000; at++) forecast.learn(`account-${at}`, 'm', sample(10));

@@ -25,7 +25,7 @@ async function joined(chunks: readonly Chunk[]): Promise<Chunk[]> {
 const deltas = (chunks: readonly Chunk[], index = 0): Delta[] =>
   choicesOf(chunks, index).map(({ delta }) => delta);
 
-describe('a stream put back together (f12)', () => {
+describe('joining reasoning into the text of a stream (f12)', () => {
   it.each<{ name: string; given: Delta[]; expected: Delta[] }>([
     {
       name: 'reasoning, then an answer',
@@ -69,13 +69,13 @@ describe('a stream put back together (f12)', () => {
       expected: [{ content: '<think>One.' }, { content: '' }, { content: ' Two.' }],
     },
     { name: 'no reasoning', given: [{ content: 'Yes.' }, calls], expected: [{ content: 'Yes.' }, calls] },
-  ])('$name', async ({ given, expected }) => {
+  ])('handles $name', async ({ given, expected }) => {
     const chunks = await joined([...given.map(delta => chunkOf(delta)), chunkOf({}, 'stop')]);
     expect(deltas(chunks)).toEqual([...expected, {}]);
     expect(choicesOf(chunks).at(-1)!.finish_reason).toBe('stop');
   });
 
-  it('keeps choices apart, and usage on every piece', async () => {
+  it('keeps choices apart and usage on every chunk', async () => {
     const usage = usageOf(3, 2);
     const both = (zero: Delta, one: Delta): Chunk => ({
       choices: [chunkOf(zero).choices[0]!, chunkOf(one, null, 1).choices[0]!],
@@ -91,7 +91,7 @@ describe('a stream put back together (f12)', () => {
   });
 });
 
-describe('a whole reply put back together', () => {
+describe('joining reasoning into the text of a whole reply', () => {
   const join = (message: Partial<ReplyMessage>) =>
     joinReply({
       choices: [
@@ -108,18 +108,18 @@ describe('a whole reply put back together', () => {
     ],
     [{ reasoning: '', content: 'Yes.' }, { content: 'Yes.' }],
     [{ content: '<think>One.</think>Yes.' }, { content: '<think>One.</think>Yes.' }],
-  ])('%j', (given, expected) => {
+  ])('turns %j into one text', (given, expected) => {
     expect(join(given)).toEqual({ role: 'assistant', ...expected });
   });
 });
 
-describe('put back together and split again', () => {
+describe('joining and splitting reasoning again', () => {
   /** What a splitter can give: no tags, and no whitespace where it drops it. */
   const part = fc
     .string({ unit: fc.constantFrom('a', 'b', '<', ' ', '\n', '🤔') })
     .filter(text => text === text.trim() && !text.includes('think'));
 
-  it('is what it was, whole and streamed', async () => {
+  it('restores the original reply, whole and streamed', async () => {
     await fc.assert(
       fc.asyncProperty(part, part, cuts, cuts, async (reasoning, content, someCuts, otherCuts) => {
         fc.pre(reasoning !== '');
@@ -141,7 +141,7 @@ describe('put back together and split again', () => {
     );
   });
 
-  it('hands a fault on', async () => {
+  it('passes an error on', async () => {
     const broken = new Error('reset');
     const { chunks, fault } = await collected(
       transformed(streamOf([chunkOf({ reasoning: 'One.' })], broken), new StreamJoiner()),

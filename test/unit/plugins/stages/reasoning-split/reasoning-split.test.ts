@@ -6,17 +6,20 @@ import { assembled, chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
 import { type Asked, call, choiceOf, replied, stageOf, streamed } from './split-stage.ts';
 import { thinkText } from './think-text.ts';
 
-describe('the fixtures, as a whole reply and as a stream', () => {
-  it.each(thinkTexts)('$name', async ({ text, implicit = false, reasoning, content }) => {
-    const asked = { model: { starts_in_reasoning: implicit } };
-    expect(replied(asked, { content: text })).toMatchObject({ reasoning, content });
-    const { chunks } = await stageOf(asked).stream([chunkOf({ content: text }), chunkOf({}, 'stop')]);
-    expect(assembled(chunks)).toEqual({ reasoning, content });
-  });
+describe('the reasoning-split stage on the fixtures', () => {
+  it.each(thinkTexts)(
+    'splits a whole reply and a stream alike: $name',
+    async ({ text, implicit = false, reasoning, content }) => {
+      const asked = { model: { starts_in_reasoning: implicit } };
+      expect(replied(asked, { content: text })).toMatchObject({ reasoning, content });
+      const { chunks } = await stageOf(asked).stream([chunkOf({ content: text }), chunkOf({}, 'stop')]);
+      expect(assembled(chunks)).toEqual({ reasoning, content });
+    },
+  );
 });
 
-describe('any texts of several choices, cut anywhere and mixed', () => {
-  it('give the same as whole replies, each choice for itself (f1)', async () => {
+describe('the reasoning-split stage on any interleaved choices', () => {
+  it('gives the same for streams as for whole replies, each choice for itself (f1)', async () => {
     const choice = fc.record({ text: thinkText, places: cuts, calls: fc.boolean() });
     const choices = fc.array(choice, { minLength: 1, maxLength: 3 });
     await fc.assert(
@@ -48,7 +51,7 @@ describe('any texts of several choices, cut anywhere and mixed', () => {
     );
   });
 
-  it('come out complete before a fault is rethrown', async () => {
+  it('releases all held text before it rethrows an error', async () => {
     await fc.assert(
       fc.asyncProperty(thinkText, cuts, fc.boolean(), async (text, places, starts_in_reasoning) => {
         const { reply, stream } = stageOf({ model: { starts_in_reasoning } });
@@ -73,7 +76,7 @@ function mixed(queues: Chunk[][], order: Iterator<number>): Chunk[] {
   return chunks;
 }
 
-describe('when it splits', () => {
+describe('the decision to split reasoning', () => {
   const text = '<think>One.</think>Yes.';
   const apart = { reasoning: 'One.', content: 'Yes.' };
 
@@ -85,7 +88,7 @@ describe('when it splits', () => {
     { model: false, asked: true, split: true },
     { model: false, asked: false, split: false },
   ])(
-    'reasoning model: $model, reasoning_split: $asked → $split (f11, f13)',
+    'for a reasoning model: $model and reasoning_split: $asked is $split (f11, f13)',
     async ({ model, asked, split }) => {
       const chosen = {
         model: { reasoning: model },
@@ -101,7 +104,7 @@ describe('when it splits', () => {
     },
   );
 
-  it('takes a text to start inside only where the model does, and never with effort none (f3)', async () => {
+  it('assumes reasoning from the start only for models that begin with it, and never with effort none (f3)', async () => {
     const lone = { content: 'One.</think>Yes.' };
     const none = { reasoning_effort: 'none' };
     for (const [starts_in_reasoning, request, whole, stream] of [
@@ -119,7 +122,7 @@ describe('when it splits', () => {
     }
   });
 
-  it('decides auto by the closing tag alone: without one the text is the answer', () => {
+  it('depends on the closing tag alone for auto: without one the text is the answer', () => {
     const chosen: Asked = { model: { starts_in_reasoning: 'auto' } };
     expect(replied(chosen, { content: 'Yes.' })).toMatchObject({ reasoning: '', content: 'Yes.' });
     expect(replied(chosen, { content: 'Yes, <think>no</think>.' })).toMatchObject({
@@ -128,7 +131,7 @@ describe('when it splits', () => {
     });
   });
 
-  it('adds the field even where there was no reasoning (f9), and keeps null beside tool calls (d11)', () => {
+  it('adds the field even without reasoning (f9), and keeps null beside tool calls (d11)', () => {
     expect(replied({}, { content: 'Yes.' })).toMatchObject({ reasoning: '', content: 'Yes.' });
     expect(replied({}, { content: null, tool_calls: [call] })).toEqual({
       role: 'assistant',

@@ -4,7 +4,7 @@ import { usageOf } from '../../../../../src/canonical.ts';
 import { assembled, chunkOf } from '../../../chunk-stream.ts';
 import { call, replied, stageOf, streamed } from './split-stage.ts';
 
-describe('what the upstream has separated', () => {
+describe('reasoning that the upstream has already separated', () => {
   it('is not searched for tags (f10)', async () => {
     const apart = { reasoning: 'One.', content: '<think>Two.</think>Yes.' };
     expect(replied({}, apart)).toEqual({ role: 'assistant', ...apart });
@@ -23,7 +23,7 @@ describe('what the upstream has separated', () => {
     expect(await streamed({}, [{ role: 'assistant' }, both])).toEqual([{ role: 'assistant' }, both]);
   });
 
-  it('may follow text that was held back, which comes out first', async () => {
+  it('may follow text that was held back, which is released first', async () => {
     expect(await streamed({}, [{ content: '<thi' }, { reasoning: 'One.' }])).toEqual([
       { content: '<thi' },
       { reasoning: 'One.' },
@@ -31,10 +31,10 @@ describe('what the upstream has separated', () => {
   });
 });
 
-describe('a stream with tool calls', () => {
+describe('splitting a stream with tool calls', () => {
   const first = { tool_calls: [{ index: 0, ...call }] };
 
-  it('passes them on unchanged, after all the text before them (f8)', async () => {
+  it('passes the calls on unchanged, after all the text before them (f8)', async () => {
     const more = { tool_calls: [{ index: 0, function: { arguments: '"<think>"' } }] };
     expect(await streamed({}, [{ content: '<think>One. </thi' }, first, more])).toEqual([
       { reasoning: 'One.' },
@@ -52,8 +52,8 @@ describe('a stream with tool calls', () => {
   });
 });
 
-describe('chunks', () => {
-  it('keep their usage, in every piece that is made of one', async () => {
+describe('chunks of a split stream', () => {
+  it('keep their usage on every piece', async () => {
     const usage = usageOf(3, 2);
     const { chunks } = await stageOf({}).stream([
       { ...chunkOf({ content: '<think>One.</think>Yes.' }), usage },
@@ -61,7 +61,7 @@ describe('chunks', () => {
     expect(chunks.map(chunk => chunk.usage)).toEqual([usage, usage]);
   });
 
-  it('that are held back as a whole are nothing, unless they carry usage', async () => {
+  it('are dropped while all their text is held back, unless they carry usage', async () => {
     const held = chunkOf({ content: '<thi' });
     const usage = usageOf(3, 1);
     const { chunks } = await stageOf({}).stream([held]);
@@ -70,7 +70,7 @@ describe('chunks', () => {
     expect(counted.chunks).toEqual([{ choices: [], usage }, held]);
   });
 
-  it('without choices pass: they carry usage', async () => {
+  it('pass without choices, since they carry usage', async () => {
     const chunk = { choices: [], usage: usageOf(3, 2) };
     expect((await stageOf({}).stream([chunk])).chunks).toEqual([chunk]);
   });
@@ -86,7 +86,7 @@ describe('chunks', () => {
     ]);
   });
 
-  it('of an answer that has begun are handed on as they are, not copied', async () => {
+  it('are passed on uncopied once the answer has begun', async () => {
     const answer = chunkOf({ content: ' and so on' });
     const { chunks } = await stageOf({}).stream([chunkOf({ reasoning: 'One.' }), answer]);
     expect(chunks[1]).toBe(answer);

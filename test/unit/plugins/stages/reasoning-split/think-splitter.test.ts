@@ -21,23 +21,26 @@ function split(pieces: readonly string[], options: SplitterOptions): { whole: Sp
 
 const options = fc.record({ implicit: fc.boolean(), trim: fc.boolean() });
 
-describe('the fixtures', () => {
+describe('the think splitter on the fixtures', () => {
   const cases = thinkTexts.flatMap(({ name, text, implicit = false, reasoning, content, untrimmed }) => [
     { name, text, implicit, trim: true, expected: { reasoning, content } },
     { name, text, implicit, trim: false, expected: untrimmed ?? { reasoning, content } },
   ]);
 
-  it.each(cases)('$name, trim: $trim', ({ text, implicit, trim, expected }) => {
+  it.each(cases)('splits the whole text: $name, trim: $trim', ({ text, implicit, trim, expected }) => {
     expect(split([text], { implicit, trim }).whole).toEqual(expected);
   });
 
-  it.each(cases)('$name, trim: $trim, one character at a time', ({ text, implicit, trim, expected }) => {
-    expect(split([...text], { implicit, trim }).whole).toEqual(expected);
-  });
+  it.each(cases)(
+    'splits one character at a time: $name, trim: $trim',
+    ({ text, implicit, trim, expected }) => {
+      expect(split([...text], { implicit, trim }).whole).toEqual(expected);
+    },
+  );
 });
 
-describe('any text, cut anywhere', () => {
-  it('gives what the whole text gives (f1)', () => {
+describe('the think splitter on any text, cut anywhere', () => {
+  it('gives the same as for the whole text (f1)', () => {
     fc.assert(
       fc.property(thinkText, cuts, options, (text, places, chosen) => {
         expect(split(cutAt(text, places), chosen).whole).toEqual(split([text], chosen).whole);
@@ -57,7 +60,7 @@ describe('any text, cut anywhere', () => {
     );
   });
 
-  it('loses and doubles nothing but the tags and the whitespace around them (f5, f6)', () => {
+  it('loses and doubles nothing except the tags and the whitespace around them (f5, f6)', () => {
     fc.assert(
       fc.property(thinkText, cuts, options, (text, places, chosen) => {
         expect(split(cutAt(text, places), chosen).whole).toEqual(wholeSplit(text, chosen));
@@ -66,7 +69,7 @@ describe('any text, cut anywhere', () => {
     );
   });
 
-  it('is left alone where it does not begin with the tag (f2)', () => {
+  it('leaves text alone that does not begin with the tag (f2)', () => {
     fc.assert(
       fc.property(thinkText, fc.boolean(), (text, trim) => {
         fc.pre(!text.trimStart().startsWith('<think>'));
@@ -96,7 +99,7 @@ function wholeSplit(text: string, { implicit, trim }: SplitterOptions): Split {
 
 const joined = (blocks: readonly string[]) => blocks.filter(block => block !== '').join('\n');
 
-describe('what is held back', () => {
+describe('text that the think splitter holds back', () => {
   const { push } = ThinkSplitter.prototype;
   const begun = (text: string, trim = true) => {
     const splitter = new ThinkSplitter({ implicit: false, trim });
@@ -113,19 +116,19 @@ describe('what is held back', () => {
     );
   });
 
-  it('is nothing once the answer has begun', () => {
+  it('is empty once the answer has begun', () => {
     expect(begun('<think>a</think>b')(' <think> </thi')).toEqual({
       reasoning: '',
       content: ' <think> </thi',
     });
   });
 
-  it('is released as soon as it cannot be a tag any more', () => {
+  it('is released as soon as it can no longer be a tag', () => {
     const next = begun('<thi');
     expect(next('s is it')).toEqual({ reasoning: '', content: '<this is it' });
   });
 
-  it('is the whitespace at the end of a piece of reasoning, until more text comes (f6)', () => {
+  it('includes the whitespace at the end of a piece of reasoning until more text comes (f6)', () => {
     const next = begun('<think>One.');
     expect(next(' \n')).toEqual({ reasoning: '', content: '' });
     expect(next('Two.')).toEqual({ reasoning: ' \nTwo.', content: '' });

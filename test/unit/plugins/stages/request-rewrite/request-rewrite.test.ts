@@ -16,26 +16,26 @@ const target = { model: 'm', effortMap: {}, extraParameters: [] };
 describe('reasoning_effort (g)', () => {
   const unsupported = { supported: false, levels: [], default: null };
 
-  it('is said explicitly when it was left out', () => {
+  it('is set to the default when the client leaves it out', () => {
     expect(rewritten({}).reasoning_effort).toBe('high');
     expect(rewritten({ reasoning_effort: 'low' }).reasoning_effort).toBe('low');
   });
 
-  it('is not sent to a model that knows none', () => {
+  it('is dropped for a model that supports none', () => {
     for (const request of [{}, { reasoning_effort: 'medium' }])
       expect(rewritten(request, { reasoning_effort: unsupported })).not.toHaveProperty('reasoning_effort');
   });
 });
 
-describe('what goes upstream', () => {
-  it('has no choice among no tools', () => {
+describe('the request sent upstream', () => {
+  it('drops tool_choice when there are no tools', () => {
     const parameters = () => ({ tool_choice: 'auto', parallel_tool_calls: false, top_p: 1 });
     expect(rewritten({ parameters: parameters() }).parameters).toEqual({ top_p: 1 });
     const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
     expect(rewritten({ tools, parameters: parameters() }).parameters).toEqual(parameters());
   });
 
-  it('has metadata only where that is wanted', () => {
+  it('carries metadata only when configured', () => {
     const metadata = { a: 'b' };
     expect(encodeOpenAi(rewritten({ metadata }), target)).not.toHaveProperty('metadata');
     expect(encodeOpenAi(rewritten({ metadata }, {}, { forward_metadata: true }), target)).toMatchObject({
@@ -43,7 +43,7 @@ describe('what goes upstream', () => {
     });
   });
 
-  it("has configured parameters where the client gave none, never in place of the client's", () => {
+  it('takes configured parameters only where the client gave none', () => {
     const set = { temperature: 0.6, max_tokens: 100, top_p: 0.95, top_k: 40 };
     const sent = (request: Partial<ChatRequest>) => encodeOpenAi(rewritten(request, {}, { set }), target);
     expect(sent({})).toMatchObject(set);
@@ -55,7 +55,7 @@ describe('what goes upstream', () => {
     });
   });
 
-  it('cannot be another model or conversation by configuration', () => {
+  it('keeps its model and its conversation whatever is configured', () => {
     const set = { model: 'other', messages: [], stream: true };
     expect(encodeOpenAi(rewritten({}, {}, { set }), target)).toEqual(encodeOpenAi(rewritten({}), target));
   });

@@ -24,7 +24,7 @@ const anyStream = fc.array(
   fc.tuple(anyPiece, fc.nat({ max: 1 })).map(([delta, index]) => chunkOf(delta, null, index)),
 );
 
-describe('joining small pieces', () => {
+describe('coalescing small chunks', () => {
   it('sends the first piece at once and joins the rest up to the number of characters', async () => {
     const stream = coalesced(streamOf(texts('a', 'b', 'c', 'd', 'e', 'f')), 3, patient_ms);
     expect(await deltas(stream)).toEqual([{ content: 'a' }, { content: 'bcd' }, { content: 'ef' }]);
@@ -54,7 +54,7 @@ describe('joining small pieces', () => {
     ]);
   });
 
-  it('lets a piece go that has waited long enough, while the upstream is silent', async () => {
+  it('releases a piece that has waited long enough while the upstream is silent', async () => {
     async function* silent() {
       yield* texts('a', 'b');
       await waits(3000);
@@ -69,7 +69,7 @@ describe('joining small pieces', () => {
     await iterator.return?.();
   });
 
-  it('lets everything go before a fault', async () => {
+  it('releases everything before an error', async () => {
     const fault = new Error('broken');
     const { chunks, fault: thrown } = await collected(
       coalesced(streamOf(texts('a', 'b', 'c'), fault), 1000, patient_ms),
@@ -93,7 +93,7 @@ describe('joining small pieces', () => {
   });
 });
 
-describe('cutting oversized pieces', () => {
+describe('splitting oversized chunks', () => {
   it('cuts at the number of characters and keeps the finish on the last piece', async () => {
     const stream = cutAbove(streamOf([chunkOf({ content: 'abcdefg' }, 'stop')]), 3);
     const { chunks } = await collected(stream);
@@ -128,8 +128,8 @@ describe('cutting oversized pieces', () => {
   });
 });
 
-describe('both', () => {
-  it('lose nothing, double nothing and keep the order of every choice, for any stream', async () => {
+describe('coalescing and splitting together', () => {
+  it('loses nothing, doubles nothing and keeps the order of every choice, for any stream', async () => {
     await fc.assert(
       fc.asyncProperty(anyStream, fc.integer({ min: 1, max: 20 }), async (chunks, size) => {
         const joined = coalesced(streamOf(chunks), size, patient_ms);

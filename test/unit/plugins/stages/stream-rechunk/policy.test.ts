@@ -17,7 +17,7 @@ const exchangeOf = (account: { id: string; plan?: string }, continuous_usage_sta
   return exchange;
 };
 
-describe('the policy of a request', () => {
+describe('the rechunk policy of a request', () => {
   it.each([
     [
       'its plan',
@@ -26,7 +26,7 @@ describe('the policy of a request', () => {
       { coalesce_characters: 80, coalesce_ms: 100, split_characters: 0 },
     ],
     [
-      'the first that matches',
+      'the first match',
       { id: 'acme', plan: 'free' },
       true,
       { coalesce_characters: 80, coalesce_ms: 100, split_characters: 0 },
@@ -39,16 +39,16 @@ describe('the policy of a request', () => {
     ],
     ['its account', { id: 'acme' }, false, { coalesce_characters: 0, coalesce_ms: 50, split_characters: 5 }],
     [
-      "the stage's own without a match",
+      'the default of the stage without a match',
       { id: 'b' },
       false,
       { coalesce_characters: 10, coalesce_ms: 50, split_characters: 0 },
     ],
-  ])('is found by %s', (_, account, continuous, expected) => {
+  ])('is chosen by %s', (_, account, continuous, expected) => {
     expect(policyOf(policies, exchangeOf(account, continuous))).toMatchObject(expected);
   });
 
-  it('cannot cut smaller than it joins', () => {
+  it('rejects splitting below the size it coalesces to', () => {
     expect(policySchema.safeParse({ coalesce_characters: 10, split_characters: 5 }).success).toBe(false);
     expect(policySchema.safeParse({ coalesce_characters: 10, split_characters: 10 }).success).toBe(true);
   });

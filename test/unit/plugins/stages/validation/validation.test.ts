@@ -20,15 +20,25 @@ const refusing = (message: string | RegExp, param: string) =>
     message: expect.stringMatching(message),
   });
 
-describe('reasoning_effort (spec 4.2)', () => {
+describe('validation of reasoning_effort (spec 4.2)', () => {
   const earlier = { supported: true, levels: ['none', 'low', 'medium', 'high', 'max'], default: 'medium' };
   const unsupported = { supported: false, levels: [], default: null };
 
   it.each([
-    ['the newest', {}, ['low', 'high', 'max'], ['none', 'medium', 'High', ' low', '', 'xhigh']],
-    ['earlier', { reasoning_effort: earlier }, earlier.levels, ['minimal', 'xhigh', 'MAX']],
-    ['none', { reasoning_effort: unsupported }, ['medium'], ['none', 'low', 'high', 'max', 'Medium']],
-  ])('of %s', (_, model, accepted, refused) => {
+    [
+      'a model of the latest generation',
+      {},
+      ['low', 'high', 'max'],
+      ['none', 'medium', 'High', ' low', '', 'xhigh'],
+    ],
+    ['an earlier model', { reasoning_effort: earlier }, earlier.levels, ['minimal', 'xhigh', 'MAX']],
+    [
+      'a model without effort',
+      { reasoning_effort: unsupported },
+      ['medium'],
+      ['none', 'low', 'high', 'max', 'Medium'],
+    ],
+  ])('accepts the levels of the model and rejects others: %s', (_, model, accepted, refused) => {
     expect(() => validated({}, model)).not.toThrow();
     for (const reasoning_effort of accepted)
       expect(() => validated({ reasoning_effort }, model)).not.toThrow();
@@ -38,26 +48,26 @@ describe('reasoning_effort (spec 4.2)', () => {
       );
   });
 
-  it('is refused in the words of the protocol (3.8)', () => {
+  it('rejects a level with the message of the protocol (3.8)', () => {
     expect(() => validated({ reasoning_effort: 'medium' })).toThrow(
       "reasoning_effort: 'medium' is not accepted by aion-labs/aion-3.5; use one of: low, high, max.",
     );
   });
 });
 
-describe('metadata (spec 8, m10)', () => {
+describe('validation of metadata (spec 8, m10)', () => {
   const keys = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, 'v']));
 
   it.each([
-    ['none', {}],
+    ['no entries', {}],
     ['16 keys', keys(16)],
     ['a key of 64 characters', { ['k'.repeat(64)]: 'v' }],
     ['a key of 64 characters outside the basic plane', { ['🔑'.repeat(64)]: 'v' }],
     ['a value of 512 characters', { a: 'v'.repeat(512) }],
     ['a value of 512 characters outside the basic plane', { a: '🎲'.repeat(512) }],
     ['an empty value', { a: '' }],
-  ])('may have %s', (_, metadata) => {
+  ])('accepts %s', (_, metadata) => {
     expect(() => validated({ metadata })).not.toThrow();
   });
 
@@ -71,15 +81,15 @@ describe('metadata (spec 8, m10)', () => {
     ['null', { a: null }, 'metadata.a'],
     ['a list', { a: [] }, 'metadata.a'],
     ['an object', { a: {} }, 'metadata.a'],
-  ])('may not have %s', (_, metadata, param) => {
+  ])('rejects %s', (_, metadata, param) => {
     expect(() => validated({ metadata: metadata as Record<string, string> })).toThrow(
       refusing(`^${param}: `, param),
     );
   });
 });
 
-describe('lengths', () => {
-  it('of max_tokens reach to the cap of the model (m3)', () => {
+describe('validation of lengths', () => {
+  it('accepts max_tokens up to the cap of the model (m3)', () => {
     expect(() => validated({ max_tokens: 32_768 })).not.toThrow();
     expect(() => validated({ max_tokens: 32_769 })).toThrow(
       refusing('^max_tokens: must be at most 32768 for aion-labs/aion-3.5, not 32769', 'max_tokens'),
@@ -91,8 +101,8 @@ describe('lengths', () => {
   it.each([
     ['English', 'word '],
     ['Chinese', '你好'],
-    ['as dense as any', 'я1'],
-  ])('of the prompt are refused only when they are clearly over the window (m4): %s', (_, piece) => {
+    ['dense text', 'я1'],
+  ])('rejects a prompt only when it clearly exceeds the context window (m4): %s', (_, piece) => {
     const of = (content: string) => ({ messages: [{ role: 'user' as const, content }] });
     let longest = '';
     while (estimateTokens(longest + piece) <= 1250) longest += piece;
@@ -103,24 +113,24 @@ describe('lengths', () => {
     );
   });
 
-  it('of the choices are bounded (m13)', () => {
+  it('limits the number of choices (m13)', () => {
     expect(() => validated({ n: 8 })).not.toThrow();
     expect(() => validated({ n: 9 })).toThrow(refusing('^n: must be at most 8', 'n'));
     expect(() => validated({ n: 3 }, {}, { max_choices: 2 })).toThrow(refusing('^n: must be at most 2', 'n'));
   });
 });
 
-describe('what depends on the model', () => {
+describe('validation against the model', () => {
   const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
 
-  it('is that it is known (m12)', () => {
+  it('rejects an unknown model (m12)', () => {
     expect(() => validated({ model: 'gpt-5' }, null)).toThrow(
       refusing(/^model: unknown model 'gpt-5'; GET \/v1\/models/, 'model'),
     );
     expect(() => validated({ model: 'x'.repeat(5000) }, null)).toThrow(refusing(/^.{0,250}$/, 'model'));
   });
 
-  it('is that it takes tools (m9)', () => {
+  it('rejects tools for a model without tool calls (m9)', () => {
     expect(() => validated({ tools })).not.toThrow();
     expect(() => validated({ tools: [] }, { tool_calls: false })).not.toThrow();
     expect(() => validated({ tools }, { tool_calls: false })).toThrow(
@@ -129,10 +139,10 @@ describe('what depends on the model', () => {
   });
 });
 
-describe('unknown fields (m5)', () => {
+describe('validation of unknown fields (m5)', () => {
   const unknown = { top_k: 5, chat_template: 'x' };
 
-  it('are named in a header when they go nowhere', () => {
+  it('names fields in a header when they are not forwarded', () => {
     const header = (fields: object, model = {}) =>
       validated({ unknown: fields as Record<string, unknown> }, model).replyHeaders['x-ignored-parameters'];
     expect(header({})).toBeUndefined();
@@ -141,7 +151,7 @@ describe('unknown fields (m5)', () => {
     expect(header(unknown, { extra_parameters: ['top_k', 'chat_template'] })).toBeUndefined();
   });
 
-  it('cannot break the header', () => {
+  it('keeps the header valid for any field name', () => {
     const odd = { 'a\r\nset-cookie: b': 1, 'a,b': 1, ключ: 1, ['x'.repeat(500)]: 1 };
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`p${at}`, 1]));
     for (const fields of [odd, many]) {
@@ -151,7 +161,7 @@ describe('unknown fields (m5)', () => {
     }
   });
 
-  it('are refused where the configuration says so', () => {
+  it('rejects the fields when configured to', () => {
     const options = { unknown_parameters: 'reject' };
     expect(() => validated({ unknown }, {}, options)).toThrow(refusing('^top_k: unknown parameter', 'top_k'));
     expect(() =>
