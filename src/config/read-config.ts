@@ -12,9 +12,12 @@ export interface WrittenConfig {
   error(issues: readonly ConfigIssue[]): ConfigError;
 }
 
-/** Takes an object, or reads a file of YAML, of which JSON is a part. Throws a ConfigError for a file that cannot be read or parsed. */
-export function readConfig(source: object | string): WrittenConfig {
-  if (typeof source === 'object')
+/**
+ * Takes a value, which the schema will judge, or reads a file of YAML, of which JSON is a part. Throws a ConfigError for a file that cannot
+ * be read or parsed.
+ */
+export function readConfig(source: unknown): WrittenConfig {
+  if (typeof source !== 'string')
     return {
       value: source,
       directory: process.cwd(),
