@@ -45,22 +45,22 @@ const messageOf = ({ text }: RawReply): string => {
   return error.message;
 };
 
-describe('the size of a body', () => {
+describe('the request body size limit', () => {
   /** A request of exactly so many bytes, most of them white space. */
   const sized = (bytes: number): Buffer =>
     Buffer.concat([Buffer.from(valid), Buffer.alloc(bytes - valid.length, ' ')]);
 
-  it('may be 16 MiB', async () => {
+  it('accepts a body of exactly 16 MiB', async () => {
     expect((await post(sized(limit_bytes))).status).toBe(200);
   });
 
-  it.each([1, 1024 * 1024, 20 * 1024 * 1024])('may not be %d bytes more', async more => {
+  it.each([1, 1024 * 1024, 20 * 1024 * 1024])('rejects a body %d bytes over the limit with 413', async more => {
     const reply = await post(sized(limit_bytes + more));
     expect(reply.status).toBe(413);
     expect(messageOf(reply)).toContain(`${limit_bytes} bytes`);
   });
 
-  it('may not be more in chunks of unknown length', async () => {
+  it('rejects a chunked body of unknown length over the limit', async () => {
     const connection = new RawConnection(sidecar.url);
     connection.write(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: ${authorization}\r\n` +
@@ -77,7 +77,7 @@ describe('the size of a body', () => {
   });
 });
 
-describe('the type of a body', () => {
+describe('the Content-Type of a request', () => {
   it.each([
     'application/json',
     'APPLICATION/JSON',
@@ -86,11 +86,11 @@ describe('the type of a body', () => {
     'application/json; charset=utf8; profile=x',
     'application/vnd.api+json',
     ' application/json ;',
-  ])('may be %p', async type => {
+  ])('accepts %p', async type => {
     expect((await post(valid, { 'content-type': type })).status).toBe(200);
   });
 
-  it('may be left out', async () => {
+  it('accepts a JSON body without a Content-Type', async () => {
     expect((await post(valid, {})).status).toBe(200);
     expect(messageOf(await post('model=x', {}))).toMatch(/not valid JSON/);
   });
@@ -104,21 +104,21 @@ describe('the type of a body', () => {
     'application/octet-stream',
     'nonsense',
     `application/${'x'.repeat(100)}`,
-  ])('may not be %p', async type => {
+  ])('rejects %p with 400', async type => {
     const reply = await post(valid, { 'content-type': type });
     expect(reply.status).toBe(400);
     expect(messageOf(reply)).toMatch(/^Content-Type: must be application\/json/);
     expect(messageOf(reply).length).toBeLessThan(200);
   });
 
-  it.each(['utf-16', 'iso-8859-1', 'utf-8x'])('may not have the charset %s', async charset => {
+  it.each(['utf-16', 'iso-8859-1', 'utf-8x'])('rejects the charset %s with 400', async charset => {
     const reply = await post(valid, { 'content-type': `application/json; charset=${charset}` });
     expect(reply.status).toBe(400);
     expect(messageOf(reply)).toMatch(/^Content-Type: the charset must be utf-8/);
   });
 });
 
-describe('the encoding of a body', () => {
+describe('the Content-Encoding of a request', () => {
   const encoded = (encoding: string, body: Buffer | string): Promise<RawReply> =>
     post(body, { 'content-type': 'application/json', 'content-encoding': encoding });
 
@@ -129,7 +129,7 @@ describe('the encoding of a body', () => {
     ['deflate', deflateSync(valid)],
     ['br', brotliCompressSync(valid)],
     ['identity', Buffer.from(valid)],
-  ])('may be %s', async (encoding, body) => {
+  ])('accepts %s', async (encoding, body) => {
     expect((await encoded(encoding, body)).status).toBe(200);
   });
 
@@ -141,14 +141,14 @@ describe('the encoding of a body', () => {
     ['deflate', gzipSync(valid)],
     ['br', gzipSync(valid)],
     ['gzip', Buffer.concat([gzipSync(valid).subarray(0, 20), Buffer.alloc(100, 0xff)])],
-  ])('must be %s where it says so', async (encoding, body) => {
+  ])('rejects a body that is not %s although its header says so', async (encoding, body) => {
     const reply = await encoded(encoding, body);
     expect(reply.status).toBe(400);
     expect(messageOf(reply)).toMatch(/^Content-Encoding: .*not valid|^The request body is empty/);
   });
 
   it.each(['zstd', 'compress', 'gzip, gzip', 'x'.repeat(100), '__proto__'])(
-    'may not be %p',
+    'rejects %p',
     async encoding => {
       const reply = await encoded(encoding, gzipSync(valid));
       expect(reply.status).toBe(400);
@@ -160,7 +160,7 @@ describe('the encoding of a body', () => {
   it.each<[string, (text: Buffer) => Buffer]>([
     ['gzip', gzipSync],
     ['deflate', deflateSync],
-  ])('may not hide more than 16 MiB in %s', async (encoding, compress) => {
+  ])('rejects a %s body that decompresses to more than 16 MiB', async (encoding, compress) => {
     const bomb = compress(Buffer.alloc(200 * 1024 * 1024, ' '));
     expect(bomb.length).toBeLessThan(1024 * 1024);
     const reply = await encoded(encoding, bomb);
@@ -172,7 +172,7 @@ describe('the encoding of a body', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('may not hide more than a mebibyte and a hundred times its size in %s', async (encoding, compress) => {
+  ])('rejects a %s body that decompresses to more than 1 MiB plus 100 times its size', async (encoding, compress) => {
     const bomb = compress(Buffer.alloc(8 * 1024 * 1024, ' '));
     const accepted_bytes = 1024 * 1024 + 100 * bomb.length;
     const reply = await encoded(encoding, bomb);
@@ -186,7 +186,7 @@ describe('the encoding of a body', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('may make a mebibyte of what is nearly nothing in %s', async (encoding, compress) => {
+  ])('accepts a small %s body that decompresses to 1 MiB', async (encoding, compress) => {
     const padded = Buffer.concat([Buffer.from(valid), Buffer.alloc(1024 * 1024 - valid.length, ' ')]);
     expect((await encoded(encoding, compress(padded))).status).toBe(200);
   });

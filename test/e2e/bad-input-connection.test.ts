@@ -61,18 +61,18 @@ async function inFlight(): Promise<number> {
 
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));
 
-describe('a body that comes slowly', () => {
-  it('is refused when nothing has come for too long, and the connection is given up', async () => {
+describe('a request body that arrives slowly', () => {
+  it('is rejected with 400 and its connection closed after 4 seconds without a byte', async () => {
     const connection = open(head(valid.length) + valid.slice(0, 20));
     await connection.received(/^HTTP\/1\.1 400 [\s\S]*did not arrive: nothing for 4 seconds/);
     await connection.closed;
   });
 
-  it('is refused when only its head has come', async () => {
+  it('is rejected with 400 when only its head has arrived', async () => {
     await open(head(valid.length)).received(/^HTTP\/1\.1 400 [\s\S]*did not arrive/);
   });
 
-  it('is taken when its pauses are short, however many there are', async () => {
+  it('is accepted when every pause is short, however many there are', async () => {
     const connection = open(head(valid.length));
     const step = Math.ceil(valid.length / 24);
     for (let at = 0; at < valid.length; at += step) {
@@ -83,14 +83,14 @@ describe('a body that comes slowly', () => {
   });
 });
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   it.each<[string, string]>([
     ['after its head', head(valid.length)],
     ['in the middle of its body', head(valid.length) + valid.slice(0, 20)],
     ['in the middle of a large body', head(large) + ' '.repeat(large / 2)],
     ['in the middle of its head', 'POST /v1/chat/completions HTTP/1.1\r\nhost: gate'],
     ['before it says anything', ''],
-  ])('%s is not asked after', async (_, bytes) => {
+  ])('%s causes no upstream request', async (_, bytes) => {
     const { requests } = simulator.stats;
     const connection = open(bytes);
     await sleep(100);
@@ -100,7 +100,7 @@ describe('a client that leaves', () => {
     expect(connection.text).toBe('');
   });
 
-  it('with a reset in the middle of its body is not asked after', async () => {
+  it('by a reset in the middle of its body causes no upstream request', async () => {
     const { requests } = simulator.stats;
     const connection = open(head(valid.length) + valid.slice(0, 20));
     await sleep(100);
@@ -109,7 +109,7 @@ describe('a client that leaves', () => {
     expect(simulator.stats.requests).toBe(requests);
   });
 
-  it('among five hundred others leaves nothing behind', async () => {
+  it('among 500 others leaves no request in flight', async () => {
     const many = Array.from({ length: 500 }, () => open(`${head(1_000_000)}{`));
     await until(async () => {
       // On a slow machine the first would otherwise have been idle for too long when the last is there.
@@ -121,7 +121,7 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('what is not HTTP', () => {
+describe('input that is not valid HTTP', () => {
   it.each<[string, string | Buffer]>([
     ['words', 'hello there\r\n\r\n'],
     ['a TLS greeting', Buffer.from('16030100a5010000a10303', 'hex')],
@@ -142,7 +142,7 @@ describe('what is not HTTP', () => {
       'chunks of no size',
       `${head(0).replace('content-length: 0', 'transfer-encoding: chunked')}zz\r\n{}\r\n0\r\n\r\n`,
     ],
-  ])('is refused, and the connection closed: %s', async (_, bytes) => {
+  ])('is rejected with 4xx and its connection closed: %s', async (_, bytes) => {
     const { requests } = simulator.stats;
     const connection = open(bytes);
     await connection.received(/^HTTP\/1\.1 4\d\d /);
@@ -152,8 +152,8 @@ describe('what is not HTTP', () => {
   });
 });
 
-describe('what is HTTP, but seldom seen', () => {
-  it('is answered in order when it comes all at once', async () => {
+describe('rarely used HTTP', () => {
+  it('answers pipelined requests in order', async () => {
     const wrong = head(valid.length).replace(clientKey, 'sk-unknown');
     const connection = open(
       `GET /v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n${wrong}${valid}${head(2)}{}${head(valid.length, 'connection: close')}${valid}`,
@@ -167,27 +167,27 @@ describe('what is HTTP, but seldom seen', () => {
     ]);
   });
 
-  it('keeps the connection after a refusal, when the body has come', async () => {
+  it('keeps the connection open after refusing a request whose body has arrived', async () => {
     const connection = open(`${head(valid.length).replace(clientKey, 'sk-unknown')}${valid}`);
     await connection.received(/^HTTP\/1\.1 401 /);
     connection.write(`${head(valid.length)}${valid}`);
     await connection.received(/HTTP\/1\.1 200 /);
   });
 
-  it('is a body in many chunks', async () => {
+  it('accepts a body in one-byte chunks', async () => {
     const chunks = [...valid].map(letter => `1\r\n${letter}\r\n`).join('');
     const start = head(0).replace('content-length: 0', 'transfer-encoding: chunked');
     await open(`${start}${chunks}0\r\n\r\n`).received(/^HTTP\/1\.1 200 /);
   });
 
-  it('is a client that waits for leave to send', async () => {
+  it('answers Expect: 100-continue with 100', async () => {
     const connection = open(head(valid.length, 'expect: 100-continue'));
     await connection.received(/^HTTP\/1\.1 100 /);
     connection.write(valid);
     await connection.received(/HTTP\/1\.1 200 /);
   });
 
-  it('is an HTTP/1.0 client, whose stream ends with the connection', async () => {
+  it('ends a stream to an HTTP/1.0 client by closing the connection', async () => {
     const body = JSON.stringify(ask('Hello', { stream: true }));
     const connection = open(head(body.length).replace('HTTP/1.1', 'HTTP/1.0') + body);
     await connection.closed;
@@ -196,7 +196,7 @@ describe('what is HTTP, but seldom seen', () => {
     expect(connection.text).toMatch(/"delta":\{"role":"assistant"[\s\S]*data: \[DONE\]\n\n$/);
   });
 
-  it('is a wish for another protocol', async () => {
+  it('ignores an Upgrade header', async () => {
     const connection = open(
       'GET /v1/models HTTP/1.1\r\nhost: gateway\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n',
     );

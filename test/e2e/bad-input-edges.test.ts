@@ -81,9 +81,9 @@ const refused: readonly [name: string, bytes: string, status: number, message: R
   ],
 ];
 
-describe('a request that no handler sees', () => {
+describe('a request refused before any handler runs', () => {
   it.each(refused)(
-    'is answered in the envelope and its connection closed: %s',
+    'is answered in the OpenAI error format and its connection closed: %s',
     async (_, bytes, status, message) => {
       const { requests } = simulator.stats;
       const connection = open(bytes);
@@ -112,13 +112,13 @@ describe('a request that no handler sees', () => {
     },
   );
 
-  it('keeps the request id that the client has given', async () => {
+  it('keeps the request id that the client sent', async () => {
     const connection = open(lines('CONNECT example.com:443 HTTP/1.1', 'host: a', 'x-request-id: mine'));
     await connection.received(/^HTTP\/1\.1 405 [\s\S]*x-request-id: mine\r\n/);
     expect(connection.text).toMatch(/\r\nallow: GET, HEAD, POST\r\n/);
   });
 
-  it('may send all of its body before it reads the refusal', async () => {
+  it('is answered even when the client sends its whole body before reading', async () => {
     const body = 'x'.repeat(500_000);
     const connection = open(
       `${lines('POST /v1/chat/completions HTTP/1.1', `content-length: ${body.length}`)}${body}`,
@@ -127,13 +127,13 @@ describe('a request that no handler sees', () => {
     expect(connection.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*no Host header/);
   });
 
-  it('may be HTTP/1.0 without Host', async () => {
+  it('does not include an HTTP/1.0 request without Host', async () => {
     const connection = open(lines('GET /v1/models HTTP/1.0'));
     await connection.closed;
     expect(connection.text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('may wish for another protocol, which is ignored', async () => {
+  it('does not include a request with an Upgrade header', async () => {
     const connection = open(
       lines(
         'GET /v1/models HTTP/1.1',
@@ -148,7 +148,7 @@ describe('a request that no handler sees', () => {
   });
 });
 
-describe('a connection that is refused', () => {
+describe('a refused connection', () => {
   let server: Server;
 
   beforeAll(async () => {
@@ -162,7 +162,7 @@ describe('a connection that is refused', () => {
     new Promise<number>(resolve => server.getConnections((_, count) => resolve(count)));
 
   it.each(['nonsense\r\n\r\n', lines('CONNECT a:1 HTTP/1.1', 'host: a')])(
-    'cannot be kept by a client that does not close its own side: %p',
+    'is closed even when the client does not close its own side: %p',
     async bytes => {
       const { port } = new URL(url());
       const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
@@ -176,7 +176,7 @@ describe('a connection that is refused', () => {
     },
   );
 
-  it('is answered 400 and not 408 when its headers do not arrive in time: clients would repeat it', async () => {
+  it('is answered 400, not 408, when its headers time out, because clients retry a 408', async () => {
     const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     server.once('connection', socket => server.emit('clientError', late, socket));
     const connection = open('', url());
@@ -185,7 +185,7 @@ describe('a connection that is refused', () => {
   });
 });
 
-describe('a client that waits for leave to send its body', () => {
+describe('a client that sends Expect: 100-continue', () => {
   const expecting = 'expect: 100-continue';
 
   it.each([
@@ -209,20 +209,20 @@ describe('a client that waits for leave to send its body', () => {
       post(1e12, expecting, authorization).replace('chat/completions', 'embeddings'),
       413,
     ],
-  ])('is refused without 100, and its connection closed: %s', async (_, bytes, status) => {
+  ])('is refused without 100 and its connection closed: %s', async (_, bytes, status) => {
     const connection = open(bytes);
     await connection.closed;
     expect(connection.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*connection: close`, 'i'));
     expect(connection.text).not.toContain('HTTP/1.1 100');
   });
 
-  it('reads the refusal also when it has not waited', async () => {
+  it('receives the refusal even when it sends its body without waiting', async () => {
     const connection = open(post(valid.length, expecting) + valid);
     await connection.closed;
     expect(connection.text).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('is told to send it once its key is known, and keeps its connection', async () => {
+  it('receives 100 once its key is known, and keeps its connection', async () => {
     const connection = open(post(valid.length, expecting, authorization));
     await connection.received(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
     connection.write(valid);
@@ -232,7 +232,7 @@ describe('a client that waits for leave to send its body', () => {
     await connection.received(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 200 /);
   });
 
-  it('is told so for a path that is passed on as well', async () => {
+  it('receives 100 on a path that is passed through', async () => {
     const body = JSON.stringify({ model: 'x', input: 'y' });
     const connection = open(
       post(body.length, expecting, authorization).replace('chat/completions', 'embeddings'),
@@ -242,7 +242,7 @@ describe('a client that waits for leave to send its body', () => {
     await connection.received(/HTTP\/1\.1 [2-5]\d\d [\s\S]*\r\n\r\n/);
   });
 
-  it('reads in the envelope that what it then sends is not HTTP', async () => {
+  it('receives a 400 in the OpenAI error format when it then sends invalid HTTP', async () => {
     const head = lines(
       'POST /v1/chat/completions HTTP/1.1',
       'host: gateway',
@@ -257,7 +257,7 @@ describe('a client that waits for leave to send its body', () => {
     expect(connection.text).toMatch(/HTTP\/1\.1 400 [\s\S]*not valid HTTP/);
   });
 
-  it('is told to send a form of the dashboard', async () => {
+  it('receives 100 for a dashboard form', async () => {
     const server = createHttpServer((request, response) => {
       void readForm(request).then(
         form => response.end(form.get('a')),
@@ -279,7 +279,7 @@ describe('a client that waits for leave to send its body', () => {
     await new Promise(resolve => server.close(resolve));
   });
 
-  it('is not told so in HTTP/1.0', async () => {
+  it('receives no 100 over HTTP/1.0', async () => {
     const connection = open(
       `${post(valid.length, expecting, authorization).replace('HTTP/1.1', 'HTTP/1.0')}${valid}`,
     );

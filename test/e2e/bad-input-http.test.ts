@@ -17,7 +17,7 @@ async function answerTo(bytes: string): Promise<{ head: string; body: unknown }>
   return { head, body: body && JSON.parse(body) };
 }
 
-describe('what is not HTTP', () => {
+describe('HTTP parsing', () => {
   it.each([
     ['garbage', 'hello there\r\n\r\n', 'The request is not valid HTTP.'],
     ['a broken header', 'GET /v1/models HTTP/1.1\r\nhost gateway\r\n\r\n', 'The request is not valid HTTP.'],
@@ -26,14 +26,14 @@ describe('what is not HTTP', () => {
       `GET /v1/models HTTP/1.1\r\nx: ${'a'.repeat(40_000)}\r\n\r\n`,
       'The request headers are too large.',
     ],
-  ])('is answered in the one envelope: %s', async (_, bytes, message) => {
+  ])('answers %s in the OpenAI error format', async (_, bytes, message) => {
     const { head, body } = await answerTo(bytes);
     expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(head).toMatch(/x-request-id: req_/);
     expect(body).toEqual({ error: { message, type: 'invalid_request_error' } });
   });
 
-  it('is not answered in the middle of other replies', async () => {
+  it('writes no error response to garbage after other replies on a connection', async () => {
     const connection = new RawConnection(gateway.url);
     connection.write('GET /v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n');
     await new Promise(resolve => setTimeout(resolve, 500));
@@ -42,7 +42,7 @@ describe('what is not HTTP', () => {
     expect(connection.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200']);
   });
 
-  it('includes neither the absolute form of a target nor a slash at its end', async () => {
+  it('accepts a target in absolute form and with a trailing slash', async () => {
     const connection = new RawConnection(gateway.url);
     connection.write('GET http://gateway/v1/models/ HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n');
     await connection.closed;

@@ -41,7 +41,7 @@ const withContent = (json: string): string => valid.replace('"Hello"', json);
 const invalid = /not valid JSON/;
 const notObject = /must be a JSON object/;
 
-describe('a body that is refused', () => {
+describe('a malformed JSON body', () => {
   it.each<[string, string, RegExp]>([
     ['nothing', '', /empty/],
     ['white space', ' \r\n\t ', invalid],
@@ -89,7 +89,7 @@ describe('a body that is refused', () => {
       /more than the 300000 values accepted/,
     ],
     ['a name of a million characters', withField('x'.repeat(1_000_000), deep(100)), /^x{64}: .*levels/],
-  ])('%s', async (_, body, says) => {
+  ])('is rejected: %s', async (_, body, says) => {
     const { requests } = simulator.stats;
     const { status, text } = await post(body);
     const { error } = JSON.parse(text) as { error: { message: string; type: string } };
@@ -105,7 +105,7 @@ function manyKeys(count: number): string {
   return JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, 'v'])));
 }
 
-describe('bytes that are not UTF-8', () => {
+describe('the UTF-8 decoding of a body', () => {
   const around = (bytes: readonly number[]): Buffer => {
     const [before = '', after = ''] = valid.split('Hello');
     return Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]);
@@ -120,19 +120,19 @@ describe('bytes that are not UTF-8', () => {
     ['more than Unicode has', around([0xf5, 0x80, 0x80, 0x80])],
     ['UTF-16', Buffer.from(`\ufeff${valid}`, 'utf16le')],
     ['Latin-1', Buffer.from(valid.replace('Hello', 'Grüße'), 'latin1')],
-  ])('are refused: %s', async (_, body) => {
+  ])('rejects %s with 400', async (_, body) => {
     const { status, text } = await post(body);
     expect(status).toBe(400);
     expect(JSON.parse(text).error.message).toMatch(/not valid UTF-8/);
   });
 
-  it('may be a byte order mark in front, once', async () => {
+  it('accepts one leading byte order mark and rejects two', async () => {
     expect((await post(`\ufeff${valid}`)).status).toBe(200);
     expect((await post(`\ufeff\ufeff${valid}`)).status).toBe(400);
   });
 });
 
-describe('a body that is strange and valid', () => {
+describe('an unusual but valid body', () => {
   it.each<[string, string]>([
     ['half characters', withContent('"\\ud83c and \\udf0a"')],
     ['a NUL character', withContent('"a\\u0000b"')],
@@ -151,13 +151,13 @@ describe('a body that is strange and valid', () => {
     ['a constructor', withField('constructor', '{"prototype":{"stream":true}}')],
     ['a million spaces', valid.replace('{', `{${' '.repeat(1_000_000)}`)],
     ['an answer of no words', withContent('""')],
-  ])('is answered: %s', async (_, body) => {
+  ])('is accepted: %s', async (_, body) => {
     const { status, headers } = await post(body);
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^application\/json/);
   });
 
-  it('takes the last of two models', async () => {
+  it('takes the last of two model fields', async () => {
     const { text } = await post(withField('model', '"aion-labs/aion-3.5-mini"'));
     expect(JSON.parse(text).model).toBe('aion-labs/aion-3.5-mini');
     expect(simulator.requests.at(-1)?.body).toMatchObject({ model: 'aion-3.5-mini' });

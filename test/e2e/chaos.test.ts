@@ -9,9 +9,9 @@ import { until } from '../support/raw-client.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const short = ['client-cuts', 'redis-killed', 'locked-tables'];
 
-describe('a short run of the campaign', () => {
+describe('a short chaos run', () => {
   it.each(scenarios.filter(({ name }) => short.includes(name)))(
-    '$name: nothing is lost, nothing counted twice, nothing left open',
+    '$name: loses nothing, counts nothing twice and leaves nothing open',
     async scenario => {
       const { findings, checks } = await runScenario(scenario, { seconds: 4, seed: 1, load: 0.5 });
       expect(findings.books.faults).toEqual([]);
@@ -36,7 +36,7 @@ function isOf(pid: number, directory: string): boolean {
   }
 }
 
-describe('a runner that is killed', () => {
+describe('a killed chaos runner', () => {
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'leaves no process and no file behind after %s',
     async signal => {

@@ -12,7 +12,7 @@ const house = clientHouse(clientFacts.agentsChat, agentsChat);
 
 showsReplies(house);
 
-it('has no final output of a stream that breaks, and says so twice', async () => {
+it('has no final output of a broken stream and raises its error twice', async () => {
   const openAIClient = new OpenAI({ apiKey: clientKey, baseURL: `${house.sidecar.url}/v1`, maxRetries: 0 });
   const modelProvider = new OpenAIProvider({ openAIClient, useResponses: false });
   const runner = new Runner({ tracingDisabled: true, modelProvider });

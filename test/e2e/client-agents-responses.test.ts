@@ -5,16 +5,16 @@ import { raisesFailures } from '../support/clients/failures.ts';
 import { clientHouse } from '../support/clients/house.ts';
 import { showsReplies } from '../support/clients/replies.ts';
 
-describe('by default', () => {
+describe('the Agents SDK over responses with its default settings', () => {
   showsReplies(clientHouse(clientFacts.agentsResponses, agentsResponses));
 });
 
-describe('with reasoning as an item', () => {
+describe('the Agents SDK over responses with reasoning as an item', () => {
   const house = clientHouse(clientFacts.agentsItems, agentsResponses);
   showsReplies(house);
   raisesFailures(house);
 });
 
-describe('with reasoning as a summary', () => {
+describe('the Agents SDK over responses with reasoning as a summary', () => {
   showsReplies(clientHouse(clientFacts.agentsSummaries, agentsSummaries));
 });

@@ -27,8 +27,8 @@ const slowFailure = 'Hello [[sim:ttft=500 reset=0]]';
 describe.each([
   ['/chat/completions', { messages: [{ role: 'user', content: slow }] }],
   ['/responses', { input: slow }],
-])('comments before the first event of %s', (path, asked) => {
-  it('are sent', async () => {
+])('the heartbeat of %s', (path, asked) => {
+  it('sends comments before the first event', async () => {
     const reply = await fetch(url() + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' },

@@ -21,7 +21,7 @@ const model = () =>
 
 showsReplies(house);
 
-it('adds up the usage in the metadata of joined chunks, so that only usage_metadata is true', async () => {
+it('doubles token counts in response_metadata when chunks are joined, and keeps usage_metadata exact', async () => {
   let whole: AIMessageChunk | undefined;
   for await (const chunk of await model().stream('Hello')) whole = whole?.concat(chunk) ?? chunk;
   const { usage } = await house.truth();
@@ -29,7 +29,7 @@ it('adds up the usage in the metadata of joined chunks, so that only usage_metad
   expect(whole?.response_metadata.usage).toMatchObject({ completion_tokens: 2 * (usage.output ?? 0) });
 });
 
-it('has its output schema sent to the upstream', async () => {
+it('sends its output schema to the upstream', async () => {
   const structured = model().withStructuredOutput<{ sides: number }>({ title: 'Dice', ...rollSchema });
   expect(await structured.invoke('Hello [[sim:say={"sides":7}]]')).toEqual({ sides: 7 });
   expect(house.asked.response_format).toMatchObject({
@@ -40,6 +40,6 @@ it('has its output schema sent to the upstream', async () => {
 
 raisesFailures(house);
 
-describe('with reasoning under both its names', () => {
+describe('LangChain with reasoning under both names', () => {
   showsReplies(clientHouse(clientFacts.langChainBoth, langChainChat));
 });

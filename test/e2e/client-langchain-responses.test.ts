@@ -5,12 +5,12 @@ import { clientHouse } from '../support/clients/house.ts';
 import { langChainResponses } from '../support/clients/langchain.ts';
 import { showsReplies } from '../support/clients/replies.ts';
 
-describe('by default', () => {
+describe('LangChain over responses with its default settings', () => {
   const house = clientHouse(clientFacts.langChainResponses, langChainResponses);
   showsReplies(house);
   raisesFailures(house);
 });
 
-describe('with reasoning as a summary', () => {
+describe('LangChain over responses with reasoning as a summary', () => {
   showsReplies(clientHouse(clientFacts.langChainSummaries, langChainResponses));
 });

@@ -5,12 +5,12 @@ import { clientHouse } from '../support/clients/house.ts';
 import { openAiResponses } from '../support/clients/openai-responses.ts';
 import { showsReplies } from '../support/clients/replies.ts';
 
-describe('by default', () => {
+describe('the OpenAI SDK over responses with its default settings', () => {
   const house = clientHouse(clientFacts.openAiResponses, openAiResponses);
   showsReplies(house);
   raisesFailures(house);
 });
 
-describe('with reasoning as a summary', () => {
+describe('the OpenAI SDK over responses with reasoning as a summary', () => {
   showsReplies(clientHouse(clientFacts.openAiSummaries, openAiResponses));
 });

@@ -25,7 +25,7 @@ afterAll(() => simulator?.close());
 describe.each([
   ['both', ['the OpenAI SDK', 'the AI SDK', 'LangChain', 'the Agents SDK']],
   ['reasoning_content', ['the AI SDK', 'LangChain']],
-] as const)('with the reasoning key %s', (reasoning_key, readers) => {
+] as const)('clients with the reasoning key %s', (reasoning_key, readers) => {
   let sidecar: SidecarProcess;
 
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe.each([
   afterAll(() => sidecar?.stop());
 
   it.each(clients)(
-    '%s shows reasoning once, or none where it does not know the key',
+    '%s shows reasoning exactly once, or never if it does not know the key',
     async (name, connect) => {
       const { reply, stream } = connect({ url: `${sidecar.url}/v1`, key: clientKey, retries: 0 });
       const [whole, streamed] = [await reply('Hello'), await stream('Hello')];

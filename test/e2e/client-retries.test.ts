@@ -28,13 +28,13 @@ async function requestsFor(ask: 'reply' | 'stream', directive: string): Promise<
   return Object.fromEntries(await Promise.all(counts));
 }
 
-describe("the clients' own retries", () => {
-  it('are made after 502, when nothing has been generated', async () => {
+describe('the built-in retries of the clients', () => {
+  it('follow a 502, when nothing has been generated', async () => {
     const expected = Object.fromEntries(allClients.map(([name]) => [name, 2]));
     expect(await requestsFor('stream', '[[sim:status=503]]')).toEqual(expected);
   });
 
-  it('are made by some after 524, when generation goes on and is billed', async () => {
+  it('follow a 524 in some clients, while generation continues and is billed', async () => {
     const expected = allClients.map(([name, { repeats_after_524 }]) => [name, repeats_after_524 ? 2 : 1]);
     expect(await requestsFor('reply', '[[sim:ttft=4000]]')).toEqual(Object.fromEntries(expected));
   });

@@ -24,8 +24,8 @@ const asked = (prompt: string) => ({
 
 showsReplies(house);
 
-describe('a stream that breaks in its answer', () => {
-  it('has finish reason error; the plain text stream only ends, and onError says why', async () => {
+describe('a stream of the AI SDK that breaks in its answer', () => {
+  it('ends with finish reason error and reports the cause to onError, not in the text stream', async () => {
     const errors: unknown[] = [];
     const { textStream, text, finishReason } = streamText({
       ...asked('Hello [[sim:reset=40 reasoning_tokens=4 tokens=80]]'),
@@ -40,7 +40,7 @@ describe('a stream that breaks in its answer', () => {
   });
 });
 
-it('has its output schema sent to the upstream', async () => {
+it('sends its output schema to the upstream', async () => {
   const { output } = await generateText({
     ...asked('Hello [[sim:say={"sides":7}]]'),
     output: Output.object({ schema: jsonSchema<{ sides: number }>(rollSchema) }),

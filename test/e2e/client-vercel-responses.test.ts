@@ -8,12 +8,12 @@ import { showsReplies } from '../support/clients/replies.ts';
 import { vercelResponses } from '../support/clients/vercel.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 
-describe('by default', () => {
+describe('the AI SDK over responses with its default settings', () => {
   const house = clientHouse(clientFacts.vercelResponses, vercelResponses);
   showsReplies(house);
   raisesFailures(house);
 
-  it('is told to send store: false where it refers to items of an earlier reply', async () => {
+  it('receives an error that asks for store: false when it refers to items of an earlier reply', async () => {
     const provider = createOpenAI({ apiKey: clientKey, baseURL: `${house.sidecar.url}/v1` });
     const answer = generateText({
       model: provider('aion-labs/aion-3.5'),
@@ -31,6 +31,6 @@ describe('by default', () => {
   });
 });
 
-describe('with reasoning as a summary', () => {
+describe('the AI SDK over responses with reasoning as a summary', () => {
   showsReplies(clientHouse(clientFacts.vercelSummaries, vercelResponses));
 });

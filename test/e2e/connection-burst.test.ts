@@ -13,8 +13,8 @@ afterEach(async () => {
   await sidecar.stop();
 });
 
-describe('many clients that connect while the gateway has no time', () => {
-  it('are all connected and answered, none is turned away by a full queue', async () => {
+describe('a burst of connections to a paused gateway', () => {
+  it('is accepted and answered completely, without overflowing the accept queue', async () => {
     sidecar = await startSidecar(
       sidecarConfig('http://127.0.0.1:9/v1', { server: { unready_ms: 1 } } as object),
     );

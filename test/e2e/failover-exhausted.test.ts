@@ -18,8 +18,8 @@ const play = ({ upstreams }: Books, ...scripts: Script[]) => {
   for (const [at, script] of scripts.entries()) upstreams[at]!.reply(script);
 };
 
-describe.each(bothWays)('when nobody answers ($way)', ({ stream }) => {
-  it('the client is told of the last failure, pays nothing, and everyone was asked once', async () => {
+describe.each(bothWays)('a request that every upstream fails ($way)', ({ stream }) => {
+  it('receives the last failure, is not billed, and tries each upstream once', async () => {
     const books = await openProviders(3);
     play(
       books,
@@ -36,7 +36,7 @@ describe.each(bothWays)('when nobody answers ($way)', ({ stream }) => {
     expect(await books.gateway.metric('sluice_retries_denied_total', { reason: 'attempts' })).toBe(1);
   });
 
-  it('a provider that was set up wrongly does not hide that another one may work in a moment', async () => {
+  it('receives a retryable 502 when only the last upstream is misconfigured', async () => {
     const books = await openProviders(2);
     play(books, whole(500, words('a')), whole(401, words('b')));
     const sent = await books.send(stream);
@@ -45,13 +45,13 @@ describe.each(bothWays)('when nobody answers ($way)', ({ stream }) => {
     expect(await books.gateway.metric('sluice_retries_denied_total', { reason: 'upstreams' })).toBe(1);
   });
 
-  it('and all were set up wrongly, that is what is said', async () => {
+  it('receives a configuration error when every upstream is misconfigured', async () => {
     const books = await openProviders(2);
     play(books, whole(404, words('a')), whole(403, words('b')));
     expectNothing(await books.send(stream), 400, 'configuration_error');
   });
 
-  it('and the second one refuses the request, its words are passed on', async () => {
+  it('receives the message of the second upstream when that one rejects the request', async () => {
     const books = await openProviders(2);
     play(books, whole(500, words('a')), whole(400, words('Too many tools.')));
     const sent = await books.send(stream);
@@ -60,7 +60,7 @@ describe.each(bothWays)('when nobody answers ($way)', ({ stream }) => {
     expect(sent.outcome).toMatchObject({ end_reason: 'refused', attempts: 2 });
   });
 
-  it('an error that comes behind the comments is an event, once', async () => {
+  it('receives one error event when the failure follows the heartbeat comments', async () => {
     const books = await openProviders(2, { server: { stream_commit_ms: 50 } });
     const late: Script = socket => void setTimeout(() => socket.write(whole(500, words('gpu-7'))), 150);
     play(books, late, late);
@@ -73,7 +73,7 @@ describe.each(bothWays)('when nobody answers ($way)', ({ stream }) => {
     expect(outcome.usage.prompt_tokens).toBe(0);
   });
 
-  it('no more than max_attempts are made', async () => {
+  it('makes no more attempts than max_attempts', async () => {
     const books = await openProviders(4, { config: { routing: { max_attempts: 2 } } });
     const no = whole(500, words('no'));
     play(books, no, no, no, no);
@@ -81,7 +81,7 @@ describe.each(bothWays)('when nobody answers ($way)', ({ stream }) => {
     expect(askedOf(books)).toEqual([1, 1, 0, 0]);
   });
 
-  it('no more are made than the budget holds', async () => {
+  it('makes no more attempts than the retry budget allows', async () => {
     // Three retries at first, and a hundredth for every request.
     const routing = { retry_ratio: 0.01, min_retries_per_second: 0.1 };
     const books = await openProviders(2, {
@@ -97,8 +97,8 @@ describe.each(bothWays)('when nobody answers ($way)', ({ stream }) => {
   });
 });
 
-describe('a first event late', () => {
-  it('behind comments is still covered', async () => {
+describe('a late first event', () => {
+  it('is still covered by failover after heartbeat comments', async () => {
     const books = await openProviders(2, { server: { stream_commit_ms: 50 } });
     allWell(books);
     const error = streamed(`data: ${JSON.stringify(words('gpu-7'))}\n\n`);

@@ -32,8 +32,8 @@ async function expectCovered(books: Books, ways: readonly boolean[], kind: strin
 const rests = ({ fault, kind }: Fault) =>
   kind === 'rate_limited' || kind === 'misconfigured' || fault.includes('Retry-After');
 
-describe('a second provider covers', () => {
-  it.each(coveredFaults)('$fault', async fault => {
+describe('failover to the second provider', () => {
+  it.each(coveredFaults)('covers $fault', async fault => {
     const ways = waysOf(fault);
     // Where the first request makes the provider rest, each kind of request has a gateway of its own.
     for (const some of rests(fault) ? ways.map(way => [way]) : [ways]) {
@@ -45,20 +45,20 @@ describe('a second provider covers', () => {
     }
   });
 
-  it('a refused connection', async () => {
+  it('covers a refused connection', async () => {
     const books = await openBooksOf([await nobodyThere(), await startScriptedUpstream()]);
     allWell(books);
     await expectCovered(books, [true, false], 'unreachable');
   });
 
-  it('a name that does not exist', async () => {
+  it('covers a host name that does not resolve', async () => {
     const base_url = 'http://no-such-host.invalid/v1';
     const books = await openProviders(2, { providers: [{ base_url }] });
     allWell(books);
     await expectCovered(books, [true, false], 'unreachable');
   });
 
-  it('a connection that is never made: TLS that nobody answers', async () => {
+  it('covers a TLS handshake that times out', async () => {
     const silent = await startScriptedUpstream(() => {});
     const base_url = silent.url.replace('http:', 'https:');
     const books = await openProviders(2, { providers: [{ base_url, connect_timeout_ms: 300 }] });
@@ -68,10 +68,10 @@ describe('a second provider covers', () => {
   });
 });
 
-describe('a third provider covers', () => {
+describe('failover to the third provider', () => {
   const overrides: FleetOverrides = { providers: [{ first_token_timeout_ms: 400, total_timeout_ms: 800 }] };
 
-  it.each(coveredFaults)('$fault at the first and a 500 at the second', async fault => {
+  it.each(coveredFaults)('covers $fault at the first and a 500 at the second', async fault => {
     for (const stream of waysOf(fault)) {
       const books = await openProviders(3, overrides);
       allWell(books);
@@ -83,8 +83,8 @@ describe('a third provider covers', () => {
   });
 });
 
-describe('the attempt that failed', () => {
-  it('is closed before the next begins', async () => {
+describe('a failed attempt', () => {
+  it('is closed before the next one begins', async () => {
     const books = await openProviders(2, { providers: [{ first_token_timeout_ms: 1000 }] });
     books.upstream.reply(() => {});
     const closedBefore: boolean[] = [];
@@ -102,7 +102,7 @@ describe('the attempt that failed', () => {
     expect(await books.gateway.metric('sluice_overhead_seconds_sum')).toBeLessThan(0.9);
   });
 
-  it('is written anew for the next provider: its model name, its key, its format', async () => {
+  it('is rebuilt for the next provider with its model name, key and format', async () => {
     const books = await openProviders(2, {
       adapter: 'vllm',
       providers: [{}, { adapter: 'openai', api_key: 'sk-of-the-second-0123456789' }],
@@ -124,10 +124,10 @@ describe('the attempt that failed', () => {
   });
 });
 
-describe('a provider that has no words for a request', () => {
+describe('a provider whose adapter does not support a request', () => {
   const providers = [{ adapter: 'anthropic' }];
 
-  it('is passed over, which is no failure of it', async () => {
+  it('is skipped without counting as a failure', async () => {
     const books = await openProviders(2, { providers });
     allWell(books);
     for (const stream of [true, false]) {
@@ -143,7 +143,7 @@ describe('a provider that has no words for a request', () => {
     expect(await books.gateway.metric('sluice_failovers_total')).toBe(0);
   });
 
-  it('says so where there is nobody else', async () => {
+  it('causes a 400 that names the field when no other provider is left', async () => {
     const books = await openProviders(2, { providers: [...providers, ...providers] });
     const sent = await books.send(false, { n: 2 });
     expectNothing(sent, 400, 'invalid_request_error');

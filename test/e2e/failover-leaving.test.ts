@@ -14,8 +14,8 @@ function failingLater(): { script: Script; fail: () => void } {
   return { script: socket => void (fail = () => socket.write(no)), fail: () => fail() };
 }
 
-describe('nobody else is asked for a client that has left', () => {
-  it('a stream: its attempt is closed at once, and that was the last', async () => {
+describe('failover after the client has disconnected', () => {
+  it('closes the attempt of a stream at once and starts no other', async () => {
     const books = await openProviders(2);
     allWell(books);
     books.upstream.reply(() => {});
@@ -27,7 +27,7 @@ describe('nobody else is asked for a client that has left', () => {
     expect(askedOf(books)).toEqual([1, 0]);
   });
 
-  it('a whole reply: what is read on for the bill may fail', async () => {
+  it('starts no other attempt when the background read of a whole reply fails', async () => {
     const books = await openProviders(2);
     allWell(books);
     const { script, fail } = failingLater();
@@ -43,7 +43,7 @@ describe('nobody else is asked for a client that has left', () => {
     expect(askedOf(books)).toEqual([1, 0]);
   });
 
-  it('between two attempts', async () => {
+  it('starts no other attempt after a disconnect between two attempts', async () => {
     const routing = { retries_per_upstream: 1, backoff_ms: 5000, max_backoff_ms: 5000 };
     const books = await openProviders(1, { config: { routing } });
     books.upstream.reply(whole(503, '', { 'retry-after': '3' }));
@@ -58,7 +58,7 @@ describe('nobody else is asked for a client that has left', () => {
   });
 });
 
-it('nobody else is asked for a client that was answered 524', async () => {
+it('starts no other attempt after the client was answered 524', async () => {
   const books = await openProviders(2, { server: { non_stream_timeout_ms: 100 } });
   allWell(books);
   const { script, fail } = failingLater();
@@ -71,7 +71,7 @@ it('nobody else is asked for a client that was answered 524', async () => {
   expect(askedOf(books)).toEqual([1, 0]);
 });
 
-it('an answer of the second provider that comes after 524 is read on and billed', async () => {
+it('reads and bills the answer of the second provider that comes after 524', async () => {
   const books = await openProviders(2, { server: { non_stream_timeout_ms: 1500 } });
   allWell(books);
   const second = books.upstreams[1]!;
@@ -97,7 +97,7 @@ it('an answer of the second provider that comes after 524 is read on and billed'
   });
 });
 
-it('nobody else is asked when the gateway shuts down', async () => {
+it('starts no other attempt when the gateway shuts down', async () => {
   const books = await openProviders(2);
   allWell(books);
   books.upstream.reply(() => {});

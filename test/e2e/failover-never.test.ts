@@ -28,7 +28,7 @@ const role = delta({ role: 'assistant', content: '' }, null, usage(0));
 const begun = events(role, delta({ content: 'Once upon' }, null, usage(2)));
 const error = { error: { message: 'no', type: 'x' } };
 
-describe('after the first word nobody else is asked', () => {
+describe('a stream that fails after its first content', () => {
   const ends: readonly { end: string; kind: string; plays: Script }[] = [
     { end: 'a reset', kind: 'broken', plays: thenReset(streamHead(), chunk(begun)) },
     { end: 'a close', kind: 'broken', plays: thenClose(streamHead(), chunk(begun)) },
@@ -40,7 +40,7 @@ describe('after the first word nobody else is asked', () => {
     { end: 'silence', kind: 'timeout', plays: socket => void socket.write(streamHead() + chunk(begun)) },
   ];
 
-  it.each(ends)('$end: the client has an error event and pays for what it has', async ({ kind, plays }) => {
+  it.each(ends)('ends with an error event, is billed for what was sent, and is not retried: $end', async ({ kind, plays }) => {
     const books = await openProviders(2, { providers: [{ total_timeout_ms: 700 }] });
     allWell(books);
     books.upstream.reply(plays);
@@ -67,7 +67,7 @@ describe('after the first word nobody else is asked', () => {
     ],
     ['a refusal', { refusal: 'I' }],
     ['only the end', {}],
-  ])('be it %s', async (what, fields) => {
+  ])('is not retried when that content is %s', async (what, fields) => {
     const books = await openProviders(2);
     allWell(books);
     const last = what === 'only the end' ? finished() : delta(fields);
@@ -77,7 +77,7 @@ describe('after the first word nobody else is asked', () => {
     expect(askedOf(books)).toEqual([1, 0]);
   });
 
-  it('nor after it came behind the keep-alive comments', async () => {
+  it('is not retried when that content followed heartbeat comments', async () => {
     const books = await openProviders(2, { server: { stream_commit_ms: 50 } });
     allWell(books);
     books.upstream.reply(async socket => {
@@ -94,14 +94,14 @@ describe('after the first word nobody else is asked', () => {
   });
 });
 
-describe('nobody else is asked', () => {
+describe('failover', () => {
   const reply = whole(200, completion('The whole of it, generated and paid for.'));
 
   it.each<[string, Script, string]>([
     ['a reset', thenReset(reply.subarray(0, 500)), 'broken'],
     ['an end', thenClose(reply.subarray(0, 500)), 'broken'],
     ['silence', socket => void socket.write(reply.subarray(0, 500)), 'timeout'],
-  ])('after a whole reply that has begun: %s in its middle', async (_, plays, kind) => {
+  ])('does not follow a whole reply that broke after it began: %s', async (_, plays, kind) => {
     const books = await openProviders(2, { providers: [{ total_timeout_ms: 700 }] });
     allWell(books);
     books.upstream.reply(plays);
@@ -111,7 +111,7 @@ describe('nobody else is asked', () => {
     expect(askedOf(books)).toEqual([1, 0]);
   });
 
-  it.each([true, false])('after a reply that is too large (stream: %s)', async stream => {
+  it.each([true, false])('does not follow a reply that is too large (stream: %s)', async stream => {
     const books = await openProviders(2, { provider: { max_event_bytes: 2000, max_reply_bytes: 2000 } });
     allWell(books);
     const large = 'x'.repeat(5000);
@@ -127,7 +127,7 @@ describe('nobody else is asked', () => {
     [413, false],
     [422, true],
     [422, false],
-  ])('after %d: the request is at fault (stream: %s)', async (status, stream) => {
+  ])('does not follow a %d, which is a fault of the request (stream: %s)', async (status, stream) => {
     const books = await openProviders(2);
     allWell(books);
     books.upstream.reply(whole(status, error));
@@ -137,7 +137,7 @@ describe('nobody else is asked', () => {
     expect(askedOf(books)).toEqual([1, 0]);
   });
 
-  it.each([true, false])('where max_attempts is 1 (stream: %s)', async stream => {
+  it.each([true, false])('does not happen when max_attempts is 1 (stream: %s)', async stream => {
     const books = await openProviders(2, { config: { routing: { max_attempts: 1 } } });
     allWell(books);
     books.upstream.reply(whole(500, error));

@@ -16,13 +16,13 @@ afterEach(closeBalanced);
 const busy = (seconds: string, header = 'retry-after') =>
   whole(429, { error: { message: 'no' } }, { [header]: seconds });
 
-describe('an upstream that says when to come back', () => {
+describe('an upstream that sends Retry-After', () => {
   it.each([
     ['seconds', busy('2')],
     ['milliseconds', busy('1500', 'retry-after-ms')],
     ['a date', () => busy(new Date(Date.now() + 2500).toUTCString())],
     ['503', () => whole(503, '', { 'retry-after': '2' })],
-  ])('is not asked before (%s)', async (_, script) => {
+  ])('is not tried before that time (%s)', async (_, script) => {
     const books = await openProviders(2);
     allWell(books);
     books.upstream.replyOnce(typeof script === 'function' ? script() : script);
@@ -35,7 +35,7 @@ describe('an upstream that says when to come back', () => {
     expect(Date.now() - begun_ms).toBeGreaterThan(1000);
   });
 
-  it('is asked again by other models, which may have limits of their own', async () => {
+  it('is still tried for other models, which may have limits of their own', async () => {
     const books = await openProviders(2);
     allWell(books);
     books.upstream.replyOnce(busy('60'));
@@ -45,8 +45,8 @@ describe('an upstream that says when to come back', () => {
   });
 });
 
-describe.each(bothWays)('when everyone rests ($way)', ({ stream }) => {
-  it('the one that may be asked soonest is asked all the same', async () => {
+describe.each(bothWays)('routing while every upstream is paused ($way)', ({ stream }) => {
+  it('tries the upstream whose pause ends first', async () => {
     const books = await openProviders(2);
     allWell(books);
     books.upstream.replyOnce(busy('60'));
@@ -56,7 +56,7 @@ describe.each(bothWays)('when everyone rests ($way)', ({ stream }) => {
     expect(askedOf(books)).toEqual([1, 2]);
   });
 
-  it('or the client is told when, where so configured', async () => {
+  it('refuses with Retry-After when when_all_unavailable is refuse', async () => {
     const books = await openProviders(2, { config: { routing: { when_all_unavailable: 'refuse' } } });
     allWell(books);
     books.upstream.replyOnce(busy('60'));
@@ -71,8 +71,8 @@ describe.each(bothWays)('when everyone rests ($way)', ({ stream }) => {
   });
 });
 
-describe.each(bothWays)('the same upstream once more ($way)', ({ stream }) => {
-  it('is asked after its Retry-After', async () => {
+describe.each(bothWays)('a retry at the same upstream ($way)', ({ stream }) => {
+  it('waits for its Retry-After', async () => {
     const books = await openProviders(1, { config: { routing: { retries_per_upstream: 1 } } });
     allWell(books);
     books.upstream.replyOnce(busy('1'));
@@ -85,7 +85,7 @@ describe.each(bothWays)('the same upstream once more ($way)', ({ stream }) => {
     );
   });
 
-  it('is asked after a random wait, only when all others have failed, and as often as configured', async () => {
+  it('waits for a random backoff, follows only when all others have failed, and is limited by retries_per_upstream', async () => {
     const routing = { retries_per_upstream: 1, max_attempts: 9, backoff_ms: 200 };
     const books = await openProviders(2, { config: { routing } });
     const no = whole(500, { error: { message: 'no' } });
@@ -100,7 +100,7 @@ describe.each(bothWays)('the same upstream once more ($way)', ({ stream }) => {
     expect(order.slice(2).toSorted()).toEqual(['0', '1']);
   });
 
-  it('is not waited for when nobody would wait so long', async () => {
+  it('is not made when its Retry-After exceeds the time limit of the request', async () => {
     const books = await openProviders(1, {
       config: { routing: { retries_per_upstream: 1 } },
       server: { stream_commit_ms: 500, non_stream_timeout_ms: 500 },

@@ -15,7 +15,7 @@ afterEach(() => exporter.reset());
 afterAll(() => provider.shutdown());
 
 it.each(bothWays)(
-  'every attempt has a span of its own, and only the answer has usage ($way)',
+  'records a span for every attempt, and usage only on the successful one ($way)',
   async ({ stream }) => {
     const books = await openProviders(3);
     allWell(books);

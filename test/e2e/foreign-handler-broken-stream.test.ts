@@ -33,7 +33,7 @@ const proxied = () => startApp(app => app.use(chainOf(), proxyTo(upstream)));
 
 const askFor = (app: RunningApp, stream: boolean) => post(app.url + chat, ask('Hello?', { stream }));
 
-describe('behind the proxy, in the middle of a stream', () => {
+describe('a proxied stream that fails after its first content', () => {
   const begun = [
     streamHead(),
     chunk(events(delta({ role: 'assistant', content: '' }), said('So '), said('far.'))),
@@ -57,20 +57,20 @@ describe('behind the proxy, in the middle of a stream', () => {
       thenClose(...begun, chunk('data: {"choices"\n\n'), lastChunk),
       'The upstream provider returned an invalid response.',
     ],
-  ])('%s becomes one error event and the end', async (_, script, message) => {
+  ])('ends with one error event and [DONE] after %s', async (_, script, message) => {
     upstream.reply(script);
     const app = await proxied();
     expect(await brokenStream(await askFor(app, true))).toEqual({ content: 'So far.', message });
     expect(app.errors).toEqual([]);
   });
 
-  it('a cut within an event, to which the proxy adds words of its own', async () => {
+  it('shows no text that the proxy appends after a cut within an event', async () => {
     upstream.reply(thenReset(...begun, 'ff\r\ndata: {"choices":[{"index":0,"delta":{"con'));
     const { content } = await brokenStream(await askFor(await proxied(), true));
     expect(content).toBe('So far.');
   });
 
-  it('a reset after every choice has ended takes nothing from the client', async () => {
+  it('is complete when the upstream resets after every choice has ended', async () => {
     upstream.reply(thenReset(...begun, chunk(events(finished()))));
     const all = eventsOf(await (await askFor(await proxied(), true)).text());
     expect(all.at(-1)?.data).toBe('[DONE]');
@@ -78,7 +78,7 @@ describe('behind the proxy, in the middle of a stream', () => {
     expect(all.at(-2)?.json.usage?.completion_tokens).toBeGreaterThan(0);
   });
 
-  it('a stall past the time for which the status is held back is bridged by comments', async () => {
+  it('keeps the client connected with heartbeat comments when the upstream stalls past stream_commit_ms', async () => {
     upstream.reply(async socket => {
       await new Promise(resolve => setTimeout(resolve, 400));
       socket.write(whole(500, 'too late for a status'));
@@ -94,8 +94,8 @@ describe('behind the proxy, in the middle of a stream', () => {
   });
 });
 
-describe('the envelope', () => {
-  it('has the further fields of OpenAI where they are asked for, also in a stream', async () => {
+describe('the error format with openai_fields', () => {
+  it('includes param and code in JSON replies and in streams', async () => {
     const app = await startApp(app => {
       const stages = [errorEnvelope({ openai_fields: true }), ...allStages().slice(1)];
       app.use(chainOf(stages), proxyTo(upstream));

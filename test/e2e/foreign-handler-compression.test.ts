@@ -11,11 +11,11 @@ import { send } from '../support/raw-client.ts';
 
 afterEach(closeApps);
 
-describe('a handler that compresses although it was asked not to', () => {
+describe('a handler that compresses although the request asked for identity', () => {
   it.each([
     ['gzip', gzipSync],
     ['br', brotliCompressSync],
-  ] as const)('with %s is understood, streamed or not', async (encoding, compress) => {
+  ] as const)('is decoded when it uses %s, streamed or not', async (encoding, compress) => {
     const chat = await chatOf((request, response) => {
       const streaming = request.headers.accept === 'text/event-stream';
       response.setHeader('content-encoding', encoding);
@@ -29,7 +29,7 @@ describe('a handler that compresses although it was asked not to', () => {
     expect(await streamed.text()).toContain(`"content":"${answer}"`);
   });
 
-  it('in a way that nobody understands is an invalid response, as is one that was cut', async () => {
+  it('causes a 502 when its encoding is unknown or its body truncated', async () => {
     const replies = [
       (response: ExpressResponse) => response.setHeader('content-encoding', 'own').end(whole),
       (response: ExpressResponse) =>
@@ -43,8 +43,8 @@ describe('a handler that compresses although it was asked not to', () => {
   });
 });
 
-describe('an application that looks at the request afterwards', () => {
-  it.each([{}, { 'accept-encoding': 'br' }])('finds what the client accepts: %j', async accepted => {
+describe('the accept-encoding header after the exchange', () => {
+  it.each([{}, { 'accept-encoding': 'br' }])('is what the client sent: %j', async accepted => {
     const found: object[] = [];
     const app = await startApp(app =>
       app.use(
@@ -67,8 +67,8 @@ describe('an application that looks at the request afterwards', () => {
   });
 });
 
-describe('under compression()', () => {
-  it('a stream arrives as it is made, not at its end', async () => {
+describe('the compression() middleware around a chain', () => {
+  it('delivers a stream chunk by chunk', async () => {
     const simulator = alongside(await startSimulator());
     const app = await startApp(app => app.use(compression(), chainOf(), proxyTo(simulator)));
     const question = 'Hello? [[sim:tokens=6 reasoning_tokens=2 tps=10]]';
@@ -83,7 +83,7 @@ describe('under compression()', () => {
     expect(arrivals.length).toBeGreaterThanOrEqual(6);
   });
 
-  it('a large JSON reply is compressed for a client that accepts it, though the handler was asked not to', async () => {
+  it('compresses a large JSON reply for a client that accepts it', async () => {
     const simulator = alongside(await startSimulator());
     const app = await startApp(app => app.use(compression(), chainOf(), proxyTo(simulator)));
     const reply = await post(`${app.url}/v1/chat/completions`, ask('Hello? [[sim:tokens=2000]]'), {
@@ -101,7 +101,7 @@ describe('under compression()', () => {
     expect(JSON.parse(plain.text)).toMatchObject({ object: 'chat.completion' });
   });
 
-  it('a reply of megabytes goes through it whole', async () => {
+  it('delivers a compressed reply of megabytes whole', async () => {
     const content = 'word '.repeat(400_000);
     const body = JSON.parse(whole);
     body.choices[0].message.content = content;

@@ -8,8 +8,8 @@ import { until } from '../support/raw-client.ts';
 
 afterEach(closeApps);
 
-describe('a connection', () => {
-  it('serves stream after stream and reply after reply', async () => {
+describe('a client connection', () => {
+  it('serves streams and whole replies one after the other', async () => {
     const simulator = alongside(await startSimulator());
     const { app } = await proxied(simulator);
     const connection = connected(app);
@@ -28,7 +28,7 @@ describe('a connection', () => {
     }
   });
 
-  it('serves on after errors of all kinds', async () => {
+  it('stays usable after errors of every kind', async () => {
     const simulator = alongside(await startSimulator());
     const { app, outcomes } = await proxied(simulator);
     const connection = connected(app);
@@ -46,7 +46,7 @@ describe('a connection', () => {
     expect(outcomes).toHaveLength(failing.length * 2 + 1);
   });
 
-  it('is closed after the reply where the client asked for it', async () => {
+  it('is closed after the reply when the client asked for that', async () => {
     const simulator = alongside(await startSimulator());
     const { app } = await proxied(simulator);
     const connection = connected(app);
@@ -56,10 +56,10 @@ describe('a connection', () => {
   });
 });
 
-describe('a refusal of a request whose body is still coming', () => {
+describe('a refusal sent while the request body is still arriving', () => {
   const large = `{"messages": "${'x'.repeat(3_000_000)}"}`;
 
-  it('reaches the client, and its connection serves on', async () => {
+  it('reaches the client and keeps the connection usable', async () => {
     const simulator = alongside(await startSimulator());
     const { app } = await proxied(simulator);
     const connection = connected(app);
@@ -72,7 +72,7 @@ describe('a refusal of a request whose body is still coming', () => {
     await connection.received(/HTTP\/1\.1 200 .*In order\./s);
   });
 
-  it('reaches a client that sends all before it reads', async () => {
+  it('reaches a client that sends its whole body before it reads', async () => {
     const { app } = await proxied(alongside(await startSimulator()), { max_body_bytes: 1_000_000 });
     const refused = await post(`${app.url}/v1/chat/completions`, large, {
       authorization: 'Bearer sk-unknown-key',
@@ -85,7 +85,7 @@ describe('a refusal of a request whose body is still coming', () => {
 
   const announced = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n';
 
-  it('ends the connection of a client that does not go on', async () => {
+  it('closes the connection of a client that stops sending', async () => {
     const { app } = await proxied(alongside(await startSimulator()), { body_idle_ms: 300 });
     const connection = connected(app);
     connection.write(`${announced}{`);
@@ -93,7 +93,7 @@ describe('a refusal of a request whose body is still coming', () => {
     await connection.closed;
   });
 
-  it('ends the connection of a client that sends too much', async () => {
+  it('closes the connection of a client that sends too much', async () => {
     const { app } = await proxied(alongside(await startSimulator()), {
       max_body_bytes: 10_000,
       body_idle_ms: 3_600_000,

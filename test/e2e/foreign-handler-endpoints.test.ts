@@ -35,7 +35,7 @@ describe('other endpoints behind the chain', () => {
     expect(echoOf(reply.text)).toMatchObject({ method, path, text: body.body ?? '' });
   });
 
-  it('pass byte for byte, in both directions', async () => {
+  it('pass request and response bodies through unchanged', async () => {
     const digests: string[] = [];
     const sent = randomBytes(3_000_000);
     const app = await startApp(app => {
@@ -60,7 +60,7 @@ describe('other endpoints behind the chain', () => {
     expect(Buffer.from(await reply.arrayBuffer()).equals(sent)).toBe(true);
   });
 
-  it('keep their own errors', async () => {
+  it('keep the error responses of the handler', async () => {
     const app = await startApp(app => {
       app.use(chainOf(), (_request, response) => void response.status(404).send('<p>nothing here</p>'));
     });
@@ -69,10 +69,10 @@ describe('other endpoints behind the chain', () => {
   });
 });
 
-describe('auth alone in front', () => {
+describe('the auth stage alone', () => {
   const protectedApp = () => startApp(app => app.use(auth({ accounts }), proxyTo(upstream)));
 
-  it('refuses requests without a key on every endpoint, before their body is read', async () => {
+  it('rejects requests without a key on every endpoint before reading their body', async () => {
     const app = await protectedApp();
     for (const path of ['/v1/embeddings', '/v1/chat/completions', '/elsewhere']) {
       const reply = await send(app.url + path, { method: 'POST', body: '{"unfinished": ' });
@@ -84,7 +84,7 @@ describe('auth alone in front', () => {
     }
   });
 
-  it('leaves the body of others to the handler as it came, JSON or not', async () => {
+  it('passes the body to the handler unchanged, JSON or not', async () => {
     const app = await protectedApp();
     const text = '{"input": [ "a",  "b" ], "broken": ';
     for (const path of ['/v1/embeddings', '/v1/chat/completions']) {
@@ -93,7 +93,7 @@ describe('auth alone in front', () => {
     }
   });
 
-  it('lets everyone see the catalog, and nobody more for the sake of it', async () => {
+  it('leaves only GET /v1/models open to requests without a key', async () => {
     const app = await protectedApp();
     expect((await send(`${app.url}/v1/models`)).status).toBe(200);
     expect((await send(`${app.url}/v1/models/`)).status).toBe(200);
@@ -112,7 +112,7 @@ describe('auth alone in front', () => {
     }
   });
 
-  it('knows its endpoints below the path at which it is mounted', async () => {
+  it('recognizes its endpoints relative to its mount path', async () => {
     const app = await startApp(app => {
       app.use('/llm', auth({ accounts }), proxyTo(upstream));
       app.use('/v1/models', auth({ accounts }), proxyTo(upstream));
@@ -125,7 +125,7 @@ describe('auth alone in front', () => {
     expect(echoOf(reply.text).path).toBe('/v1/embeddings');
   });
 
-  it('works in front of a plain Node handler as well', async () => {
+  it('protects a plain Node handler', async () => {
     const guard = auth({ accounts });
     const app = await startApp(app =>
       app.use((request, response) => guard(request, response, () => response.end('through'))),

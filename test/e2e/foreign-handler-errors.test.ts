@@ -31,7 +31,7 @@ const proxied = (options: Options = {}) =>
 
 const askFor = (app: RunningApp, stream: boolean) => post(app.url + chat, ask('Hello?', { stream }));
 
-describe.each(bothWays)('behind the proxy, $way:', ({ stream }) => {
+describe.each(bothWays)('the errors of a proxied upstream ($way)', ({ stream }) => {
   const error = { error: { message: 'CUDA out of memory at 10.0.0.7:8000', type: 'internal' } };
 
   it.each([
@@ -58,7 +58,7 @@ describe.each(bothWays)('behind the proxy, $way:', ({ stream }) => {
     ['200 with an error', whole(200, error), 502, 'provider_error', undefined],
     ['200 without a body', whole(200, ''), 502, 'provider_error', undefined],
     ['200 with half a JSON', whole(200, '{"choices": ['), 502, 'provider_error', undefined],
-  ])('%s becomes the one envelope', async (_, script, status, type, message) => {
+  ])('become an error in the OpenAI format: %s', async (_, script, status, type, message) => {
     upstream.reply(script);
     const app = await proxied();
     const reply = await askFor(app, stream);
@@ -68,13 +68,13 @@ describe.each(bothWays)('behind the proxy, $way:', ({ stream }) => {
     expect(app.errors).toEqual([]);
   });
 
-  it('passes on what a refused request was refused for, without addresses', async () => {
+  it('keep the message of a rejected request without addresses', async () => {
     upstream.reply(whole(400, { error: { message: 'top_p is odd, says http://10.0.0.7:8000/v1' } }));
     const message = await expectRefusal(await askFor(await proxied(), stream), 400, 'invalid_request_error');
     expect(message).toBe('top_p is odd, says [address]');
   });
 
-  it('copies a valid Retry-After and no other, and no challenge', async () => {
+  it('carry a valid Retry-After, no invalid one, and no WWW-Authenticate', async () => {
     const app = await proxied();
     upstream.reply(whole(429, error, { 'retry-after': '7' }));
     expect((await askFor(app, stream)).headers.get('retry-after')).toBe('7');
@@ -84,7 +84,7 @@ describe.each(bothWays)('behind the proxy, $way:', ({ stream }) => {
     expect((await askFor(app, stream)).headers.get('www-authenticate')).toBeNull();
   });
 
-  it('a refused connection, for which the proxy writes a text of its own, says nothing of where it went', async () => {
+  it('reveal no address when the connection is refused', async () => {
     const app = await proxied();
     await upstream.close();
     const message = await expectRefusal(await askFor(app, stream), 502, 'provider_error');
@@ -96,12 +96,12 @@ describe.each(bothWays)('behind the proxy, $way:', ({ stream }) => {
     ['a reset', thenReset()],
     ['a close', thenClose()],
     ['bytes that are not HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
-  ])('%s before the reply has begun', async (_, script) => {
+  ])('become a 502 when the upstream fails before its reply with %s', async (_, script) => {
     upstream.reply(script);
     await expectRefusal(await askFor(await proxied(), stream), 502, 'provider_error');
   });
 
-  it('an error of the proxy that its owner answers himself', async () => {
+  it('become a 502 even when the error callback of the proxy answers', async () => {
     upstream.reply(thenReset());
     const app = await proxied({
       on: { error: (_error, _request, response) => void response.end('own words, status 200') },
@@ -109,7 +109,7 @@ describe.each(bothWays)('behind the proxy, $way:', ({ stream }) => {
     await expectRefusal(await askFor(app, stream), 502, 'provider_error');
   });
 
-  it('an error of the proxy that nobody answers goes to the parent, whose words are not shown', async () => {
+  it('reach the parent application when the proxy does not answer them, and still become a 502', async () => {
     upstream.reply(thenReset());
     const app = await proxied({ ejectPlugins: true });
     await expectRefusal(await askFor(app, stream), 502, 'provider_error');
@@ -117,7 +117,7 @@ describe.each(bothWays)('behind the proxy, $way:', ({ stream }) => {
   });
 });
 
-describe('behind the proxy, in the middle of a reply that is not streamed', () => {
+describe('a proxied whole reply that breaks off', () => {
   const body = JSON.stringify(completion('So far.'));
   const half =
     head(200, { 'content-type': 'application/json', 'content-length': body.length }) + body.slice(0, 60);
@@ -125,7 +125,7 @@ describe('behind the proxy, in the middle of a reply that is not streamed', () =
   it.each([
     ['a reset', thenReset(half)],
     ['a close', thenClose(half)],
-  ])('%s becomes an error status', async (_, script) => {
+  ])('becomes a 502 after %s', async (_, script) => {
     upstream.reply(script);
     await expectRefusal(await askFor(await proxied(), false), 502, 'provider_error');
   });

@@ -17,8 +17,8 @@ afterEach(closeApps);
 const scripted = async (script: Parameters<typeof startScriptedUpstream>[0]) =>
   alongside(await startScriptedUpstream(script));
 
-describe('a client that leaves', () => {
-  it('in the middle of a stream aborts the upstream', async () => {
+describe('a client that disconnects', () => {
+  it('in the middle of a stream aborts the upstream request', async () => {
     const upstream = await scripted(streamHead() + chunk(events(said('So far.'))));
     const { app, outcomes } = await proxied(upstream);
     const connection = connected(app);
@@ -32,7 +32,7 @@ describe('a client that leaves', () => {
     expect(outcomes[0]?.usage).toMatchObject({ estimated: true, completion_tokens: 3 });
   });
 
-  it.each([true, false])('before the reply has begun aborts the upstream (stream: %s)', async stream => {
+  it.each([true, false])('before the reply has begun aborts the upstream request (stream: %s)', async stream => {
     const upstream = await scripted('');
     const { app, outcomes } = await proxied(upstream);
     const connection = connected(app);
@@ -44,7 +44,7 @@ describe('a client that leaves', () => {
     expect(outcomes).toMatchObject([{ end_reason: 'client_gone', status: 0 }]);
   });
 
-  it('from an endless generation lets the upstream stop generating', async () => {
+  it('from an endless generation stops the upstream', async () => {
     const simulator = alongside(await startSimulator());
     const { app, outcomes } = await proxied(simulator);
     const controller = new AbortController();
@@ -61,7 +61,7 @@ describe('a client that leaves', () => {
     expect(outcomes).toMatchObject([{ end_reason: 'client_gone' }]);
   });
 
-  it('while it sends its body asks nothing of the upstream', async () => {
+  it('while sending its body causes no upstream request', async () => {
     const upstream = await scripted('');
     const { app, outcomes } = await proxied(upstream);
     const connection = connected(app);
@@ -76,7 +76,7 @@ describe('a client that leaves', () => {
   it.each([
     ['onHeaders', [] as const],
     ['onRequest', [validation()] as const],
-  ] as const)('while a stage is busy in %s asks nothing of the handler', async (hook, stages) => {
+  ] as const)('while a stage is running %s prevents the call of the handler', async (hook, stages) => {
     const { outcomes, stage } = settlements();
     let release = () => {};
     const busy = new Promise<void>(resolve => (release = resolve));
@@ -106,7 +106,7 @@ describe('a client that leaves', () => {
     expect(called).toBe(false);
   });
 
-  it('from another endpoint ends the exchange as well', async () => {
+  it('from another endpoint settles the exchange', async () => {
     const { outcomes, stage } = settlements();
     const app = await startApp(app => {
       app.use(chainOf([stage, auth()]), (_request, response) => void response.write('begun'));

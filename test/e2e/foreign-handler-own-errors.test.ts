@@ -21,9 +21,9 @@ const handled = (handler: (app: Express) => unknown) =>
 
 const askFor = (app: RunningApp, stream: boolean) => post(app.url + chat, ask('Hello?', { stream }));
 
-describe('a handler of the application', () => {
+describe('an application handler', () => {
   it.each(bothWays)(
-    'that passes an error on ($way): the parent answers it, in the envelope',
+    'that calls next with an error ($way) causes a 502 in the OpenAI error format',
     async ({ stream }) => {
       const app = await handled(app => app.use((_request, _response, next) => next(new Error('secret'))));
       const reply = await askFor(app, stream);
@@ -33,7 +33,7 @@ describe('a handler of the application', () => {
     },
   );
 
-  it.each(bothWays)('that throws before it has replied ($way)', async ({ stream }) => {
+  it.each(bothWays)('that throws before it has replied ($way) causes a 502', async ({ stream }) => {
     const app = await handled(app =>
       app.use(async () => {
         throw new Error('secret');
@@ -42,13 +42,13 @@ describe('a handler of the application', () => {
     await expectRefusal(await askFor(app, stream), 502, 'provider_error');
   });
 
-  it.each(bothWays)('that destroys the response before it has replied ($way)', async ({ stream }) => {
+  it.each(bothWays)('that destroys the response before it has replied ($way) causes a 502', async ({ stream }) => {
     const app = await handled(app => app.use((_request, response) => void response.destroy()));
     const message = 'The upstream provider could not be reached.';
     await expectRefusal(await askFor(app, stream), 502, 'provider_error', message);
   });
 
-  it('that destroys the response in the middle', async () => {
+  it('that destroys the response in the middle of a stream causes an error event', async () => {
     const app = await handled(app =>
       app.use((_request, response) => {
         response.type('text/event-stream').write(events(said('So far.')));
@@ -62,7 +62,7 @@ describe('a handler of the application', () => {
     });
   });
 
-  it('that throws in the middle of its stream: the connection is cut, never ended as if the stream were whole', async () => {
+  it('that throws in the middle of its stream causes a closed connection, not a stream that looks complete', async () => {
     const { outcomes, stage } = settlements();
     const app = await startApp(app => {
       app.use(chainOf([stage, ...allStages()]), async (_request, response) => {
@@ -77,7 +77,7 @@ describe('a handler of the application', () => {
     expect(outcomes).toMatchObject([{ status: 200, end_reason: 'client_gone' }]);
   });
 
-  it('that begins after the status could no longer be held back may still set headers', async () => {
+  it('that replies after stream_commit_ms may still set headers', async () => {
     const app = await startApp(app => {
       app.use(chainOf(allStages(), { stream_commit_ms: 30 }), async (_request, response) => {
         await new Promise(resolve => setTimeout(resolve, 150));
@@ -94,11 +94,11 @@ describe('a handler of the application', () => {
     expect(app.errors).toEqual([]);
   });
 
-  it('that is not there: the parent says 404, in the envelope', async () => {
+  it('that is missing causes a configuration error in place of the 404 of the parent', async () => {
     await expectRefusal(await askFor(await handled(() => {}), false), 400, 'configuration_error');
   });
 
-  it('that throws while it is called, in a plain Node server', async () => {
+  it('that throws synchronously in a plain Node server causes a 502', async () => {
     const chain = chainOf();
     const app = await startApp(app =>
       app.use((request, response) =>
@@ -111,7 +111,7 @@ describe('a handler of the application', () => {
     expect(message).not.toContain('secret');
   });
 
-  it('whose reply nobody looks back at keeps its errors', async () => {
+  it('keeps its own errors when no stage transforms the reply', async () => {
     const app = await startApp(app => {
       app.use(chainOf([auth(), validation()]));
       app.use((_request, response) => void response.status(418).send('<b>own</b>'));
