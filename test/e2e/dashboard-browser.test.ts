@@ -71,7 +71,7 @@ async function answerOf(gateway: GatewayUnderTest, key: string): Promise<string 
 }
 
 describe('an operator with a browser', () => {
-  it('issues a key that works at once and everywhere, and ends it within the bound', async () => {
+  it('issues a key that works at once on every instance, and revokes it within the cache TTL', async () => {
     const { page, context, faults } = await signedIn();
     await page.getByRole('link', { name: 'Accounts', exact: true }).first().click();
     await page.getByLabel('Name', { exact: true }).fill('acme');
@@ -124,7 +124,7 @@ describe('an operator with a browser', () => {
     await context.close();
   });
 
-  it('is let in by no wrong password, and by no session of another browser', async () => {
+  it('cannot enter with a wrong password or with the session of another browser', async () => {
     const { page, context, faults } = await signedIn();
     const other = await watchedPage(browser);
     await other.page.goto(`${home()}keys`);
@@ -145,7 +145,7 @@ describe('an operator with a browser', () => {
     await other.context.close();
   });
 
-  it('is still signed in who follows a link of another site', async () => {
+  it('stays signed in when following a link from another site', async () => {
     const { page, context, faults } = await signedIn();
     await page.goto(home().replace('127.0.0.1', 'localhost').replace('/dashboard/', '/healthz'));
     await page.setContent(`<a href="${home()}keys?all=yes">keys</a>`);
@@ -157,7 +157,7 @@ describe('an operator with a browser', () => {
     await context.close();
   });
 
-  it('cannot be made to send a form by a page of another site', async () => {
+  it('cannot be made to submit a form by a page of another site', async () => {
     const { page, context } = await signedIn();
     await page.goto(home().replace('127.0.0.1', 'localhost').replace('/dashboard/', '/healthz'));
     await page.setContent(
@@ -176,7 +176,7 @@ describe.each([
   ['dark', { dark: true }],
   ['narrow', { width: 400 }],
 ])('every page, %s', (_, options) => {
-  it('can be read, named and reached by everybody', async () => {
+  it('passes the accessibility checks', async () => {
     const { page, context, faults } = await signedIn(options);
     await place.look(async store => {
       const who = { actor: operator.name, at_ms: Date.now() };
@@ -205,7 +205,7 @@ describe.each([
     await context.close();
   });
 
-  it('shows where the keyboard is, from the first key on', async () => {
+  it('shows a visible keyboard focus from the first key press', async () => {
     const { page, context } = await signedIn(options);
     await page.goto(`${home()}account?id=tester`);
     const seen: string[] = [];

@@ -22,8 +22,8 @@ afterAll(() => gateway?.close());
 
 const newAccount = () => `made-${++accounts}`;
 
-describe('a form of the dashboard', () => {
-  it('changes nothing without its token, with another, or with that of another browser', async () => {
+describe('a dashboard form', () => {
+  it('changes nothing without its token, with a wrong one, or with one of another browser', async () => {
     const other = new DashboardVisitor(visitor.base);
     await other.signIn();
     await other.get('accounts');
@@ -51,7 +51,7 @@ describe('a form of the dashboard', () => {
     expect((await visitor.get(`account?id=${id}`)).status).toBe(404);
   });
 
-  it('changes nothing without an origin', async () => {
+  it('changes nothing without an Origin header', async () => {
     const id = newAccount();
     const body = new URLSearchParams({ id, form_token: visitor.token }).toString();
     const cookie = [...visitor.cookies].map(pair => pair.join('=')).join('; ');
@@ -67,19 +67,19 @@ describe('a form of the dashboard', () => {
     expect(status).toBe(403);
   });
 
-  it('is taken from behind a proxy that puts its own name in Host, when the browser vouches for it', async () => {
+  it('is accepted behind a proxy that rewrites Host when Sec-Fetch-Site is same-origin', async () => {
     const headers = { origin: 'https://ops.example.org', 'sec-fetch-site': 'same-origin' };
     expect((await visitor.post('accounts', { id: newAccount() }, headers)).status).toBe(303);
   });
 
-  it('is refused in words when it is too large, or no form', async () => {
+  it('is rejected with a readable message when it is too large or not a form', async () => {
     const large = await visitor.post('accounts', { id: 'x'.repeat(40_000) });
     expect([large.status, large.text]).toEqual([413, expect.stringContaining('larger than the 32768 bytes')]);
     const json = await visitor.post('accounts', {}, { 'content-type': 'application/json' });
     expect(json.status).toBe(400);
   });
 
-  it('is only ever posted', async () => {
+  it('is accepted by POST only', async () => {
     const id = newAccount();
     expect((await visitor.get(`issue?account=tester&form_token=${visitor.token}&name=x`)).status).toBe(303);
     await visitor.get(`accounts?id=${id}&form_token=${visitor.token}`);
@@ -89,10 +89,10 @@ describe('a form of the dashboard', () => {
   });
 });
 
-describe('what operators and clients write', () => {
+describe('text from operators and clients', () => {
   const hostile = `<script>alert(1)</script>"' onfocus=alert(1)`;
 
-  it('is text wherever it is shown', async () => {
+  it('is escaped wherever it is shown', async () => {
     const search = new URLSearchParams({ search: hostile, account: hostile, all: 'yes' });
     const texts = [
       (await visitor.get(`keys?${search}`)).text,
@@ -110,9 +110,9 @@ describe('what operators and clients write', () => {
   });
 });
 
-describe('every answer', () => {
+describe('a dashboard response', () => {
   it.each(['sign-in', 'accounts', 'nothing-here', 'assets/style.css', 'assets/copy.js'])(
-    'has the headers that keep others out: %s',
+    'has the security headers: %s',
     async page => {
       const { headers, text } = await visitor.get(page);
       expect(headers.get('content-security-policy')).toBe(
@@ -126,13 +126,13 @@ describe('every answer', () => {
     },
   );
 
-  it('is sent once while it is the same, if it is a file', async () => {
+  it('is 304 for an unchanged asset', async () => {
     const first = await visitor.get('assets/style.css');
     const again = await visitor.get('assets/style.css', { 'if-none-match': first.headers.get('etag')! });
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  it('leads nowhere into the disk', async () => {
+  it('serves no file outside the assets', async () => {
     for (const page of [
       'assets/../dashboard.ts',
       'assets/%2e%2e/dashboard.ts',

@@ -50,8 +50,8 @@ async function untilStatus(gateway: GatewayUnderTest, key: string, status: numbe
   }
 }
 
-describe('two instances with one Postgres', () => {
-  it('are one: what is made at the dashboard of one holds at the other', async () => {
+describe('the dashboards of two instances with one Postgres', () => {
+  it('share accounts and keys: a change in one takes effect in the other', async () => {
     const [here, there] = visitors as [DashboardVisitor, DashboardVisitor];
     await here.get('accounts');
     expect((await here.post('accounts', { id: 'acme', plan: 'small' })).location).toBe('account?id=acme');
@@ -75,7 +75,7 @@ describe('two instances with one Postgres', () => {
     expect((await here.get('keys?all=yes')).text).toContain('<span class="state bad">revoked</span>');
   });
 
-  it('refuse what cannot be, in words', async () => {
+  it('reject invalid changes with a readable message', async () => {
     const [here] = visitors as [DashboardVisitor];
     await here.get('accounts');
     const refused = async (page: string, fields: Record<string, string>) => {
@@ -123,7 +123,7 @@ describe('two instances with one Postgres', () => {
     expect(await refused('revoke?id=key_none', {})).toEqual([404, 'There is no such key.']);
   });
 
-  it('say so while the store is out, and change nothing', async () => {
+  it('report a store outage and change nothing', async () => {
     await postgres.stop();
     const [here] = visitors as [DashboardVisitor];
     for (const page of ['accounts', 'account?id=acme', 'keys', 'audit']) {

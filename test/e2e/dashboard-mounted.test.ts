@@ -28,13 +28,13 @@ async function mounted(
 const operatorOf: GatewayOptions['operatorOf'] = ({ headers }) => headers['x-user'] as string | undefined;
 
 describe('the dashboard in a parent application', () => {
-  it('is left to the parent where nobody can sign in', async () => {
+  it('leaves its paths to the parent when no sign-in is configured', async () => {
     const { visitor } = await mounted();
     for (const page of ['', 'accounts', 'sign-in', 'assets/style.css'])
       expect(await visitor.get(page)).toMatchObject({ status: 418, text: 'parent' });
   });
 
-  it('has its own sign-in, at its own place, with links that stay there', async () => {
+  it('has its own sign-in at its mount path, with relative links only', async () => {
     const { url, visitor } = await mounted({}, () => {}, dashboardAdmin());
     const bare = await fetch(`${url}/ops`, { redirect: 'manual' });
     expect([bare.status, bare.headers.get('location')]).toEqual([303, 'ops/']);
@@ -46,7 +46,7 @@ describe('the dashboard in a parent application', () => {
     expect((await fetch(`${url}/elsewhere`)).status).toBe(418);
   });
 
-  it('takes who is signed in there, names them in the audit log, and asks for no password', async () => {
+  it('accepts the user of the parent, names them in the audit log, and asks for no password', async () => {
     const { visitor } = await mounted({ operatorOf });
     const as = (name: string) => ({ 'x-user': name });
     const refused = await visitor.get('accounts');
@@ -60,7 +60,7 @@ describe('the dashboard in a parent application', () => {
     expect((await visitor.get('sign-in', as('ada'))).status).toBe(404);
   });
 
-  it('takes a form only from whom it was made for', async () => {
+  it('accepts a form only from the user it was made for', async () => {
     const { visitor } = await mounted({ operatorOf });
     await visitor.get('accounts', { 'x-user': 'ada' });
     for (const headers of [{ 'x-user': 'bob' }, {} as Record<string, string>])
@@ -68,7 +68,7 @@ describe('the dashboard in a parent application', () => {
     expect((await visitor.get('account?id=acme', { 'x-user': 'ada' })).status).toBe(404);
   });
 
-  it('takes forms that the parent has read already', async () => {
+  it('accepts forms that the parent has already parsed', async () => {
     const { visitor } = await mounted(
       {},
       app => app.use(express.urlencoded({ extended: true })),

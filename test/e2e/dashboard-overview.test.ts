@@ -42,7 +42,7 @@ describe.each([
   ['dark', { dark: true }],
   ['narrow', { width: 400 }],
 ])('the overview, %s', (_, options) => {
-  it('shows by itself what happens while it is looked at', async () => {
+  it('updates itself while it is open', async () => {
     const { page, context, faults } = await watchedPage(browser, options);
     await page.goto(`${gateway.adminUrl}/dashboard/`);
     await signIn(page);
@@ -68,7 +68,7 @@ describe.each([
 });
 
 describe('the figures of the overview', () => {
-  it('are what has been counted', async () => {
+  it('match what has been counted', async () => {
     const visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
     await visitor.signIn();
     const read = async () => JSON.parse((await visitor.get('overview-figures?full=yes')).text) as Figures;
@@ -88,7 +88,7 @@ describe('the figures of the overview', () => {
     expect(Object.keys(after.html).sort()).toEqual(['cost', 'errors', 'limits', 'providers']);
   });
 
-  it('are for nobody who is not signed in, and keep nobody signed in', async () => {
+  it('require a session and do not extend it', async () => {
     const clock = new FakeClock();
     const idle = await startGateway({
       upstream: 'http://127.0.0.1:9/v1',

@@ -24,15 +24,15 @@ async function dashboard(admin: object = dashboardAdmin()): Promise<DashboardVis
 
 const pages = ['', 'accounts', 'account?id=tester', 'keys', 'issue', 'issued', 'revoke?id=key_1', 'audit'];
 
-describe('the dashboard', () => {
-  it('is not there when nobody can sign in', async () => {
+describe('the dashboard sign-in', () => {
+  it('does not exist when no operator is configured', async () => {
     const visitor = await dashboard({ port: 0 });
     for (const page of [...pages, 'sign-in', 'assets/style.css'])
       expect((await visitor.get(page)).status).toBe(404);
     expect((await fetch(visitor.base.slice(0, -1))).status).toBe(404);
   });
 
-  it('shows nobody anything before they have signed in', async () => {
+  it('guards every page', async () => {
     const visitor = await dashboard();
     for (const page of pages) {
       const { status, location, text } = await visitor.get(page);
@@ -41,7 +41,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('lets in by name and password, goes on to where one was going, and lets out', async () => {
+  it('signs in by name and password, returns to the requested page, and signs out', async () => {
     const visitor = await dashboard();
     const { location } = await visitor.get('keys?search=a%26b');
     expect(location).toBe('sign-in?next=keys%3Fsearch%3Da%2526b');
@@ -57,7 +57,7 @@ describe('the dashboard', () => {
     expect((await visitor.get('keys')).status).toBe(303);
   });
 
-  it('goes nowhere else after signing in', async () => {
+  it('redirects only to pages of the dashboard', async () => {
     const visitor = await dashboard();
     for (const next of [
       'https://example.org',
@@ -76,14 +76,14 @@ describe('the dashboard', () => {
     }
   });
 
-  it('takes a hash in place of a password', async () => {
+  it('accepts a password hash in the configuration', async () => {
     const password_hash = await hashPassword('a very long secret');
     const visitor = await dashboard(dashboardAdmin({ users: { hana: { password_hash } } }));
     expect((await visitor.signIn('a very long secret', 'hana')).status).toBe(303);
     expect((await new DashboardVisitor(visitor.base).signIn('a very long secreT', 'hana')).status).toBe(401);
   });
 
-  it('has a session cookie for this dashboard alone, Secure behind TLS', async () => {
+  it('sets a session cookie that is HttpOnly, SameSite=Strict and, behind TLS, Secure', async () => {
     const visitor = await dashboard(dashboardAdmin({ trust_proxy: true }));
     await visitor.get('sign-in');
     const plain = await visitor.post('sign-in', operator);
@@ -96,7 +96,7 @@ describe('the dashboard', () => {
     expect(tls.headers.getSetCookie()[0]).toMatch(/; Secure; SameSite=Strict$/);
   });
 
-  it('believes no proxy that was not named', async () => {
+  it('ignores forwarded headers of an untrusted proxy', async () => {
     const visitor = await dashboard();
     await visitor.get('sign-in');
     const { headers } = await visitor.post('sign-in', operator, { 'x-forwarded-proto': 'https' });
@@ -105,7 +105,7 @@ describe('the dashboard', () => {
 });
 
 describe('a session', () => {
-  it('ends when it was not used, and in any case after its longest time', async () => {
+  it('expires after its idle timeout, and in any case after its maximum lifetime', async () => {
     const visitor = await dashboard(dashboardAdmin({ session_idle_ms: 60_000, session_max_ms: 150_000 }));
     await visitor.signIn();
     clock.advance(59_000);
@@ -119,7 +119,7 @@ describe('a session', () => {
     expect((await visitor.post('accounts', { id: 'late' })).location).toBe('sign-in');
   });
 
-  it('is of one browser: another has none, and none can be made up', async () => {
+  it('belongs to one browser and cannot be forged', async () => {
     const visitor = await dashboard();
     await visitor.signIn();
     const other = new DashboardVisitor(visitor.base);
@@ -132,7 +132,7 @@ describe('a session', () => {
     expect((await other.get('accounts')).status).toBe(303);
   });
 
-  it('is another after every signing in, which ends the one before', async () => {
+  it('is replaced by every sign-in, which ends the previous one', async () => {
     const visitor = await dashboard();
     await visitor.signIn();
     const first = visitor.cookies.get('sluice_session')!;
@@ -144,7 +144,7 @@ describe('a session', () => {
 });
 
 describe('a wrong password', () => {
-  it('is refused in the same words as a wrong name', async () => {
+  it('is rejected with the same message as a wrong name', async () => {
     const visitor = await dashboard();
     const wrong = await visitor.signIn('wrong');
     const unknown = await visitor.signIn('wrong', 'nobody');
@@ -154,7 +154,7 @@ describe('a wrong password', () => {
     expect(visitor.cookies.has('sluice_session')).toBe(false);
   });
 
-  it('makes further tries wait, longer each time, also for the right one', async () => {
+  it('delays further attempts, longer each time, including those with the right password', async () => {
     const visitor = await dashboard();
     for (let tries = 0; tries < 5; tries++) expect((await visitor.signIn('wrong')).status).toBe(401);
     const held = await visitor.signIn();
@@ -168,7 +168,7 @@ describe('a wrong password', () => {
     expect((await visitor.signIn('wrong')).status).toBe(401);
   });
 
-  it('makes an address wait that tries many names, and no other address', async () => {
+  it('throttles an address that tries many names, and no other address', async () => {
     const visitor = await dashboard(dashboardAdmin({ trust_proxy: true }));
     const from = (address: string) => ({ 'x-forwarded-for': `203.0.113.9, ${address}` });
     await visitor.get('sign-in');
@@ -181,7 +181,7 @@ describe('a wrong password', () => {
   const from = (address: string) => ({ 'x-forwarded-for': address });
   const wrong = { ...operator, password: 'wrong' };
 
-  it('tried from many addresses keeps the operator out of none of theirs', async () => {
+  it('tried from many addresses does not lock out the operator', async () => {
     const visitor = await dashboard(dashboardAdmin({ trust_proxy: true }));
     await visitor.get('sign-in');
     for (let tries = 0; tries < 6; tries++) {
@@ -193,7 +193,7 @@ describe('a wrong password', () => {
     }
   });
 
-  it('tried at the address of an operator does not keep out their browser, which has signed in before', async () => {
+  it('tried from the address of an operator does not lock out a browser that has signed in before', async () => {
     const owner = await dashboard();
     await owner.signIn();
     await owner.post('sign-out', {});
@@ -206,7 +206,7 @@ describe('a wrong password', () => {
     expect((await owner.signIn()).status).toBe(429);
   });
 
-  it('in a flood from many addresses does not make a known browser wait for its turn', async () => {
+  it('in a flood from many addresses does not delay a known browser', async () => {
     const owner = await dashboard(dashboardAdmin({ trust_proxy: true }));
     await owner.signIn();
     const stranger = new DashboardVisitor(owner.base);
@@ -223,7 +223,7 @@ describe('a wrong password', () => {
     expect(statuses).toEqual(new Set([401, 429]));
   });
 
-  it('cannot be tried many times at once', async () => {
+  it('is throttled when many attempts arrive at once', async () => {
     const visitor = await dashboard();
     await visitor.get('sign-in');
     const tries = Array.from({ length: 30 }, () =>

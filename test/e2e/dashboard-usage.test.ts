@@ -95,7 +95,7 @@ describe('usage in the dashboard', () => {
       'from=2025-09-01&to=2026-02-28&model=(none)&by=month',
       ['--model', '(none)', '--by', 'month'],
     ],
-  ])('is exported %s as the command prints it', async (_, query, args) => {
+  ])('is exported %s exactly as the command prints it', async (_, query, args) => {
     const csv = await exported(query);
     expect(lines(csv).length).toBeGreaterThan(2);
     expect(lines(csv)).toEqual(lines(await command('--from', '2025-09-01', '--to', '2026-02-28', ...args)));
@@ -106,7 +106,7 @@ describe('usage in the dashboard', () => {
     ['2025-09-30', '2026-01-01'],
     ['2025-10-02', '2025-10-31'],
     ['2026-02-11', '2026-02-11'],
-  ])('has the sums of the command from %s to %s, and of the single exchanges', async (from, to) => {
+  ])('has the sums of the command from %s to %s, which match the single exchanges', async (from, to) => {
     const csv = lines(await exported(`from=${from}&to=${to}&by=account`));
     expect(csv).toEqual(lines(await command('--from', from, '--to', to, '--by', 'account')));
     const column = (name: string) => csv[0]!.split(',').indexOf(name);
@@ -137,7 +137,7 @@ describe('usage in the dashboard', () => {
     expect(page).toContain(`<dt>Prompt tokens</dt><dd><strong>${prompt}</strong>`);
   });
 
-  it('has an exchange seconds after it has ended', async () => {
+  it('includes an exchange seconds after it has ended', async () => {
     expect((await visitor.get('usage')).text).toContain('The ledger has nothing');
     const reply = await gateway.post(ask('Hello?'));
     const { usage } = (await reply.json()) as { usage: { total_tokens: number } };
@@ -156,13 +156,13 @@ describe('usage in the dashboard', () => {
     ['from=2026-02-31', 'is no day'],
     ['from=2026-02-02&to=2026-02-01', 'is after the last'],
     ['from=%3Cscript%3E', '&lt;script&gt;'],
-  ])('says what is wrong with %s', async (query, words) => {
+  ])('rejects %s with a readable message', async (query, words) => {
     const page = await visitor.get(`usage?${query}`);
     expect([page.status, page.text]).toEqual([422, expect.stringContaining(words)]);
     expect((await visitor.get(`usage-csv?${query}`)).status).toBe(422);
   });
 
-  it('refuses to export by what it does not know, and to export for nobody', async () => {
+  it('rejects an export by an unknown field or without a session', async () => {
     expect((await visitor.get('usage-csv?by=key')).status).toBe(422);
     const stranger = new DashboardVisitor(visitor.base);
     expect((await stranger.get('usage-csv?by=model')).status).toBe(303);
@@ -173,8 +173,8 @@ describe.each([
   ['light', {}],
   ['dark', { dark: true }],
   ['narrow', { width: 400 }],
-])('the page of usage, %s', (_, options) => {
-  it('is filtered, charted and saved in a browser', async () => {
+])('the usage page, %s', (_, options) => {
+  it('is filtered, charted and exported in a browser', async () => {
     const { page, context, faults } = await watchedPage(browser, options);
     await page.goto(`${visitor.base}usage?from=2025-09-01&to=2025-09-30`);
     await signIn(page);

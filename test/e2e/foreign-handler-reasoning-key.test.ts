@@ -30,12 +30,12 @@ async function messagesThrough(...chains: readonly Options[]): Promise<object[]>
   return [choices[0]!.message, joined];
 }
 
-describe('the name of reasoning behind a chain', () => {
+describe('the reasoning field of a reply through a chain', () => {
   it.each([
-    ['is the one of the interface', [undefined], { reasoning: 'Hm.' }],
-    ['is the one that is asked for', [{ reasoning_key: 'reasoning_content' }], { reasoning_content: 'Hm.' }],
+    ['is reasoning by default', [undefined], { reasoning: 'Hm.' }],
+    ['follows the reasoning_key option', [{ reasoning_key: 'reasoning_content' }], { reasoning_content: 'Hm.' }],
     [
-      'is the first chain’s own, whatever a later one calls it',
+      'follows the reasoning_key of the first chain, not of a later one',
       [{ reasoning_key: 'reasoning_content' }, { reasoning_key: 'both' }],
       { reasoning_content: 'Hm.' },
     ],

@@ -16,7 +16,7 @@ import {
 
 afterEach(closeApps);
 
-describe("the reply's headers", () => {
+describe('the response headers of a chain', () => {
   const replyWith = async (headers: Record<string, string | string[]>, body: string, streaming: boolean) => {
     const chat = await chatOf(
       (_request, response) => {
@@ -40,7 +40,7 @@ describe("the reply's headers", () => {
     ['JSON', false, whole],
     ['a stream', true, stream.join('')],
   ])(
-    'of %s are its own and the parent’s, without what spoke of other bytes and another hop',
+    'keep those of the handler and the parent for %s, except content-length, etag and hop-by-hop headers',
     async (_, streaming, body) => {
       const { headers } = await replyWith(
         {
@@ -73,7 +73,7 @@ describe("the reply's headers", () => {
     },
   );
 
-  it('have the status text of the status that is sent, not of the one that the handler had', async () => {
+  it('have the status text of the status that is sent, not of the one that the handler set', async () => {
     const chat = await chatOf((_request, response) => {
       response.statusMessage = 'Very Own Words';
       response.status(503).setHeader('retry-after', 'whenever').end('busy');
@@ -84,9 +84,9 @@ describe("the reply's headers", () => {
   });
 });
 
-describe('through the application’s own proxy', () => {
+describe('a reply through the proxy of the application', () => {
   it.each(['field', 'tags', 'reasoning_content'] as const)(
-    'reasoning as %s comes back split',
+    'has its reasoning split when the upstream sends it as %s',
     async reasoning => {
       const simulator = alongside(await startSimulator({ reasoning }));
       const app = await startApp(app => app.use(chainOf(), proxyTo(simulator)));
@@ -105,7 +105,7 @@ describe('through the application’s own proxy', () => {
     },
   );
 
-  it('a reply that the proxy itself rewrites comes back through the stages', async () => {
+  it('passes through the stages even when the proxy rewrites it', async () => {
     const simulator = alongside(await startSimulator());
     const rewriting = createProxyMiddleware({
       target: new URL(simulator.url).origin,
@@ -123,7 +123,7 @@ describe('through the application’s own proxy', () => {
     });
   });
 
-  it('running usage is on every chunk of a client that asked for it', async () => {
+  it('has running usage on every chunk when the client asks for it', async () => {
     const simulator = alongside(await startSimulator());
     const app = await startApp(app => app.use(chainOf(), proxyTo(simulator)));
     const request = ask('Hello? [[sim:tokens=5 reasoning_tokens=3]]', {
@@ -137,7 +137,7 @@ describe('through the application’s own proxy', () => {
     expect(counts.length).toBeGreaterThanOrEqual(9);
   });
 
-  it('uses its connection to the upstream again after a stream whose end comes after [DONE]', async () => {
+  it('leaves the upstream connection reusable when the stream ends after [DONE]', async () => {
     const upstream = alongside(
       await startScriptedUpstream(
         pieces(
@@ -154,7 +154,7 @@ describe('through the application’s own proxy', () => {
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 0, 0]);
   });
 
-  it('ends a stream to the client though the upstream does not end it after [DONE]', async () => {
+  it('ends after [DONE] even when the upstream keeps the stream open', async () => {
     const upstream = alongside(
       await startScriptedUpstream(pieces([streamHead(), scripted(stream.join(''))])),
     );

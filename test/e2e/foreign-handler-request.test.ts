@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 describe('a proxy behind the chain', () => {
-  it('pipes the body as the stages left it, with its true length', async () => {
+  it('receives the body as the stages changed it, with the matching content-length', async () => {
     const { chat } = await proxied();
     const request = ask('Hello?', { temperature: 1, top_k: 3, metadata: { a: 'b' }, reasoning_split: true });
     expect((await post(chat, request)).status).toBe(200);
@@ -48,13 +48,13 @@ describe('a proxy behind the chain', () => {
     expect(headers['transfer-encoding']).toBeUndefined();
   });
 
-  it('asks a streamed reply for the usage that is metered', async () => {
+  it('asks for usage on a streamed reply, for metering', async () => {
     const { chat } = await proxied();
     await (await post(chat, ask('Hello?', { stream: true }))).text();
     expect(received()).toMatchObject({ stream: true, stream_options: { include_usage: true } });
   });
 
-  it('receives a body that came compressed and in chunks as plain JSON', async () => {
+  it('receives plain JSON for a compressed, chunked body', async () => {
     const { chat } = await proxied();
     const bytes = gzipSync(JSON.stringify(ask('Compressed? é€😀')));
     const reply = await fetch(chat, {
@@ -97,7 +97,7 @@ describe('a proxy behind the chain', () => {
     });
   });
 
-  it('receives what the parent has put in place of a body that it did not read', async () => {
+  it('receives the body that the parent set in place of an unread one', async () => {
     const { chat } = await proxied(app =>
       app.use((request, _response, next) => {
         request.body = ask('Put in place.');
@@ -108,7 +108,7 @@ describe('a proxy behind the chain', () => {
     expect(received().messages).toEqual([{ role: 'user', content: 'Put in place.' }]);
   });
 
-  it('serves two requests on one connection', async () => {
+  it('serves several requests on one connection, pipelined or not', async () => {
     const { url } = await proxied();
     const connection = new RawConnection(url);
     const requestOf = (content: string) => {
@@ -129,7 +129,7 @@ describe('a proxy behind the chain', () => {
     connection.destroy();
   });
 
-  it('is not asked when a stage refuses', async () => {
+  it('is not called when a stage rejects the request', async () => {
     const { chat, errors } = await proxied();
     const reply = await post(chat, ask('Hello?', { reasoning_effort: 'medium' }));
     expect(reply.status).toBe(400);
@@ -140,7 +140,7 @@ describe('a proxy behind the chain', () => {
     expect(errors).toEqual([]);
   });
 
-  it('sends on what no stage looked back at, with nothing in it that the client did not ask for', async () => {
+  it('returns the upstream stream unchanged when no stage transforms the reply', async () => {
     const { chat } = await proxied(() => {}, chainOf([auth(), validation()]));
     const request = ask('Hello? [[sim:tokens=3 reasoning_tokens=2]]', { stream: true, top_k: 1 });
     const throughChain = await post(chat, request);
@@ -151,7 +151,7 @@ describe('a proxy behind the chain', () => {
     expect(withoutIdentity(await throughChain.text())).toBe(withoutIdentity(await direct.text()));
   });
 
-  it('gets the effort in the words that the model has for it', async () => {
+  it('receives the reasoning effort mapped for the model', async () => {
     const [model] = defaultModels('handler');
     const { upstreams: _, ...rest } = model!;
     const models = [{ ...rest, effort_map: { max: { thinking: { budget: 32000 } } } }];
@@ -162,7 +162,7 @@ describe('a proxy behind the chain', () => {
   });
 });
 
-describe('a handler of the application behind the chain', () => {
+describe('an application handler behind the chain', () => {
   const seenBy = async (
     parser: Parameters<typeof express.text>[0] | undefined,
     kind: 'json' | 'text' | 'raw',
@@ -186,7 +186,7 @@ describe('a handler of the application behind the chain', () => {
     top_p: 0.5,
   };
 
-  it('finds the body as the stages left it where the parser put the original, and in the same form', async () => {
+  it('finds the changed body in request.body, in the form that the parser used', async () => {
     expect(await seenBy(undefined, 'json')).toEqual(left);
     const text = await seenBy({ type: '*/*' }, 'text');
     expect(typeof text).toBe('string');
@@ -196,7 +196,7 @@ describe('a handler of the application behind the chain', () => {
     expect(JSON.parse(String(bytes))).toEqual(left);
   });
 
-  it('may parse the body itself, or read it as a stream', async () => {
+  it('may parse the body itself or read it as a stream', async () => {
     const seen: unknown[] = [];
     const app = await startApp(app => {
       const chain = chainOf([auth(), validation(), requestRewrite({ set: { top_p: 0.5 } })]);
@@ -218,7 +218,7 @@ describe('a handler of the application behind the chain', () => {
 });
 
 describe('the options of a chain', () => {
-  it('are checked when it is made: unknown names and wrong values are refused', () => {
+  it('are validated on creation: unknown names and invalid values throw', () => {
     expect(() => chainOf([], { model: [] } as never)).toThrow(/model/);
     expect(() => chainOf([], { max_body_bytes: 0 })).toThrow(/max_body_bytes/);
     expect(() => chainOf([], { accounts: { a: { keys: [{ value: 'short' }] } } })).toThrow(/8 characters/);

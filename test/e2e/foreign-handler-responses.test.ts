@@ -22,8 +22,8 @@ const responses = { from_chat: true };
 
 afterEach(closeApps);
 
-describe('responses behind a chain', () => {
-  it('are left to the handler, request and reply as they are, but for the key that they need', async () => {
+describe('/v1/responses behind a chain without the responses option', () => {
+  it('reaches the handler unchanged and requires a key', async () => {
     const upstream = alongside(await startEcho());
     const { outcomes, stage } = settlements();
     const app = await startApp(app => app.use(chainOf([stage, ...allStages()]), proxyTo(upstream)));
@@ -40,14 +40,14 @@ describe('responses behind a chain', () => {
   });
 });
 
-describe('responses that a chain makes from chat completions', () => {
+describe('/v1/responses behind a chain with the responses option', () => {
   let upstream: Simulator;
 
   beforeEach(async () => {
     upstream = alongside(await startSimulator());
   });
 
-  it('are answered to the SDK by a handler that knows nothing of them', async () => {
+  it('serves the OpenAI SDK through a handler that supports only chat completions', async () => {
     const { outcomes, stage } = settlements();
     const app = await startApp(app =>
       app.use('/llm', chainOf([stage, ...allStages()], { responses }), proxyTo(upstream)),
@@ -66,7 +66,7 @@ describe('responses that a chain makes from chat completions', () => {
     expect(outcomes[0]?.usage.completion_tokens).toBe(whole.usage?.output_tokens);
   });
 
-  it('are asked of the handler as chat completions, also where no stage looks at the reply', async () => {
+  it('calls the handler with chat completions even when no stage transforms the reply', async () => {
     const seen: { url: string; body: Record<string, unknown> }[] = [];
     const app = await startApp(app => {
       app.use(express.json());
@@ -89,7 +89,7 @@ describe('responses that a chain makes from chat completions', () => {
     ]);
   });
 
-  it('are refused and broken in the words of this format', async () => {
+  it('reports rejections and broken streams in the responses format', async () => {
     const registry = new Registry();
     const app = await startApp(app =>
       app.use(
@@ -113,7 +113,7 @@ describe('responses that a chain makes from chat completions', () => {
     expect(await registry.metrics()).toMatch(/sluice_requests_total\{endpoint="responses"[^}]*status="400"/);
   });
 
-  it('pass several chains: the first that makes them also answers', async () => {
+  it('is translated only once when several chains enable it', async () => {
     const app = await startApp(app => {
       app.use(auth({ accounts: { tester: { keys: [{ value: clientKey }] } } }));
       app.use(chainOf(allStages(), { responses }));

@@ -123,8 +123,8 @@ const endings: [string, () => Promise<unknown>, Partial<Outcome>][] = [
   ],
 ];
 
-describe('the end of an exchange', () => {
-  it.each(endings)('%s is settled exactly once', async (_, exchange, outcome) => {
+describe('an exchange', () => {
+  it.each(endings)('is settled exactly once: %s', async (_, exchange, outcome) => {
     await exchange();
     await until(() => outcomes.length > 0);
     // For a second end that should not come.
@@ -136,9 +136,9 @@ describe('the end of an exchange', () => {
   });
 });
 
-describe('what is settled', () => {
+describe('the settlement of an exchange', () => {
   it.each([{}, stream])(
-    'is the usage that the client was told, as the upstream counts it: %j',
+    'contains the usage that the client received: %j',
     async more => {
       const told = /"usage":(\{.*?\}\})/.exec(
         await chat(`[[sim:${short}]]`, { ...more, max_tokens: 100 }),
@@ -159,7 +159,7 @@ describe('what is settled', () => {
     },
   );
 
-  it('is what was used until then, when a stage stops reading without a word', async () => {
+  it('contains estimated usage up to the point where a stage throws in a stream', async () => {
     const quitting = defineStage({
       name: 'quitting',
       schema: z.strictObject({}),
@@ -191,7 +191,7 @@ describe('what is settled', () => {
     await until(() => simulator.stats.aborted === 1);
   });
 
-  it('does not count the time that the handler takes as our own', async () => {
+  it('excludes the time of the handler from the gateway overhead', async () => {
     await chat(`[[sim:ttft=250 ${short}]]`, stream);
     await chat(`[[sim:ttft=250 ${short}]]`);
     for (const { timings } of outcomes) {
@@ -202,7 +202,7 @@ describe('what is settled', () => {
     expect(Number(sum)).toBeLessThan(0.2);
   });
 
-  it('has the own time of each stage and hook', async () => {
+  it('records the duration of each stage and hook', async () => {
     await chat(`[[sim:${short}]]`, stream);
     await chat(`[[sim:${short}]]`);
     const metrics = await registry.metrics();

@@ -48,7 +48,7 @@ describe('several chains on one request', () => {
     return { seen, stage };
   };
 
-  it('share the exchange: a later one sees the account that an earlier one found', async () => {
+  it('share the exchange, so that a later one sees the account found by an earlier one', async () => {
     const { seen, stage } = whoIsIt();
     const app = await startApp(app => {
       app.use(auth({ accounts }));
@@ -61,7 +61,7 @@ describe('several chains on one request', () => {
     expect((await post(app.url + chat, ask('Hello?', { model: 'unknown' }))).status).toBe(400);
   });
 
-  it('leave a refusal by a later one what it is, though an earlier one looks back at errors', async () => {
+  it('keep the type and headers of a refusal by a later chain', async () => {
     const first = settlements();
     const app = await startApp(app => {
       app.use(chainOf([errorEnvelope({ openai_fields: true }), first.stage]));
@@ -92,7 +92,7 @@ describe('several chains on one request', () => {
     ]);
   });
 
-  it('hand a reply up through all that look back', async () => {
+  it('pass the reply through the stages of all chains', async () => {
     const simulator = await startSimulator({ reasoning: 'tags' });
     const first = settlements();
     const second = settlements();
@@ -129,7 +129,7 @@ describe('several chains on one request', () => {
     expect(second.outcomes).toMatchObject(ends);
   });
 
-  it('count an exchange once, on the first registry there is', async () => {
+  it('count an exchange once when they share a registry', async () => {
     const registry = new Registry();
     const app = await startApp(app => {
       app.use(auth({ accounts }));
@@ -145,7 +145,7 @@ describe('several chains on one request', () => {
     );
   });
 
-  it('of one stage each, without a catalog, change nothing but what they are for', async () => {
+  it('apply only their own change when each has one stage and no catalog', async () => {
     const app = await startApp(app => {
       app.use(requestRewrite({ set: { top_p: 0.5 } }), proxyTo(upstream));
     });
@@ -154,7 +154,7 @@ describe('several chains on one request', () => {
     expect(JSON.parse(echo.text)).toEqual({ ...request, top_p: 0.5 });
   });
 
-  it('say nothing of a fault of a stage to the client, and end the exchange', async () => {
+  it('hide the details of a stage fault from the client and settle the exchange', async () => {
     const { outcomes, stage } = settlements();
     const faulty = defineStage({
       name: 'faulty',

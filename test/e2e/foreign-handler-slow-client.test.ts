@@ -29,7 +29,7 @@ describe('a client that reads slowly', () => {
     return { upstream, written: () => written_bytes };
   }
 
-  it('holds the upstream back, and is cut when it reads nothing for too long', async () => {
+  it('applies backpressure to the upstream, and is disconnected after slow_client_ms without reading', async () => {
     const { upstream, written } = await flood();
     const { app, outcomes } = await proxied(upstream, { slow_client_ms: 5000 });
     const connection = connected(app);
@@ -50,7 +50,7 @@ describe('a client that reads slowly', () => {
     expect(await upstream.last.closed).toBe('gateway');
   });
 
-  it('still gets a large stream whole, which the upstream may go on sending', async () => {
+  it('receives a large stream whole', async () => {
     const content = 'x'.repeat(4000);
     const count = 10_000;
     let waits = 0;
@@ -84,7 +84,7 @@ describe('a client that reads slowly', () => {
     expect(outcomes).toMatchObject([{ end_reason: 'completed', status: 200 }]);
   });
 
-  it('still gets a large reply whole', async () => {
+  it('receives a large reply whole', async () => {
     const content = 'word '.repeat(1_000_000);
     const upstream = await scripted(whole(200, completion(content)));
     const { app, outcomes } = await proxied(upstream);

@@ -42,8 +42,8 @@ function waiting() {
   return { heard, handler, responses };
 }
 
-describe('a whole reply of a handler that takes too long', () => {
-  it('is 524; the handler is not told, is read to its end, and is billed then', async () => {
+describe('a whole reply past non_stream_timeout_ms', () => {
+  it('is answered 524 while the handler continues unaware, and is billed when it finishes', async () => {
     const { heard, handler, responses } = waiting();
     const { ask, outcomes } = await limited({ non_stream_timeout_ms: 50 }, handler);
     const reply = await ask();
@@ -74,7 +74,7 @@ describe('a whole reply of a handler that takes too long', () => {
     expect((await Promise.race([ask(), until(() => responses.length === 2)])) ?? 'asked').toBe('asked');
   });
 
-  it('is read to its end from behind a proxy, whose upstream is not cut', async () => {
+  it('is read to its end through a proxy without aborting the upstream', async () => {
     const simulator = alongside(await startSimulator());
     const { outcomes, stage } = settlements();
     const app = await startApp(app =>
@@ -89,7 +89,7 @@ describe('a whole reply of a handler that takes too long', () => {
     expect(simulator.stats).toMatchObject({ aborted: 0 });
   });
 
-  it('is given up after max_background_ms: the handler is ended, and its place is free', async () => {
+  it('is abandoned after max_background_ms, which ends the handler and releases its permit', async () => {
     const { heard, handler, responses } = waiting();
     const { ask, outcomes } = await limited({ non_stream_timeout_ms: 50, max_background_ms: 50 }, handler);
     expect((await ask()).status).toBe(524);
@@ -100,14 +100,14 @@ describe('a whole reply of a handler that takes too long', () => {
     expect((await ask()).status).toBe(524);
   });
 
-  it('is not read on where no more replies may be', async () => {
+  it('is abandoned at once when max_background is reached', async () => {
     const { heard, handler } = waiting();
     const { ask, outcomes } = await limited({ non_stream_timeout_ms: 50, max_background: 0 }, handler);
     expect((await ask()).status).toBe(524);
     await until(() => outcomes.length === 1 && heard.length === 1);
   });
 
-  it('is billed by a chain before, which settles when it has been read', async () => {
+  it('is settled by an earlier chain only when it has been read', async () => {
     const { handler, responses } = waiting();
     const first = settlements();
     const app = await startApp(app => {
@@ -123,7 +123,7 @@ describe('a whole reply of a handler that takes too long', () => {
     expect(first.outcomes).toMatchObject([{ end_reason: 'time_limit', usage: { completion_tokens: 4 } }]);
   });
 
-  it('is timed once where several chains look at it', async () => {
+  it('is timed once when several chains transform it', async () => {
     const { handler, responses } = waiting();
     const [first, second] = [settlements(), settlements()];
     const options = { non_stream_timeout_ms: 50 };
@@ -140,8 +140,8 @@ describe('a whole reply of a handler that takes too long', () => {
   });
 });
 
-describe('a handler that is silent', () => {
-  it('before its reply is 502, is ended, and gives its place back', async () => {
+describe('a silent handler', () => {
+  it('causes a 502 before its reply, is ended, and releases its permit', async () => {
     const { heard, handler } = waiting();
     const { ask, outcomes } = await limited({ idle_timeout_ms: 50 }, handler);
     for (const stream of [false, true]) {
@@ -157,14 +157,14 @@ describe('a handler that is silent', () => {
     expect(outcomes).toMatchObject([{ end_reason: 'upstream_failed' }, { end_reason: 'upstream_failed' }]);
   });
 
-  it('in the middle of a whole reply is 502', async () => {
+  it('causes a 502 in the middle of a whole reply', async () => {
     const { ask } = await limited({ idle_timeout_ms: 50 }, (_request, response) => {
       response.type('application/json').write(whole.slice(0, 40));
     });
     expect((await ask()).status).toBe(502);
   });
 
-  it('in the middle of a stream ends it with an error event', async () => {
+  it('ends a stream with an error event', async () => {
     const { ask, outcomes } = await limited({ idle_timeout_ms: 50 }, (_request, response) => {
       response.type('text/event-stream').write(stream.slice(0, 3).join(''));
     });
@@ -174,14 +174,14 @@ describe('a handler that is silent', () => {
     expect((await ask({ stream: true })).status).toBe(200);
   });
 
-  it('while its reply is read on is given up', async () => {
+  it('is abandoned while its reply is read in the background', async () => {
     const { heard, handler } = waiting();
     const { ask, outcomes } = await limited({ non_stream_timeout_ms: 50, idle_timeout_ms: 150 }, handler);
     expect((await ask()).status).toBe(524);
     await until(() => outcomes.length === 1 && heard.includes('close'));
   });
 
-  it('on a path that no stage looks at has its connection closed', async () => {
+  it('has its connection closed on a path that no stage transforms', async () => {
     const { outcomes, stage } = settlements();
     const app = await startApp(app => {
       const chain = chainOf([stage, auth(), rateLimit()], { idle_timeout_ms: 50 });
@@ -193,7 +193,7 @@ describe('a handler that is silent', () => {
     expect(outcomes).toMatchObject([{ end_reason: 'upstream_failed', endpoint: 'unknown' }]);
   });
 
-  it('is not one that keeps writing', async () => {
+  it('is one without any write, so one that keeps writing is not ended', async () => {
     const { ask } = await limited({ idle_timeout_ms: 1000 }, async (_request, response) => {
       response.type('text/event-stream');
       for (let beat = 0; beat < 30; beat++) {

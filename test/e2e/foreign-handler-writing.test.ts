@@ -89,9 +89,9 @@ const ways: [string, (response: ExpressResponse, type: string, text: string) => 
   ],
 ];
 
-describe('a handler that replies with JSON', () => {
+describe('a JSON reply of a handler', () => {
   it.each([...ways, ['json', (response: ExpressResponse) => response.json(JSON.parse(whole))] as const])(
-    'by %s',
+    'is transformed when written by %s',
     async (_, write) => {
       const chat = await chatOf((_request, response) => write(response, 'application/json', whole));
       const reply = await post(chat, ask('Hello?'));
@@ -116,8 +116,8 @@ describe('a handler that replies with JSON', () => {
   );
 });
 
-describe('a handler that streams', () => {
-  it.each(ways)('by %s', async (_, write) => {
+describe('a stream of a handler', () => {
+  it.each(ways)('is transformed when written by %s', async (_, write) => {
     const chat = await chatOf((_request, response) => write(response, 'text/event-stream', stream.join('')));
     const reply = await post(chat, ask('Hello?', { stream: true }));
     expect(reply.status).toBe(200);
@@ -138,8 +138,8 @@ describe('a handler that streams', () => {
   });
 });
 
-describe('what a handler sees', () => {
-  it('is a response that has begun when it has, though the client has nothing yet', async () => {
+describe('the response object that a handler sees', () => {
+  it('has headersSent set after the first write, though the client has received nothing yet', async () => {
     const seen: unknown[] = [];
     const chat = await chatOf(async (_request, response) => {
       seen.push(response.headersSent);
@@ -156,7 +156,7 @@ describe('what a handler sees', () => {
     expect(reply.headers.get('x-late')).toBeNull();
   });
 
-  it('is told when to wait, and when to go on', async () => {
+  it('reports backpressure and emits drain', async () => {
     const seen: unknown[] = [];
     const large = JSON.stringify({ ...JSON.parse(whole), padding: 'x'.repeat(600_000) });
     const chat = await chatOf(async (_request, response) => {
@@ -170,7 +170,7 @@ describe('what a handler sees', () => {
     expect(seen).toEqual([false, true, false, true]);
   });
 
-  it('are its callbacks and events', async () => {
+  it('calls the write callbacks and emits finish and close', async () => {
     const seen: string[] = [];
     const chat = await chatOf((_request, response) => {
       response.once('finish', () => seen.push('finish'));
