@@ -54,11 +54,14 @@ describe('the request body size limit', () => {
     expect((await post(sized(limit_bytes))).status).toBe(200);
   });
 
-  it.each([1, 1024 * 1024, 20 * 1024 * 1024])('rejects a body %d bytes over the limit with 413', async more => {
-    const reply = await post(sized(limit_bytes + more));
-    expect(reply.status).toBe(413);
-    expect(messageOf(reply)).toContain(`${limit_bytes} bytes`);
-  });
+  it.each([1, 1024 * 1024, 20 * 1024 * 1024])(
+    'rejects a body %d bytes over the limit with 413',
+    async more => {
+      const reply = await post(sized(limit_bytes + more));
+      expect(reply.status).toBe(413);
+      expect(messageOf(reply)).toContain(`${limit_bytes} bytes`);
+    },
+  );
 
   it('rejects a chunked body of unknown length over the limit', async () => {
     const connection = new RawConnection(sidecar.url);
@@ -147,15 +150,12 @@ describe('the Content-Encoding of a request', () => {
     expect(messageOf(reply)).toMatch(/^Content-Encoding: .*not valid|^The request body is empty/);
   });
 
-  it.each(['zstd', 'compress', 'gzip, gzip', 'x'.repeat(100), '__proto__'])(
-    'rejects %p',
-    async encoding => {
-      const reply = await encoded(encoding, gzipSync(valid));
-      expect(reply.status).toBe(400);
-      expect(messageOf(reply)).toMatch(/^Content-Encoding: .*gzip, deflate, br or identity/);
-      expect(messageOf(reply).length).toBeLessThan(200);
-    },
-  );
+  it.each(['zstd', 'compress', 'gzip, gzip', 'x'.repeat(100), '__proto__'])('rejects %p', async encoding => {
+    const reply = await encoded(encoding, gzipSync(valid));
+    expect(reply.status).toBe(400);
+    expect(messageOf(reply)).toMatch(/^Content-Encoding: .*gzip, deflate, br or identity/);
+    expect(messageOf(reply).length).toBeLessThan(200);
+  });
 
   it.each<[string, (text: Buffer) => Buffer]>([
     ['gzip', gzipSync],
@@ -172,15 +172,18 @@ describe('the Content-Encoding of a request', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('rejects a %s body that decompresses to more than 1 MiB plus 100 times its size', async (encoding, compress) => {
-    const bomb = compress(Buffer.alloc(8 * 1024 * 1024, ' '));
-    const accepted_bytes = 1024 * 1024 + 100 * bomb.length;
-    const reply = await encoded(encoding, bomb);
-    expect(reply.status).toBe(413);
-    expect(messageOf(reply)).toBe(
-      `The request body decompresses to more than the ${accepted_bytes} bytes accepted of ${bomb.length} bytes of ${encoding}.`,
-    );
-  });
+  ])(
+    'rejects a %s body that decompresses to more than 1 MiB plus 100 times its size',
+    async (encoding, compress) => {
+      const bomb = compress(Buffer.alloc(8 * 1024 * 1024, ' '));
+      const accepted_bytes = 1024 * 1024 + 100 * bomb.length;
+      const reply = await encoded(encoding, bomb);
+      expect(reply.status).toBe(413);
+      expect(messageOf(reply)).toBe(
+        `The request body decompresses to more than the ${accepted_bytes} bytes accepted of ${bomb.length} bytes of ${encoding}.`,
+      );
+    },
+  );
 
   it.each<[string, (text: Buffer) => Buffer]>([
     ['gzip', gzipSync],

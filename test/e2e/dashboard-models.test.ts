@@ -33,7 +33,7 @@ describe.each([
   ['dark', { dark: true }],
   ['narrow', { width: 400 }],
 ])('the page of models and providers, %s', (_, options) => {
-  it('shows the catalog as clients see it, who serves it and how they are', async () => {
+  it('shows the catalog as clients see it, and the state of each upstream', async () => {
     const { page, context, faults } = await watchedPage(browser, options);
     await page.goto(`${gateway.adminUrl}/dashboard/models`);
     await signIn(page);

@@ -86,8 +86,8 @@ const scripted = async (script: Script) => alongside(await startScriptedUpstream
 const beginning = streamHead() + chunk(events(said('First.'))).toString();
 const hello = streamed(events(said('Hello.'), finished(), used(7, 3), '[DONE]'));
 
-describe('a run of the playground', () => {
-  it('is a client request: known by its key, counted, limited, and in the log without key and prompt', async () => {
+describe('a playground run', () => {
+  it('is a client request: authenticated, counted, limited, and logged without key and prompt', async () => {
     const { run, lines, gateway } = await opened(await simulated(), {
       plans: { one: { requests_per_minute: 1 } },
       accounts: { tester: { plan: 'one', keys: [{ value: clientKey }] } },
@@ -126,7 +126,7 @@ describe('a run of the playground', () => {
   it.each([
     ['sk-of-nobody', 401, 'Invalid API key.'],
     ['', 401, /^Missing API key/],
-  ])('is refused by the gateway with the key %j', async (key, status, message) => {
+  ])('is rejected by the gateway with the key %j', async (key, status, message) => {
     const upstream = await scripted(hello);
     const { run } = await opened(upstream);
     const [[event, reply]] = (await run(streaming('Hello?'), key)) as [[string, object]];
@@ -140,7 +140,7 @@ describe('a run of the playground', () => {
     ['of two lines', 'sk-with\r\nx-injected: yes'],
     ['of other letters', 'sk-ключ'],
     ['without end', 'x'.repeat(600)],
-  ])('takes no key %s', async (_, key) => {
+  ])('rejects a key %s', async (_, key) => {
     const upstream = await scripted(hello);
     const { begin } = await opened(upstream);
     const response = await begin(streaming('Hello?'), { key });
@@ -151,7 +151,7 @@ describe('a run of the playground', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  it('is refused without a session, without its form token, and from elsewhere', async () => {
+  it('is refused without a session, without a form token, and from another origin', async () => {
     const upstream = await scripted(hello);
     const { url, visitor } = await opened(upstream);
     const post = (headers: Record<string, string>, token = visitor.token) =>
@@ -188,7 +188,7 @@ describe('a run of the playground', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  it('passes a long prompt on as it is, and takes no form without bound', async () => {
+  it('forwards a long prompt unchanged and rejects an oversized form', async () => {
     const upstream = await scripted(hello);
     const { run, begin } = await opened(upstream);
     const prompt = 'A long story, π. '.repeat(40_000);
@@ -208,7 +208,7 @@ describe('a run of the playground', () => {
     ['a string', 'no object at all'],
     ['a list', []],
     ['an unknown model', ask('Hello?', { model: 'no/such' })],
-  ])('hears of the gateway what is wrong with %s', async (_, body) => {
+  ])('returns the error of the gateway for %s', async (_, body) => {
     const { run } = await opened(await simulated());
     expect(await run(body as object)).toEqual([
       [
@@ -221,14 +221,14 @@ describe('a run of the playground', () => {
     ]);
   });
 
-  it('is answered also where a whole reply is asked for', async () => {
+  it('returns a whole reply when the request asks for one', async () => {
     const { run } = await opened(await simulated());
     const [[event, reply]] = (await run(ask('Hello?'))) as [[string, object]];
     expect(event).toBe('reply');
     expect(reply).toMatchObject({ status: 200, body: { object: 'chat.completion' } });
   });
 
-  it('arrives word by word, also through compression and behind a parser of forms', async () => {
+  it('streams chunk by chunk through compression and behind a form parser', async () => {
     const upstream = await scripted(beginning);
     const { begin } = await opened(upstream, {}, app =>
       app.use(compression({ threshold: 0 }), express.urlencoded({ extended: true })),
@@ -244,8 +244,8 @@ describe('a run of the playground', () => {
   });
 });
 
-describe('many runs of the playground', () => {
-  it('hold sixteen places at most, and give each back', async () => {
+describe('concurrent playground runs', () => {
+  it('are limited to 16, and each releases its permit', async () => {
     const upstream = await scripted(beginning);
     const { begin, run, gateway } = await opened(upstream);
     const left = new AbortController();
@@ -267,7 +267,7 @@ describe('many runs of the playground', () => {
     for (let turn = 0; turn < 20; turn++) expect((await run(streaming('Hello?'))).at(-1)![0]).toBe('done');
   });
 
-  it('end as slow clients where their pages read nothing, and hold the upstream back meanwhile', async () => {
+  it('apply backpressure and end as slow clients when their pages read nothing', async () => {
     let written_bytes = 0;
     const part = chunk(events(said('x'.repeat(20_000))));
     const upstream = await scripted(async socket => {
@@ -300,8 +300,8 @@ describe('many runs of the playground', () => {
   });
 });
 
-describe('a gateway that closes', () => {
-  it('ends the runs of the playground as those of any client, and takes no new ones', async () => {
+describe('a gateway that shuts down', () => {
+  it('ends running playground requests and refuses new ones', async () => {
     const { begin, gateway, run } = await opened(await simulated());
     const response = await begin(streaming('[[sim:tokens=endless tps=50]]'));
     const closed = gateway.close(300);
@@ -316,8 +316,8 @@ describe('a gateway that closes', () => {
   });
 });
 
-describe('the page of the playground', () => {
-  it('is used where it is mounted', async () => {
+describe('the playground page', () => {
+  it('works when the dashboard is mounted', async () => {
     const { url } = await opened(await simulated());
     const browser = await startBrowser();
     try {
@@ -338,7 +338,7 @@ describe('the page of the playground', () => {
     }
   });
 
-  it('says where to get a key while there is none, and asks for none where none is needed', async () => {
+  it('links to key creation when no key exists, and asks for none when the gateway is open', async () => {
     const upstream = await scripted(hello);
     const none = await opened(upstream, { accounts: {} });
     expect((await none.visitor.get('playground')).text).toContain('No key has been issued yet');
@@ -358,7 +358,7 @@ describe('the page of the playground', () => {
     expect((await open.run(streaming('Hello?'), '')).at(-1)![0]).toBe('done');
   });
 
-  it('shows the address that clients are to use', async () => {
+  it('shows the public_url of the gateway', async () => {
     const { visitor } = await opened(await scripted(hello), {
       server: { public_url: 'https://llm.example.com/gateway/' },
     } as object);

@@ -86,7 +86,7 @@ async function run(program: string, args: readonly string[]): Promise<string> {
 }
 
 describe('the playground', () => {
-  it('streams an answer with its reasoning apart, counted and billed as the ledger says', async () => {
+  it('streams an answer with its reasoning apart, and shows the usage and cost of the ledger', async () => {
     const watched = await playground();
     const { page, faults } = watched;
     await ask(watched, 'Why do rivers bend? [[sim:tps=40 reasoning_tokens=90 tokens=60]]');
@@ -123,29 +123,32 @@ describe('the playground', () => {
     expect(faults).toEqual([]);
   });
 
-  it.each(['button', 'Escape'])('cancels by %s: the upstream is left and what came is settled', async how => {
-    const watched = await playground();
-    const { page } = watched;
-    await ask(watched, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
-    await said(watched, 'Answering…');
-    if (how === 'button') await page.getByRole('button', { name: 'Cancel' }).click();
-    else await page.keyboard.press('Escape');
-    await said(watched, 'Cancelled.');
-    const row = await recordOf(watched);
-    expect(row).toMatchObject({ end_reason: 'client_gone', status: 200 });
-    expect(gateway.gateway.inFlight).toBe(0);
-    await page.getByText('In the ledger: account tester, answered by upstream, client gone.').waitFor();
-    expect(await used(watched, 'completion')).toBe(String(row.completion_tokens));
-    expect(await used(watched, 'cost')).toBe(`$${row.cost_usd}`);
-    expect(watched.faults).toEqual([]);
-    // Not the one before, but the next.
-    await ask(watched, 'Hello?');
-    await said(watched, 'Complete.');
-    await page.getByText('upstream, completed.').waitFor();
-    expect((await recordOf(watched)).request_id).not.toBe(row.request_id);
-  });
+  it.each(['button', 'Escape'])(
+    'cancels by %s, which aborts the upstream and settles what has arrived',
+    async how => {
+      const watched = await playground();
+      const { page } = watched;
+      await ask(watched, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
+      await said(watched, 'Answering…');
+      if (how === 'button') await page.getByRole('button', { name: 'Cancel' }).click();
+      else await page.keyboard.press('Escape');
+      await said(watched, 'Cancelled.');
+      const row = await recordOf(watched);
+      expect(row).toMatchObject({ end_reason: 'client_gone', status: 200 });
+      expect(gateway.gateway.inFlight).toBe(0);
+      await page.getByText('In the ledger: account tester, answered by upstream, client gone.').waitFor();
+      expect(await used(watched, 'completion')).toBe(String(row.completion_tokens));
+      expect(await used(watched, 'cost')).toBe(`$${row.cost_usd}`);
+      expect(watched.faults).toEqual([]);
+      // Not the one before, but the next.
+      await ask(watched, 'Hello?');
+      await said(watched, 'Complete.');
+      await page.getByText('upstream, completed.').waitFor();
+      expect((await recordOf(watched)).request_id).not.toBe(row.request_id);
+    },
+  );
 
-  it('shows what the gateway answers to a wrong key, and goes on with the right one', async () => {
+  it('shows the error for a wrong key, and succeeds with the right one', async () => {
     const watched = await playground();
     const { page, faults } = watched;
     await page.getByLabel('API key').fill('sk-of-nobody');
@@ -161,7 +164,7 @@ describe('the playground', () => {
     expect(faults).toEqual([]);
   });
 
-  it('shows an error within the stream beside what came before it', async () => {
+  it('shows an error in the stream next to the text before it', async () => {
     const watched = await playground();
     await ask(watched, 'Hello? [[sim:reset=12 reasoning=none tps=200]]');
     const message = 'The upstream provider closed the stream unexpectedly. (provider_error)';
@@ -172,7 +175,7 @@ describe('the playground', () => {
     expect(watched.faults).toEqual([]);
   });
 
-  it('takes what a model writes for text', async () => {
+  it('shows model output as text, never as HTML', async () => {
     const watched = await playground();
     const { page } = watched;
     const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script><b>bold</b> &amp; π`;
@@ -186,7 +189,7 @@ describe('the playground', () => {
     expect(watched.faults).toEqual([]);
   });
 
-  it('keeps the key out of the page, its address and what the browser stores', async () => {
+  it('keeps the key out of the page, its address and browser storage', async () => {
     const watched = await playground();
     const { page, context } = watched;
     await ask(watched, 'Hello?');
@@ -202,7 +205,7 @@ describe('the playground', () => {
     expect(await page.getByLabel('API key').inputValue()).toBe('');
   });
 
-  it('says so where the session has ended, and keeps what was written', async () => {
+  it('reports an expired session and keeps the prompt', async () => {
     const watched = await playground();
     const { page, context, faults } = watched;
     await context.clearCookies();
@@ -214,7 +217,7 @@ describe('the playground', () => {
     expect(faults).toEqual([expect.stringContaining('401')]);
   });
 
-  it('offers what the model takes, and nothing else', async () => {
+  it('offers only the efforts that the model supports', async () => {
     const { page } = await playground();
     const effort = page.getByLabel('Reasoning effort');
     expect(await effort.locator('option').allTextContents()).toEqual([
@@ -233,7 +236,7 @@ describe('the playground', () => {
     expect(await page.getByLabel('Model').inputValue()).toBe('aion-labs/aion-3.0');
   });
 
-  it('writes code that asks the same, in step with the form', async () => {
+  it('generates code that sends the same request as the form', async () => {
     const watched = await playground();
     const { page } = watched;
     const prompt = `It's "quoted",\nwith $HOME and \`id\` and \\ 日本語.`;
@@ -264,7 +267,7 @@ describe('the playground', () => {
     expect(watched.faults).toEqual([]);
   });
 
-  it('streams to two pages at once, each its own', async () => {
+  it('streams to two pages independently', async () => {
     const both = [await playground(), await playground()];
     await Promise.all(
       both.map((watched, at) => ask(watched, `Number ${at} [[sim:tps=20 say=answer-${at}-end]]`)),
@@ -274,7 +277,7 @@ describe('the playground', () => {
       expect(await page.locator('#text').textContent()).toBe(`answer-${at}-end`);
   });
 
-  it('settles a request whose page is closed in its midst', async () => {
+  it('settles a request whose page is closed mid-stream', async () => {
     const watched = await playground();
     await ask(watched, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
     await said(watched, 'Answering…');
@@ -287,7 +290,7 @@ describe('the playground', () => {
     });
   });
 
-  it('is used with the keyboard alone', async () => {
+  it('works with the keyboard alone', async () => {
     const watched = await playground();
     const { page } = watched;
     await page.getByLabel('API key').press('Tab');
@@ -312,7 +315,7 @@ describe.each([
   ['dark', { dark: true }],
   ['narrow', { width: 400 }],
 ])('the playground, %s', (_, options) => {
-  it('can be read, named and reached by everybody, empty and with an answer', async () => {
+  it('passes the accessibility checks, empty and with an answer', async () => {
     const watched = await playground(options);
     const { page, faults } = watched;
     expect(await accessibilityFaults(page)).toEqual([]);

@@ -71,7 +71,7 @@ async function expectInterface(url: string): Promise<void> {
 }
 
 describe('examples/sidecar', () => {
-  it('serves the interface, and its metrics beside it', async () => {
+  it('serves the interface and the catalog, and metrics only on the admin port', async () => {
     const { url, adminUrl } = await startConfigured('sidecar');
     await expectInterface(url);
     const catalog = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };
@@ -82,7 +82,7 @@ describe('examples/sidecar', () => {
 });
 
 describe('examples/mounted', () => {
-  it('serves the interface among the parent’s own routes, and ends in order', async () => {
+  it('serves the interface among the routes of the parent, and shuts down cleanly', async () => {
     const example = await startExample(['examples/mounted/server.ts'], environment());
     await expectInterface(example.url);
     expect((await send(`${example.url}/`)).text).toBe('the parent application\n');
@@ -103,7 +103,7 @@ describe('examples/mounted', () => {
 });
 
 describe('examples/in-front-of-a-proxy', () => {
-  it('gives the interface to a proxy that knows nothing of it', async () => {
+  it('adds the interface to a proxy', async () => {
     const example = await startExample(['examples/in-front-of-a-proxy/server.ts'], environment());
     await expectInterface(example.url);
     // The catalog is the proxy's own, and everything else needs the key.
@@ -143,7 +143,7 @@ describe('examples/own-stage', () => {
 });
 
 describe('the examples', () => {
-  it.each(['sidecar', 'own-stage'])('have nothing that `sluice check` would say of %s', async name => {
+  it.each(['sidecar', 'own-stage'])('pass `sluice check` without a warning: %s', async name => {
     const args = ['check', '--config', join(examples, name, 'sluice.yaml')];
     const { code, stdout } = await runSidecar(args, environment());
     expect(stdout).toMatch(/sluice\.yaml: ok; 1 models, 1 providers/);
@@ -151,7 +151,7 @@ describe('the examples', () => {
     expect(code).toBe(0);
   });
 
-  it('are all in their README, with commands that exist', async () => {
+  it('are all listed in their README, and every linked file exists', async () => {
     const readme = await readFile(join(examples, 'README.md'), 'utf8');
     for (const path of [
       'sidecar/sluice.yaml',

@@ -40,22 +40,25 @@ describe('a stream that fails after its first content', () => {
     { end: 'silence', kind: 'timeout', plays: socket => void socket.write(streamHead() + chunk(begun)) },
   ];
 
-  it.each(ends)('ends with an error event, is billed for what was sent, and is not retried: $end', async ({ kind, plays }) => {
-    const books = await openProviders(2, { providers: [{ total_timeout_ms: 700 }] });
-    allWell(books);
-    books.upstream.reply(plays);
-    const sent = await books.send(true);
-    expectBroken(sent, 'Once upon');
-    expect(sent.outcome).toMatchObject({
-      end_reason: 'upstream_failed',
-      provider: 'upstream',
-      attempts: 1,
-      usage: { prompt_tokens: 50, completion_tokens: 2, estimated: false },
-    });
-    expect(failuresOf(sent.outcome)).toEqual([`upstream: ${kind}`]);
-    expect(askedOf(books)).toEqual([1, 0]);
-    expect(await books.gateway.metric('sluice_failovers_total')).toBe(0);
-  });
+  it.each(ends)(
+    'ends with an error event, is billed for what was sent, and is not retried: $end',
+    async ({ kind, plays }) => {
+      const books = await openProviders(2, { providers: [{ total_timeout_ms: 700 }] });
+      allWell(books);
+      books.upstream.reply(plays);
+      const sent = await books.send(true);
+      expectBroken(sent, 'Once upon');
+      expect(sent.outcome).toMatchObject({
+        end_reason: 'upstream_failed',
+        provider: 'upstream',
+        attempts: 1,
+        usage: { prompt_tokens: 50, completion_tokens: 2, estimated: false },
+      });
+      expect(failuresOf(sent.outcome)).toEqual([`upstream: ${kind}`]);
+      expect(askedOf(books)).toEqual([1, 0]);
+      expect(await books.gateway.metric('sluice_failovers_total')).toBe(0);
+    },
+  );
 
   it.each([
     ['reasoning', { reasoning: 'Hm' }],

@@ -32,17 +32,20 @@ describe('a client that disconnects', () => {
     expect(outcomes[0]?.usage).toMatchObject({ estimated: true, completion_tokens: 3 });
   });
 
-  it.each([true, false])('before the reply has begun aborts the upstream request (stream: %s)', async stream => {
-    const upstream = await scripted('');
-    const { app, outcomes } = await proxied(upstream);
-    const connection = connected(app);
-    connection.write(requestOf(ask('Hello?', { stream })));
-    await until(() => upstream.requests.length === 1);
-    connection.destroy();
-    expect(await upstream.last.closed).toBe('gateway');
-    await until(() => outcomes.length > 0);
-    expect(outcomes).toMatchObject([{ end_reason: 'client_gone', status: 0 }]);
-  });
+  it.each([true, false])(
+    'before the reply has begun aborts the upstream request (stream: %s)',
+    async stream => {
+      const upstream = await scripted('');
+      const { app, outcomes } = await proxied(upstream);
+      const connection = connected(app);
+      connection.write(requestOf(ask('Hello?', { stream })));
+      await until(() => upstream.requests.length === 1);
+      connection.destroy();
+      expect(await upstream.last.closed).toBe('gateway');
+      await until(() => outcomes.length > 0);
+      expect(outcomes).toMatchObject([{ end_reason: 'client_gone', status: 0 }]);
+    },
+  );
 
   it('from an endless generation stops the upstream', async () => {
     const simulator = alongside(await startSimulator());

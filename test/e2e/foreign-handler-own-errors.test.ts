@@ -42,11 +42,14 @@ describe('an application handler', () => {
     await expectRefusal(await askFor(app, stream), 502, 'provider_error');
   });
 
-  it.each(bothWays)('that destroys the response before it has replied ($way) causes a 502', async ({ stream }) => {
-    const app = await handled(app => app.use((_request, response) => void response.destroy()));
-    const message = 'The upstream provider could not be reached.';
-    await expectRefusal(await askFor(app, stream), 502, 'provider_error', message);
-  });
+  it.each(bothWays)(
+    'that destroys the response before it has replied ($way) causes a 502',
+    async ({ stream }) => {
+      const app = await handled(app => app.use((_request, response) => void response.destroy()));
+      const message = 'The upstream provider could not be reached.';
+      await expectRefusal(await askFor(app, stream), 502, 'provider_error', message);
+    },
+  );
 
   it('that destroys the response in the middle of a stream causes an error event', async () => {
     const app = await handled(app =>

@@ -33,7 +33,11 @@ async function messagesThrough(...chains: readonly Options[]): Promise<object[]>
 describe('the reasoning field of a reply through a chain', () => {
   it.each([
     ['is reasoning by default', [undefined], { reasoning: 'Hm.' }],
-    ['follows the reasoning_key option', [{ reasoning_key: 'reasoning_content' }], { reasoning_content: 'Hm.' }],
+    [
+      'follows the reasoning_key option',
+      [{ reasoning_key: 'reasoning_content' }],
+      { reasoning_content: 'Hm.' },
+    ],
     [
       'follows the reasoning_key of the first chain, not of a later one',
       [{ reasoning_key: 'reasoning_content' }, { reasoning_key: 'both' }],

@@ -137,27 +137,24 @@ describe('an exchange', () => {
 });
 
 describe('the settlement of an exchange', () => {
-  it.each([{}, stream])(
-    'contains the usage that the client received: %j',
-    async more => {
-      const told = /"usage":(\{.*?\}\})/.exec(
-        await chat(`[[sim:${short}]]`, { ...more, max_tokens: 100 }),
-      )?.[1];
-      const usage = JSON.parse(told ?? 'null');
-      expect(outcomes).toHaveLength(1);
-      expect(outcomes[0]).toMatchObject({
-        account: 'tester',
-        model: 'aion-labs/aion-3.5',
-        usage: {
-          prompt_tokens: usage.prompt_tokens,
-          completion_tokens: usage.completion_tokens,
-          cached_tokens: usage.prompt_tokens_details.cached_tokens,
-          estimated: false,
-        },
-      });
-      expect(usage.completion_tokens).toBeGreaterThanOrEqual(6);
-    },
-  );
+  it.each([{}, stream])('contains the usage that the client received: %j', async more => {
+    const told = /"usage":(\{.*?\}\})/.exec(
+      await chat(`[[sim:${short}]]`, { ...more, max_tokens: 100 }),
+    )?.[1];
+    const usage = JSON.parse(told ?? 'null');
+    expect(outcomes).toHaveLength(1);
+    expect(outcomes[0]).toMatchObject({
+      account: 'tester',
+      model: 'aion-labs/aion-3.5',
+      usage: {
+        prompt_tokens: usage.prompt_tokens,
+        completion_tokens: usage.completion_tokens,
+        cached_tokens: usage.prompt_tokens_details.cached_tokens,
+        estimated: false,
+      },
+    });
+    expect(usage.completion_tokens).toBeGreaterThanOrEqual(6);
+  });
 
   it('contains estimated usage up to the point where a stage throws in a stream', async () => {
     const quitting = defineStage({

@@ -3,17 +3,17 @@ import { startGateway } from '../support/gateway-under-test.ts';
 import { promtool } from '../support/prometheus.ts';
 
 describe('promtool', () => {
-  it('finds the alert rules sound', async () => {
+  it('accepts the alert rules', async () => {
     const { code, output } = await promtool(['check', 'rules', 'grafana/alerts/sluice.rules.yaml']);
     expect([code, output]).toEqual([0, expect.stringContaining('SUCCESS: 15 rules found')]);
   });
 
-  it('sees each alert fire and not fire as it should', async () => {
+  it('passes the unit tests of every alert', async () => {
     const { code, output } = await promtool(['test', 'rules', 'grafana/alerts/sluice.rules.test.yaml']);
     expect([code, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
   });
 
-  it('finds the metrics named as they should be', async () => {
+  it('accepts the metric names', async () => {
     const gateway = await startGateway({
       upstream: 'http://127.0.0.1:9/v1',
       config: { metrics: { account_label: true } },

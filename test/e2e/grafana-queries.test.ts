@@ -40,21 +40,21 @@ afterAll(async () => {
   await service?.close();
 });
 
-describe('asked of a real Prometheus, under load with faults', () => {
-  it.each(queries)('%s has data', async (_, expr) => {
+describe('Grafana queries against Prometheus under load with faults', () => {
+  it.each(queries)('return data: %s', async (_, expr) => {
     const series = await prometheus!.query(expr);
     expect(series.length).toBeGreaterThan(0);
     expect(series.some(({ value }) => Number.isFinite(Number(value?.[1])))).toBe(true);
   });
 
   it.each(rules.map(({ alert, expr }) => [alert, compared(expr)] as const))(
-    'the alert %s has something to compare',
+    'return a value to compare for the alert %s',
     async (_, expr) => {
       expect((await prometheus!.query(expr)).length).toBeGreaterThan(0);
     },
   );
 
-  it('every variable has values', async () => {
+  it('return values for every variable', async () => {
     const models = await prometheus!.query('count by (gen_ai_request_model) (sluice_requests_total)');
     expect(models.map(({ metric }) => metric.gen_ai_request_model).sort()).toEqual([
       '_other',

@@ -78,9 +78,9 @@ function repeated(request: () => Promise<RawReply>): { stop(): Promise<number> }
   };
 }
 
-describe('one request beside those of four other clients', () => {
+describe('a hostile request among four other clients', () => {
   it.each(hostileBodies.map(body => [`${body.path}: ${body.name}`, body] as const))(
-    'is answered at little cost and holds up none of them: %s',
+    'is answered within CPU and memory limits and delays none of them: %s',
     async (_, hostile) => {
       const body = hostile.make();
       peakMemory_mib();

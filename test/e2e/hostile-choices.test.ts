@@ -4,12 +4,12 @@ import { events, streamed } from '../support/scripted-upstream.ts';
 
 afterEach(closeHealthy);
 
-describe('two choices', () => {
+describe('a stream of two choices', () => {
   const n2 = { n: 2 };
   const text = (index: number, content: string, more: object = {}) => delta({ content }, null, more, index);
   const end = (index: number, more: object = {}) => delta({}, 'stop', more, index);
 
-  it('end with one finish chunk each, and the usage on the last', async () => {
+  it('ends with one finish chunk per choice and usage on the last', async () => {
     const { upstream, stream } = await hostileSetting();
     const parts = [text(0, 'A'), text(1, 'B'), end(0), text(1, 'b'), end(1), used(7, 4), '[DONE]'];
     upstream.reply(streamed(events(...parts)));
@@ -24,7 +24,7 @@ describe('two choices', () => {
     expect(reply.events.at(-2)?.json.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 4 });
   });
 
-  it('are counted together though vLLM counts each for itself', async () => {
+  it('has one running total when vLLM counts each choice separately', async () => {
     const { upstream, stream } = await hostileSetting();
     const counted = (prompt: number, tokens: number) => ({
       usage: { prompt_tokens: prompt, completion_tokens: tokens, total_tokens: prompt + tokens },
@@ -48,7 +48,7 @@ describe('two choices', () => {
     expect(counts.at(-1)).toBe(6);
   });
 
-  it('are not added up where the server counts them together', async () => {
+  it('keeps the total of an upstream that counts choices together', async () => {
     const { upstream, stream } = await hostileSetting({ adapter: 'openai' });
     const usage = { prompt_tokens: 7, completion_tokens: 4 };
     upstream.reply(
@@ -58,7 +58,7 @@ describe('two choices', () => {
     expect(reply.events.at(-2)?.json.usage).toMatchObject({ ...usage, total_tokens: 11 });
   });
 
-  it('may come in one chunk', async () => {
+  it('accepts both choices in one chunk', async () => {
     const { upstream, stream } = await hostileSetting();
     const both = (...choices: object[]) => ({ choices });
     upstream.reply(

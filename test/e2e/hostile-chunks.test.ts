@@ -19,7 +19,7 @@ afterEach(closeHealthy);
 
 const done = [finished(), '[DONE]'];
 
-describe.each(bothWays)('a finish reason, $way', ({ stream: isStream }) => {
+describe.each(bothWays)('the finish reason of an upstream ($way)', ({ stream: isStream }) => {
   const reasons: readonly [string, string][] = [
     ['stop', 'stop'],
     ['length', 'length'],
@@ -33,7 +33,7 @@ describe.each(bothWays)('a finish reason, $way', ({ stream: isStream }) => {
     ['function_call', 'tool_calls'],
   ];
 
-  it.each(reasons)('%s is %s', async (theirs, ours) => {
+  it.each(reasons)('%s becomes %s', async (theirs, ours) => {
     const { upstream, stream, send } = await hostileSetting();
     if (isStream) {
       upstream.reply(streamed(events(said('Hi.'), finished(theirs), '[DONE]')));
@@ -47,7 +47,7 @@ describe.each(bothWays)('a finish reason, $way', ({ stream: isStream }) => {
     expect(await (await send(false)).json()).toMatchObject({ choices: [{ finish_reason: ours }] });
   });
 
-  it.each(['error', 'abort'])('%s is an error', async theirs => {
+  it.each(['error', 'abort'])('%s becomes an error', async theirs => {
     const { upstream, send } = await hostileSetting();
     const message = { role: 'assistant', content: 'Hi.' };
     const reply = completion('', {}, { choices: [{ index: 0, message, finish_reason: theirs }] });
@@ -56,7 +56,7 @@ describe.each(bothWays)('a finish reason, $way', ({ stream: isStream }) => {
   });
 });
 
-describe('the shape of a stream', () => {
+describe('the normalization of a stream', () => {
   const shapes: readonly { form: string; parts: readonly object[] }[] = [
     {
       form: 'with the finish reason on the last text',
@@ -104,7 +104,7 @@ describe('the shape of a stream', () => {
     },
   ];
 
-  it.each(shapes)('$form is ours', async ({ parts }) => {
+  it.each(shapes)('accepts a stream $form', async ({ parts }) => {
     const { upstream, stream } = await hostileSetting();
     for (const end of [[used(7, 3), '[DONE]'], ['[DONE]']]) {
       upstream.reply(streamed(events(...parts, ...end)));
@@ -115,7 +115,7 @@ describe('the shape of a stream', () => {
     }
   });
 
-  it('has no key of a prototype that an upstream sent', async () => {
+  it('drops prototype keys sent by an upstream', async () => {
     const { upstream, stream } = await hostileSetting();
     const trick =
       '{"choices":[{"index":0,"delta":{"content":"Hello","__proto__":{"polluted":1}},"__proto__":{"x":1}}]}';
@@ -124,7 +124,7 @@ describe('the shape of a stream', () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  it('survives values that cannot be written again', async () => {
+  it('survives a value nested too deeply to serialize', async () => {
     const { upstream, stream } = await hostileSetting();
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const trick = `{"choices":[{"index":0,"delta":{"content":"!"},"logprobs":{"content":${deep}}}]}`;

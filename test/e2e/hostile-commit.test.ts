@@ -48,7 +48,7 @@ describe('the status of a stream', () => {
     await expectRefusal(await send(true), 502, 'provider_error');
   });
 
-  it('is that of an error as long as nothing has been sent', async () => {
+  it('is that of a late error while nothing has been sent', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(late(whole(429, { error: { message: 'x' } }, { 'retry-after': '9' })));
     const response = await send(true);
@@ -56,7 +56,7 @@ describe('the status of a stream', () => {
     await expectRefusal(response, 502, 'provider_error');
   });
 
-  it('is 200 after a while, with a comment at once', async () => {
+  it('is 200 after stream_commit_ms, with a heartbeat comment at once', async () => {
     const { upstream, send } = await hostileSetting(soon);
     let release: (() => void) | undefined;
     upstream.reply(async socket => {
@@ -106,7 +106,7 @@ describe('the status of a stream', () => {
   ];
 
   it.each(failures)(
-    'is 200 before $name comes late, which is an error event then',
+    'is 200 when $name follows stream_commit_ms, and the failure becomes an error event',
     async ({ script, type }) => {
       const { upstream, stream } = await hostileSetting(soon);
       upstream.reply(script);
@@ -119,7 +119,7 @@ describe('the status of a stream', () => {
     },
   );
 
-  it('is 200 before a plain reply comes late', async () => {
+  it('is 200 when a plain reply follows stream_commit_ms', async () => {
     const { upstream, stream } = await hostileSetting(soon);
     upstream.reply(late(whole(200, completion('Hello.'))));
     const reply = await stream();
@@ -127,7 +127,7 @@ describe('the status of a stream', () => {
     expect(reply.text.startsWith(keepAlive)).toBe(true);
   });
 
-  it('is 200 before silence without end', async () => {
+  it('is 200 when the upstream stays silent past stream_commit_ms', async () => {
     const { upstream, stream } = await hostileSetting({ ...soon, ...impatient });
     upstream.reply(() => {});
     expectBrokenStream(await stream(), '', 'provider_error');

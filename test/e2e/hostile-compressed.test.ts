@@ -20,28 +20,28 @@ afterEach(closeHealthy);
 const content = 'Grüße, 世界 👋';
 const plain = events(said('Grüße'), said(', 世界 👋'), finished(), '[DONE]');
 
-describe('a compressed event stream, though identity was asked', () => {
-  it('is read', async () => {
+describe('a compressed event stream despite accept-encoding: identity', () => {
+  it('is decompressed', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(gzipSync(plain), { 'content-encoding': 'gzip' }));
     expectWholeStream(await stream(), content);
     expect(upstream.last.headers['accept-encoding']).toBe('identity');
   });
 
-  it('has broken off when its compressed bytes have', async () => {
+  it('causes a 502 when its compressed bytes are truncated', async () => {
     const { upstream, send } = await hostileSetting();
     const bytes = gzipSync(plain);
     upstream.reply(streamed(bytes.subarray(0, bytes.length / 4), { 'content-encoding': 'gzip' }));
     await expectRefusal(await send(true), 502, 'provider_error');
   });
 
-  it('is a true 502 when it is not compressed at all', async () => {
+  it('causes a 502 when it is not compressed at all', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(streamed(plain, { 'content-encoding': 'gzip' }));
     await expectRefusal(await send(true), 502, 'provider_error');
   });
 
-  it('waits for a slow client without work', async () => {
+  it('causes no busy loop while a slow client is not reading', async () => {
     const { upstream, gateway } = await hostileSetting();
     const many = Array.from({ length: 3000 }, () => said('x'.repeat(10_000)));
     upstream.reply(streamed(gzipSync(events(...many, finished(), '[DONE]')), { 'content-encoding': 'gzip' }));

@@ -33,7 +33,7 @@ const brokeOff = 'The upstream provider closed the stream unexpectedly.';
 
 const jsonHead = head(200, { 'content-type': 'application/json', 'content-length': 500 });
 
-describe.each(bothWays)('an upstream that fails before its reply, $way', ({ stream }) => {
+describe.each(bothWays)('an upstream that fails before its reply ($way)', ({ stream }) => {
   const cases: readonly { name: string; script: Script; message?: string }[] = [
     { name: 'resets', script: thenReset() },
     { name: 'closes', script: thenClose() },
@@ -49,14 +49,14 @@ describe.each(bothWays)('an upstream that fails before its reply, $way', ({ stre
     { name: 'has endless headers', script: thenClose(head(200, { 'x-endless': 'x'.repeat(100_000) })) },
   ];
 
-  it.each(cases)('$name: a true 502', async ({ script, message = unreachable }) => {
+  it.each(cases)('causes a 502: $name', async ({ script, message = unreachable }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(script);
     await expectRefusal(await send(stream), 502, 'provider_error', message);
     await upstream.last.closed;
   });
 
-  it('refuses the connection: a true 502', async () => {
+  it('causes a 502 when it refuses the connection', async () => {
     const port = await freePort();
     const gateway = await startGateway({ upstream: `http://127.0.0.1:${port}/v1` });
     const response = await gateway.post(ask('Hello?', { stream }));
@@ -65,14 +65,14 @@ describe.each(bothWays)('an upstream that fails before its reply, $way', ({ stre
     await gateway.close();
   });
 
-  it('has a name that nobody knows: a true 502', async () => {
+  it('causes a 502 when its host name does not resolve', async () => {
     const gateway = await startGateway({ upstream: 'http://no-such-host.invalid/v1' });
     const response = await gateway.post(ask('Hello?', { stream }));
     expect(await expectRefusal(response, 502, 'provider_error')).not.toContain('no-such-host');
     await gateway.close();
   });
 
-  it('speaks no TLS where TLS is expected: a true 502', async () => {
+  it('causes a 502 when TLS is expected and it speaks none', async () => {
     const plain = createServer(socket => {
       socket.on('error', () => {}).on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     });
@@ -84,13 +84,13 @@ describe.each(bothWays)('an upstream that fails before its reply, $way', ({ stre
     plain.close();
   });
 
-  it('sends hints first: no failure', async () => {
+  it('is not one that sends 103 Early Hints first', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(`HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${whole(200, completion('Hello.'))}`);
     expect(await (await send(stream)).text()).toContain('"content":"Hello."');
   });
 
-  it('is told the same request once only', async () => {
+  it('receives the request only once', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(thenReset());
     await expectRefusal(await send(stream), 502, 'provider_error');
@@ -107,7 +107,7 @@ describe('an upstream that fails after its headers', () => {
     { name: 'has a broken chunk', script: thenClose(streamHead(), 'xyz\r\n') },
   ];
 
-  it.each(cases)('$name before the first event: a true 502', async ({ script }) => {
+  it.each(cases)('causes a 502 before the first event: $name', async ({ script }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(script);
     await expectRefusal(await send(true), 502, 'provider_error', brokeOff);
@@ -124,7 +124,7 @@ describe('an upstream that fails after its headers', () => {
         JSON.stringify(completion('Hello.')),
       ),
     },
-  ])('$name within a whole reply: a 502', async ({ script }) => {
+  ])('causes a 502 within a whole reply: $name', async ({ script }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(script);
     await expectRefusal(await send(false), 502, 'provider_error');
@@ -148,7 +148,7 @@ describe('an upstream that fails in the middle of its stream', () => {
     },
   ];
 
-  it.each(cases)('$name: its text, an error event, [DONE]', async ({ script }) => {
+  it.each(cases)('causes an error event and [DONE] after the text: $name', async ({ script }) => {
     const { upstream, stream, gateway } = await hostileSetting();
     upstream.reply(script);
     expectBrokenStream(await stream(), 'Hello there', 'provider_error', brokeOff);
@@ -161,14 +161,14 @@ describe('an upstream that fails in the middle of its stream', () => {
   it.each([
     { name: 'resets', script: thenReset(...start, chunk(events(finished(), used(7, 3)))) },
     { name: 'closes', script: thenClose(...start, chunk(events(finished(), used(7, 3)))) },
-  ])('$name when every choice has ended: nothing is missing', async ({ script }) => {
+  ])('causes no error when every choice has ended: $name', async ({ script }) => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(script);
     const chunks = expectWholeStream(await stream(), 'Hello there');
     expect(chunks.at(-1)?.json.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
   });
 
-  it('and has another choice open: an error', async () => {
+  it('causes an error event when one of two choices is open', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(thenReset(...start, chunk(events(delta({ content: 'Hi' }, null, {}, 1), finished()))));
     const reply = await stream({ n: 2 });
@@ -177,7 +177,7 @@ describe('an upstream that fails in the middle of its stream', () => {
     expect(reply.events.at(-1)?.data).toBe('[DONE]');
   });
 
-  it('is left at once when its stream cannot be read', async () => {
+  it('is disconnected at once when its stream is not readable', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(socket => {
       for (const part of [...start, chunk('data: {garbage}\n\n')]) socket.write(part);

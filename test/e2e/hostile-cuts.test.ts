@@ -67,7 +67,7 @@ describe('a stream cut in two at every byte', () => {
     { ends: 'LF', bytes: Buffer.from(text) },
     { ends: 'CRLF and a byte order mark', bytes: Buffer.from(`\uFEFF${text.replaceAll('\n', '\r\n')}`) },
     { ends: 'CR', bytes: Buffer.from(text.replaceAll('\n', '\r')) },
-  ])('is the same stream, with $ends', async ({ bytes }) => {
+  ])('is read the same with line ends $ends', async ({ bytes }) => {
     const setting = await hostileSetting({}, at_a_time);
     const replies = await atEveryByte(setting, bytes);
     for (const reply of replies) {
@@ -77,15 +77,15 @@ describe('a stream cut in two at every byte', () => {
     }
   });
 
-  it('is the same stream when it is compressed', async () => {
+  it('is read the same when it is compressed', async () => {
     const setting = await hostileSetting({}, at_a_time);
     const replies = await atEveryByte(setting, gzipSync(text), { 'content-encoding': 'gzip' });
     for (const reply of replies) expectWholeStream(reply, 'Grüße 世界 👩‍👩‍👧');
   });
 });
 
-describe('a stream cut at each byte into pieces of one', () => {
-  it.each(['\n', '\r\n', '\r'])('is the same stream, with %j', async end => {
+describe('a stream sent byte by byte', () => {
+  it.each(['\n', '\r\n', '\r'])('is read the same with line ends %j', async end => {
     const { upstream, stream } = await hostileSetting();
     const bytes = Buffer.from(
       `\uFEFF${events(said('é 世 👋'), finished('length'), '[DONE]').replaceAll('\n', end)}`,
@@ -102,8 +102,8 @@ describe('a stream cut at each byte into pieces of one', () => {
   });
 });
 
-describe('bytes that are no UTF-8', () => {
-  it('become replacement characters and break nothing', async () => {
+describe('invalid UTF-8 in a stream', () => {
+  it('becomes replacement characters', async () => {
     const { upstream, stream } = await hostileSetting();
     const [before, after] = events(said('a|b'), finished(), '[DONE]').split('|') as [string, string];
     for (const wrong of [[0xff], [0xc3], [0xf0, 0x9f, 0x91], [0xed, 0xa0, 0x80]]) {
@@ -113,7 +113,7 @@ describe('bytes that are no UTF-8', () => {
     }
   });
 
-  it('may come as escapes of half a character', async () => {
+  it('includes escaped half surrogates, which do not end the stream', async () => {
     const { upstream, stream } = await hostileSetting();
     const cut = [String.raw`{"choices":[{"index":0,"delta":{"content":"\ud83d"}}]}`, said('x'), finished()];
     upstream.reply(Buffer.concat([Buffer.from(streamHead()), chunk(events(...cut)), Buffer.from(lastChunk)]));

@@ -63,7 +63,7 @@ describe.each(spellings)('an event stream with $name', ({ text }) => {
     expect(chunks.at(-1)?.json.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
   });
 
-  it('is read when it ends with the connection', async () => {
+  it('is read when the connection close ends it', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(socket => {
       socket.write(head(200, { 'content-type': 'text/event-stream' }));
@@ -73,9 +73,9 @@ describe.each(spellings)('an event stream with $name', ({ text }) => {
   });
 });
 
-describe('the content type of an event stream', () => {
+describe('an event stream', () => {
   it.each(['text/event-stream', 'Text/Event-Stream;charset=UTF-8', 'text/plain', 'application/octet-stream'])(
-    'may be %s',
+    'is read with the content type %s',
     async type => {
       const { upstream, stream } = await hostileSetting();
       upstream.reply(streamed(plain, { 'content-type': type }));
@@ -83,7 +83,7 @@ describe('the content type of an event stream', () => {
     },
   );
 
-  it('may be missing', async () => {
+  it('is read without a content type', async () => {
     const { upstream, stream } = await hostileSetting();
     const start = head(200, { 'transfer-encoding': 'chunked' });
     upstream.reply(Buffer.concat([Buffer.from(start), chunk(plain), Buffer.from(lastChunk)]));
@@ -91,14 +91,14 @@ describe('the content type of an event stream', () => {
   });
 });
 
-describe('a stream that is too large', () => {
+describe('the size limits of a stream', () => {
   const limits = { provider: { max_event_bytes: 10_000, max_reply_bytes: 100_000 } };
 
   it.each([
     { name: 'one line', text: `data: ${json(said('x'.repeat(200_000)))}\n\n` },
     { name: 'a line that never ends', text: `data: {"x":"${'x'.repeat(90_000)}` },
     { name: 'many data lines', text: `data: ${'x'.repeat(1000)}\n`.repeat(90) },
-  ])('by an event of $name is cut off', async ({ text }) => {
+  ])('end a stream whose event of $name is too large', async ({ text }) => {
     const { upstream, stream } = await hostileSetting(limits);
     upstream.reply(async socket => {
       socket.write(streamHead());
@@ -111,13 +111,13 @@ describe('a stream that is too large', () => {
     expect(await upstream.last.closed).toBe('gateway');
   });
 
-  it('by an event that comes in one piece is cut off', async () => {
+  it('reject a stream whose oversized event arrives in one piece', async () => {
     const { upstream, send } = await hostileSetting(limits);
     upstream.reply(streamed(events(said('x'.repeat(20_000)), finished(), '[DONE]')));
     await expectRefusal(await send(true), 502, 'provider_error', invalid);
   });
 
-  it('by many events is cut off', async () => {
+  it('end a stream of too many events', async () => {
     const { upstream, stream } = await hostileSetting(limits);
     upstream.reply(socket => {
       socket.write(streamHead());
@@ -130,7 +130,7 @@ describe('a stream that is too large', () => {
     await until(() => upstream.last.isClosed);
   });
 
-  it('by comments alone is cut off', async () => {
+  it('reject a stream of too many comments', async () => {
     const { upstream, send } = await hostileSetting(limits);
     upstream.reply(socket => {
       socket.write(streamHead());
@@ -144,13 +144,13 @@ describe('a stream that is too large', () => {
   it.each([
     { name: 'comments', text: `: ${'x'.repeat(50_000)}\n\n` },
     { name: 'unknown fields', text: `${'x'.repeat(50_000)}\n\n` },
-  ])('is not one by its $name, which are never kept', async ({ text }) => {
+  ])('do not count $name, which are never buffered', async ({ text }) => {
     const { upstream, stream } = await hostileSetting(limits);
     upstream.reply(streamed(events(said('Hello')) + text + events(finished(), '[DONE]')));
     expectWholeStream(await stream(), 'Hello');
   });
 
-  it('is not one within the limits', async () => {
+  it('allow a stream whose total and events are below them', async () => {
     const { upstream, stream } = await hostileSetting(limits);
     const text = 'x'.repeat(9000);
     upstream.reply(streamed(events(said(text), said(text), said(text), finished(), '[DONE]')));

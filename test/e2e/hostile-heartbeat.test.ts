@@ -19,7 +19,7 @@ const keepAlive = ': keep-alive\n\n';
 describe('the heartbeat of a stream', () => {
   const beating = { server: { stream_commit_ms: 100, keepalive_ms: 100 } };
 
-  it('goes on while the upstream says nothing, before and in its reply', async () => {
+  it('continues while the upstream is silent, before and during its reply', async () => {
     const { upstream, stream } = await hostileSetting(beating);
     upstream.reply(async socket => {
       await sleep(700);
@@ -35,7 +35,7 @@ describe('the heartbeat of a stream', () => {
     for (const text of [before, after]) expect(text.split(keepAlive).length - 1).toBeGreaterThanOrEqual(2);
   });
 
-  it('is not moved by comments of the upstream, which are not passed on', async () => {
+  it('is independent of upstream comments, which are dropped', async () => {
     const { upstream, stream } = await hostileSetting(beating);
     upstream.reply(async socket => {
       socket.write(streamHead());
@@ -53,7 +53,7 @@ describe('the heartbeat of a stream', () => {
     expect(reply.text).not.toContain('gpu-7');
   });
 
-  it('can be left out', async () => {
+  it('can be turned off', async () => {
     const { upstream, stream } = await hostileSetting({ server: { keepalive_ms: 0 } });
     upstream.reply(async socket => {
       socket.write(streamHead());
@@ -69,7 +69,7 @@ describe('the heartbeat of a stream', () => {
 });
 
 describe('a slow stream', () => {
-  it.each(['identity', 'gzip'])('is handed on as it comes, in %s', async encoding => {
+  it.each(['identity', 'gzip'])('is forwarded chunk by chunk in %s', async encoding => {
     const { upstream, gateway } = await hostileSetting();
     let release: (() => void) | undefined;
     const first = events(said('Hello'));

@@ -34,7 +34,7 @@ describe('an upstream that switches protocols unasked', () => {
     bothWays.map(({ way, stream }) => ({ name, bytes, way, stream })),
   );
 
-  it.each(all)('fails the call at once, $name, $way', async ({ bytes, stream }) => {
+  it.each(all)('fails the call at once: $name ($way)', async ({ bytes, stream }) => {
     const { upstream, send: ask } = await hostileSetting();
     upstream.replyOnce(bytes);
     const reply = await ask(stream);
@@ -45,7 +45,7 @@ describe('an upstream that switches protocols unasked', () => {
     expect(await upstream.requests[0]!.closed).toBe('gateway');
   });
 
-  it.each(switches)('fails a call that is passed through at once, %s', async (_, bytes) => {
+  it.each(switches)('fails a passed-through call at once: %s', async (_, bytes) => {
     const { upstream, gateway } = await hostileSetting({ config }, 2);
     upstream.replyOnce(bytes);
     const { status, text } = await embed(gateway.url);
@@ -54,7 +54,7 @@ describe('an upstream that switches protocols unasked', () => {
   });
 });
 
-describe('an interim reply', () => {
+describe('an interim response', () => {
   const interim = [
     'HTTP/1.1 102 Processing\r\n\r\n',
     'HTTP/1.1 103 Early Hints\r\nlink: </x>; rel=preload\r\n\r\n',
@@ -65,7 +65,7 @@ describe('an interim reply', () => {
     '[DONE]',
   );
 
-  it.each(interim)('says nothing and is passed over: %p', async first => {
+  it.each(interim)('is skipped: %p', async first => {
     const { upstream, gateway, send: ask, stream } = await hostileSetting({ config }, 2);
     upstream.replyOnce(Buffer.concat([Buffer.from(first), whole(200, completion('Hello.'))]));
     expect((await ask(false)).status).toBe(200);
@@ -75,7 +75,7 @@ describe('an interim reply', () => {
     expect((await embed(gateway.url)).text).toBe('{"data":[]}');
   });
 
-  it('100 is passed over where bytes are passed through', async () => {
+  it('of status 100 is skipped in passed-through calls', async () => {
     const { upstream, gateway } = await hostileSetting({ config }, 2);
     upstream.replyOnce(
       Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'), whole(200, '{"data":[]}')]),

@@ -61,8 +61,8 @@ const reasonings: readonly { form: string; message: object }[] = [
   { form: 'tags', message: { content: '<think>Greet.</think>Hi.' } },
 ];
 
-describe.each(reasonings)('reasoning as $form', ({ message }) => {
-  it('is `reasoning` in a stream, and under no other name', async () => {
+describe.each(reasonings)('reasoning sent as $form', ({ message }) => {
+  it('becomes `reasoning`, and no other field, in a stream', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(delta({ role: 'assistant', content: '' }), delta(message), ...done)));
     const reply = await stream();
@@ -71,14 +71,14 @@ describe.each(reasonings)('reasoning as $form', ({ message }) => {
     expect(reply.text).not.toMatch(/reasoning_content|reasoning_details|thinking|c2VjcmV0|c2ln/);
   });
 
-  it('is `reasoning` in a whole reply, and under no other name', async () => {
+  it('becomes `reasoning`, and no other field, in a whole reply', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(200, completion(null, message)));
     const reply = (await (await send(false)).json()) as ReturnType<typeof completion>;
     expect(reply.choices[0]?.message).toEqual({ role: 'assistant', content: 'Hi.', reasoning: 'Greet.' });
   });
 
-  it('goes back between its tags for a client that does not want it apart', async () => {
+  it('returns to its tags for a client that sets reasoning_split to false', async () => {
     const { upstream, send, stream } = await hostileSetting();
     upstream.reply(whole(200, completion(null, message)));
     const reply = (await (await send(false, { reasoning_split: false })).json()) as ReturnType<

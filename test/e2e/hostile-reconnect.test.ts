@@ -14,8 +14,8 @@ import { chunk, events, streamHead, thenClose, whole } from '../support/scripted
 
 afterEach(closeHealthy);
 
-describe('a connection of the upstream', () => {
-  it('is used again after a whole stream', async () => {
+describe('an upstream connection', () => {
+  it('is reused after a whole stream', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(
       Buffer.concat([
@@ -28,14 +28,14 @@ describe('a connection of the upstream', () => {
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 0, 0]);
   });
 
-  it('is used again after an error status', async () => {
+  it('is reused after an error status', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(500, { error: 'x' }));
     for (let time = 0; time < 3; time++) await expectRefusal(await send(false), 502, 'provider_error');
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 0, 0]);
   });
 
-  it('may be closed by the upstream between two requests', async () => {
+  it('is reopened after the upstream closed it between two requests', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(thenClose(whole(200, completion('Hello.'))));
     for (let time = 0; time < 3; time++) {
@@ -46,7 +46,7 @@ describe('a connection of the upstream', () => {
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([0, 1, 2]);
   });
 
-  it('does not keep a client waiting that has seen [DONE], and is closed when the upstream goes on', async () => {
+  it('is closed when the upstream continues after [DONE], without delaying the client', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(socket => {
       socket.write(streamHead());
@@ -56,7 +56,7 @@ describe('a connection of the upstream', () => {
     expect(await upstream.last.closed).toBe('gateway');
   });
 
-  it('is not flooded with what comes after [DONE]', async () => {
+  it('is closed when the upstream floods it after [DONE]', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(socket => {
       socket.write(streamHead());

@@ -4,7 +4,7 @@ import { whole } from '../support/scripted-upstream.ts';
 
 afterEach(closeHealthy);
 
-describe('the words of a refused request', () => {
+describe('the message of an upstream rejection', () => {
   const cases = [
     {
       what: 'an address',
@@ -21,7 +21,7 @@ describe('the words of a refused request', () => {
     { what: 'a file of the server', text: 'raised in /usr/lib/vllm/engine.py at once', not: /vllm|engine/ },
   ];
 
-  it.each(cases)('come without $what', async ({ text, not }) => {
+  it.each(cases)('hides $what', async ({ text, not }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(400, { error: { message: text } }));
     const message = await expectRefusal(await send(false), 400, 'invalid_request_error');
@@ -31,7 +31,7 @@ describe('the words of a refused request', () => {
     expect(message.endsWith(text.split(' ').at(-1) ?? '')).toBe(true);
   });
 
-  it('come without a traceback', async () => {
+  it('hides a traceback', async () => {
     const { upstream, send } = await hostileSetting();
     const trace =
       'Traceback (most recent call last):\n  File "/app/serve.py", line 7, in generate\n    secret_function(prompt)\nValueError: bad';
@@ -41,7 +41,7 @@ describe('the words of a refused request', () => {
     expect(message).not.toMatch(/Traceback|serve\.py|secret_function/);
   });
 
-  it('come without what the operator’s configuration sends', async () => {
+  it('hides the key and headers of the configuration', async () => {
     const provider = { api_key: 'Unmistakable.Key', headers: { 'x-team': 'very-internal-team' } };
     const { upstream, send } = await hostileSetting({ provider });
     const text = 'You sent Unmistakable.Key for very-internal-team and too many words';
@@ -54,7 +54,7 @@ describe('the words of a refused request', () => {
     });
   });
 
-  it('are cut at 2,000 characters', async () => {
+  it('is cut at 2,000 characters', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(400, { error: { message: `Too long: ${'prompt '.repeat(1000)}` } }));
     const message = await expectRefusal(await send(false), 400, 'invalid_request_error');
@@ -63,7 +63,7 @@ describe('the words of a refused request', () => {
   });
 
   it.each(['a.', 'a-', ' \n', 'key-', '1.', '[:'])(
-    'do not cost time when they are made of %p',
+    'is cleaned in linear time when it consists of %p',
     async piece => {
       const { upstream, send } = await hostileSetting();
       upstream.reply(whole(400, { error: { message: `Bad: ${piece.repeat(200_000)}` } }));
@@ -75,7 +75,7 @@ describe('the words of a refused request', () => {
     },
   );
 
-  it('are given up when the body is too large to be read', async () => {
+  it('is replaced by a generic one when the body is too large to read', async () => {
     const { upstream, send } = await hostileSetting();
     const input = 'prompt '.repeat(300_000);
     upstream.reply(whole(422, { detail: [{ input, loc: ['body'], msg: 'Too long.' }] }));
@@ -83,14 +83,14 @@ describe('the words of a refused request', () => {
     expect(message).toMatch(/upstream provider refused/);
   });
 
-  it('are found behind an echo of the prompt', async () => {
+  it('is found behind an echo of the prompt', async () => {
     const { upstream, send } = await hostileSetting();
     const input = 'prompt '.repeat(50_000);
     upstream.reply(whole(422, { detail: [{ input, loc: ['body', 'messages'], msg: 'Too long.' }] }));
     await expectRefusal(await send(false), 400, 'invalid_request_error', 'messages: Too long.');
   });
 
-  it('keep what only looks like a secret', async () => {
+  it('keeps text that only resembles a secret', async () => {
     const { upstream, send } = await hostileSetting();
     const text = 'max_tokens: 99999 exceeds 32768 (version 0.11.2); see "temperature" and "top_p".';
     upstream.reply(whole(400, { error: { message: text } }));

@@ -38,8 +38,8 @@ const notReplies = [
   { name: 'JSON nested too deep to be read', body: `{"choices":${'['.repeat(50_000)}` },
 ];
 
-describe.each(bothWays)('a 200 with JSON, $way', ({ stream }) => {
-  it.each(notReplies)('that is $name is no reply', async ({ body }) => {
+describe.each(bothWays)('a 200 from the upstream ($way)', ({ stream }) => {
+  it.each(notReplies)('is an invalid response when its body is $name', async ({ body }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(200, body));
     await expectRefusal(await send(stream), 502, 'provider_error', invalid);
@@ -53,14 +53,14 @@ describe.each(bothWays)('a 200 with JSON, $way', ({ stream }) => {
     { shape: 'Anthropic', body: { type: 'error', error: { type: 'overloaded_error', message: 'gpu-7' } } },
     { shape: 'FastAPI', body: { detail: 'gpu-7 is on fire' } },
     { shape: 'an error beside choices', body: completion('Hel', {}, { error: { message: 'gpu-7' } }) },
-  ])('that is an error in the shape of $shape is an error', async ({ body }) => {
+  ])('is a provider error when its body is an error in the shape of $shape', async ({ body }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(200, body));
     const message = await expectRefusal(await send(stream), 502, 'provider_error');
     expect(message).toBe('The upstream provider returned an error.');
   });
 
-  it('that ended in an error is an error', async () => {
+  it('is a provider error when its finish reason is an error', async () => {
     const { upstream, send } = await hostileSetting();
     for (const finish_reason of ['error', 'abort']) {
       const message = { role: 'assistant', content: 'Hel' };
@@ -75,13 +75,13 @@ describe.each(bothWays)('a 200 with JSON, $way', ({ stream }) => {
     await expectRefusal(await send(stream), 502, 'provider_error', invalid);
   });
 
-  it('is a provider error when it is larger than allowed', async () => {
+  it('is a provider error when it is larger than max_reply_bytes', async () => {
     const { upstream, send } = await hostileSetting({ provider: { max_reply_bytes: 100_000 } });
     upstream.reply(whole(200, completion('x'.repeat(200_000))));
     await expectRefusal(await send(stream), 502, 'provider_error', invalid);
   });
 
-  it('is read although it is compressed', async () => {
+  it('is decompressed when it is compressed', async () => {
     const { upstream, send } = await hostileSetting();
     const body = gzipSync(JSON.stringify(completion('Compressed.')));
     upstream.reply(whole(200, body, { 'content-encoding': 'gzip' }));
@@ -89,7 +89,7 @@ describe.each(bothWays)('a 200 with JSON, $way', ({ stream }) => {
     expect(upstream.last.headers['accept-encoding']).toBe('identity');
   });
 
-  it('is counted as it is after decompression', async () => {
+  it('is limited by its size after decompression', async () => {
     const { upstream, send } = await hostileSetting({ provider: { max_reply_bytes: 100_000 } });
     const bomb = gzipSync(JSON.stringify(completion('x'.repeat(20_000_000))));
     expect(bomb.length).toBeLessThan(100_000);
@@ -98,7 +98,7 @@ describe.each(bothWays)('a 200 with JSON, $way', ({ stream }) => {
   });
 
   it.each(['gzip', 'br', 'deflate'])(
-    'is a provider error when it only says that it is %s',
+    'is a provider error when it claims to be %s and is not',
     async encoding => {
       const { upstream, send } = await hostileSetting();
       upstream.reply(whole(200, completion('plain'), { 'content-encoding': encoding }));
@@ -106,20 +106,20 @@ describe.each(bothWays)('a 200 with JSON, $way', ({ stream }) => {
     },
   );
 
-  it('is a provider error in an encoding that nobody knows', async () => {
+  it('is a provider error when its encoding is unknown', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(200, completion('plain'), { 'content-encoding': 'gzip, rot13' }));
     await expectRefusal(await send(stream), 502, 'provider_error', invalid);
   });
 
-  it('may end with the connection', async () => {
+  it('is read when the connection close ends it', async () => {
     const { upstream, send } = await hostileSetting();
     const start = head(200, { 'content-type': 'application/json', connection: 'close' });
     upstream.reply(thenClose(start, JSON.stringify(completion('Closed.'))));
     expect(await (await send(stream)).text()).toContain('"content":"Closed."');
   });
 
-  it('may have no body by its status, and is no reply then', async () => {
+  it('is a provider error when its status is 204', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(head(204));
     await expectRefusal(await send(stream), 502, 'provider_error');
@@ -127,7 +127,7 @@ describe.each(bothWays)('a 200 with JSON, $way', ({ stream }) => {
 });
 
 describe('a whole reply', () => {
-  it('shows nothing of the upstream’s own', async () => {
+  it('exposes no header, field or id of the upstream', async () => {
     const { upstream, send } = await hostileSetting();
     const headers = { server: 'uvicorn', 'x-served-by': 'gpu-7', 'set-cookie': 'a=b', via: '1.1 gpu-7' };
     const inside = { prompt_logprobs: null, kv_transfer_params: { host: 'gpu-7' }, provider: 'gpu-7' };
@@ -154,7 +154,7 @@ describe('a whole reply', () => {
     });
   });
 
-  it('is an event stream that nobody asked for: not readable', async () => {
+  it('is invalid when it is an event stream', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(streamed(events(said('Hel'), delta({}, 'stop'), '[DONE]')));
     await expectRefusal(await send(false), 502, 'provider_error', invalid);
@@ -172,7 +172,7 @@ describe('a plain reply to a streamed request', () => {
     expectNoTrace(reply.text, reply.headers, upstream);
   });
 
-  it('becomes one with tool calls', async () => {
+  it('becomes a stream with tool calls', async () => {
     const { upstream, stream } = await hostileSetting();
     const calls = [
       { id: 'call_a', type: 'function', function: { name: 'roll', arguments: '{"d":20}' } },
@@ -185,7 +185,7 @@ describe('a plain reply to a streamed request', () => {
   });
 
   it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON'])(
-    'as %s',
+    'becomes a stream when its content type is %s',
     async type => {
       const { upstream, stream } = await hostileSetting();
       upstream.reply(whole(200, completion('Hello.'), { 'content-type': type }));

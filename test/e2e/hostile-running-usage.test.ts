@@ -28,7 +28,7 @@ describe('the usage of a stream', () => {
     },
     { when: 'twice', parts: [said('Hello'), finished(), used(7, 1), used(7, 3, 2)] },
     { when: 'first of all', parts: [used(7, 3, 2), said(''), finished()] },
-  ])('is on the last chunk alone though it came $when', async ({ parts }) => {
+  ])('is on the last chunk alone when the upstream sends it $when', async ({ parts }) => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(...parts, '[DONE]')));
     for (const include_usage of [true, false]) {
@@ -39,7 +39,7 @@ describe('the usage of a stream', () => {
     }
   });
 
-  it('is asked of the upstream whatever the client wants', async () => {
+  it('is always requested from the upstream', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(finished(), '[DONE]')));
     for (const stream_options of [undefined, {}, { include_usage: false, continuous_usage_stats: false }]) {
@@ -72,7 +72,7 @@ describe('the usage of a stream', () => {
       how: 'tells less than was estimated',
       parts: [said('Some words. '.repeat(20)), counted('a', 7, 5), counted('b', 7, 6), said('c'), finished()],
     },
-  ])('runs on every chunk and never back, where the upstream $how', async ({ parts }) => {
+  ])('is on every chunk and never decreases when the upstream $how', async ({ parts }) => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(...parts, '[DONE]')));
     const chunks = (await stream(running)).events.slice(0, -1);
@@ -92,7 +92,7 @@ describe('the usage of a stream', () => {
     expect(before).toEqual(before.toSorted((a, b) => a - b));
   });
 
-  it('never runs beyond what the client allowed', async () => {
+  it('never exceeds max_tokens', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('Some words. '.repeat(20)), finished('length'), '[DONE]')));
     const chunks = (await stream({ ...running, max_tokens: 10 })).events.slice(0, -1);

@@ -32,8 +32,8 @@ const wordless = [
   { name: 'an empty detail', body: '{"detail":[]}' },
 ];
 
-describe.each(bothWays)('an error status, $way', ({ stream }) => {
-  it.each([400, 413, 422])('%i is the client’s fault and keeps the upstream’s words', async status => {
+describe.each(bothWays)('an upstream error status ($way)', ({ stream }) => {
+  it.each([400, 413, 422])('of %i becomes a 400 with the message of the upstream', async status => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(status, { error: { message: said, type: 'x' } }, { server: 'uvicorn' }));
     const response = await send(stream);
@@ -41,27 +41,30 @@ describe.each(bothWays)('an error status, $way', ({ stream }) => {
     await expectRefusal(response, 400, 'invalid_request_error', said);
   });
 
-  it.each(shapes)('reads the words of $shape', async ({ body, read }) => {
+  it.each(shapes)('has its message read from $shape', async ({ body, read }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(400, body, typeof body === 'string' ? { 'content-type': 'text/plain' } : {}));
     await expectRefusal(await send(stream), 400, 'invalid_request_error', read ?? said);
   });
 
-  it.each(wordless)('has words of its own for $name', async ({ body }) => {
+  it.each(wordless)('has a generic message for $name', async ({ body }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(400, body, { 'content-type': 'text/html' }));
     const message = await expectRefusal(await send(stream), 400, 'invalid_request_error');
     expect(message).toMatch(/upstream provider refused/);
   });
 
-  it.each([401, 403, 404])('%i is the operator’s fault, and only the log says which', async status => {
-    const { upstream, send } = await hostileSetting();
-    upstream.reply(whole(status, { error: { message: `no model for ${upstreamKey} at ${upstream.url}` } }));
-    const message = await expectRefusal(await send(stream), 400, 'configuration_error');
-    expect(message).not.toMatch(/no model for|sk-|http|401|403|404/);
-  });
+  it.each([401, 403, 404])(
+    'of %i becomes a configuration error, with details in the log only',
+    async status => {
+      const { upstream, send } = await hostileSetting();
+      upstream.reply(whole(status, { error: { message: `no model for ${upstreamKey} at ${upstream.url}` } }));
+      const message = await expectRefusal(await send(stream), 400, 'configuration_error');
+      expect(message).not.toMatch(/no model for|sk-|http|401|403|404/);
+    },
+  );
 
-  it.each([402, 409, 429, 500, 503, 529])('%i is the provider’s fault', async status => {
+  it.each([402, 409, 429, 500, 503, 529])('of %i becomes a provider error', async status => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(status, { error: { message: said } }, { 'retry-after': '17' }));
     const response = await send(stream);
@@ -70,7 +73,7 @@ describe.each(bothWays)('an error status, $way', ({ stream }) => {
     expect(message).not.toContain(said);
   });
 
-  it.each(shapes)('never shows the words of a 500 of $shape', async ({ body }) => {
+  it.each(shapes)('of 500 never exposes the message of $shape', async ({ body }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(500, body));
     const message = await expectRefusal(await send(stream), 502, 'provider_error');
@@ -82,7 +85,7 @@ describe.each(bothWays)('an error status, $way', ({ stream }) => {
     { status: 502, type: 'text/plain', body: 'upstream connect error at gpu-7' },
     { status: 302, type: 'text/html', body: 'moved to gpu-7' },
     { status: 418, type: 'text/plain', body: 'gpu-7 is a teapot' },
-  ])('$status as $type is a provider error', async ({ status, type, body }) => {
+  ])('of $status as $type becomes a provider error', async ({ status, type, body }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(status, body, { 'content-type': type, location: 'http://gpu-7:8000/' }));
     const response = await send(stream);
@@ -90,7 +93,7 @@ describe.each(bothWays)('an error status, $way', ({ stream }) => {
     expect(await expectRefusal(response, 502, 'provider_error')).not.toContain('gpu-7');
   });
 
-  it('passes the upstream’s own 429 on where the operator wants it', async () => {
+  it('of 429 is passed on when pass_upstream_429 is set', async () => {
     const { upstream, send } = await hostileSetting({ provider: { pass_upstream_429: true } });
     upstream.reply(whole(429, { error: { message: said } }, { 'retry-after': '3' }));
     const response = await send(stream);
@@ -98,7 +101,7 @@ describe.each(bothWays)('an error status, $way', ({ stream }) => {
     expect(await expectRefusal(response, 429, 'rate_limit_error')).not.toContain(said);
   });
 
-  it('takes the status for granted when its body breaks off', async () => {
+  it('counts even when its body is truncated', async () => {
     const { upstream, send } = await hostileSetting();
     const start = head(404, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' });
     upstream.reply(socket => {
@@ -108,7 +111,7 @@ describe.each(bothWays)('an error status, $way', ({ stream }) => {
     await expectRefusal(await send(stream), 400, 'configuration_error');
   });
 
-  it('takes the status for granted when its body drips', async () => {
+  it('counts even when its body arrives too slowly', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(socket => {
       socket.write(head(404, { 'content-type': 'application/json', 'content-length': 5000 }));
@@ -120,24 +123,24 @@ describe.each(bothWays)('an error status, $way', ({ stream }) => {
     expect(await upstream.last.closed).toBe('gateway');
   });
 
-  it('takes the status for granted when its body is in an encoding that nobody asked for', async () => {
+  it('counts even when its body has an unsupported encoding', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(400, 'xxxx', { 'content-encoding': 'zstd' }));
     await expectRefusal(await send(stream), 400, 'invalid_request_error');
   });
 });
 
-describe('Retry-After of the upstream', () => {
+describe('the Retry-After of an upstream', () => {
   const date = new Date(Date.now() + 60_000).toUTCString();
 
-  it.each(['0', '30', date])('%s is copied', async value => {
+  it.each(['0', '30', date])('is copied when it is %s', async value => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(503, '', { 'retry-after': value }));
     expect((await send(false)).headers.get('retry-after')).toBe(value);
   });
 
   it.each(['soon', '-5', '1.5', '99999999999', '', 'Mon, tomorrow GMT', '5; url=http://gpu-7'])(
-    '%p is not',
+    'is dropped when it is %p',
     async value => {
       const { upstream, send } = await hostileSetting();
       upstream.reply(whole(503, '', { 'retry-after': value }));
@@ -147,7 +150,7 @@ describe('Retry-After of the upstream', () => {
     },
   );
 
-  it('is not copied to errors that no waiting cures', async () => {
+  it('is dropped from a 400, which a retry does not fix', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(whole(400, { error: said }, { 'retry-after': '5' }));
     expect((await send(false)).headers.get('retry-after')).toBeNull();

@@ -26,7 +26,7 @@ afterEach(closeHealthy);
 const brokeOff = 'The upstream provider closed the stream unexpectedly.';
 
 describe('a stream without [DONE]', () => {
-  it('is whole when its finish reason was seen', async () => {
+  it('is complete when its finish reason has arrived', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('Hello'), finished('length'), used(7, 3))));
     const chunks = expectWholeStream(await stream(), 'Hello', 'length');
@@ -37,7 +37,7 @@ describe('a stream without [DONE]', () => {
     });
   });
 
-  it('is whole when its last event lacks the blank line', async () => {
+  it('is complete when its last event lacks the blank line', async () => {
     const { upstream, stream } = await hostileSetting();
     for (const rest of ['\n\n', '\n', '\r\n', '']) {
       const text = events(said('Hello'), finished(), used(7, 3)).trimEnd() + rest;
@@ -47,19 +47,19 @@ describe('a stream without [DONE]', () => {
     }
   });
 
-  it('has broken off without a finish reason', async () => {
+  it('is broken without a finish reason', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('Hello'), used(7, 3))));
     expectBrokenStream(await stream(), 'Hello', 'provider_error', brokeOff);
   });
 
-  it('has broken off in its last event', async () => {
+  it('is broken within its last event', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(`${events(said('Hello'))}data: {"choices":[{"index":0,"delta":{},"finish_rea`));
     expectBrokenStream(await stream(), 'Hello', 'provider_error');
   });
 
-  it('has broken off when one of two choices is open', async () => {
+  it('is broken when one of two choices is open', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('Hello'), delta({ content: 'Hi' }, null, {}, 1), finished())));
     const reply = await stream({ n: 2 });
@@ -67,7 +67,7 @@ describe('a stream without [DONE]', () => {
     expect([contentOf(reply), contentOf(reply, 1)]).toEqual(['Hello', 'Hi']);
   });
 
-  it('may end with the connection', async () => {
+  it('is complete when the connection close ends it', async () => {
     const { upstream, stream } = await hostileSetting();
     const start = head(200, { 'content-type': 'text/event-stream' });
     upstream.reply(thenClose(start, events(said('Hello'), finished())));
@@ -76,14 +76,14 @@ describe('a stream without [DONE]', () => {
 });
 
 describe('a stream with [DONE]', () => {
-  it('has broken off without a finish reason, which is never invented', async () => {
+  it('is broken without a finish reason, which is never invented', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('Hello'), '[DONE]')));
     expectBrokenStream(await stream(), 'Hello', 'provider_error', brokeOff);
   });
 
   it.each(['data: [DONE]\n\n', 'data:[DONE]\n\n', 'data:  [DONE] \n\n', 'data: [DONE]\n', 'data: [DONE]'])(
-    'may spell it %j',
+    'is complete when it is spelled %j',
     async done => {
       const { upstream, stream } = await hostileSetting();
       upstream.reply(streamed(events(said('Hello'), finished()) + done));
@@ -91,7 +91,7 @@ describe('a stream with [DONE]', () => {
     },
   );
 
-  it('ends there, though the connection stays open', async () => {
+  it('ends there, even when the connection stays open', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(pieces([streamHead(), chunk(events(said('Hello'), finished(), '[DONE]'))]));
     expectWholeStream(await stream(), 'Hello');
@@ -100,7 +100,7 @@ describe('a stream with [DONE]', () => {
   });
 });
 
-describe('an empty stream', () => {
+describe('a stream without text', () => {
   it.each([
     { name: 'nothing', text: '' },
     { name: '[DONE] alone', text: 'data: [DONE]\n\n' },
@@ -109,19 +109,19 @@ describe('an empty stream', () => {
     { name: 'objects that say nothing', text: events({}, { choices: [] }, { choices: null }, '[DONE]') },
     { name: 'events without data', text: 'event: message\n\nid: 7\n\ndata:\n\ndata\n\ndata: \n\n' },
     { name: 'JSON without data field', text: '{"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n' },
-  ])('of $name is a true 502', async ({ text }) => {
+  ])('causes a 502 when it consists of $name', async ({ text }) => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(streamed(text));
     await expectRefusal(await send(true), 502, 'provider_error');
   });
 
-  it('with a finish reason is an empty answer', async () => {
+  it('is an empty answer when it has a finish reason', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(finished(), '[DONE]')));
     expectWholeStream(await stream(), '');
   });
 
-  it('is a true 502 when it is an HTML page', async () => {
+  it('causes a 502 when it is an HTML page', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(streamed('<!doctype html><p>Login to gpu-7</p>', { 'content-type': 'text/html' }));
     const words = 'The upstream provider returned an invalid response.';

@@ -69,14 +69,14 @@ const all = [
 describe.each(all)('$kind in a stream: $form', ({ kind, text }) => {
   const words = kind === 'garbage' ? 'The upstream provider returned an invalid response.' : undefined;
 
-  it('is a true 502 when it comes first', async () => {
+  it('causes a 502 when it comes first', async () => {
     const { upstream, send } = await hostileSetting();
     upstream.reply(streamed(text));
     const message = await expectRefusal(await send(true), 502, 'provider_error', words);
     expect(message).not.toContain('gpu-7');
   });
 
-  it('follows the text so far, before [DONE]', async () => {
+  it('becomes an error event after the text and before [DONE]', async () => {
     const { upstream, stream, gateway } = await hostileSetting();
     upstream.reply(streamed(events(said('Hello'), said(' there')) + text));
     const reply = await stream();
@@ -87,7 +87,7 @@ describe.each(all)('$kind in a stream: $form', ({ kind, text }) => {
     expect(await gateway.metric('sluice_requests_total', ended)).toBe(1);
   });
 
-  it('ends the reading: what comes after it is not shown, and the upstream is left', async () => {
+  it('ends the stream: nothing after it is sent and the upstream is disconnected', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(socket => {
       socket.write(streamHead());
@@ -101,7 +101,7 @@ describe.each(all)('$kind in a stream: $form', ({ kind, text }) => {
 describe('an error in a stream', () => {
   const failing = events({ error: { message: 'gpu-7' } });
 
-  it('is told although every choice has ended', async () => {
+  it('is reported even when every choice has ended', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('Hello'), finished()) + failing));
     const reply = await stream();
@@ -111,7 +111,7 @@ describe('an error in a stream', () => {
     expect(reply.text.match(/"error"/g)).toHaveLength(1);
   });
 
-  it('loses nothing that was held back for a tag', async () => {
+  it('loses no text that was buffered to detect a tag', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('<think>Greet'), said('</thi')) + failing));
     const reply = await stream();
@@ -119,7 +119,7 @@ describe('an error in a stream', () => {
     expectBrokenStream(reply, '', 'provider_error');
   });
 
-  it('comes after the reasoning just as well', async () => {
+  it('is reported after the reasoning', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(delta({ reasoning: 'Hm.' })) + failing));
     const reply = await stream();
@@ -127,7 +127,7 @@ describe('an error in a stream', () => {
     expectBrokenStream(reply, '', 'provider_error');
   });
 
-  it('comes after chunks with usage and has none itself', async () => {
+  it('is reported without usage after chunks with usage', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('Hello')) + failing));
     const reply = await stream({ stream_options: { continuous_usage_stats: true } });
@@ -135,7 +135,7 @@ describe('an error in a stream', () => {
     for (const { json } of reply.events.slice(0, -2)) expect(json.usage).toBeDefined();
   });
 
-  it('is not seen where a model only writes of one', async () => {
+  it('is not detected in text that only mentions one', async () => {
     const { upstream, stream } = await hostileSetting();
     const text = 'event: error\ndata: {"error":{"message":"x"}}\n\ndata: [DONE]\n\n';
     upstream.reply(streamed(events(said(text), finished(), '[DONE]')));
@@ -144,7 +144,7 @@ describe('an error in a stream', () => {
     expect(reply.events.at(-2)?.json.choices?.[0]?.finish_reason).toBe('stop');
   });
 
-  it('is not seen in an error that is null', async () => {
+  it('is not detected in an error field that is null', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(
       streamed(events(delta({ content: 'Hello' }, null, { error: null }), finished(), '[DONE]')),

@@ -83,7 +83,7 @@ const cases: readonly ((n: number) => {
   }),
 ];
 
-it('keeps each client’s reply its own while upstreams fail all around', async () => {
+it('keeps the replies of concurrent clients apart while upstreams fail', async () => {
   const setting = await hostileSetting({}, at_a_time);
   const planned = Array.from({ length: 280 }, (_, n) => cases[n % cases.length]!(n));
   setting.upstream.reply((socket, request) => {

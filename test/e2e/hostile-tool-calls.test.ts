@@ -141,7 +141,7 @@ describe('tool calls in a stream', () => {
     },
   ];
 
-  it.each(streams)('$form are whole', async ({ parts, ids }) => {
+  it.each(streams)('are complete: $form', async ({ parts, ids }) => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(...parts, ...done)));
     const reply = await stream({ tools });
@@ -153,7 +153,7 @@ describe('tool calls in a stream', () => {
     expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('have ids that are theirs alone, though the upstream gave none', async () => {
+  it('receive unique ids when the upstream sends none', async () => {
     const { upstream, stream, send } = await hostileSetting();
     upstream.reply(streamed(events(call({ function: d20 }), ...done)));
     const ids = [callsOf(await stream({ tools }))[0]?.id, callsOf(await stream({ tools }))[0]?.id];
@@ -167,7 +167,7 @@ describe('tool calls in a stream', () => {
     for (const id of ids) expect(id).toEqual(expect.stringMatching(/./));
   });
 
-  it('come after the text that was said before them', async () => {
+  it('follow the text that came before them', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(
       streamed(events(said('<think>Dice.</think>Rolling.'), call({ index: 0, function: d20 }), ...done)),
@@ -179,7 +179,7 @@ describe('tool calls in a stream', () => {
   });
 
   it.each([[[null]], [['x', 17]], ['x'], [{ index: 0 }], [[]]])(
-    'are nothing when they are %j',
+    'are ignored when they are %j',
     async wrong => {
       const { upstream, stream } = await hostileSetting();
       upstream.reply(streamed(events(delta({ content: 'Hello', tool_calls: wrong }), ...done)));

@@ -39,7 +39,7 @@ function expectSound(usage: Usage): void {
   expect(total_tokens).toBe(prompt_tokens + completion_tokens);
 }
 
-describe.each(bothWays)('usage that an upstream does not tell, $way', ({ stream }) => {
+describe.each(bothWays)('usage that an upstream omits ($way)', ({ stream }) => {
   it.each([
     undefined,
     null,
@@ -49,7 +49,7 @@ describe.each(bothWays)('usage that an upstream does not tell, $way', ({ stream 
     { prompt_tokens: null, completion_tokens: null },
     { prompt_tokens: '7', completion_tokens: '3' },
     { tokens: 10 },
-  ])('as in %j is estimated', async usage => {
+  ])('is estimated for %j', async usage => {
     const setting = await hostileSetting();
     const told = await usageTold(setting, stream, usage);
     expectSound(told);
@@ -66,7 +66,7 @@ describe.each(bothWays)('usage that an upstream does not tell, $way', ({ stream 
     expect(await counted('output', 'exact')).toBe(0);
   });
 
-  it('is exact where the upstream tells it', async () => {
+  it('is not estimated when the upstream sends it', async () => {
     const setting = await hostileSetting();
     const { usage } = used(70, 30, 20);
     expect(await usageTold(setting, stream, { ...usage, total_tokens: 1, model: 'gpu-7' })).toEqual(usage);
@@ -77,7 +77,7 @@ describe.each(bothWays)('usage that an upstream does not tell, $way', ({ stream 
   });
 });
 
-describe.each(bothWays)('usage that makes no sense, $way', ({ stream }) => {
+describe.each(bothWays)('implausible usage ($way)', ({ stream }) => {
   it.each([
     { prompt_tokens: -7, completion_tokens: -3 },
     { prompt_tokens: 7.5, completion_tokens: 3.25 },
@@ -88,7 +88,7 @@ describe.each(bothWays)('usage that makes no sense, $way', ({ stream }) => {
     { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details: { reasoning_tokens: {} } },
     { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details: { reasoning_tokens: -2 } },
     { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details: [] },
-  ])('as in %j harms nobody', async usage => {
+  ])('is corrected for %j', async usage => {
     const setting = await hostileSetting();
     expectSound(await usageTold(setting, stream, usage));
     const { gateway } = setting;
@@ -96,7 +96,7 @@ describe.each(bothWays)('usage that makes no sense, $way', ({ stream }) => {
     expect(await gateway.metric('sluice_requests_total', { end_reason: 'completed' })).toBe(1);
   });
 
-  it('as in numbers beyond all bounds harms nobody', async () => {
+  it('is corrected when its numbers are out of range', async () => {
     const { upstream, gateway, send } = await hostileSetting();
     const usage =
       '{"prompt_tokens":1e999,"completion_tokens":1e999,"completion_tokens_details":{"reasoning_tokens":1e999}}';
@@ -108,7 +108,7 @@ describe.each(bothWays)('usage that makes no sense, $way', ({ stream }) => {
     expect(await gateway.metric('sluice_requests_total', { end_reason: 'completed' })).toBe(1);
   });
 
-  it('as in details with words: only its numbers are passed on', async () => {
+  it('keeps only numbers in its details', async () => {
     const setting = await hostileSetting();
     const details = { reasoning_tokens: 2, audio_tokens: 0, worker: 'gpu-7' };
     const { usage } = used(7, 3);
