@@ -91,7 +91,7 @@ const ways: [string, (response: ExpressResponse, type: string, text: string) => 
 
 describe('a JSON reply of a handler', () => {
   it.each([...ways, ['json', (response: ExpressResponse) => response.json(JSON.parse(whole))] as const])(
-    'is transformed when written by %s',
+    'is transformed when its body is written by %s',
     async (_, write) => {
       const chat = await chatOf((_request, response) => write(response, 'application/json', whole));
       const reply = await post(chat, ask('Hello?'));
@@ -117,7 +117,7 @@ describe('a JSON reply of a handler', () => {
 });
 
 describe('a stream of a handler', () => {
-  it.each(ways)('is transformed when written by %s', async (_, write) => {
+  it.each(ways)('is transformed when its events are written by %s', async (_, write) => {
     const chat = await chatOf((_request, response) => write(response, 'text/event-stream', stream.join('')));
     const reply = await post(chat, ask('Hello?', { stream: true }));
     expect(reply.status).toBe(200);
