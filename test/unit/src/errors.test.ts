@@ -27,43 +27,46 @@ const typesByStatus: Record<number, readonly string[]> = {
   524: ['timeout_error'],
 };
 
-describe('every row of the catalogue', () => {
-  it.each(rows)('%s has a type of its status, and words', (_, { status, type, message, when }) => {
+describe('the error catalogue', () => {
+  it.each(rows)('gives %s the type of its status, and a message', (_, { status, type, message, when }) => {
     expect(typesByStatus[status]).toContain(type);
     expect(message).toMatch(/^[A-Z].*[.!]$/);
     expect(when).toMatch(/^\S.*\.$/);
   });
 
-  it.each(rows)('%s makes exactly the envelope of spec 2.6', (code, { status, type, message, headers }) => {
-    const error = refusal(code);
-    expect(openAiError(error)).toEqual({ error: { message, type } });
-    expect(error).toMatchObject({ status, type, message, code, headers: headers ?? {} });
-  });
+  it.each(rows)(
+    'makes exactly the envelope of spec 2.6 for %s',
+    (code, { status, type, message, headers }) => {
+      const error = refusal(code);
+      expect(openAiError(error)).toEqual({ error: { message, type } });
+      expect(error).toMatchObject({ status, type, message, code, headers: headers ?? {} });
+    },
+  );
 
-  it.each(rows)('%s has `param` and `code` with openai_fields (b1)', (code, { type, message }) => {
+  it.each(rows)('adds `param` and `code` to %s with openai_fields (b1)', (code, { type, message }) => {
     const stage = errorEnvelope({ openai_fields: true }).plan.create(sampleSetup());
     const shown = (error: GatewayError) => openAiError(stage.onError!(sampleExchange(), error));
     expect(shown(refusal(code))).toEqual({ error: { message, type, param: null, code } });
     expect(shown(refusal(code, { param: 'n' }))).toEqual({ error: { message, type, param: 'n', code } });
   });
 
-  it('is of all types that the specification names', () => {
+  it('covers all types that the specification names', () => {
     const types = new Set(rows.map(([, { type }]) => type));
     expect([...types].sort()).toEqual([...new Set(Object.values(typesByStatus).flat())].sort());
   });
 });
 
-describe('headers', () => {
+describe('the headers of an error', () => {
   it.each<[ErrorCode, Record<string, string>]>([
     ['missing_api_key', { 'www-authenticate': 'Bearer realm="api", Api-Key realm="api"' }],
     ['invalid_api_key', { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }],
     ['server_error', { 'retry-after': '1' }],
     ['time_limit', { 'x-should-retry': 'false' }],
-  ])('of %s (a2, b5, j2)', (code, headers) => {
+  ])('are those of the specification for %s (a2, b5, j2)', (code, headers) => {
     expect(refusal(code).headers).toEqual(headers);
   });
 
-  it('can be added to, and survive the error-envelope stage', () => {
+  it('can be extended, and survive the error-envelope stage', () => {
     const cause = new Error('inner');
     const error = refusal('server_error', { headers: { connection: 'close' }, cause });
     expect(error.headers).toEqual({ 'retry-after': '1', connection: 'close' });
@@ -80,14 +83,14 @@ describe('headers', () => {
 });
 
 describe('GatewayError.from', () => {
-  it('leaves an error for clients as it is', () => {
+  it('returns an error for clients unchanged', () => {
     const error = new GatewayError('teapot_error', 418, 'I am one.');
     expect(GatewayError.from(error)).toBe(error);
     expect(openAiError(error)).toEqual({ error: { message: 'I am one.', type: 'teapot_error' } });
   });
 
   it.each([new TypeError('x is not a function'), 'text', undefined, null, { status: 400, message: 'fake' }])(
-    'tells nothing of %p',
+    'hides the details of %p',
     thrown => {
       const error = GatewayError.from(thrown);
       expect(openAiError(error)).toEqual({
@@ -98,37 +101,37 @@ describe('GatewayError.from', () => {
     },
   );
 
-  it('knows the errors of another copy of the package', () => {
+  it('recognizes the errors of another copy of the package', () => {
     const foreign = Object.assign(new Error('No.'), { [Symbol.for('sluice.GatewayError')]: true });
     expect(GatewayError.from(foreign)).toBe(foreign);
   });
 });
 
-describe('the refusal of a field', () => {
-  it('begins with its name', () => {
+describe('the message of an invalid field', () => {
+  it('starts with the name of the field', () => {
     const error = invalidField('messages[2].content', 'must be a string.');
     expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param: 'messages[2].content' });
     expect(error.message).toBe('messages[2].content: must be a string.');
   });
 });
 
-describe('the stack', () => {
+describe('the stack of an error', () => {
   const stackOf = (thrown: unknown): string => (thrown as Error).stack ?? '';
 
-  it.each(rows)('is captured for no refusal: %s', code => {
+  it.each(rows)('is not captured for a refusal: %s', code => {
     expect(refusal(code)).toBeInstanceOf(Error);
     expect(stackOf(refusal(code))).not.toMatch(/\n\s+at /);
     expect(stackOf(invalidField('n', 'must be 1'))).not.toMatch(/\n\s+at /);
   });
 
-  it('of an internal fault is kept as that of the cause, whose place is what the log must tell', () => {
+  it('is, for an internal error, that of its cause, which the log needs', () => {
     const fault = new TypeError('x is not a function');
     const { cause } = GatewayError.from(fault);
     expect(cause).toBe(fault);
     expect(stackOf(cause)).toMatch(/errors\.test\.ts/);
   });
 
-  it('is captured as before for errors that are made after a refusal', () => {
+  it('is captured again for errors made after a refusal', () => {
     const { stackTraceLimit } = Error;
     refusal('server_error');
     expect(Error.stackTraceLimit).toBe(stackTraceLimit);

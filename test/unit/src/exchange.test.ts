@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { defineKey } from '../../../src/exchange/exchange-view.ts';
 import { sampleExchange, sampleRequest } from '../sample-exchange.ts';
 
-describe('the signal', () => {
+describe('the abort signal of an exchange', () => {
   it('aborts when the client leaves, with that as the reason', () => {
     const exchange = sampleExchange();
     const { signal } = exchange;
@@ -11,7 +11,7 @@ describe('the signal', () => {
     expect(exchange).toMatchObject({ client_gone: true, end_reason: 'client_gone' });
   });
 
-  it('is aborted already for those who ask later', () => {
+  it('is aborted from the start when it is read after the abort', () => {
     const exchange = sampleExchange();
     exchange.abort('shutdown');
     expect(exchange.signal.aborted).toBe(true);
@@ -24,7 +24,7 @@ describe('the signal', () => {
     expect(exchange.end_reason).toBe('shutdown');
   });
 
-  it('is left alone when a reply is to be read on (j4)', () => {
+  it('does not abort when a reply is to be read on (j4)', () => {
     const exchange = sampleExchange();
     let told = 0;
     exchange.readOn = () => told++;
@@ -32,13 +32,13 @@ describe('the signal', () => {
     expect([exchange.signal.aborted, exchange.client_gone, told]).toEqual([false, true, 1]);
   });
 
-  it('is one for each exchange', () => {
+  it('is one per exchange', () => {
     expect(sampleExchange().signal).not.toBe(sampleExchange().signal);
   });
 });
 
-describe('the request', () => {
-  it('asked for too early is a programming error', () => {
+describe('the parsed request', () => {
+  it('throws a programming error when it is read too early', () => {
     const exchange = sampleExchange();
     expect(exchange.hasRequest).toBe(false);
     expect(() => exchange.request).toThrow('onRequest');
@@ -49,8 +49,8 @@ describe('the request', () => {
   });
 });
 
-describe('what plugins leave for each other', () => {
-  it('is found by the very key, not by its description', () => {
+describe('the shared values of plugins', () => {
+  it('are found by the key itself, not by its description', () => {
     const exchange = sampleExchange();
     const [seats, other] = [defineKey<number>('seats'), defineKey<number>('seats')];
     expect(exchange.get(seats)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { discoveredModels } from '../../../../src/catalog/discovered-model.ts';
 
-describe('the models in an answer of GET /models', () => {
+describe('discoveredModels()', () => {
   it.each([
     ['vLLM and SGLang', { id: 'm', max_model_len: 32768, created: 4102444800 }, { context_length: 32768 }],
     ['llama.cpp', { id: 'm', meta: { n_ctx_train: 131072 } }, { context_length: 131072 }],
@@ -44,17 +44,17 @@ describe('the models in an answer of GET /models', () => {
       { id: 'm', max_model_len: '9', context_length: -1, pricing: 'free', created: 'x' },
       {},
     ],
-  ])('of %s', (_, entry, expected) => {
+  ])('reads an entry of %s', (_, entry, expected) => {
     const [model] = discoveredModels({ object: 'list', data: [entry] });
     expect(JSON.parse(JSON.stringify(model))).toEqual({ id: 'm', pricing: {}, ...expected });
   });
 
-  it('may stand in an array alone, or under models', () => {
+  it('accepts a bare array and a list under models', () => {
     expect(discoveredModels([{ id: 'a' }, 'x', { id: '' }]).map(({ id }) => id)).toEqual(['a']);
     expect(discoveredModels({ models: [{ name: 'b' }] }).map(({ id }) => id)).toEqual(['b']);
   });
 
-  it.each([null, 'x', {}, { data: {} }])('are missing in %p', body => {
+  it.each([null, 'x', {}, { data: {} }])('rejects an answer without a list of models: %p', body => {
     expect(() => discoveredModels(body)).toThrow('the answer has no list of models');
   });
 });

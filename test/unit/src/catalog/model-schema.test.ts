@@ -10,12 +10,12 @@ const faults = (changes: object): string[] =>
     ({ path, message }) => `${path.join('.')}: ${message}`,
   );
 
-describe('a model', () => {
-  it.each(defaultModels('local'))('of the example catalog is right: $id', model => {
+describe('the model schema', () => {
+  it.each(defaultModels('local'))('accepts the model of the example catalog: $id', model => {
     expect(modelSchema.safeParse(model).success).toBe(true);
   });
 
-  it('is completed with the neutral', () => {
+  it('fills in neutral defaults', () => {
     const { description: _, is_moderated: __, architecture: ___, ...least } = first!;
     expect(modelSchema.parse(least)).toMatchObject({
       description: '',
@@ -49,7 +49,7 @@ describe('a model', () => {
     [{ upstreams: [{ provider: 'a', model: 'b', weight: 0 }] }, /^upstreams\.0\.weight: /],
     [{ starts_in_reasoning: 'no' }, 'starts_in_reasoning: must be true, false or "auto"'],
     [{ on_client_gone: 'wait' }, /^on_client_gone: /],
-  ])('is refused for %j', (changes, expected) => {
+  ])('rejects %j', (changes, expected) => {
     expect(faults(changes)).toEqual([
       typeof expected === 'string' ? expected : expect.stringMatching(expected),
     ]);
@@ -80,7 +80,7 @@ describe('a model', () => {
         'reasoning_effort.default: must be one of levels: (none)',
       ],
     ],
-  ])('has an effort that is consistent (spec 2.1): %j', (reasoning_effort, expected) => {
+  ])('checks that its reasoning efforts are consistent (spec 2.1): %j', (reasoning_effort, expected) => {
     expect(faults({ reasoning_effort })).toEqual(expected);
   });
 });
@@ -88,7 +88,7 @@ describe('a model', () => {
 describe('the catalog', () => {
   const catalog = new Catalog([sampleModel(), sampleModel({ id: 'a/other' })]);
 
-  it('finds a model by its exact id, and by nothing like it (m12)', () => {
+  it('finds a model by its exact id only (m12)', () => {
     expect(catalog.find('a/other')).toBe(catalog.models[1]);
     for (const id of ['A/other', 'other', 'a/other ', '', '__proto__', 'constructor'])
       expect(catalog.find(id)).toBeUndefined();

@@ -19,38 +19,38 @@ function mistakesOf(stages: unknown, options: object = {}): string[] {
   throw new Error('no mistake was found');
 }
 
-describe('a chain that serves everybody', () => {
+describe('the check of a chain without authentication', () => {
   const everybody =
     'stages: must list auth: without it every request is served, without a key. If that is meant, write open: true';
 
-  it('is refused where accounts or plans say that it should not', () => {
+  it('rejects the chain where accounts or plans are given', () => {
     expect(mistakesOf([validation()], { accounts })).toEqual([everybody]);
     const plans = { free: { requests_per_minute: 1 } };
     expect(mistakesOf([rateLimit()], { plans })).toEqual([everybody]);
   });
 
-  it('is made where that is said to be meant', () => {
+  it('accepts the chain with open set', () => {
     const plans = { free: { requests_per_minute: 1 } };
     expect(createChain([rateLimit()], { plans, accounts, open: true, log })).toBeInstanceOf(Function);
   });
 
-  it('is made of stages in front of a handler that has a check of its own', () => {
+  it('accepts stages in front of a handler that does its own check', () => {
     expect(createChain([validation()])).toBeInstanceOf(Function);
   });
 
-  it('is not what open means beside auth', () => {
+  it('rejects open beside the stage auth', () => {
     expect(mistakesOf([auth()], { accounts, open: true })).toEqual([
       'open: has no effect: the stage auth refuses requests without a key',
     ]);
   });
 
-  it('is not made by the keys of a stage that leave those of the chain without effect', () => {
+  it('rejects accounts of the chain beside accounts of the stage auth', () => {
     expect(mistakesOf([auth({ accounts })], { accounts })).toEqual([
       'accounts: has no effect: the stage auth has accounts of its own',
     ]);
   });
 
-  it('says when it refuses everybody', () => {
+  it('warns when no key exists and every request would be rejected', () => {
     const said: unknown[] = [];
     const telling = Object.assign(createLog('silent'), { warn: (text: unknown) => void said.push(text) });
     createChain([auth()], { log: telling });
@@ -63,7 +63,7 @@ describe('a chain that serves everybody', () => {
   });
 });
 
-describe('a mistake in code', () => {
+describe('the errors in the options of createChain', () => {
   it.each<[string, unknown, string[]]>([
     ['no list', auth(), ['stages: must be a list of stages, such as [auth(), validation()]']],
     ['a factory', [auth], ['stages[0]: is the factory of the stage auth; call it, with options or without']],
@@ -75,7 +75,7 @@ describe('a mistake in code', () => {
       ),
     ],
     ['a stage twice', [validation(), validation()], ['stages[1]: the stage validation is listed twice']],
-  ])('in the stages is told with its place: %s', (_, stages, expected) => {
+  ])('name the position of the stage at fault: %s', (_, stages, expected) => {
     expect(mistakesOf(stages)).toEqual(expected);
   });
 
@@ -111,11 +111,11 @@ describe('a mistake in code', () => {
       { accounts: { a: { plan: 'fre' } }, plans: { free: {} } },
       ["accounts.a.plan: there is no plan 'fre'; did you mean 'free'? There are: free"],
     ],
-  ])('in the options is told with its place: %#', (options, expected) => {
+  ])('name the option at fault: %#', (options, expected) => {
     expect(mistakesOf([], options)).toEqual(expected);
   });
 
-  it('in several places is told at once', () => {
+  it('are reported all at once', () => {
     expect(mistakesOf([auth], { log: {}, open: 'yes' })).toHaveLength(3);
   });
 });

@@ -14,7 +14,7 @@ function entered(stages: readonly Stage[]) {
   return { exchange, passage, settle: () => passage.onSettled(outcomeOf(exchange)) };
 }
 
-describe('a stream', () => {
+describe('a stream through the stages', () => {
   /** Passes everything on, and says when it was closed. */
   const passing = (name: string, closed: string[]): Stage => ({
     name,
@@ -36,7 +36,7 @@ describe('a stream', () => {
     }
   }
 
-  it('whose reader leaves is closed down to its source', async () => {
+  it('closes its source when its reader leaves', async () => {
     const closed: string[] = [];
     const { passage } = entered([passing('a', closed), { name: 'idle' }, passing('b', closed)]);
     let read = 0;
@@ -46,7 +46,7 @@ describe('a stream', () => {
     expect(closed.sort()).toEqual(['a', 'b', 'source']);
   });
 
-  it('lets its reader leave where a generator does not let go', async () => {
+  it('lets its reader leave even where a generator does not return', async () => {
     const closed: string[] = [];
     const holding: Stage = {
       name: 'holding',
@@ -65,7 +65,7 @@ describe('a stream', () => {
     expect(closed).toEqual(['source']);
   });
 
-  it('that a stage ends early is closed below it', async () => {
+  it('closes what is below a stage that ends it early', async () => {
     const closed: string[] = [];
     const taking: Stage = {
       name: 'two',
@@ -83,7 +83,7 @@ describe('a stream', () => {
     expect(closed.sort()).toEqual(['a', 'b', 'source']);
   });
 
-  it('in which a stage throws is closed below it, and its error is what the reader gets', async () => {
+  it('closes what is below a stage that throws, and fails with its error', async () => {
     const closed: string[] = [];
     const bug = new Error('bug');
     const throwing: Stage = {
@@ -103,7 +103,7 @@ describe('a stream', () => {
     expect(closed.sort()).toEqual(['a', 'b', 'source']);
   });
 
-  it('hands a fault of its source through all stages, which may still yield what they held', async () => {
+  it('passes an error of its source through all stages, which may still flush', async () => {
     const fault = new Error('reset');
     const holding: Stage = {
       name: 'holding',
@@ -125,7 +125,7 @@ describe('a stream', () => {
     expect(await collected(through(passage, streamOf(given, fault)))).toEqual({ chunks: given, fault });
   });
 
-  it('passes where no stage looks at it', async () => {
+  it('passes unchanged where no stage transforms it', async () => {
     const { passage } = entered([{ name: 'idle' }]);
     const chunk = chunkOf({ content: 'x' });
     expect((await collected(through(passage, streamOf([chunk])))).chunks).toEqual([chunk]);

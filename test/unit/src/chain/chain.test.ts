@@ -61,11 +61,11 @@ function entered(stages: readonly Stage[]) {
   return { exchange, passage, settle: () => passage.onSettled(outcomeOf(exchange)) };
 }
 
-describe('the order of stages', () => {
+describe('the run order of the hooks', () => {
   it.each([
     ['first to last', 'onHeaders', ['a onHeaders', 'b onHeaders', 'c onHeaders']],
     ['first to last', 'onRequest', ['a onRequest', 'b onRequest', 'c onRequest']],
-  ] as const)('is %s in %s, whether they wait or not', async (_, hook, expected) => {
+  ] as const)('is %s in %s, for synchronous and asynchronous hooks alike', async (_, hook, expected) => {
     const notes: string[] = [];
     const { passage } = entered([noting('a', notes, true), noting('b', notes), noting('c', notes, true)]);
     await passage[hook]();
@@ -84,7 +84,7 @@ describe('the order of stages', () => {
     expect(notes).toEqual(['c end', 'b end', 'a end']);
   });
 
-  it('hands on what was there where a hook returns nothing', async () => {
+  it('keeps the current value where a hook returns nothing', async () => {
     const silent: Stage = {
       name: 'silent',
       onReply: () => undefined as never,
@@ -96,7 +96,7 @@ describe('the order of stages', () => {
     expect(passage.onError(error)).toBe(error);
   });
 
-  it('stops where a stage refuses', async () => {
+  it('ends at the stage that refuses', async () => {
     const notes: string[] = [];
     const error = refusal('invalid_request');
     const refusing: Stage = { name: 'no', onRequest: async () => Promise.reject(error) };
@@ -106,10 +106,10 @@ describe('the order of stages', () => {
   });
 });
 
-describe('an answer of a stage', () => {
+describe('a reply given by a stage', () => {
   const answering: Stage = { name: 'cache', onRequest: async () => reply };
 
-  it('ends the way down, and goes up through the stages before it', async () => {
+  it('skips the stages below and passes up through the stages before it', async () => {
     const notes: string[] = [];
     const { passage, settle } = entered([noting('a', notes), answering, noting('b', notes)]);
     await passage.onHeaders();
@@ -122,7 +122,7 @@ describe('an answer of a stage', () => {
     expect(notes).toEqual(['a onRequest', 'a end', 'b onSettled', 'a onSettled']);
   });
 
-  it('goes up through the stage that gave it as well', async () => {
+  it('passes through the onReply of its own stage too', async () => {
     const { passage } = entered([{ ...answering, onReply: () => saying('own') }, noting('b', [])]);
     await passage.onRequest();
     expect(contentOf(await passage.onReply(reply))).toBe('own');
@@ -137,7 +137,7 @@ describe('the stages that were entered', () => {
     },
   };
 
-  it('are those down to the one that refused, which hear of the error and the end, last to first', async () => {
+  it('are those down to the one that refused, and get onError and onSettled last to first', async () => {
     const notes: string[] = [];
     const { passage, settle } = entered([
       noting('a', notes),
@@ -150,7 +150,7 @@ describe('the stages that were entered', () => {
     expect(notes).toEqual(['a onHeaders', 'b onError', 'a onError', 'b onSettled', 'a onSettled']);
   });
 
-  it('are, before any hook has run, those before the first with onHeaders', () => {
+  it('are those before the first with onHeaders while no hook has run', () => {
     const notes: string[] = [];
     const { passage, settle } = entered([headless(noting('a', notes)), noting('b', notes)]);
     passage.onError(refusal('unknown_url'));
@@ -158,13 +158,13 @@ describe('the stages that were entered', () => {
     expect(notes).toEqual(['a onError', 'a onSettled']);
   });
 
-  it('are all of a chain that does not look at headers', () => {
+  it('are all stages of a chain without onHeaders', () => {
     const notes: string[] = [];
     entered([headless(noting('a', notes)), headless(noting('b', notes))]).settle();
     expect(notes).toEqual(['b onSettled', 'a onSettled']);
   });
 
-  it('are all of them once the headers are through', async () => {
+  it('are all stages once the headers have passed', async () => {
     const notes: string[] = [];
     const { passage, settle } = entered([
       noting('a', notes),
@@ -177,8 +177,8 @@ describe('the stages that were entered', () => {
   });
 });
 
-describe('an error', () => {
-  it('that is not for clients becomes server_error', async () => {
+describe('an error in the chain', () => {
+  it('becomes server_error when it is not meant for clients', async () => {
     const bug = new TypeError('x is not a function');
     const broken: Stage = {
       name: 'broken',
@@ -192,7 +192,7 @@ describe('an error', () => {
     expect(passage.onError(thrown)).toMatchObject({ status: 502, type: 'server_error', cause: bug });
   });
 
-  it('of onError itself takes the place of the first, and the stages above see it', () => {
+  it('is replaced by an error that onError throws, which the stages above receive', () => {
     const notes: string[] = [];
     const bug = new Error('bug');
     const broken: Stage = {
@@ -207,8 +207,8 @@ describe('an error', () => {
   });
 });
 
-describe('settlement', () => {
-  it('comes once to each stage, however often it is called, though another throws in it', () => {
+describe('onSettled', () => {
+  it('runs once for each stage, even when it is called twice or another stage throws', () => {
     const notes: string[] = [];
     const broken: Stage = {
       name: 'broken',
@@ -223,7 +223,7 @@ describe('settlement', () => {
   });
 });
 
-describe('the log', () => {
+describe('the log of the chain', () => {
   it('keeps the error that a stage replaces by throwing in onError', () => {
     const { log, lines } = capturedLog();
     const exchange = sampleExchange({ start: { log } });

@@ -28,7 +28,7 @@ describe('a stage factory', () => {
     expect(polite().plan.name).toBe('polite');
   });
 
-  it('gives the hooks checked options with their defaults, and the parts of the gateway', () => {
+  it('gives the hooks checked options with their defaults, and the services of the gateway', () => {
     const given: unknown[] = [];
     const create = (...args: unknown[]) => {
       given.push(...args);
@@ -43,12 +43,12 @@ describe('a stage factory', () => {
     expect(options).toEqual({ times: 2 });
   });
 
-  it('makes a stage of its own for each chain', () => {
+  it('makes a new stage for each chain', () => {
     const { plan } = polite();
     expect(plan.create(sampleSetup())).not.toBe(plan.create(sampleSetup()));
   });
 
-  it('throws what the schema finds, at once', () => {
+  it('throws all errors of its schema at once', () => {
     expect(() => polite({ times: 0 })).toThrow(ConfigError);
     expect(() => polite({ wrod: 'x' } as object)).toThrow(
       "options of the stage polite: 1 mistake\n  wrod: unknown name; did you mean 'word'? Accepted here: word, times",
@@ -62,12 +62,12 @@ describe('a stage factory', () => {
     [() => {}, false],
     [{ stageName: 'a', schema: {} }, false],
     [undefined, false],
-  ])('is told from other exports: %#', (value, expected) => {
+  ])('is recognized among other exports: %#', (value, expected) => {
     expect(isStageFactory(value)).toBe(expected);
   });
 });
 
-describe('a stage that cannot work', () => {
+describe('the check of a stage definition', () => {
   const mistakeOf = (act: () => unknown): string => {
     try {
       act();
@@ -82,7 +82,7 @@ describe('a stage that cannot work', () => {
       defineStage({ name: 'a', schema, create: () => hooks as object })().plan.create(sampleSetup()),
     );
 
-  it('is refused where it is defined, with all that is wrong', () => {
+  it('rejects an invalid definition with all of its errors', () => {
     expect(defined({ name: 'My stage', schema: {}, create: {} })).toBe(
       [
         'defineStage: 3 mistakes',
@@ -93,7 +93,7 @@ describe('a stage that cannot work', () => {
     );
   });
 
-  it('is refused where its hooks are made: a hook that is misspelt would never run', () => {
+  it('rejects a misspelt hook, which would never run', () => {
     expect(hooked({ onHeader() {} })).toBe(
       "hooks of the stage a: 1 mistake\n  onHeader: unknown name; did you mean 'onHeaders'? Accepted here: onHeaders, onRequest, onReply, onStream, onError, onSettled",
     );
@@ -104,14 +104,14 @@ describe('a stage that cannot work', () => {
   });
 });
 
-describe('a stage alone', () => {
+describe('a stage without a chain', () => {
   let server: Server | undefined;
   afterEach(() => {
     server?.close();
     server?.closeAllConnections();
   });
 
-  it('is a handler in front of another', async () => {
+  it('runs in front of a handler', async () => {
     const handler = polite({ word: 'now' });
     server = createServer((request, response) => handler(request, response, () => response.end('served')));
     await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -18,7 +18,7 @@ afterEach(() => {
 const turn = () => new Promise(setImmediate);
 
 describe('the bytes that a handler writes', () => {
-  it('come in order, those of one turn joined, in any form that a response takes', async () => {
+  it('arrive in order in any form that a response takes, joined when they are of one turn', async () => {
     const reader = body[Symbol.asyncIterator]();
     body.push('a');
     body.push('YmM=', 'base64');
@@ -32,14 +32,14 @@ describe('the bytes that a handler writes', () => {
     expect(await reader.next()).toEqual({ value: undefined, done: true });
   });
 
-  it('are copied, because a handler may use its buffer again', async () => {
+  it('are copied, because a handler may reuse its buffer', async () => {
     const given = Buffer.from('a');
     body.push(given);
     given.write('b');
     expect(String((await body[Symbol.asyncIterator]().next()).value)).toBe('a');
   });
 
-  it('are followed by the first error that they end with', async () => {
+  it('are followed by the first error that ends them', async () => {
     body.push('a');
     body.finish(new Error('broken'));
     body.finish(new Error('later'));
@@ -49,7 +49,7 @@ describe('the bytes that a handler writes', () => {
     expect(body.ended).toBe(true);
   });
 
-  it('call back as those of a response do, wherever the callback stands', async () => {
+  it('invoke their callback as a response does, in any argument position', async () => {
     const called = jest.fn();
     body.push('a', called);
     body.push('b', 'utf8', called);
@@ -59,7 +59,7 @@ describe('the bytes that a handler writes', () => {
     expect(called.mock.calls).toEqual([[null], [null]]);
   });
 
-  it('make the handler wait above a bound, until the reader has caught up', async () => {
+  it('make the handler wait above a limit until the reader has caught up', async () => {
     const drained = jest.fn();
     body.events.on('drain', drained);
     expect([body.push(Buffer.alloc(most_bytes)), body.full]).toEqual([true, false]);
@@ -75,15 +75,15 @@ describe('the bytes that a handler writes', () => {
   });
 });
 
-describe('a handler that is silent', () => {
-  it('is noticed when it writes nothing at all', () => {
+describe('the timeout of a silent handler', () => {
+  it('fires when the handler writes nothing at all', () => {
     jest.advanceTimersByTime(idle_ms - 1);
     expect(silent).not.toHaveBeenCalled();
     jest.advanceTimersByTime(1);
     expect(silent).toHaveBeenCalledTimes(1);
   });
 
-  it('is noticed when its reader waits, counted from its last bytes or the beginning of the wait', async () => {
+  it('fires when the reader waits, counted from the last bytes or the start of the wait', async () => {
     const reader = body[Symbol.asyncIterator]();
     body.push('a');
     await reader.next();
@@ -99,13 +99,13 @@ describe('a handler that is silent', () => {
     expect(silent).not.toHaveBeenCalled();
   });
 
-  it('is no fault of the handler while its reader is busy', () => {
+  it('does not fire while the reader is busy', () => {
     body.push('a');
     jest.advanceTimersByTime(10 * idle_ms);
     expect(silent).not.toHaveBeenCalled();
   });
 
-  it('is not noticed after the end, and no timer is left', () => {
+  it('does not fire after the end, and leaves no timer behind', () => {
     body.finish();
     jest.advanceTimersByTime(idle_ms);
     expect([silent.mock.calls.length, jest.getTimerCount()]).toEqual([0, 0]);

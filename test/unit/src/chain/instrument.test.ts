@@ -13,8 +13,8 @@ function work(ms: number): void {
   while (performance.now() < until);
 }
 
-describe('the time of a stage', () => {
-  it('is observed once for each hook that ran, when the exchange is settled', async () => {
+describe('the duration of a stage', () => {
+  it('is observed once per hook that ran, when the exchange is settled', async () => {
     const stages: Stage[] = [
       {
         name: 'a',
@@ -40,7 +40,7 @@ describe('the time of a stage', () => {
     });
   });
 
-  it('is observed in onError and onSettled as well', async () => {
+  it('is observed in onError and onSettled too', async () => {
     const stage: Stage = { name: 'a', onError: (_, error) => error, onSettled: () => {} };
     const { passage, settle, counts } = measured([stage]);
     passage.onError(new Error('bug'));
@@ -48,7 +48,7 @@ describe('the time of a stage', () => {
     expect(await counts()).toEqual({ 'stage=a,hook=onError': 1, 'stage=a,hook=onSettled': 1 });
   });
 
-  it('is its own: neither the wait for what is below it nor the work of others', async () => {
+  it('excludes the wait for the stages below and the work of others', async () => {
     async function* slow() {
       for (const content of ['x', 'y', 'z']) {
         await wait(150);
@@ -79,7 +79,7 @@ describe('the time of a stage', () => {
     expect(own['stage=busy,hook=onStream']).toBeLessThan(0.35);
   });
 
-  it('does not count the wait of a stage that reads ahead', async () => {
+  it('excludes the wait of a stage that reads ahead', async () => {
     const ahead: Stage = {
       name: 'ahead',
       onStream: () =>
@@ -104,7 +104,7 @@ describe('the time of a stage', () => {
     expect((await seconds())['stage=ahead,hook=onStream']).toBeLessThan(0.2);
   });
 
-  it('includes what a hook that may wait waits for', async () => {
+  it('includes what an asynchronous hook awaits', async () => {
     const stage: Stage = {
       name: 'a',
       onHeaders: () => work(30),
@@ -131,8 +131,8 @@ describe('the time of a stage', () => {
   });
 });
 
-describe('without metrics', () => {
-  it('stages run all the same', async () => {
+describe('a chain without metrics', () => {
+  it('runs its stages', async () => {
     const passage = new Chain([{ name: 'a', onStream: pass, onRequest: () => {} }]).enter(
       sampleExchange({ request: {} }),
     );

@@ -6,7 +6,7 @@ import { chunkOf, collected, streamOf, through } from '../../chunk-stream.ts';
 import { measured, pass, reply } from './measured-chain.ts';
 
 const wait = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms));
-describe('a refusal', () => {
+describe('the refusal counter', () => {
   const refusing = (): never => {
     throw refusal('rate_limited');
   };
@@ -15,7 +15,7 @@ describe('a refusal', () => {
     ['at once', { name: 'b', onHeaders: refusing }, 'onHeaders'],
     ['later', { name: 'b', onRequest: async () => wait(1).then(refusing) }, 'onRequest'],
     ['on the way back', { name: 'b', onReply: refusing }, 'onReply'],
-  ])('%s is counted once, at its stage and hook', async (_, stage, hook) => {
+  ])('counts %s once, with its stage and hook', async (_, stage, hook) => {
     const { passage, settle, refusals } = measured([
       { name: 'a', onHeaders: () => {} },
       stage,
@@ -27,14 +27,14 @@ describe('a refusal', () => {
     expect(await refusals()).toEqual({ [`stage=b,hook=${hook},error_type=rate_limit_error`]: 1 });
   });
 
-  it.each(['onError', 'onSettled'] as const)('in %s is counted', async hook => {
+  it.each(['onError', 'onSettled'] as const)('counts a refusal in %s', async hook => {
     const { passage, settle, refusals } = measured([{ name: 'b', [hook]: refusing }]);
     passage.onError(new Error('bug'));
     settle();
     expect(await refusals()).toEqual({ [`stage=b,hook=${hook},error_type=rate_limit_error`]: 1 });
   });
 
-  it('in a stream is counted at the stage that threw, not at those above', async () => {
+  it('counts a refusal in a stream at the stage that threw, not at those above', async () => {
     const stage: Stage = {
       name: 'b',
       onStream: () =>
@@ -51,7 +51,7 @@ describe('a refusal', () => {
     expect(await refusals()).toEqual({ 'stage=b,hook=onStream,error_type=server_error': 1 });
   });
 
-  it('is counted where a stage throws before its stream has begun', async () => {
+  it('counts a stage that throws before its stream has begun', async () => {
     const { passage, refusals } = measured([
       { name: 'a', onStream: pass },
       { name: 'b', onStream: refusing },
@@ -60,7 +60,7 @@ describe('a refusal', () => {
     expect(await refusals()).toEqual({ 'stage=b,hook=onStream,error_type=rate_limit_error': 1 });
   });
 
-  it('is not a fault of the upstream, unless a stage makes another of it', async () => {
+  it('excludes a failure of the upstream, unless a stage replaces it', async () => {
     const upstream = streamOf([], refusal('provider_broke_off'));
     const { passage, refusals } = measured([
       { name: 'a', onStream: pass },

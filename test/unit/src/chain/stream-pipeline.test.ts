@@ -59,25 +59,25 @@ function pushedThrough(...transformers: readonly StreamTransformer[]) {
 }
 
 describe('a stream through transformers', () => {
-  it('gives what becomes of each chunk, and what was held back at the end', async () => {
+  it('yields the result of each chunk, then what was held back', async () => {
     const { chunks, fault } = await collected(transformed(streamOf(['a', 'b', 'c'].map(text)), pairs()));
     expect(textsOf(chunks)).toEqual(['a', 'b', 'c']);
     expect(fault).toBeUndefined();
   });
 
-  it('hands the same chunk on where it stays as it is', async () => {
+  it('passes on the same chunk where no transformer changes it', async () => {
     const chunk = text('a');
     expect((await collected(transformed(streamOf([chunk]), passing))).chunks[0]).toBe(chunk);
   });
 
-  it('gives what was held back before the fault of the upstream, which it does not change', async () => {
+  it('yields what was held back before an upstream error, which stays unchanged', async () => {
     const broken = new Error('broken');
     const { chunks, fault } = await collected(transformed(streamOf([text('a')], broken), pairs()));
     expect(textsOf(chunks)).toEqual(['a']);
     expect(fault).toBe(broken);
   });
 
-  it('passes a chunk through synchronous transformers in the turn in which it comes', () => {
+  it('passes a chunk through synchronous transformers within one turn', () => {
     const { into, seen } = pushedThrough(passing, pairs(), passing);
     expect([into.chunk(text('a')), into.chunk(text('b')), into.flush()]).toEqual([true, true, true]);
     expect(seen).toEqual(['a', 'b']);
@@ -89,7 +89,7 @@ describe('a stream through transformers', () => {
     ['a chunk, later', { transform: async () => fail() }],
     ['the end', { flush: () => fail() }],
     ['the end, later', { flush: async () => fail() }],
-  ])('ends with what a transformer throws at %s, and closes its source', async (_, faulty) => {
+  ])('fails with what a transformer throws at %s, and closes its source', async (_, faulty) => {
     let closed = false;
     async function* source() {
       try {
@@ -157,7 +157,7 @@ describe('a stream through transformers', () => {
     expect(told).toEqual(['resume', 'resume']);
   });
 
-  it('gives nothing after its client has left, and cancels each transformer once', () => {
+  it('yields nothing after its client has left, and cancels each transformer once', () => {
     let controller!: StreamController;
     let cancelled = 0;
     const late: StreamTransformer = {
@@ -188,7 +188,7 @@ describe('a stream through transformers', () => {
     expect(told).toEqual(['resume', 'stop']);
   });
 
-  it('gives the same whatever is asynchronous or a generator, however the chunks come together', async () => {
+  it('yields the same with asynchronous transformers and generators, however chunks are grouped', async () => {
     const kinds: Record<string, () => StreamTransformer> = {
       pairs,
       double: () => ({
@@ -265,7 +265,7 @@ describe('a stream through transformers', () => {
 });
 
 describe('a generator as a transformer', () => {
-  it('is asked for no more while the client does not keep up', async () => {
+  it('is not pulled while the client does not keep up', async () => {
     let made = 0;
     const endless = fromGenerator(async function* (chunks) {
       for await (const chunk of chunks) for (; ; made++) yield chunk;
@@ -280,7 +280,7 @@ describe('a generator as a transformer', () => {
     stream.stop();
   });
 
-  it('ends the stream and its upstream where it returns', async () => {
+  it('ends the stream and its upstream when it returns', async () => {
     const first = fromGenerator(async function* (chunks) {
       for await (const chunk of chunks) {
         yield chunk;

@@ -32,7 +32,7 @@ async function refusalOf(args: readonly string[]): Promise<string> {
   return refused;
 }
 
-describe('a command that was mistyped', () => {
+describe('a mistyped command', () => {
   it.each([
     [
       ['keys', 'make'],
@@ -95,7 +95,7 @@ describe('a command that was mistyped', () => {
     [['usage', '--by', 'hour'], /^--by must be one of: account, model, day, month; not 'hour'$/],
     [['usage', '--from', '2026-11-31'], /^--from must be a day in UTC such as 2026-11-20, not '2026-11-31'$/],
     [['usage', '--from', '2026-11-02', '--to', '2026-11-01'], /^--from 2026-11-02 is after --to 2026-11-01$/],
-  ])('is told what is accepted: %j', async (args, expected) => {
+  ])('lists what is accepted: %j', async (args, expected) => {
     expect(await refusalOf(args)).toMatch(expected);
   });
 });

@@ -37,7 +37,7 @@ describe('sluice completion', () => {
       ['bash', 'zsh', 'fish', '--help'],
     ],
     [['check', '--config', ''], []],
-  ])('offers for %j in bash: %j', async (words, expected) => {
+  ])('completes %j in bash with %j', async (words, expected) => {
     expect(await offered(...words)).toEqual(expected);
   });
 

@@ -19,15 +19,15 @@ describe('sluice hash-password', () => {
     expect(await isPassword('a long secret', printed)).toBe(true);
   });
 
-  it('takes no password as an argument, where others could see it', async () => {
+  it('rejects a password given as an argument, where others could see it', async () => {
     await expect(run('', ['a long secret'])).rejects.toThrow(/takes no argument/);
   });
 
-  it.each(['', '\n', 'short\n'])('refuses one that is too short: %j', async text => {
+  it.each(['', '\n', 'short\n'])('rejects a password that is too short: %j', async text => {
     await expect(run(text)).rejects.toThrow('a password has at least 12 characters');
   });
 
-  it('explains itself', async () => {
+  it('prints its help', async () => {
     const printed: string[] = [];
     const voice = { print: (line: string) => void printed.push(line), remark: () => {} };
     await runCommandLine(['hash-password', '--help'], voice);

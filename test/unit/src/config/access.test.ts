@@ -8,25 +8,25 @@ const everybody =
 
 const warningsOf = async (changes: object) => (await loadConfig(sampleConfig(changes), {})).warnings;
 
-describe('a gateway that serves everybody', () => {
+describe('the check of a gateway without authentication', () => {
   it.each([
     ['with accounts', { accounts, stages: ['validation'] }],
     ['with keys in a records store', { stores: { records: 'sqlite:./a.db' }, stages: ['validation'] }],
     ['without accounts', { stages: ['validation'] }],
     ['without stages', { stages: [] }],
-  ])('is refused unless that is said to be meant: %s', async (_, changes) => {
+  ])('rejects the configuration unless server.open is set: %s', async (_, changes) => {
     expect(await mistakesOf(sampleConfig(changes))).toEqual([everybody]);
     const { stages } = await loadConfig(sampleConfig({ ...changes, server: { open: true } }));
     expect(stages).toHaveLength(changes.stages.length);
   });
 
-  it('is not what open means beside auth', async () => {
+  it('rejects server.open beside the stage auth', async () => {
     const refused = ['server.open: has no effect: the stage auth refuses requests without a key'];
     expect(await mistakesOf(sampleConfig({ accounts, server: { open: true } }))).toEqual(refused);
     expect(await mistakesOf(sampleConfig({ server: { open: true }, stages: ['auth'] }))).toEqual(refused);
   });
 
-  it('says that it looks at no account', async () => {
+  it('warns that no stage finds the account of a key', async () => {
     const server = { open: true };
     expect(
       await warningsOf({ accounts, server, stages: ['validation'], metrics: { account_label: true } }),
@@ -37,8 +37,8 @@ describe('a gateway that serves everybody', () => {
   });
 });
 
-describe('limits', () => {
-  it('are refused before auth, also where the accounts are in a records store', async () => {
+describe('the check of limits', () => {
+  it('rejects rate-limit before auth, also with accounts in a records store', async () => {
     expect(
       await mistakesOf(
         sampleConfig({ stores: { records: 'postgres://h/d' }, stages: ['rate-limit', 'auth'] }),
@@ -46,22 +46,22 @@ describe('limits', () => {
     ).toEqual(['stages[0]: must come after auth, which finds the account that is limited']);
   });
 
-  it('of accounts in a records store are told to be held by no stage', async () => {
+  it('warns that limits of accounts in a records store are not enforced without rate-limit', async () => {
     expect(await warningsOf({ stores: { records: 'sqlite:./a.db' }, stages: ['auth'] })).toEqual([
       'stages: does not list rate-limit: limits of accounts in the records store are not enforced',
     ]);
   });
 });
 
-describe('keys', () => {
-  it('of a stage would leave those of the configuration without effect', async () => {
+describe('the check of API keys', () => {
+  it('rejects keys of a stage that would hide those of the configuration', async () => {
     const stages = ['error-envelope', { auth: { accounts } }];
     expect(await mistakesOf(sampleConfig({ accounts, stages }))).toEqual([
       'stages[1].auth.accounts: belongs to accounts, at the top level',
     ]);
   });
 
-  it('that there are none of are told', async () => {
+  it('warns when there are none', async () => {
     const nobody =
       'accounts: has no key, and records are in memory: every request is answered 401 until a key is issued in the dashboard';
     expect(await warningsOf({})).toEqual([nobody]);
@@ -71,7 +71,7 @@ describe('keys', () => {
   });
 });
 
-describe('an option without effect', () => {
+describe('the check for options without effect', () => {
   const local = { adapter: 'vllm', base_url: 'http://127.0.0.1:8000/v1' };
 
   it.each<[object, string]>([
@@ -108,11 +108,11 @@ describe('an option without effect', () => {
       { routing: { retry_ratio: 1 } },
       'routing.retry_ratio: has no effect: every model has one upstream, and retries_per_upstream is 0',
     ],
-  ])('is told: %j', async (changes, warning) => {
+  ])('warns: %j', async (changes, warning) => {
     expect(await warningsOf({ accounts, ...changes })).toEqual([warning]);
   });
 
-  it('is not what another option makes use of', async () => {
+  it('accepts an option that another option uses', async () => {
     const providers = { local: { ...local, api_keys: ['a', 'b'] } };
     expect(await warningsOf({ accounts, providers, routing: { retry_ratio: 1 } })).toEqual([]);
     const routing = { retries_per_upstream: 1, backoff_ms: 5 };
@@ -123,7 +123,7 @@ describe('an option without effect', () => {
     );
   });
 
-  it('is refused where it names a model or a plan that there is not', async () => {
+  it('rejects an option that names an unknown model or plan', async () => {
     const classes = [{ when: { model: 'aion-labs/aion-35', plan: ['free', 'fre'] } }];
     const stages = ['auth', { 'stream-rechunk': { classes } }];
     const plans = { free: {} };

@@ -9,8 +9,8 @@ const issues = (server: [string, number], admin: [string, number]) => [
   }),
 ];
 
-describe('the ports of the two listeners', () => {
-  it('are refused when they are the same, with both paths', async () => {
+describe('the check of the two listeners', () => {
+  it('rejects equal ports, and names both paths', async () => {
     expect(await mistakesOf(sampleConfig({ server: { port: '9000' }, admin: { port: 9000 } }))).toEqual([
       'admin.port: is the port of server.port as well, 9000, and admin.host 127.0.0.1 overlaps server.host 127.0.0.1; give each listener a port of its own',
     ]);
@@ -28,7 +28,7 @@ describe('the ports of the two listeners', () => {
     ['localhost', '127.0.0.1'],
     ['::1', 'LOCALHOST'],
     ['gateway', 'Gateway'],
-  ])('may not be the same at %j and %j', (server, admin) => {
+  ])('rejects equal ports at %j and %j', (server, admin) => {
     expect(issues([server, 80], [admin, 80])).toHaveLength(1);
   });
 
@@ -37,11 +37,11 @@ describe('the ports of the two listeners', () => {
     ['0.0.0.0', '::1'],
     ['127.0.0.1', '::1'],
     ['gateway', '127.0.0.1'],
-  ])('may be the same at %j and %j', (server, admin) => {
+  ])('accepts equal ports at %j and %j', (server, admin) => {
     expect(issues([server, 80], [admin, 80])).toEqual([]);
   });
 
-  it('may both be 0, which takes a free one each', () => {
+  it('accepts port 0 for both, which picks a free port for each', () => {
     expect(issues(['127.0.0.1', 0], ['127.0.0.1', 0])).toEqual([]);
   });
 });

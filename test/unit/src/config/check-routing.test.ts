@@ -8,7 +8,7 @@ const withProvider = (fields: object) =>
 const served = (upstreams: object[], routing: object = {}) => withModel({ upstreams, routing });
 const two = [local, { ...local, model: 'b' }];
 
-describe('what can have no effect is refused', () => {
+describe('an invalid routing option', () => {
   it.each<[string, object, string[]]>([
     [
       'a queue without a cap',
@@ -87,12 +87,12 @@ describe('what can have no effect is refused', () => {
       withProvider({ health_check: { path: 'http://elsewhere/' } }),
       ['providers.local.health_check.path: must be a path from the root of the server, such as /health'],
     ],
-  ])('%s', async (_, config, mistakes) => {
+  ])('is rejected: %s', async (_, config, mistakes) => {
     expect(await mistakesOf(config as ReturnType<typeof sampleConfig>)).toEqual(mistakes);
   });
 });
 
-describe('what has an effect is taken', () => {
+describe('a valid routing option', () => {
   it.each<[string, object]>([
     ['a queue for a cap', withProvider({ max_concurrent: 5, max_queue: 5, queue_timeout_ms: 10 })],
     ['weights of one priority', served([local, { ...local, model: 'b', weight: 0.05 }])],
@@ -104,7 +104,7 @@ describe('what has an effect is taken', () => {
       'for all models, what only some have use for',
       sampleConfig({ routing: { sticky: 'conversation', backoff_ms: 9 } }),
     ],
-  ])('%s', async (_, config) => {
+  ])('is accepted: %s', async (_, config) => {
     await expect(loadConfig(config as ReturnType<typeof sampleConfig>)).resolves.toBeDefined();
   });
 });

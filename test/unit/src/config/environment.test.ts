@@ -7,7 +7,7 @@ function expanded(value: unknown, environment: Record<string, string> = {}) {
   return { value: expandVariables(value, environment, issues), issues };
 }
 
-describe('variables', () => {
+describe('the expansion of variables', () => {
   it.each([
     ['${A}', 'x'],
     ['a${A}b${_B1}c', 'axbyc'],
@@ -26,7 +26,7 @@ describe('variables', () => {
     ['$${', '${'],
     ['{A} $ {A} }', '{A} $ {A} }'],
     ['${REPLACING}', '$& $1'],
-  ])('%s is %j', (text, value) => {
+  ])('expands %s to %j', (text, value) => {
     const environment = { A: 'x', _B1: 'y', EMPTY: '', REPLACING: '$& $1' };
     expect(expanded(text, environment)).toEqual({ value, issues: [] });
   });
@@ -44,7 +44,7 @@ describe('variables', () => {
     '${A:-${B}}',
     '${A:-{}}',
     'a ${A} ${',
-  ])('refuses %s, which looks like an expansion and is none', text => {
+  ])('rejects %s, which only looks like an expansion', text => {
     expect(expanded({ a: [text] }, { A: 'x', B: 'y' }).issues).toEqual([
       {
         path: ['a', 0],
@@ -54,19 +54,19 @@ describe('variables', () => {
     ]);
   });
 
-  it('are found in lists and objects, and nothing else is touched', () => {
+  it('reaches into lists and objects, and changes nothing else', () => {
     const given = { a: ['${A}', 1, null, { b: '${A}' }], $A: true };
     expect(expanded(given, { A: 'x' }).value).toEqual({ a: ['x', 1, null, { b: 'x' }], $A: true });
     expect(given.a[0]).toBe('${A}');
   });
 
-  it.each(['${A}', 'x-${A:-b}', '$${A}'])('are refused in a name such as %s', name => {
+  it.each(['${A}', 'x-${A:-b}', '$${A}'])('rejects a name such as %s', name => {
     expect(expanded({ a: { [name]: 1 } }, { A: 'x' }).issues).toEqual([
       { path: ['a', name], message: 'variables are expanded in values, never in names' },
     ]);
   });
 
-  it('that are missing are told with their place', () => {
+  it('reports each missing variable with its path', () => {
     expect(expanded({ a: [{ b: '${NONE} ${NOR}' }] }).issues).toEqual([
       { path: ['a', 0, 'b'], message: 'the environment variable NONE is not set' },
       { path: ['a', 0, 'b'], message: 'the environment variable NOR is not set' },

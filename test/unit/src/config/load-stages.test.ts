@@ -13,21 +13,21 @@ for (const [name, field] of Object.entries(packages)) {
   file(`node_modules/${name}/index.js`, ownStage('export const mine ='));
 }
 
-describe('stages', () => {
+describe('the list of stages', () => {
   const fixtures = join(import.meta.dirname, '../../../fixtures/stages');
   const named = async (stages: unknown[]) =>
     (
       await loadConfig(sampleConfig({ server: { open: !JSON.stringify(stages).includes('"auth"') }, stages }))
     ).stages.map(({ name }) => name);
 
-  it('are taken in the order given', async () => {
+  it('keeps the given order', async () => {
     expect(
       await named(['validation', { auth: null }, { 'error-envelope': { openai_fields: true } }]),
     ).toEqual(['validation', 'auth', 'error-envelope']);
     expect(await named([])).toEqual([]);
   });
 
-  it('may be modules beside the configuration', async () => {
+  it('accepts modules beside the configuration', async () => {
     const path = join(fixtures, 'shout.ts');
     expect(await named(['auth', path])).toEqual(['auth', 'shout']);
     expect(
@@ -38,7 +38,7 @@ describe('stages', () => {
     ]);
   });
 
-  it('are found from the place of the file, not from the working directory', async () => {
+  it('resolves paths from the configuration file, not from the working directory', async () => {
     file('own/stage.mjs', ownStage('export default'));
     const path = file(
       'own/sluice.json',
@@ -47,7 +47,7 @@ describe('stages', () => {
     expect((await loadConfig(path)).stages.map(({ name }) => name)).toEqual(['mine']);
   });
 
-  it.each(Object.keys(packages))('may be the package %s', async name => {
+  it.each(Object.keys(packages))('accepts the package %s', async name => {
     const path = file(
       'packages.json',
       JSON.stringify(sampleConfig({ server: { open: true }, stages: [name] })),
@@ -75,7 +75,7 @@ describe('stages', () => {
     ],
     ['two names in one', { auth: {}, validation: {} }, /^stages\[0\]: must be one stage with its options/],
     ['an empty entry', {}, /^stages\[0\]: must be one stage with its options/],
-  ])('cannot be %s', async (_, stage, expected) => {
+  ])('rejects %s', async (_, stage, expected) => {
     const found = await mistakesOf(sampleConfig({ stages: [stage] }));
     expect(found).toEqual([expect.stringMatching(expected)]);
   });

@@ -6,8 +6,8 @@ import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from
 
 const file = temporaryFiles();
 
-describe('a configuration without mistakes', () => {
-  it('is completed with the defaults', async () => {
+describe('a valid configuration', () => {
+  it('gets the defaults', async () => {
     const { server, admin, stages, models, providers, accounts, warnings } = await loadConfig(sampleConfig());
     expect(server).toMatchObject({
       host: '127.0.0.1',
@@ -45,7 +45,7 @@ describe('a configuration without mistakes', () => {
     ]);
   });
 
-  it("tells the adapter's options from those of every provider", async () => {
+  it('separates the options of the adapter from those of every provider', async () => {
     const local = {
       adapter: 'openai',
       base_url: 'http://a/v1',
@@ -72,32 +72,32 @@ describe('a configuration without mistakes', () => {
     expect(models[0]!.extra_parameters).toEqual(['top_k', 'min_p']);
   });
 
-  it('is not changed', async () => {
+  it('is not modified', async () => {
     const given = sampleConfig({ accounts: { a: { keys: [{ value: '${A_KEY_OF_MINE}' }] } } });
     const before = structuredClone(given);
     await loadConfig(given, { A_KEY_OF_MINE: 'sk-12345678' });
     expect(given).toEqual(before);
   });
 
-  it('is read from YAML and from JSON', async () => {
+  it('loads from YAML and from JSON', async () => {
     const text = `providers: { local: { adapter: vllm, base_url: "http://a/v1" } }\nmodels:\n  - id: a/small${modelInYaml}`;
     for (const path of [file('a.yaml', text), file('a.json', JSON.stringify(sampleConfig()))])
       expect((await loadConfig(path)).models).toHaveLength(1);
   });
 
-  it('may have a chain without rate-limit as long as nothing is limited', async () => {
+  it('needs no rate-limit while nothing is limited', async () => {
     const { stages } = await loadConfig(sampleConfig({ plans: { open: {} }, stages: ['auth'] }));
     expect(stages).toHaveLength(1);
   });
 
-  it('may limit an account that has no key, which is said', async () => {
+  it('may limit an account without a key, with a warning', async () => {
     const { warnings } = await loadConfig(
       sampleConfig({ accounts: { a: { limits: { requests_per_minute: 1 } }, b: {} } }),
     );
     expect(warnings).toContain('accounts.a: has a plan or limits but no keys, so it cannot be used');
   });
 
-  it('says where records are kept, by paths beside the file that says so', async () => {
+  it('sets where records are kept, with paths relative to its own file', async () => {
     const path = file('kept/records.yaml', '');
     const directory = dirname(path);
     const of = async (stores: object) => {
@@ -119,7 +119,7 @@ describe('a configuration without mistakes', () => {
     );
   });
 
-  it('says how long records are kept, in memory no longer than two months', async () => {
+  it('sets how long records are kept, at most two months in memory', async () => {
     const of = async (stores: object) =>
       (await loadConfig(sampleConfig({ stores } as never))).records.retention;
     const day_ms = 86_400_000;
@@ -140,15 +140,15 @@ describe('a configuration without mistakes', () => {
     [{ rows: '0d' }, 'must be never, or a time such as 90d or 12h'],
     [{ sums: '31d' }, 'stores.retention.sums: must be at least 32d'],
     [{ row: '90d' }, 'row'],
-  ])('refuses the retention %j', async (retention, message) => {
+  ])('cannot have the retention %j', async (retention, message) => {
     expect(await mistakesOf(sampleConfig({ stores: { retention } } as never))).toEqual([
       expect.stringContaining(message),
     ]);
   });
 });
 
-describe('environment variables', () => {
-  it('are expanded in any string, and nowhere twice', async () => {
+describe('an environment variable', () => {
+  it('is expanded once in any string', async () => {
     const given = sampleConfig({
       providers: {
         local: { adapter: 'vllm', base_url: 'http://${HOST_OF_IT}:8000/v1', headers: { 'x-a': '${A}-${A}' } },
@@ -161,7 +161,7 @@ describe('environment variables', () => {
     });
   });
 
-  it('that are missing are one mistake each, where they stand', async () => {
+  it('is reported once per place when it is missing', async () => {
     const keys = [{ value: '${FIRST}' }, { value: 'sk-${SECOND}' }];
     expect(await mistakesOf(sampleConfig({ accounts: { a: { keys } } }), {})).toEqual([
       'accounts.a.keys[0].value: the environment variable FIRST is not set',
@@ -169,7 +169,7 @@ describe('environment variables', () => {
     ]);
   });
 
-  it('reach the options of stages, also of a configuration that is wrong elsewhere', async () => {
+  it('reaches the options of stages, even when another part is invalid', async () => {
     const stages = [{ validation: { unknown_parameters: '${POLICY}' } }];
     const server = { open: true };
     const { stages: plans } = await loadConfig(sampleConfig({ server, stages }), { POLICY: 'reject' });

@@ -8,7 +8,7 @@ import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from
 
 const file = temporaryFiles();
 
-describe('a mistake is told with its path and what is accepted', () => {
+describe('an invalid configuration', () => {
   const local = sampleConfig().providers.local!;
   const account = (changes: object) => sampleConfig({ accounts: { demo: changes } });
 
@@ -227,12 +227,12 @@ describe('a mistake is told with its path and what is accepted', () => {
         'passthrough[3].path: /v1/embeddings is listed twice',
       ],
     ],
-  ])('%s', async (_, given, expected) => {
+  ])('is rejected with paths and accepted values: %s', async (_, given, expected) => {
     expect(await mistakesOf(given as GatewayConfig)).toEqual(expected);
   });
 
   it.each(['mysql://h/d', 'sqlite:', 'sqlite://a.db', 'sqlite::memory:', 'postgres://', './a.db'])(
-    'records at %s',
+    'is rejected for records at %s',
     async records => {
       expect(await mistakesOf(sampleConfig({ stores: { records } }))).toEqual([
         'stores.records: must be memory, sqlite:PATH such as sqlite:./sluice.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
@@ -245,14 +245,14 @@ describe('a mistake is told with its path and what is accepted', () => {
     ['written twice', secret, secret],
     ['once as its digest', secret, { sha256: createHash('sha256').update(secret.value).digest('hex') }],
     ['as digests in small and capital letters', { sha256: 'ab'.repeat(32) }, { sha256: 'AB'.repeat(32) }],
-  ])('a key of two accounts, %s', async (_, one, other) => {
+  ])('is rejected for a key of two accounts, %s', async (_, one, other) => {
     expect(
       await mistakesOf(sampleConfig({ accounts: { a: { keys: [one] }, b: { keys: [other] } } })),
     ).toEqual(["accounts.b.keys[0]: the same key belongs to account 'a' already"]);
   });
 });
 
-describe('all mistakes', () => {
+describe('the list of configuration errors', () => {
   const text = `server:
   port: 99999
   hots: here
@@ -278,7 +278,7 @@ stages:
   - nonsense
 `;
 
-  it('are told at once, each with its line', async () => {
+  it('has every error with its line', async () => {
     const expected = [
       /^server\.port \(line 2\): .*65535/,
       /^server\.hots \(line 3\): unknown name; did you mean 'host'\? Accepted here: host, port, /,
@@ -297,7 +297,7 @@ stages:
     expect(found).toHaveLength(expected.length);
   });
 
-  it('are counted in the message, under the name of the file', async () => {
+  it('starts with their number and the name of the file', async () => {
     const path = file('two.yaml', 'modelz: 1\nprovider: 1\n');
     await expect(loadConfig(path)).rejects.toThrow(/two\.yaml: 4 mistakes\n {2}\S/);
     await expect(loadConfig(sampleConfig({ sever: 1 }))).rejects.toThrow(
@@ -316,7 +316,7 @@ stages:
     ],
     ['that is empty', 'empty.yaml', '', 'providers: is required: record'],
     ['that is a text', 'text.yaml', 'hello', /^\(top level\)( \(line 1\))?: .*expected object/],
-  ])('of a file %s', async (_, name, text, expected) => {
+  ])('names a file %s', async (_, name, text, expected) => {
     const path = text === undefined ? join(dirname(file('x', '')), name) : file(name, text);
     const [first] = await mistakesOf(path);
     if (typeof expected === 'string') expect(first).toBe(expected);

@@ -25,7 +25,7 @@ const end = (error_type: string | undefined, first_token_ms: number | undefined)
   timings: { duration_ms: 2000, first_token_ms },
 });
 
-it('sums what was counted over models, errors by how often they came', async () => {
+it('sums the counters of all models, and sorts errors by count', async () => {
   const registry = new Registry();
   const metrics = new Metrics(registry);
   metrics.settled(model('a/one'), end(undefined, 90));
@@ -69,6 +69,6 @@ it('sums what was counted over models, errors by how often they came', async () 
   expect(first_tokens.at(-1)).toEqual({ within_s: null, count: 3 });
 });
 
-it('are nought where nothing was counted', async () => {
+it('returns zeros where nothing was counted', async () => {
   expect(await liveFigures(new Registry())).toEqual({ requests: 0, errors: {}, tokens: 0, first_tokens: [] });
 });

@@ -22,7 +22,7 @@ const schema = z.strictObject({
   text: z.string(),
 });
 
-describe('the names that are accepted', () => {
+describe('the accepted names in an error', () => {
   it.each<[(string | number)[], string[]]>([
     [[], Object.keys(schema.shape)],
     [['plain'], ['a', 'b']],
@@ -37,11 +37,11 @@ describe('the names that are accepted', () => {
     [['any', 'thing', 'below'], []],
     [['text'], []],
     [['absent', 'below'], []],
-  ])('at %j', (path, names) => {
+  ])('are listed at %j', (path, names) => {
     expect(acceptedAt(schema, path)).toEqual(names);
   });
 
-  it('are those of the object that was chosen', () => {
+  it('are those of the chosen variant of a union', () => {
     expect(acceptedAt(schema, ['chosen'], { chosen: { kind: 'two' } })).toEqual(['kind', 'l']);
     expect(acceptedAt(schema, ['chosen'], { chosen: { kind: 'three' } })).toEqual(['kind', 'k', 'l']);
     expect(acceptedAt(schema, ['chosen'], { chosen: null })).toEqual(['kind', 'k', 'l']);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldPath, shown } from '../../../../src/diagnostics/field-path.ts';
 
-describe('what messages say', () => {
+describe('the format of messages', () => {
   it.each([
     [[], ''],
     [['model'], 'model'],
     [['messages', 2, 'content', 0, 'text'], 'messages[2].content[0].text'],
-  ])('of the path %j', (path, expected) => {
+  ])('renders the path %j', (path, expected) => {
     expect(fieldPath(path)).toBe(expected);
   });
 
@@ -21,7 +21,7 @@ describe('what messages say', () => {
     [false, 'false'],
     [[1], 'an array'],
     [{ a: 1 }, 'an object'],
-  ])('of the value %j', (value, expected) => {
+  ])('renders the value %j', (value, expected) => {
     expect(shown(value)).toBe(expected);
   });
 });

@@ -3,7 +3,7 @@ import { nearestName, noSuchName, suggested } from '../../../../src/diagnostics/
 
 const stages = ['error-envelope', 'auth', 'validation', 'rate-limit', 'request-rewrite', 'port', 'max'];
 
-describe('the name that was probably meant', () => {
+describe('the suggestion of a name', () => {
   it.each([
     ['prot', 'port'],
     ['validatoin', 'validation'],
@@ -12,20 +12,20 @@ describe('the name that was probably meant', () => {
     ['auht', 'auth'],
     ['authe', 'auth'],
     ['mx', 'max'],
-  ])('of %s is %s', (given, meant) => {
+  ])('is, for %s, %s', (given, meant) => {
     expect(nearestName(given, stages)).toBe(meant);
   });
 
-  it.each(['', 'x', 'log', 'authentication', 'limiter', 'nonsense'])('of %j is none', given => {
+  it.each(['', 'x', 'log', 'authentication', 'limiter', 'nonsense'])('is absent for %j', given => {
     expect(nearestName(given, stages)).toBeUndefined();
   });
 
-  it('is the nearest of several', () => {
+  it('is the nearest of several names', () => {
     expect(nearestName('local2', ['loca', 'local1', 'local'])).toBe('local1');
     expect(nearestName('local', [])).toBeUndefined();
   });
 
-  it('stands before the list of all', () => {
+  it('comes before the list of all names', () => {
     expect(suggested('prot', ['port', 'host'], 'accepted here: port, host')).toBe(
       "; did you mean 'port'? Accepted here: port, host",
     );

@@ -18,7 +18,7 @@ describe('an error about a field', () => {
     ['temperature', 'temperature'],
     ['toString', 'toString'],
     ['', ''],
-  ])('of the canonical request %s names %s to the client', (param, told) => {
+  ])('about the canonical %s names %s to the client', (param, told) => {
     const cause = new Error('inner');
     const given = refusal('invalid_request', { message: `${param}: No.`, param, cause, headers: { a: 'b' } });
     const error = withClientFieldName(given, asked);
@@ -27,7 +27,7 @@ describe('an error about a field', () => {
     expect(error).toMatchObject({ type, status, code, headers, cause });
   });
 
-  it('keeps its words where they do not begin with the field', () => {
+  it('keeps its message where that does not start with the field', () => {
     const given = refusal('invalid_request', { message: 'Too long.', param: 'max_tokens' });
     expect(withClientFieldName(given, asked)).toMatchObject({
       message: 'Too long.',
@@ -35,13 +35,13 @@ describe('an error about a field', () => {
     });
   });
 
-  it('is the same error where nothing has another name', () => {
+  it('stays the same object where no name differs', () => {
     for (const error of [invalidField('max_tokens', 'No.'), refusal('server_error')])
       expect(withClientFieldName(error, sampleRequest())).toBe(error);
     expect(withClientFieldName(refusal('provider_error'), asked).param).toBeUndefined();
   });
 
-  it('about a field that the interface does not know keeps the name that the client has given it', () => {
+  it('keeps the name that the client sent where the dialect does not know the field', () => {
     const error = invalidField('max_tokens', 'unknown parameter.');
     expect(withClientFieldName(error, request)).toBe(error);
   });

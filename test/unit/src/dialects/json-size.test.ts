@@ -29,7 +29,7 @@ const jsonText = fc
   .map(([value, space]) => JSON.stringify(value, null, space));
 
 describe('the size of JSON text', () => {
-  it('is that of the value which JSON.parse makes of it', () => {
+  it('equals that of the value from JSON.parse', () => {
     fc.assert(
       fc.property(jsonText, text => {
         expect(sizeOfText(text)).toEqual(walked(JSON.parse(text)));
@@ -52,7 +52,7 @@ describe('the size of JSON text', () => {
     expect(sizeOfText(text)).toEqual({ values, keys, levels });
   });
 
-  it('never exceeds a limit that the parsed value keeps', () => {
+  it('exceeds no limit that is equal to it', () => {
     fc.assert(
       fc.property(jsonText, text => {
         const size = walked(JSON.parse(text));
@@ -63,7 +63,7 @@ describe('the size of JSON text', () => {
     );
   });
 
-  it('always exceeds a limit that the parsed value does not keep', () => {
+  it('exceeds every limit below that of the parsed value', () => {
     fc.assert(
       fc.property(jsonText, text => {
         const { values, keys } = walked(JSON.parse(text));
@@ -75,7 +75,7 @@ describe('the size of JSON text', () => {
     );
   });
 
-  it('may exceed no limit for which the text is too short', () => {
+  it('is within every limit that the text is too short to exceed', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -92,7 +92,7 @@ describe('the size of JSON text', () => {
     );
   });
 
-  it('is counted of anything, JSON or not, without throwing and to its end', () => {
+  it('is counted to the end of any text, JSON or not, without throwing', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), bytes => {
         const { values, keys } = jsonSizeOf(bytes, unlimited);
@@ -101,7 +101,7 @@ describe('the size of JSON text', () => {
     );
   });
 
-  it('is counted in one pass that ends at the limit', () => {
+  it('is counted in one pass that stops at the limit', () => {
     const reads = (text: string, limits: JsonSize): number => {
       let count = 0;
       const bytes = new Proxy(Buffer.from(text), {

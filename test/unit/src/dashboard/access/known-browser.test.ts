@@ -3,7 +3,7 @@ import { knownBrowserCookie, knownBrowserOf } from '../../../../../src/dashboard
 
 const cookie = knownBrowserCookie('olga', 'hash of olga');
 
-it('knows a browser by the cookie that it was given, each with an id of its own', () => {
+it('recognizes a browser by its cookie, each with an id of its own', () => {
   const id = knownBrowserOf(cookie, 'olga', 'hash of olga');
   expect(id).toMatch(/^[\w-]{16}$/);
   expect(knownBrowserOf(cookie, 'olga', 'hash of olga')).toBe(id);
@@ -17,6 +17,6 @@ it.each([
   ['that was changed', `A${cookie.slice(1)}`.replace(/^AA/, 'AB'), 'olga', 'hash of olga'],
   ['that was made up', 'A'.repeat(43), 'olga', 'hash of olga'],
   ['of another length', cookie.slice(4), 'olga', 'hash of olga'],
-])('does not know a cookie %s', (_, given, name, hash) => {
+])('does not recognize a cookie %s', (_, given, name, hash) => {
   expect(knownBrowserOf(given, name, hash)).toBeUndefined();
 });

@@ -9,29 +9,29 @@ function failing(times: number, name = 'olga', address = '192.0.2.1', browser?: 
   return { clock, throttle };
 }
 
-describe('failed sign-ins', () => {
+describe('the login throttle', () => {
   it.each([
     [4, 0],
     [5, 1000],
     [6, 2000],
     [8, 8000],
-  ])('of %d in a row make the next one wait %d ms', (failures, wait_ms) => {
+  ])('makes the attempt after %d failures in a row wait %d ms', (failures, wait_ms) => {
     expect(failing(failures).throttle.wait_ms({ name: 'olga', address: '192.0.2.1' })).toBe(wait_ms);
   });
 
-  it('keep a name at one address back for half a minute while few names were tried, and an address for a quarter of an hour', () => {
+  it('blocks a name at one address for half a minute while few names were tried, and an address for a quarter of an hour', () => {
     expect(failing(9).throttle.wait_ms({ name: 'olga', address: '192.0.2.1' })).toBe(16_000);
     const { throttle } = failing(40);
     expect(throttle.wait_ms({ name: 'other', address: '192.0.2.1' })).toBe(900_000);
   });
 
-  it('of one address keep no other address back, with the same name or another', () => {
+  it('blocks no other address, with the same name or another', () => {
     const { throttle } = failing(40);
     expect(throttle.wait_ms({ name: 'olga', address: '192.0.2.2' })).toBe(0);
     expect(throttle.wait_ms({ name: 'other', address: '192.0.2.2' })).toBe(0);
   });
 
-  it('of strangers keep no browser back that is known, and its own keep back no other', () => {
+  it('keeps known browsers apart from unknown ones in both directions', () => {
     const { throttle } = failing(40);
     expect(throttle.wait_ms({ name: 'olga', address: '192.0.2.1', browser: 'known' })).toBe(0);
     const own = failing(40, 'olga', '192.0.2.1', 'known').throttle;
@@ -49,13 +49,13 @@ describe('failed sign-ins', () => {
     ['192.0.2.1:1001', '192.0.2.1:1002', 900_000],
     ['[2001:db8::1]:1001', '2001:db8::2', 900_000],
   ])(
-    'at %s make %s wait %d ms: an IPv6 network counts as one address, a port does not count',
+    'makes, after failures at %s, %s wait %d ms: an IPv6 network is one address, ports are ignored',
     (failed, tried, wait_ms) => {
       expect(failing(40, 'olga', failed).throttle.wait_ms({ name: 'other', address: tried })).toBe(wait_ms);
     },
   );
 
-  it('are forgotten by one that succeeds, and after an hour', () => {
+  it('forgets failures after a success, and after an hour', () => {
     const attempt = { name: 'olga', address: '192.0.2.1' };
     const { throttle } = failing(40);
     throttle.succeeded(attempt);
@@ -66,7 +66,7 @@ describe('failed sign-ins', () => {
     expect(later.throttle.wait_ms(attempt)).toBe(0);
   });
 
-  it('of an address that goes on failing are kept while thousands of other addresses fail', () => {
+  it('keeps an address that goes on failing while thousands of other addresses fail', () => {
     const { throttle } = failing(40);
     for (let at = 0; at < 50_000; at++) {
       throttle.failed({ name: 'olga', address: `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}` });
@@ -76,7 +76,7 @@ describe('failed sign-ins', () => {
     expect(throttle.wait_ms({ name: 'olga', address: '10.0.0.1' })).toBe(0);
   });
 
-  it('that were counted in advance and never made are taken back', () => {
+  it('takes back failures that were counted in advance and never happened', () => {
     const attempt = { name: 'olga', address: '192.0.2.1' };
     const { throttle } = failing(5);
     throttle.failed(attempt);

@@ -4,8 +4,8 @@ import { FakeClock } from '../../../../support/fake-clock.ts';
 
 const limits = { idle_ms: 1000, max_ms: 2500 };
 
-describe('sessions', () => {
-  it('are found by what their browser holds, and by nothing else', () => {
+describe('the sessions of the dashboard', () => {
+  it('are found by the token of their browser only', () => {
     const sessions = new Sessions(new FakeClock(), limits);
     const { token, session } = sessions.start('olga');
     expect(sessions.find(token)).toBe(session);
@@ -15,7 +15,7 @@ describe('sessions', () => {
     expect(sessions.find(token)).toBeUndefined();
   });
 
-  it('end when they are not used, and in any case', () => {
+  it('expire when unused, and at the latest after their full lifetime', () => {
     const clock = new FakeClock();
     const sessions = new Sessions(clock, limits);
     const [idle, used] = [sessions.start('idle').token, sessions.start('used').token];
@@ -29,7 +29,7 @@ describe('sessions', () => {
     expect(sessions.find(used)).toBeUndefined();
   });
 
-  it('are never more than a thousand: the one that was used longest ago ends', () => {
+  it('are limited to a thousand: the least recently used one ends', () => {
     const sessions = new Sessions(new FakeClock(), limits);
     const [first, second] = [sessions.start('first').token, sessions.start('second').token];
     sessions.find(first);

@@ -21,8 +21,8 @@ const form = {
 const stream_options = { include_usage: true, continuous_usage_stats: true };
 const url = 'http://127.0.0.1:8080';
 
-describe('the request of a form', () => {
-  it('leaves out what is empty', () => {
+describe('the request of the playground form', () => {
+  it('omits empty fields', () => {
     expect(requestOf(form)).toEqual({
       model: 'aion-labs/aion-3.5',
       messages: [{ role: 'user', content: 'Why?' }],
@@ -32,7 +32,7 @@ describe('the request of a form', () => {
     });
   });
 
-  it('has numbers where the interface has numbers', () => {
+  it('has numbers where the API has numbers', () => {
     const filled = {
       ...form,
       system: 'Be brief.',
@@ -51,7 +51,7 @@ describe('the request of a form', () => {
     });
   });
 
-  it('asks a model that does not reason for no reasoning', () => {
+  it('asks for no reasoning when the model does not reason', () => {
     const request = requestOf({ ...form, facts: { ...form.facts, reasoning: false } });
     expect(request).not.toHaveProperty('reasoning_split');
   });
@@ -71,7 +71,7 @@ const nasty = [
 describe.each(nasty)('a prompt %j', prompt => {
   const request = requestOf({ ...form, prompt, system: prompt });
 
-  it('is text in a shell', () => {
+  it('stays literal text in a shell', () => {
     // In place of curl: prints what it is given, each with a NUL behind it.
     const code = `curl() { for one in "$@"; do printf '%s\\0' "$one"; done; }\n${codeOf('curl', request, url)}`;
     const { stdout, stderr } = spawnSync('sh', ['-c', code], {
@@ -92,7 +92,7 @@ describe.each(nasty)('a prompt %j', prompt => {
     expect(JSON.parse(given.at(-1)!)).toEqual(request);
   });
 
-  it('is text in JavaScript', () => {
+  it('stays literal text in JavaScript', () => {
     const code = codeOf('javascript', request, url);
     const literal = code.slice(code.indexOf('create(') + 'create('.length, code.indexOf(');\nfor await'));
     const { stdout } = spawnSync(process.execPath, ['-p', `JSON.stringify(${literal})`], {
@@ -101,7 +101,7 @@ describe.each(nasty)('a prompt %j', prompt => {
     expect(JSON.parse(stdout)).toEqual(request);
   });
 
-  it('is text in Python', () => {
+  it('stays literal text in Python', () => {
     const code = codeOf('python', request, url);
     const literals = [...code.matchAll(/"content": (".*"),$/gm)].map(([, literal]) => literal!);
     // What JSON and Python read alike: no escape but these, no quote within, no line ended.
@@ -113,13 +113,13 @@ describe.each(nasty)('a prompt %j', prompt => {
   });
 });
 
-describe('the code', () => {
-  it.each([`${url}`, `${url}/`, `${url}/v1`, `${url}/v1/`])('leads to the same place from %s', given => {
+describe('the code sample of the playground', () => {
+  it.each([`${url}`, `${url}/`, `${url}/v1`, `${url}/v1/`])('uses the same base URL for %s', given => {
     for (const language of ['curl', 'javascript', 'python'])
       expect(codeOf(language, requestOf(form), given)).toMatch(/http:\/\/127\.0\.0\.1:8080\/v1(?!\/v1)/);
   });
 
-  it('gives the Python SDK what it does not know as a body that is added', () => {
+  it('passes fields unknown to the Python SDK in extra_body', () => {
     const code = codeOf('python', requestOf({ ...form, reasoning_effort: 'low' }), url);
     expect(code).toContain(
       '    reasoning_effort="low",\n    stream=True,\n    stream_options={\n        "include_usage": True,',

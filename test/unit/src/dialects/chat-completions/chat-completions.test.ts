@@ -22,7 +22,7 @@ describe('a whole reply (spec 2.3)', () => {
   const render = (reply: Completion) => JSON.parse(dialect.renderReply(identity, reply)) as object;
   const message = { role: 'assistant' as const, content: 'Hello there.', reasoning: 'The user greets me.' };
 
-  it('has exactly these fields', () => {
+  it('has exactly the specified fields', () => {
     expect(render({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage })).toEqual({
       id: 'chatcmpl-7Yk',
       object: 'chat.completion',
@@ -38,7 +38,7 @@ describe('a whole reply (spec 2.3)', () => {
     });
   });
 
-  it('shows an empty reasoning and null content, and nothing that a stage left beside them', () => {
+  it('keeps empty reasoning and null content, and drops fields that a stage left beside them', () => {
     const tool_calls = [{ id: 'a', type: 'function' as const, function: { name: 'roll', arguments: '{}' } }];
     const left = {
       role: 'assistant' as const,
@@ -70,7 +70,7 @@ describe('a whole reply (spec 2.3)', () => {
 describe('a stream (spec 2.4)', () => {
   const stream = dialect.renderStream(identity);
 
-  it('is the example of the protocol, byte for byte (3.1)', () => {
+  it('matches the example of the protocol byte for byte (3.1)', () => {
     const head = `data: {"id":"chatcmpl-7Yk","object":"chat.completion.chunk","created":1795132800,"model":"aion-labs/aion-3.5","choices":`;
     const chunks = [
       chunkOf({ role: 'assistant', content: '' }),
@@ -93,7 +93,7 @@ data: [DONE]
     );
   });
 
-  it('is one line of JSON for each chunk, whatever the text and the model are', () => {
+  it('has one line of JSON per chunk, for any text and model', () => {
     const odd = 'a\nb\r\n\u2028"\\\u0000🎲';
     const text = dialect.renderStream({ ...identity, model: odd }).chunk(chunkOf({ content: odd }));
     const [event, ...more] = new SseParser(10_000).feed(text);
@@ -101,14 +101,14 @@ data: [DONE]
     expect(JSON.parse(event!.data)).toMatchObject({ model: odd, choices: [{ delta: { content: odd } }] });
   });
 
-  it('tells an error in the envelope, in an event without a name (c1)', () => {
+  it('sends an error in the envelope, in an event without a name (c1)', () => {
     expect(stream.error(refusal('provider_broke_off'))).toBe(
       'data: {"error":{"message":"The upstream provider closed the stream unexpectedly.","type":"provider_error"}}\n\n',
     );
   });
 });
 
-describe('the name of reasoning (d3)', () => {
+describe('the name of the reasoning field (d3)', () => {
   it.each([
     ['reasoning', { reasoning: 'Hm.' }],
     ['reasoning_content', { reasoning_content: 'Hm.' }],

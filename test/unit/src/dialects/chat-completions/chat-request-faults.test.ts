@@ -17,7 +17,7 @@ function refused(fields: object): GatewayError {
   throw new Error(`accepted: ${JSON.stringify(fields)}`);
 }
 
-describe('a field at fault is named first, with what is accepted and what was sent', () => {
+describe('the error about an invalid field', () => {
   it.each<[string, object, string]>([
     ['model', { model: undefined }, 'is required: a model id from GET /v1/models'],
     ['model', { model: '' }, "is required: a model id from GET /v1/models, not ''"],
@@ -115,7 +115,7 @@ describe('a field at fault is named first, with what is accepted and what was se
     ['response_format', { response_format: 'json' }, "must be an object, not 'json'"],
     ['tool_choice', { tool_choice: 7 }, 'must be a string or an object, not 7'],
     ['user', { user: {} }, 'must be a string, not an object'],
-  ])('%s in %j', (param, fields, problem) => {
+  ])('starts with %s for %j, then says what is accepted and what was sent', (param, fields, problem) => {
     const error = refused(fields);
     expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param });
     expect(error.message.startsWith(`${param}: ${problem}`)).toBe(true);

@@ -10,12 +10,12 @@ const message = (given: object) => parse({ messages: [...messages, given] }).mes
 const call = { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{}' } };
 const tool = { type: 'function' as const, function: { name: 'roll', parameters: { type: 'object' } } };
 
-describe('what is accepted', () => {
-  it('is the least that is required', () => {
+describe('the parser of chat requests', () => {
+  it('accepts the required fields alone', () => {
     expect(parse({})).toEqual({ model: 'a/b', messages, stream: false, parameters: {}, unknown: {} });
   });
 
-  it('is null for every optional field, which is as if it were absent (m6)', () => {
+  it('treats null as absent for every optional field (m6)', () => {
     const optional = [
       'temperature',
       'max_tokens',
@@ -91,7 +91,7 @@ describe('what is accepted', () => {
     ],
     ['metadata, whose values another place judges (m10)', { metadata: { a: 'b' } }, { metadata: { a: 'b' } }],
     ['no metadata', { metadata: {} }, { metadata: {} }],
-  ])('is %s', (_, fields, expected) => {
+  ])('accepts %s', (_, fields, expected) => {
     expect(parse(fields)).toEqual({ ...parse({}), ...expected });
   });
 
@@ -128,13 +128,13 @@ describe('what is accepted', () => {
       { role: 'assistant', content: 'a', reasoning: 'b', refusal: null },
       { role: 'assistant', content: 'a' },
     ],
-  ])('is a message with %s', (_, given, expected) => {
+  ])('accepts a message with %s', (_, given, expected) => {
     expect(message(given)).toEqual(expected);
   });
 });
 
 describe('a hostile body (m15)', () => {
-  it('cannot set the prototype of anything', () => {
+  it('cannot set a prototype', () => {
     const text = `{"model":"a/b","messages":[{"role":"user","content":"a","__proto__":{"x":1}}],
       "__proto__":{"polluted":true},"metadata":{"__proto__":"a"},"logit_bias":{"__proto__":{"x":1}},"constructor":1}`;
     const request = dialect.parse(JSON.parse(text));

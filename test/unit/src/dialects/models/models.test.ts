@@ -20,8 +20,8 @@ const {
 } = answerOf(models);
 const body = JSON.parse(text) as Body;
 
-describe('the catalog on the wire (spec 2.1, 4.1)', () => {
-  it('is a list with the legacy list beside it, which lacks two fields', () => {
+describe('the model list (spec 2.1, 4.1)', () => {
+  it('has the legacy list beside it, which lacks two fields', () => {
     expect(Object.keys(body)).toEqual(['object', 'data', 'models']);
     expect(body.object).toBe('list');
     expect(body.data.map(({ object: _, created: __, ...rest }) => rest)).toEqual(body.models);
@@ -29,7 +29,7 @@ describe('the catalog on the wire (spec 2.1, 4.1)', () => {
       expect(Object.keys(entry)).not.toEqual(expect.arrayContaining(['object', 'created']));
   });
 
-  it('has exactly the public fields, and nothing of how a model is served', () => {
+  it('has exactly the public fields, and hides how a model is served', () => {
     for (const entry of body.data)
       expect(Object.keys(entry).sort()).toEqual(
         [
@@ -105,7 +105,7 @@ describe('the catalog on the wire (spec 2.1, 4.1)', () => {
     ],
     ['aion-rp-llama-3.1-8b', 1_732_924_800, 32_768, '0.0000008', '0.0000016', undefined, [], null],
   ])(
-    'shows %s as it is',
+    'shows %s unchanged',
     (name, created, context_length, prompt, completion, input_cache_read, levels, fallback) => {
       const supported = levels.length > 0;
       expect(body.data.find(({ id }) => id === `aion-labs/${name}`)).toMatchObject({
@@ -124,7 +124,7 @@ describe('the catalog on the wire (spec 2.1, 4.1)', () => {
     },
   );
 
-  it('has a strong tag that follows its content', () => {
+  it('has a strong ETag that depends on its content', () => {
     expect(etag).toMatch(/^"[\w-]{20,}"$/);
     expect(answerOf(models).headers.etag).toBe(etag);
     expect(answerOf(models.slice(1)).headers.etag).not.toBe(etag);

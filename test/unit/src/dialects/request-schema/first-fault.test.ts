@@ -30,7 +30,7 @@ const messages = [{ role: 'user', content: 'Hello' }];
 const withCalls = (tool_calls: unknown) => ({ messages: [{ role: 'assistant', tool_calls }] });
 const withParts = (content: unknown) => [{ role: 'user', content }];
 
-describe('a fault in an array', () => {
+describe('the first fault in an array', () => {
   it.each<[string, (array: unknown[]) => unknown, RegExp]>([
     ['messages', array => parseChat({ messages: array }), /^messages\[0\]\.role: /],
     ['tools', tools => parseChat({ messages, tools }), /^tools\[0\]: /],

@@ -162,8 +162,8 @@ const joined = (items: readonly Item[], kind: string): string =>
     .map(part => part.text ?? part.refusal)
     .join('');
 
-describe.each(placements)('any stream, with reasoning in the %s', placement => {
-  it('is numbered, adds every item and ends it once, and says in pieces what it says at its end', () => {
+describe.each(placements)('any stream with reasoning in the %s', placement => {
+  it('is numbered, opens and closes every item once, and has deltas that add up to the final text', () => {
     fc.assert(
       fc.property(steps, finishes, (said, finish) => {
         const { items, last } = readResponse(streamed(placement, chunksOf(said, finish)));
@@ -187,7 +187,7 @@ describe.each(placements)('any stream, with reasoning in the %s', placement => {
     );
   });
 
-  it('ends with the response that a request without stream is given', () => {
+  it('ends with the response that a request without stream gets', () => {
     fc.assert(
       fc.property(steps, finishes, (unordered, finish) => {
         // As items of their own, reasoning that comes again and a text after calls stand where they were streamed.
@@ -201,7 +201,7 @@ describe.each(placements)('any stream, with reasoning in the %s', placement => {
     );
   });
 
-  it('is what the helper of the SDK can put together', async () => {
+  it('can be assembled by the stream helper of the SDK', async () => {
     await fc.assert(
       fc.asyncProperty(steps, finishes, async (said, finish) => {
         const text = streamed(placement, chunksOf(said, finish));
@@ -216,7 +216,7 @@ describe.each(placements)('any stream, with reasoning in the %s', placement => {
     );
   });
 
-  it('is the same whatever stands together in one chunk', () => {
+  it('is the same however chunks are grouped', () => {
     fc.assert(
       fc.property(steps, finishes, (said, finish) => {
         const merged: Delta = { role: 'assistant' };

@@ -119,7 +119,7 @@ describe('the output of a whole reply', () => {
       ['completed', 'completed', 'incomplete'],
       ['completed', 'completed', 'completed', 'incomplete'],
     ],
-  ])('that was cut off %s is incomplete there (h6)', (_, said, inMessage, asItem) => {
+  ])('is incomplete where it was cut off %s (h6)', (_, said, inMessage, asItem) => {
     for (const [finish, reason] of [
       ['length', 'max_output_tokens'],
       ['content_filter', 'content_filter'],
@@ -136,7 +136,7 @@ describe('the output of a whole reply', () => {
     }
   });
 
-  it('has log probabilities where they were asked for', () => {
+  it('has log probabilities where they were requested', () => {
     const entry = { token: 'Hi', logprob: -1, bytes: [72, 105], top_logprobs: [] };
     const more = { logprobs: { content: [entry] } };
     const said: ReplyMessage = { role: 'assistant', content: 'Hi' };
@@ -147,10 +147,10 @@ describe('the output of a whole reply', () => {
   });
 });
 
-describe('a response repeats what was asked', () => {
+describe('the echo of the request in a response', () => {
   const said: ReplyMessage = { role: 'assistant', content: 'Hi' };
 
-  it('with numbers for temperature and top_p, whether they were given or not (h5)', () => {
+  it('has numbers for temperature and top_p, whether they were given or not (h5)', () => {
     expect(rendered('message', said)).toMatchObject({ temperature: 1, top_p: 1, metadata: {}, tools: [] });
     expect(rendered('message', said, 'stop', { temperature: 0, parameters: { top_p: 0.5 } })).toMatchObject({
       temperature: 0,
@@ -161,7 +161,7 @@ describe('a response repeats what was asked', () => {
     });
   });
 
-  it('in the words of this format', () => {
+  it('uses the field names of the Responses API', () => {
     const tool = { type: 'function' as const, function: { name: 'roll', parameters: { type: 'object' } } };
     const response = rendered('message', said, 'stop', {
       max_tokens: 50,

@@ -42,7 +42,7 @@ const order = (text: string): string[] =>
     .events.slice(2, -1)
     .map(({ type, item_id, item }) => `${type.replace('response.', '')} ${item_id ?? item?.id}`);
 
-describe('items', () => {
+describe('the output items of a stream', () => {
   it('follow one another, each done before the next begins', () => {
     const text = written([
       { reasoning: 'a' },
@@ -76,7 +76,7 @@ describe('items', () => {
     ]);
   });
 
-  it('are others when a kind comes again, with ids of their own', () => {
+  it('are new items with new ids when a kind comes again', () => {
     const { items } = readResponse(
       written([{ reasoning: 'a' }, { content: 'b' }, { reasoning: 'c' }, { content: 'd' }]),
     );
@@ -101,7 +101,7 @@ describe('items', () => {
     expect(items.map(item => item.arguments ?? item.content?.[0]?.text)).toEqual(['{"n":1}', '{}', 'Done.']);
   });
 
-  it('of calls begin with their name, whenever that comes', () => {
+  it('start a call with its name, however late the name comes', () => {
     const text = written([
       call(0, '', '{"a'),
       more(0, '":1'),
@@ -114,14 +114,14 @@ describe('items', () => {
     expect(readResponse(written([call(0, '', '{}')])).items).toMatchObject([{ name: '', arguments: '{}' }]);
   });
 
-  it('of calls to which the upstream gave one id have two', () => {
+  it('have two ids where the upstream gave two calls one id', () => {
     const { items } = readResponse(
       written([call(0, 'a', '{}', 'x'), call(1, 'b', '{}', 'x'), call(2, 'c', '{}', '')]),
     );
     expect(items.map(({ call_id }) => call_id)).toEqual(['x', 'x_2', 'call_2']);
   });
 
-  it('that were cut off are incomplete, all before them complete', () => {
+  it('are incomplete where they were cut off, and complete before that', () => {
     const { items, last } = readResponse(
       written(
         [{ reasoning: 'a' }, { content: 'b' }, call(0, 'roll', '{}'), call(1, 'toss', '{"n')],
@@ -155,7 +155,7 @@ describe('items', () => {
     expect(events.filter(({ type }) => type === 'response.refusal.delta')).toHaveLength(2);
   });
 
-  it('of other choices are none: this format knows one', () => {
+  it('leave out all choices but the first, since this API has one', () => {
     const stream = open();
     const text =
       stream.chunk(chunkOf({ content: 'one' })) +
@@ -165,7 +165,7 @@ describe('items', () => {
     expect(readResponse(text).items).toMatchObject([{ content: [{ text: 'one' }] }]);
   });
 
-  it('never grow after their end: arguments that go on are an error', () => {
+  it('do not grow after their end: more arguments are an error', () => {
     const stream = open();
     stream.chunk(chunkOf(call(0, 'roll', '{}')));
     stream.chunk(chunkOf(call(1, 'toss', '')));
@@ -176,7 +176,7 @@ describe('items', () => {
   });
 });
 
-describe('usage', () => {
+describe('the usage in a response stream', () => {
   const usage = usageOf(12, 3, 4, { reasoning_tokens: 2 });
   const shown = {
     input_tokens: 12,
@@ -213,14 +213,14 @@ describe('usage', () => {
     expect(told).toEqual([0, 0, 1, 1, 1, 3, 3, 3, 3]);
   });
 
-  it('is null where nobody knows it', () => {
+  it('is null where it is unknown', () => {
     const { last } = readResponse(written([{ content: 'a' }]));
     expect(last.response?.usage).toBeNull();
     expect('usage' in last).toBe(false);
   });
 });
 
-describe('log probabilities', () => {
+describe('the log probabilities in a response stream', () => {
   const entry = (token: string) => ({ token, logprob: -0.5, bytes: [104], top_logprobs: [] });
   const chunk = (token: string): Chunk => ({
     choices: [
@@ -228,7 +228,7 @@ describe('log probabilities', () => {
     ],
   });
 
-  it.each([true, false])('stand at the text where they were asked for: %s', logprobs => {
+  it.each([true, false])('stand beside the text where requested: %s', logprobs => {
     const stream = open({ parameters: { logprobs } });
     const text =
       stream.chunk(chunk('a')) + stream.chunk(chunk('b')) + stream.chunk(chunkOf({}, 'stop')) + stream.end();
@@ -249,11 +249,11 @@ describe('log probabilities', () => {
   });
 });
 
-describe('an error', () => {
+describe('an error in a response stream', () => {
   const broke = refusal('provider_broke_off');
   const { message } = broke;
 
-  it('is told in an event of its own and in the response, and the stream ends', () => {
+  it('is an event of its own and in the response, and ends the stream', () => {
     const stream = open();
     const before = eventsOf(stream.chunk(chunkOf({ content: 'a' }))).length;
     const events = eventsOf(stream.error(broke) + stream.end());
@@ -272,7 +272,7 @@ describe('an error', () => {
     });
   });
 
-  it('before the first chunk comes after the beginning of the response', () => {
+  it('before the first chunk follows response.created', () => {
     const stream = open();
     const events = eventsOf(stream.error(broke) + stream.end());
     expect(events.map(({ event, data }) => event ?? data)).toEqual([
@@ -296,7 +296,7 @@ describe('an error', () => {
     ['invalid_request_error', 'invalid_prompt'],
     ['server_error', 'server_error'],
     ['configuration_error', 'server_error'],
-  ])('%s has a code that OpenAI knows: %s', (type, code) => {
+  ])('of type %s has the OpenAI code %s', (type, code) => {
     const [, , , failed] = eventsOf(open().error(new GatewayError(type, 400, 'No.')));
     expect(failed?.json).toMatchObject({ response: { error: { code, message: 'No.' } } });
   });
@@ -308,7 +308,7 @@ describe('an error', () => {
     expect(event?.json).toMatchObject({ code: 'invalid_request', param: 'input', error: { param: 'input' } });
   });
 
-  it('is what a stream ends with that nobody has finished', () => {
+  it('ends a stream that has no finish reason', () => {
     const stream = open();
     const text = stream.chunk(chunkOf({ content: 'a' })) + stream.end();
     expect(

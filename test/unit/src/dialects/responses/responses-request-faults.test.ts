@@ -17,7 +17,7 @@ const call = { type: 'function_call', call_id: 'c1', name: 'roll', arguments: '{
 const stateless = 'is not offered: replies are not stored here';
 const inputText = 'must be a string or an array of {type: "input_text", text} parts';
 
-describe('what is refused', () => {
+describe('the error about an invalid Responses request', () => {
   it.each<[string, object, string]>([
     ['input', {}, 'is required: a string or an array of items'],
     ['input', { input: null, messages: null }, 'is required: a string or an array of items'],
@@ -161,7 +161,7 @@ describe('what is refused', () => {
     ['conversation', { conversation: { id: 'conv_1' } }, stateless],
     ['background', { background: true }, stateless],
     ['prompt', { prompt: { id: 'pmpt_1' } }, 'is not offered: prompts are not stored here'],
-  ])('%s in %j', (param, fields, problem) => {
+  ])('names %s for %j', (param, fields, problem) => {
     const needsInput = !['input', 'messages'].includes(param.split(/[[.]/)[0]!) || param === 'messages';
     const input = needsInput && !('input' in fields) ? { input: 'a' } : {};
     const error = refused({ ...input, ...fields });

@@ -27,8 +27,8 @@ const chatTool = {
 };
 const format = { type: 'json_schema', name: 'dice', schema: { type: 'object' }, strict: true };
 
-describe('what is accepted', () => {
-  it('is the least that is required', () => {
+describe('the parser of Responses requests', () => {
+  it('accepts the required fields alone', () => {
     expect(parse({ input: 'Hello' })).toEqual(least);
     const { messages: _, ...own } = names;
     expect(parse({ messages: [{ role: 'user', content: 'Hello' }] })).toEqual({
@@ -37,7 +37,7 @@ describe('what is accepted', () => {
     });
   });
 
-  it('is null for every optional field, which is as if it were absent (m6)', () => {
+  it('treats null as absent for every optional field (m6)', () => {
     const optional = [
       'messages',
       'instructions',
@@ -160,11 +160,11 @@ describe('what is accepted', () => {
       { top_k: 5, max_tokens: 7, reasoning: { summary: 'auto' }, text: { verbosity: 'low' } },
       { unknown: { top_k: 5, max_tokens: 7, 'reasoning.summary': 'auto', 'text.verbosity': 'low' } },
     ],
-  ])('is %s', (_, fields, expected) => {
+  ])('accepts %s', (_, fields, expected) => {
     expect(parse({ input: 'Hello', ...fields })).toEqual({ ...least, ...expected });
   });
 
-  it('is an effort as OpenAI has it, which is then told by that name', () => {
+  it('keeps an OpenAI effort and returns it by that name', () => {
     expect(parse({ input: 'Hello', reasoning: { effort: 'low' } })).toEqual({
       ...least,
       reasoning_effort: 'low',
@@ -172,7 +172,7 @@ describe('what is accepted', () => {
     });
   });
 
-  it('is instructions, which come first and are kept for the reply (h9)', () => {
+  it('puts instructions first and keeps them for the reply (h9)', () => {
     const system = { role: 'system', content: 'Be brief.' };
     for (const asked of [{ input: 'Hello' }, { messages: least.messages }]) {
       const { messages, client } = parse({ ...asked, instructions: 'Be brief.' });
@@ -183,7 +183,7 @@ describe('what is accepted', () => {
   });
 });
 
-describe('input items (h9)', () => {
+describe('the parser of input items (h9)', () => {
   const messagesOf = (...input: unknown[]): Message[] => parse({ input }).messages;
   const call = (call_id: string, name = 'roll') => ({
     type: 'function_call',
@@ -263,11 +263,11 @@ describe('input items (h9)', () => {
       { role: 'assistant', content: 'No.' },
     ],
     ['a name', { role: 'user', content: 'a', name: 'Ann' }, { role: 'user', content: 'a', name: 'Ann' }],
-  ])('may be %s', (_, given, expected) => {
+  ])('accepts %s', (_, given, expected) => {
     expect(messagesOf(given)).toEqual([expected]);
   });
 
-  it('are calls and their outputs, as one message with its answers', () => {
+  it('joins calls and their outputs into one message with its answers', () => {
     expect(messagesOf(user, call('c1'), call('c2', 'toss'), output('c1'), output('c2', []))).toEqual([
       user,
       { role: 'assistant', content: null, tool_calls: [chatCall('c1'), chatCall('c2', 'toss')] },
@@ -283,7 +283,7 @@ describe('input items (h9)', () => {
     ]);
   });
 
-  it('are calls of the message before them, whatever reasoning stands between', () => {
+  it('adds calls to the message before them, across any reasoning between', () => {
     const said = { role: 'assistant', content: [{ type: 'output_text', text: 'I roll.' }] };
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], content: [] };
     expect(messagesOf(user, reasoning, said, reasoning, call('c1'), output('c1'))).toEqual([
@@ -293,7 +293,7 @@ describe('input items (h9)', () => {
     ]);
   });
 
-  it('are texts after a call, which must not come between it and its output', () => {
+  it('joins text after a call into the message of that call, ahead of its output', () => {
     const said = (text: string) => ({ role: 'assistant', content: text });
     expect(
       messagesOf(user, said('First.'), call('c1'), said('Then.'), call('c2'), output('c1'), output('c2')),
@@ -309,7 +309,7 @@ describe('input items (h9)', () => {
     );
   });
 
-  it('are not joined where nobody calls anything', () => {
+  it('does not join messages without calls', () => {
     const two = [
       { role: 'assistant', content: 'a' },
       { role: 'assistant', content: 'b' },
@@ -322,14 +322,14 @@ describe('input items (h9)', () => {
     ]);
   });
 
-  it('may be messages of chat, with their calls and answers', () => {
+  it('accepts chat messages with their calls and answers', () => {
     const asked = { role: 'assistant', content: null, tool_calls: [chatCall('c1')] };
     expect(
       messagesOf(user, asked, { role: 'tool', tool_call_id: 'c1', content: '17' }, output('c1')),
     ).toEqual([user, asked, answer('c1'), answer('c1')]);
   });
 
-  it('are outputs in parts', () => {
+  it('accepts outputs in parts', () => {
     expect(messagesOf(call('c1'), output('c1', [{ type: 'input_text', text: '17' }]))[1]).toEqual(
       answer('c1'),
     );
@@ -337,7 +337,7 @@ describe('input items (h9)', () => {
 });
 
 describe('a hostile body (m15)', () => {
-  it('cannot set the prototype of anything', () => {
+  it('cannot set a prototype', () => {
     const text = `{"model":"a/b","input":[{"role":"user","content":"a","__proto__":{"x":1}}],
       "__proto__":{"polluted":true},"reasoning":{"__proto__":{"effort":7}},"text":{"__proto__":{"format":7}},
       "tools":[{"type":"function","name":"a","__proto__":{"x":1},"parameters":{"__proto__":{"x":1}}}],"constructor":1}`;
@@ -354,7 +354,7 @@ describe('a hostile body (m15)', () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  it('of fifty thousand items is no more work than it has items', () => {
+  it('of fifty thousand items takes linear time', () => {
     const many = Array.from({ length: 50_000 }, (_, at) => `c${at}`);
     const items = (kind: (id: string) => object) => parse({ input: many.map(kind) }).messages;
     const calls = items(call_id => ({ type: 'function_call', call_id, name: 'a', arguments: '{}' }));
@@ -368,7 +368,7 @@ describe('a hostile body (m15)', () => {
     expect(parse({ input: [first, call, ...rest] }).messages[0]?.content).toHaveLength(2 * many.length);
   });
 
-  it('is refused at its first fault, however many follow', () => {
+  it('is rejected at its first fault, however many follow', () => {
     const faults = Array.from({ length: 200_000 }, () => ({ type: 'x' }));
     expect(() => parse({ input: faults })).toThrow(/^input\[0\]\.type: /);
     expect(() => parse({ input: [{ role: 'user', content: faults }] })).toThrow(
