@@ -10,7 +10,7 @@ const messageOf = (made: Promise<unknown>): Promise<string> =>
   );
 
 describe('the options of createGateway', () => {
-  it('are refused with all that is wrong, before anything is started', async () => {
+  it('are rejected with all errors before anything starts', async () => {
     const options = {
       terminal: 'yes',
       log: console,
@@ -34,19 +34,19 @@ describe('the options of createGateway', () => {
     );
   });
 
-  it('are refused where they are no object', async () => {
+  it('are rejected when they are not an object', async () => {
     expect(await messageOf(createGateway(sampleConfig(), null as never))).toMatch(
       /^options of createGateway: 1 mistake\n {2}\(top level\): .*object/,
     );
   });
 
-  it('are those of serve as well', async () => {
+  it('are checked by serve as well', async () => {
     expect(await messageOf(serve(sampleConfig(), { regsitry: 1 } as never))).toMatch(
       /^options of serve: 1 mistake\n {2}regsitry: unknown name; did you mean 'registry'\?/,
     );
   });
 
-  it('come beside a configuration, of which the same is said', async () => {
+  it('accompany a configuration, whose absence is reported alike', async () => {
     expect(await messageOf(createGateway(undefined as never))).toMatch(
       /^configuration: 1 mistake\n {2}\(top level\): is required: object/,
     );
@@ -54,7 +54,7 @@ describe('the options of createGateway', () => {
 });
 
 describe('the options of openStateStore', () => {
-  it('are refused with their place', () => {
+  it('are rejected with the path of the option', () => {
     expect(() => openStateStore({ state: 'memory', state_timeout: 5 } as never)).toThrow(
       "openStateStore: 1 mistake\n  state_timeout: unknown name; did you mean 'state_timeout_ms'? Accepted here: state, ",
     );

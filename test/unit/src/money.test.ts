@@ -13,7 +13,7 @@ describe('dollars in billionths', () => {
     ['1e5', undefined],
     ['-1', undefined],
     ['', undefined],
-  ])('of %j are %j, rounded up', (dollars, nano) => {
+  ])('are, for %j, %j, rounded up', (dollars, nano) => {
     expect(nanoUsdOf(dollars)).toBe(nano);
   });
 });

@@ -16,7 +16,7 @@ const assembled = (...chunks: Chunk[]) => {
 };
 const tokens = (token: string) => ({ logprobs: { content: [{ token }], refusal: null } });
 
-it('puts several choices together in the order of their indices, with the usage told last', () => {
+it('assembles several choices in the order of their indices, with the last usage', () => {
   expect(
     assembled(
       { choices: [piece(1, { content: 'b' }), piece(0, { content: 'a' })], usage: usageOf(1, 2) },
@@ -33,7 +33,7 @@ it('puts several choices together in the order of their indices, with the usage 
   });
 });
 
-it('joins the lists of logprobs', () => {
+it('concatenates the lists of logprobs', () => {
   const { choices } = assembled(
     { choices: [piece(0, { content: 'a' }, null, tokens('a'))] },
     { choices: [piece(0, { content: 'b' }, 'stop', tokens('b'))] },
@@ -44,6 +44,6 @@ it('joins the lists of logprobs', () => {
 it.each<[string, Chunk[]]>([
   ['no choice', []],
   ['a choice that does not end', [{ choices: [piece(0, { content: 'a' })] }]],
-])('refuses a stream with %s', (_, chunks) => {
+])('rejects a stream with %s', (_, chunks) => {
   expect(() => assembled(...chunks)).toThrow(expect.objectContaining({ type: 'server_error' }));
 });

@@ -16,7 +16,7 @@ const causes: readonly Cause[] = [
   'internal_error',
 ];
 
-describe('the reason of an end', () => {
+describe('the end reason of an exchange', () => {
   it.each(causes)('is %s when that was the first cause, whatever was reported or sent later', cause => {
     end.causedBy(cause);
     for (const later of causes) end.causedBy(later);
@@ -52,22 +52,22 @@ describe('the reason of an end', () => {
 });
 
 describe('a client that left', () => {
-  it('is gone even where another cause came first', () => {
+  it('counts as gone even where another cause came first', () => {
     end.causedBy('shutdown');
     end.clientLeft();
     expect([end.reason, end.client_gone]).toEqual(['shutdown', true]);
   });
 });
 
-describe('the status', () => {
-  it('is 0 before a head was written, then that of the head written last', () => {
+describe('the status of an exchange', () => {
+  it('is 0 before a head was written, then that of the last head', () => {
     expect(end.status).toBe(0);
     end.replied(200);
     end.replied(502);
     expect(end.status).toBe(502);
   });
 
-  it('stays 524 while the reply behind the limit is read on and written by an inner chain', () => {
+  it('stays 524 while the reply past the time limit is read on and written by an inner chain', () => {
     end.replied(200);
     end.causedBy('time_limit');
     end.replied(524);

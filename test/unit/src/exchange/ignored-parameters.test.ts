@@ -2,15 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { ignoredByUpstream, ignoreParameters } from '../../../../src/exchange/ignored-parameters.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
-describe('what is ignored (m5)', () => {
-  it('is said nothing of where there is nothing', () => {
+describe('the header x-ignored-parameters (m5)', () => {
+  it('is absent where nothing is ignored', () => {
     const exchange = sampleExchange({ request: {} });
     ignoreParameters(exchange, []);
     ignoredByUpstream(exchange);
     expect(exchange.replyHeaders).toEqual({});
   });
 
-  it('is named once, by stages and by the upstream', () => {
+  it('names a parameter once, from stages and from the upstream', () => {
     const exchange = sampleExchange({ request: {} });
     ignoreParameters(exchange, ['top_k']);
     ignoreParameters(exchange, ['min_p']);
@@ -18,7 +18,7 @@ describe('what is ignored (m5)', () => {
     expect(exchange.replyHeaders).toEqual({ 'x-ignored-parameters': 'top_k, min_p, seed' });
   });
 
-  it('is named as its client called it', () => {
+  it('uses the field names of the client', () => {
     const names = { reasoning_effort: 'reasoning.effort', max_tokens: 'max_output_tokens' };
     const exchange = sampleExchange({
       request: { client: { field_names: names }, unknown: { max_tokens: 5 } },
@@ -28,7 +28,7 @@ describe('what is ignored (m5)', () => {
     expect(exchange.replyHeaders).toEqual({ 'x-ignored-parameters': 'max_tokens, reasoning.effort, seed' });
   });
 
-  it('is what the last upstream ignored, not those before it', () => {
+  it('names what the last upstream ignored, not those before it', () => {
     const exchange = sampleExchange({ request: {} });
     ignoredByUpstream(exchange, ['seed']);
     ignoredByUpstream(exchange, ['logprobs']);

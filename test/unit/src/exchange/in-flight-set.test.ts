@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { InFlightSet, type Place } from '../../../../src/exchange/in-flight-set.ts';
 
-describe('what is under way', () => {
-  it('is what has been added and not removed, whatever comes and goes in which order', () => {
+describe('the set of exchanges in flight', () => {
+  it('contains what was added and not removed, in any order of changes', () => {
     const step = fc.record({ adds: fc.boolean(), which: fc.nat(1000) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), steps => {

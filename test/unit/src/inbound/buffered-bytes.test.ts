@@ -36,8 +36,8 @@ function refusalOf(act: () => void): GatewayError {
   throw new Error('it was not refused');
 }
 
-describe('buffered bytes', () => {
-  it('refuses what exceeds the bound of one account and leaves the others theirs', async () => {
+describe('the limit of buffered bytes', () => {
+  it('rejects what exceeds the limit of one account, and leaves other accounts theirs', async () => {
     const { bytes, buffered, refusals } = open();
     const [one, second] = [bytes.open(exchangeOf('a')), bytes.open(exchangeOf('a'))];
     one.add(40);
@@ -49,7 +49,7 @@ describe('buffered bytes', () => {
     expect([await buffered(), await refusals()]).toEqual([100, { account: 1, total: 0 }]);
   });
 
-  it('refuses what exceeds the bound of all accounts together', async () => {
+  it('rejects what exceeds the limit of all accounts together', async () => {
     const { bytes, refusals } = open();
     bytes.open(exchangeOf('a')).add(60);
     bytes.open(exchangeOf('b')).add(30);
@@ -59,7 +59,7 @@ describe('buffered bytes', () => {
     expect(await refusals()).toEqual({ account: 0, total: 1 });
   });
 
-  it('refuses an announced body that would not fit, and counts nothing of one that would', async () => {
+  it('rejects an announced body that would not fit, and counts nothing for one that would', async () => {
     const { bytes, buffered } = open();
     const body = bytes.open(exchangeOf('a'));
     refusalOf(() => body.expect(61));
@@ -67,14 +67,14 @@ describe('buffered bytes', () => {
     expect(await buffered()).toBe(0);
   });
 
-  it('counts requests without an account as one', () => {
+  it('counts requests without an account as one account', () => {
     const { bytes } = open();
     bytes.open(exchangeOf(undefined)).add(60);
     refusalOf(() => bytes.open(exchangeOf(undefined)).add(1));
     bytes.open(exchangeOf('a')).add(1);
   });
 
-  it('is empty again when all bodies have been released, however often each is', async () => {
+  it('is fully free again when all bodies are released, even several times', async () => {
     const { bytes, buffered } = open();
     for (let round = 0; round < 100; round++) {
       const bodies = ['a', 'b', undefined].map(account => bytes.open(exchangeOf(account)));
@@ -86,7 +86,7 @@ describe('buffered bytes', () => {
     expect(await buffered()).toBe(0);
   });
 
-  it('end an exchange that exceeds a bound as refused, which is no fault of the gateway', () => {
+  it('ends an exchange above it as refused, not as a gateway error', () => {
     const { bytes } = open();
     const exchange = exchangeOf('a');
     refusalOf(() => bytes.open(exchange).add(61));

@@ -30,7 +30,7 @@ describe('a body with many values or keys', () => {
     }
   });
 
-  it('is refused above the limit with the number that is accepted, as text and parsed', () => {
+  it('is rejected above the limit with the accepted number, as text and parsed', () => {
     const wide: [Record<string, unknown>, string][] = [
       [withValues(11), '10 values'],
       [withKeys(7), '6 keys'],
@@ -43,7 +43,7 @@ describe('a body with many values or keys', () => {
     }
   });
 
-  it('is refused without going through the rest of it', () => {
+  it('is rejected without reading the rest of it', () => {
     let seen = 0;
     const endless = new Proxy([], {
       get: (_, key) =>
@@ -54,13 +54,13 @@ describe('a body with many values or keys', () => {
   });
 });
 
-describe('nesting (m15)', () => {
+describe('the nesting check (m15)', () => {
   it.each([
     ['messages', 64],
     ['metadata', 64],
     ['anything', 64],
     ['tools', 256],
-  ])('of %s may be %d levels in all, and no more', (name, levels) => {
+  ])('allows, in %s, %d levels in all and no more', (name, levels) => {
     expect(() => checkBody({ model: 'a', [name]: nested(levels - 1) }, limits)).not.toThrow();
     expect(() => checkBody({ model: 'a', [name]: nested(levels) }, limits)).toThrow(
       expect.objectContaining({
@@ -72,7 +72,7 @@ describe('nesting (m15)', () => {
     );
   });
 
-  it('is found out without following it to the end', () => {
+  it('stops at the limit', () => {
     const body = JSON.parse(`{"messages":${'['.repeat(200_000)}${']'.repeat(200_000)}}`) as Record<
       string,
       unknown
@@ -80,14 +80,14 @@ describe('nesting (m15)', () => {
     expect(() => checkBody(body, limits)).toThrow('messages: is nested more than 64 levels deep.');
   });
 
-  it('names a field of a million characters by its beginning', () => {
+  it('truncates a field name of a million characters', () => {
     const param = 'x'.repeat(64);
     expect(() => checkBody({ ['x'.repeat(1_000_000)]: nested(64) }, limits)).toThrow(
       expect.objectContaining({ param, message: `${param}: is nested more than 64 levels deep.` }),
     );
   });
 
-  it('is not breadth', () => {
+  it('ignores breadth', () => {
     const body = { messages: Array.from({ length: 10_000 }, () => ({ content: [{}] })) };
     expect(() => checkBody(body, limits)).not.toThrow();
   });
@@ -108,7 +108,7 @@ describe('the largest conversation that the limits are made for', () => {
     function: { name: `tool${at}`, parameters: { type: 'object', properties } },
   }));
 
-  it('is within them: 10,000 messages with parts and tool calls, 128 tools of 60 properties', () => {
+  it('is within the limits: 10,000 messages with parts and tool calls, 128 tools of 60 properties', () => {
     const body = { model: 'a', messages, tools };
     expect(() => checkText(Buffer.from(JSON.stringify(body)), limits)).not.toThrow();
     expect(() => checkBody(body, limits)).not.toThrow();

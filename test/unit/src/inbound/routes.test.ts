@@ -21,7 +21,7 @@ describe('the path of a request', () => {
     ['http://gateway.example:8080/v1/models?a', '/v1/models'],
     ['HTTP://gateway.example', '/'],
     ['*', '*'],
-  ])('reads the target %s as the path %s', (url, path) => {
+  ])('is, for the target %s, %s', (url, path) => {
     expect(pathOf(url)).toBe(path);
   });
 });
@@ -31,7 +31,7 @@ describe('the routes (spec 4, 5)', () => {
     ['/v1/models', 'models', true, ['GET', 'HEAD']],
     ['/v1/chat/completions', 'chat.completions', false, ['POST']],
     ['/v1/responses', 'responses', false, ['POST']],
-  ])('serves %s in the dialect %s', (path, name, isPublic, methods) => {
+  ])('serve %s in the dialect %s', (path, name, isPublic, methods) => {
     expect(routes.of(path)).toMatchObject({ name, public: isPublic, methods, dialect: { name } });
   });
 
@@ -47,7 +47,7 @@ describe('the routes (spec 4, 5)', () => {
     '/v1/%6dodels',
     '/toString',
     '__proto__',
-  ])('serves nothing at %s', path => {
+  ])('serve nothing at %s', path => {
     expect(routes.of(path)).toBeUndefined();
   });
 
@@ -58,7 +58,7 @@ describe('the routes (spec 4, 5)', () => {
     ['/other/v1/models', '/llm', undefined],
     ['/admin/v1/models', '', undefined],
     ['/v1/embeddings', '', undefined],
-  ])('finds the route of %s below the mount path "%s": %s', (path, mount, name) => {
+  ])('map %s below the mount path "%s" to %s', (path, mount, name) => {
     expect(routes.mounted(path, mount)?.name).toBe(name);
   });
 });

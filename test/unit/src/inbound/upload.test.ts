@@ -25,15 +25,15 @@ function open(limits: Partial<BodyLimits>) {
 const write = (request: PassThrough, text: string) =>
   new Promise<void>(resolve => request.write(text, () => setImmediate(resolve)));
 
-describe('an upload', () => {
-  it('is all that has arrived', async () => {
+describe('the reading of an upload', () => {
+  it('returns everything that arrived', async () => {
     const { request, received } = open({});
     for (const part of ['{"a"', ':1', '}']) await write(request, part);
     request.end();
     expect((await received).toString()).toBe('{"a":1}');
   });
 
-  it('ends at its total deadline, although no pause is long', async () => {
+  it('fails at the total deadline although no pause is long', async () => {
     const { clock, request, received } = open({ body_idle_ms: 5000, body_timeout_ms: 12_000 });
     for (let at = 0; at < 3; at++) {
       await write(request, ' ');
@@ -47,12 +47,12 @@ describe('an upload', () => {
     });
   });
 
-  it('ends at its total deadline where that is shorter than the longest pause', async () => {
+  it('fails at the total deadline where that is shorter than the idle timeout', async () => {
     const { received } = open({ body_idle_ms: 5000, body_timeout_ms: 20 });
     await expect(received).rejects.toThrow('The request body did not arrive within 0.02 seconds.');
   });
 
-  it('ends after a pause that is too long', async () => {
+  it('fails after a pause that is too long', async () => {
     const { request, received } = open({ body_idle_ms: 20 });
     await write(request, '{');
     await expect(received).rejects.toMatchObject({

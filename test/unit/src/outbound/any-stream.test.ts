@@ -5,7 +5,7 @@ import { usageOf } from '../../../../src/canonical.ts';
 import { assembled, choicesOf, chunkOf } from '../../chunk-stream.ts';
 import { continuous, end, role, shaped, told } from './shaped-stream.ts';
 
-describe('any stream', () => {
+describe('the shape of any stream', () => {
   const delta: fc.Arbitrary<Delta> = fc.record(
     {
       role: fc.constant('assistant' as const),
@@ -20,7 +20,7 @@ describe('any stream', () => {
     stats: fc.boolean(),
   });
 
-  it('has the one shape that clients rely on', async () => {
+  it('is the one that clients rely on', async () => {
     await fc.assert(
       fc.asyncProperty(script, async ({ steps, usage, stats }) => {
         const given: Chunk[] = [];

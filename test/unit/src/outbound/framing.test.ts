@@ -18,7 +18,7 @@ async function answered(listener: RequestListener): Promise<string> {
 }
 
 describe('a chunked reply', () => {
-  it('is framed as any client expects, whatever its characters are and however it ends', async () => {
+  it('is framed as HTTP clients expect, for any characters and any end', async () => {
     for (const last of ['', 'end'])
       expect(
         await answered((_, response) => {
@@ -35,7 +35,7 @@ describe('a chunked reply', () => {
   });
 });
 
-describe('a reply that is not framed here', () => {
+describe('a reply with unknown framing', () => {
   const framingOf = async (prepare: (response: ServerResponse) => void): Promise<Framing | undefined> => {
     let framing: Framing | undefined;
     await answered((_, response) => {

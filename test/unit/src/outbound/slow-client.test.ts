@@ -27,11 +27,11 @@ function pass(ms: number): void {
 
 const listeners = () => ['drain', 'finish', 'close'].map(name => client.listenerCount(name));
 
-describe('the watch over a client that is sent a reply in parts', () => {
+describe('the slow client watch', () => {
   const watched = () =>
     new ClientWatch(exchange, client.sink, slow_client_ms, { onDrained() {}, onOver() {} });
 
-  it('cuts a client off that has read nothing for the time allowed', () => {
+  it('disconnects a client that has read nothing for the allowed time', () => {
     watched().wait();
     pass(slow_client_ms - 10);
     expect(client.destroyed).toBe(false);
@@ -39,7 +39,7 @@ describe('the watch over a client that is sent a reply in parts', () => {
     expect([client.destroyed, exchange.end_reason]).toEqual([true, 'slow_client']);
   });
 
-  it('does not cut a client off that has read on and is sent nothing since', () => {
+  it('keeps a client that has read everything while nothing more is sent', () => {
     watched().wait();
     pass(500);
     client.emit('drain');
@@ -89,7 +89,7 @@ describe.each([
     expect([listeners(), jest.getTimerCount()]).toEqual([[0, 0, 0], 0]);
   });
 
-  it('cuts a client off that reads nothing', async () => {
+  it('disconnects a client that reads nothing', async () => {
     const waited = until(exchange, client.sink, slow_client_ms);
     pass(slow_client_ms);
     await waited;
@@ -97,7 +97,7 @@ describe.each([
   });
 });
 
-it('asks the exchange for its end only while it waits for the client to read on', async () => {
+it('listens for the abort of the exchange only while it waits for the client', async () => {
   const offAbort = jest.spyOn(exchange, 'offAbort');
   for (let rounds = 0; rounds < 3; rounds++) {
     const waited = untilDrained(exchange, client.sink, slow_client_ms);

@@ -5,7 +5,7 @@ import { estimateTokens } from '../../../../src/settlement/estimate.ts';
 import { choicesOf, chunkOf } from '../../chunk-stream.ts';
 import { continuous, end, role, shaped, text, told } from './shaped-stream.ts';
 
-describe('the role', () => {
+describe('the role in a stream', () => {
   it('comes first in each choice, with empty content, and nowhere else (d2)', async () => {
     const given = [
       text('One', 1),
@@ -28,7 +28,7 @@ describe('the role', () => {
     ]);
   });
 
-  it('comes even where there is nothing but an end', async () => {
+  it('comes even where there is only a finish chunk', async () => {
     expect((await shaped([end(), told(3, 0)])).chunks).toEqual([role(), { ...end(), usage: usageOf(3, 0) }]);
   });
 });
@@ -68,7 +68,7 @@ describe('the finish chunk', () => {
     expect(chunks.slice(-2)).toEqual([end(), { ...end(1), usage: usageOf(3, 2) }]);
   });
 
-  it('comes out before a fault is rethrown', async () => {
+  it('comes out before an error is rethrown', async () => {
     const broken = new Error('reset');
     const { chunks, fault } = await shaped([text('a'), end(), text('b', 1), end(1)], {}, broken);
     expect(fault).toBe(broken);
@@ -79,15 +79,15 @@ describe('the finish chunk', () => {
     expect((await shaped([text('a'), told(3, 2)])).chunks).toEqual([role(), text('a')]);
   });
 
-  it('has the estimate where the upstream tells nothing', async () => {
+  it('has the estimate where the upstream reports no usage', async () => {
     const { chunks } = await shaped([text('Rivers bend.'), end()]);
     // Two words and a mark; four words and a mark in the question, and four for the frame of its message.
     expect(chunks.at(-1)!.usage).toEqual(usageOf(9, 3));
   });
 });
 
-describe('usage', () => {
-  it('is on no other chunk unless it was asked for (d4)', async () => {
+describe('the usage in a stream', () => {
+  it('is on no other chunk unless it was requested (d4)', async () => {
     const given = [{ ...text('a'), usage: usageOf(3, 1) }, { ...text('b'), usage: usageOf(3, 2) }, end()];
     for (const stream_options of [
       undefined,
@@ -100,7 +100,7 @@ describe('usage', () => {
     }
   });
 
-  it('is on every chunk where it was, as in the example of the protocol (d6)', async () => {
+  it('is on every chunk where it was requested, as in the example of the protocol (d6)', async () => {
     const given = [
       { ...role(), usage: usageOf(12, 0) },
       { ...chunkOf({ reasoning: 'The user greets me.' }), usage: usageOf(12, 5) },
@@ -119,12 +119,12 @@ describe('usage', () => {
     ]);
   });
 
-  it('of the role chunk counts nothing generated, though text came with it', async () => {
+  it('counts nothing generated on the role chunk, though text came with it', async () => {
     const { chunks } = await shaped([{ ...text('Hello'), usage: usageOf(12, 2) }, end()], continuous);
     expect(chunks[0]!.usage).toEqual(usageOf(12, 0));
   });
 
-  it('never falls while it runs when the upstream tells less than was estimated; the last is true', async () => {
+  it('never falls during the stream when the upstream reports less than was estimated, and is exact at the end', async () => {
     const answer = 'A long answer, of which the estimate is high.';
     const estimate = estimateTokens(answer);
     expect(estimate).toBeGreaterThan(answer.split(' ').length);
@@ -136,7 +136,7 @@ describe('usage', () => {
     expect(chunks.at(-1)!.usage).toEqual(usageOf(5, 3));
   });
 
-  it('has the breakdown of the upstream at the end only', async () => {
+  it('has the breakdown of the upstream only at the end', async () => {
     const details = { reasoning_tokens: 5 };
     const given = [
       { ...text('a'), usage: usageOf(3, 1, 0, details) },
@@ -151,8 +151,8 @@ describe('usage', () => {
   });
 });
 
-describe('what a chunk has', () => {
-  it('keeps reasoning, tool calls, refusals and log probabilities, and drops the empty', async () => {
+describe('the delta of a chunk', () => {
+  it('keeps reasoning, tool calls, refusals and log probabilities, and drops empty fields', async () => {
     const call = {
       index: 0,
       id: 'call_1',

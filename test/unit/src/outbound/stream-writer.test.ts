@@ -50,7 +50,7 @@ describe('the heartbeat of a stream', () => {
     expect(client.written).toBe(`data: a\n\n${heartbeat}${heartbeat}`);
   });
 
-  it('is not written while the client reads nothing, and again when it does', async () => {
+  it('is paused while the client reads nothing, and resumes with it', async () => {
     client.keepsUp = false;
     say('a');
     for (let beats = 0; beats < 20; beats++) pass(100);
@@ -62,7 +62,7 @@ describe('the heartbeat of a stream', () => {
     expect(client.written).toBe(`data: a\n\n${heartbeat}`);
   });
 
-  it('ends with the stream: nothing is written behind [DONE], and no timer is left', async () => {
+  it('stops with the stream: nothing is written after [DONE], and no timer is left', async () => {
     say('a');
     const ended = writer.finish();
     expect(jest.getTimerCount()).toBe(1);
@@ -75,7 +75,7 @@ describe('the heartbeat of a stream', () => {
 });
 
 describe('the end of a stream', () => {
-  it('waits for a client as long as slow_client_ms says', async () => {
+  it('waits for a client as long as slow_client_ms allows', async () => {
     say('a');
     const ended = writer.finish();
     pass(limits.slow_client_ms - 1);

@@ -24,18 +24,18 @@ describe.each([
   const limited = <T>(reply: Promise<T>, of: Exchange, ms: number) =>
     beforeTimeLimit(reply, of, ms, outlivesClient);
 
-  it('is given on when it comes in time, and leaves no timer behind', async () => {
+  it('is passed on when it comes in time, and leaves no timer behind', async () => {
     expect(await limited(Promise.resolve('reply'), exchange, limit_ms)).toBe('reply');
     expect([jest.getTimerCount(), exchange.end_reason]).toEqual([0, undefined]);
   });
 
-  it('that fails in time fails with its own error, and leaves no timer behind', async () => {
+  it('fails with its own error when it fails in time, and leaves no timer behind', async () => {
     const fault = new Error('broken');
     await expect(limited(Promise.reject(fault), exchange, limit_ms)).rejects.toBe(fault);
     expect([jest.getTimerCount(), exchange.end_reason]).toEqual([0, undefined]);
   });
 
-  it('is refused with 524 when its time is over, counted from the beginning of the exchange', async () => {
+  it('is refused with 524 after its time limit, counted from the start of the exchange', async () => {
     clock.advance(10_000);
     let fault: unknown;
     void limited(new Promise(() => {}), exchange, limit_ms).catch(thrown => {
@@ -52,14 +52,14 @@ describe.each([
 });
 
 describe('a client that leaves before its reply', () => {
-  it('ends the wait and not the reply, which is read on for the bill', async () => {
+  it('ends the wait but not the reply, which is read on for billing', async () => {
     const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true);
     exchange.clientLeft();
     await expect(limited).rejects.toBeInstanceOf(ClientGone);
     expect([exchange.aborted, jest.getTimerCount()]).toEqual([false, 0]);
   });
 
-  it('ends the reply of a model that is configured so', () => {
+  it('ends the reply of a model configured to stop', () => {
     exchange.model = { ...exchange.model!, on_client_gone: 'abort' };
     void beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true);
     exchange.clientLeft();

@@ -26,7 +26,7 @@ function send(headers: Record<string, string | number> = {}): Promise<void> {
   return writeBytes(exchange, client.sink, 206, { ...headers }, body, limits);
 }
 
-describe('a reply that is sent byte by byte', () => {
+describe('a reply sent byte by byte', () => {
   it('has its status, its parts and its end', async () => {
     const sent = send();
     body.write('one ');
@@ -39,7 +39,7 @@ describe('a reply that is sent byte by byte', () => {
     expect(exchange.replied_ms).toBeDefined();
   });
 
-  it('of an announced length ends with its last part, without waiting for the end of the body', async () => {
+  it('with an announced length ends with its last part, without waiting for the end of the body', async () => {
     const sent = send({ 'content-length': 7 });
     body.write('one ');
     await turn();
@@ -70,7 +70,7 @@ describe('a reply that is sent byte by byte', () => {
   it.each<[string, () => unknown, string]>([
     ['fails', () => body.destroy(new Error('reset')), 'reset'],
     ['is closed before its end', () => body.destroy(), 'the body was closed before its end'],
-  ])('cuts the client off when the body %s', async (_, broke, message) => {
+  ])('disconnects the client when the body %s', async (_, broke, message) => {
     const sent = send();
     body.write('one ');
     await turn();
@@ -79,14 +79,14 @@ describe('a reply that is sent byte by byte', () => {
     expect([client.destroyed, client.isEnded, exchange.end.reply_ended]).toEqual([true, false, false]);
   });
 
-  it('cuts the client off when the body had failed before', async () => {
+  it('disconnects the client when the body has already failed', async () => {
     body.on('error', () => {}).destroy(new Error('reset'));
     await turn();
     await expect(send()).rejects.toThrow('reset');
     expect(client.destroyed).toBe(true);
   });
 
-  it('destroys what is left of the body when the client has left', async () => {
+  it('destroys the rest of the body when the client has left', async () => {
     const sent = send();
     body.write('one ');
     await turn();

@@ -10,7 +10,7 @@ const sent = (endpoint: Parameters<typeof sampleExchange>[0] & object) => {
   return JSON.parse(sink.written) as unknown;
 };
 
-it('writes an error in the form of the endpoint, before anything of the request has been read', () => {
+it('writes an error in the format of the endpoint before anything of the request has been read', () => {
   const errorBody = ({ type, message }: Error & { type: string }) =>
     JSON.stringify({ type: 'error', error: { type, message } });
   const endpoint = { name: 'responses', public: false, errorBody } as const;
@@ -20,7 +20,7 @@ it('writes an error in the form of the endpoint, before anything of the request 
   });
 });
 
-it("writes an error in OpenAI's envelope where no dialect is spoken", () => {
+it("writes an error in OpenAI's envelope where no dialect applies", () => {
   const endpoint = { name: 'unknown', public: false } as const;
   expect(sent({ start: { endpoint } })).toEqual({
     error: { type: 'authentication_error', message: 'Invalid API key.' },

@@ -33,7 +33,7 @@ function reply() {
 const running = async () =>
   (await registry.getSingleMetric('sluice_background_reads')!.get()).values[0]!.value;
 
-describe('a reply that is read on', () => {
+describe('a reply that is read in the background', () => {
   it.each(['end', 'fail'] as const)('is counted until its %s, and nothing follows', async how => {
     const { source, read, ...ending } = reply();
     const reading = read();
@@ -46,7 +46,7 @@ describe('a reply that is read on', () => {
     expect(captured.lines).toEqual([]);
   });
 
-  it('is cancelled when its time is over, and that is logged', async () => {
+  it('is cancelled and logged when its time is over', async () => {
     const { source, read } = reply();
     const reading = read();
     jest.advanceTimersByTime(max_background_ms - 1);
@@ -58,7 +58,7 @@ describe('a reply that is read on', () => {
     expect(await running()).toBe(0);
   });
 
-  it('is cancelled at once where as many are read already as may be', async () => {
+  it('is cancelled at once where too many are being read already', async () => {
     const [first, second, third] = [reply(), reply(), reply()];
     const reading = [first.read(), second.read()];
     await third.read();
@@ -74,7 +74,7 @@ describe('a reply that is read on', () => {
     await readOn;
   });
 
-  it('is not waited for where nothing more will come', async () => {
+  it('is not awaited where nothing more will come', async () => {
     const { source, read } = reply();
     source.ended = true;
     await read();
@@ -83,7 +83,7 @@ describe('a reply that is read on', () => {
   });
 });
 
-it('waits for what a reply comes to that it has cancelled', async () => {
+it('waits for the result of a reply that it has cancelled', async () => {
   const pending = Promise.withResolvers<void>();
   let isOver = false;
   const finished = background
@@ -97,13 +97,13 @@ it('waits for what a reply comes to that it has cancelled', async () => {
   await finished;
 });
 
-it('cancels a source of which nothing is pending', async () => {
+it('cancels a source with nothing pending', async () => {
   const { source } = reply();
   await background.finish(sampleExchange(), source, undefined);
   expect(source.cancel).toHaveBeenCalledTimes(1);
 });
 
-it('has nothing to do where no reply was asked for', async () => {
+it('does nothing where no reply was requested', async () => {
   await background.finish(sampleExchange(), undefined, undefined);
   expect(await running()).toBe(0);
 });

@@ -26,12 +26,12 @@ describe('the cost of an exchange', () => {
     expect(costOf(used, pricing)).toBe(expected);
   });
 
-  it('has no trace of binary fractions, where a sum of doubles would', () => {
+  it('has no error of binary fractions, where a sum of doubles would', () => {
     expect(3 * 0.1).not.toBe(0.3);
     expect(costOf(usage(3, 0), { prompt: '0.1', completion: '0' })).toBe('0.3');
   });
 
-  it('adds up: the cost of parts is the cost of the whole', () => {
+  it('is additive: the costs of parts sum to the cost of the whole', () => {
     const tokens = fc.integer({ min: 0, max: 10_000_000 });
     const inBillionths = (cost: string) => {
       const [whole = '0', fraction = ''] = cost.split('.');

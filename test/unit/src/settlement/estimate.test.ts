@@ -5,7 +5,7 @@ import { max_tokens_per_character, TokenEstimator } from '../../../../src/settle
 import { cutAt, cuts } from '../../chunk-stream.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
-describe('the estimate of a text (protocol e)', () => {
+describe('the token estimate of a text (protocol e)', () => {
   it.each([
     ['nothing', '', 0],
     ['a word, with the space before it', 'a b c', 3],
@@ -20,11 +20,11 @@ describe('the estimate of a text (protocol e)', () => {
     ['code', 'for (let i = 0; i < 10; i++) {\n  total += i;\n}\n', 23],
     ['Russian', 'Река изгибается, потому что её внешний берег размывается.', 14],
     ['Chinese', '河流弯曲是因为外岸被侵蚀。', 10],
-  ])('%s', (_, text, tokens) => {
+  ])('is right for %s', (_, text, tokens) => {
     expect(estimateTokens(text)).toBe(tokens);
   });
 
-  it('is never more than the bound that saves counting what is short enough', () => {
+  it('never exceeds the bound that saves counting short text', () => {
     const piece = fc.constantFrom(
       ' 1',
       '1',
@@ -53,12 +53,12 @@ describe('the estimate of a text (protocol e)', () => {
     );
   });
 
-  it.each([' 1', 'я1', '1！', '1a', '1!', '1你'])('of %j over and over is not either', piece => {
+  it.each([' 1', 'я1', '1！', '1a', '1!', '1你'])('does not exceed the bound for %j repeated', piece => {
     const text = piece.repeat(1000);
     expect(estimateTokens(text)).toBeLessThanOrEqual(Math.ceil(text.length * max_tokens_per_character) + 1);
   });
 
-  it('does not depend on the pieces, and never falls', () => {
+  it('does not depend on how the text is split, and never falls', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), cuts, (text, places) => {
         const estimator = new TokenEstimator();
@@ -74,10 +74,10 @@ describe('the estimate of a text (protocol e)', () => {
   });
 });
 
-describe('the estimate of a prompt', () => {
+describe('the token estimate of a prompt', () => {
   const user = { role: 'user' as const, content: 'word word' };
 
-  it('is its text and four for each message', () => {
+  it('is that of its text plus four per message', () => {
     expect(estimatePrompt(sampleRequest({ messages: [user] }))).toBe(2 + 4);
     expect(estimatePrompt(sampleRequest({ messages: [user, user] }))).toBe(4 + 8);
     const parts = {
@@ -87,7 +87,7 @@ describe('the estimate of a prompt', () => {
     expect(estimatePrompt(sampleRequest({ messages: [parts] }))).toBe(2 + 4);
   });
 
-  it('counts tools and earlier tool calls', () => {
+  it('includes tools and earlier tool calls', () => {
     const tools = [{ type: 'function' as const, function: { name: 'roll', description: 'x'.repeat(400) } }];
     const tool_calls = [
       { id: 'a', type: 'function' as const, function: { name: 'roll', arguments: 'x'.repeat(400) } },

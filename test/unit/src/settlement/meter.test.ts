@@ -33,8 +33,8 @@ async function running(chunks: readonly Chunk[], request = prompt) {
   return { completions, usage: exchange.usage, exchange };
 }
 
-describe('a stream (protocol e)', () => {
-  it('runs on estimates where the upstream tells nothing', async () => {
+describe('the usage of a stream (protocol e)', () => {
+  it('is estimated while the upstream reports none', async () => {
     const { completions, usage } = await running([says(3), says(2)]);
     expect(completions).toEqual([3, 5]);
     expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 5, cached_tokens: 0, estimated: true });
@@ -51,7 +51,7 @@ describe('a stream (protocol e)', () => {
     expect(completions).toEqual([3, 4, 7, 7]);
   });
 
-  it("takes the upstream's running figures before its own", async () => {
+  it('prefers the running usage of the upstream to estimates', async () => {
     const { completions, usage } = await running([says(3, usageOf(9, 1)), says(3, usageOf(9, 2, 4))]);
     expect(completions).toEqual([1, 2]);
     expect(usage).toMatchObject({
@@ -62,13 +62,13 @@ describe('a stream (protocol e)', () => {
     });
   });
 
-  it('adds estimates to what the upstream told last', async () => {
+  it('adds estimates to the last usage of the upstream', async () => {
     const { completions, usage } = await running([says(3), says(1, usageOf(9, 20)), says(2), says(2)]);
     expect(completions).toEqual([3, 20, 22, 24]);
     expect(usage.estimated).toBe(true);
   });
 
-  it('is replaced by the final figure, higher or lower', async () => {
+  it('is replaced by the final usage, higher or lower', async () => {
     for (const final of [2, 50]) {
       const { usage } = await running([says(10), tells(9, final, 4)]);
       expect(usage).toMatchObject({
@@ -80,7 +80,7 @@ describe('a stream (protocol e)', () => {
     }
   });
 
-  it('never estimates more than max_tokens for each choice', async () => {
+  it('is never estimated above max_tokens per choice', async () => {
     expect((await running([says(3), says(30)], { ...prompt, max_tokens: 8 })).completions).toEqual([3, 8]);
     expect((await running([says(30)], { ...prompt, max_tokens: 8, n: 2 })).completions).toEqual([16]);
     expect((await running([says(30), tells(9, 12)], { ...prompt, max_tokens: 8 })).completions).toEqual([
@@ -88,7 +88,7 @@ describe('a stream (protocol e)', () => {
     ]);
   });
 
-  it('knows the prompt from the beginning where running usage was asked for', async () => {
+  it('includes the prompt from the start where running usage was requested', async () => {
     for (const [request, expected] of [
       [continuous, prompt_tokens],
       [prompt, 0],
@@ -102,7 +102,7 @@ describe('a stream (protocol e)', () => {
     }
   });
 
-  it('remembers when the first text came, which is not the role', async () => {
+  it('has the time of the first text, which is not that of the role', async () => {
     let now_ms = 5;
     const clock = { epoch_ms: () => 0, elapsed_ms: () => now_ms };
     const exchange = sampleExchange({ request: prompt, start: { clock } });
@@ -116,17 +116,17 @@ describe('a stream (protocol e)', () => {
   });
 });
 
-describe('an end before the end', () => {
+describe('an exchange that ends early', () => {
   const broken = new Error('reset');
 
-  it('bills what had come when the upstream broke off', async () => {
+  it('is billed for what had come when the upstream broke off', async () => {
     const exchange = sampleExchange({ request: prompt });
     const { fault } = await collected(meteredStream(exchange, streamOf([says(3)], broken), metrics()));
     expect(fault).toBe(broken);
     expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
   });
 
-  it('bills what had come when the client left, and closes the upstream', async () => {
+  it('is billed for what had come when the client left, and closes the upstream', async () => {
     let closed = false;
     async function* upstream() {
       try {
@@ -142,14 +142,14 @@ describe('an end before the end', () => {
     expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
   });
 
-  it('bills nothing when the upstream failed before its reply', async () => {
+  it('costs nothing when the upstream failed before its reply', async () => {
     const exchange = sampleExchange({ request: continuous });
     exchange.attempts = 1;
     await collected(meteredStream(exchange, streamOf([], broken), metrics()));
     expect(exchange.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 });
   });
 
-  it('bills the prompt when the client left while the upstream worked on it', async () => {
+  it('is billed for the prompt when the client left while the upstream worked on it', async () => {
     const exchange = sampleExchange({ request: prompt });
     exchange.attempts = 1;
     exchange.end.clientLeft();
@@ -169,7 +169,7 @@ describe('a whole reply', () => {
     return { shown: shown?.usage, usage: exchange.usage };
   };
 
-  it("has the upstream's usage, its breakdown too (d10)", async () => {
+  it('has the usage of the upstream with its breakdown (d10)', async () => {
     const usage = usageOf(9, 7, 4, { reasoning_tokens: 5 });
     expect(await settled(Promise.resolve(reply('Yes.', usage)))).toMatchObject({
       shown: usage,
@@ -177,7 +177,7 @@ describe('a whole reply', () => {
     });
   });
 
-  it('has an estimate where the upstream tells nothing, and the bill is the same', async () => {
+  it('has estimated usage where the upstream reports none, and is billed by it', async () => {
     const { shown, usage } = await settled(Promise.resolve(reply(tokens(20))), { ...prompt, max_tokens: 8 });
     expect(shown).toEqual(usageOf(prompt_tokens, 8));
     expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 8, estimated: true });
@@ -195,7 +195,7 @@ describe('a whole reply', () => {
     expect(exchange.usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 0, estimated: true });
   });
 
-  it('that failed costs nothing', async () => {
+  it('costs nothing when it failed', async () => {
     expect(await settled(Promise.reject(new Error('reset')))).toMatchObject({
       shown: undefined,
       usage: { prompt_tokens: 0, completion_tokens: 0 },
@@ -203,8 +203,8 @@ describe('a whole reply', () => {
   });
 });
 
-describe('the quality of estimates', () => {
-  it('is measured where the upstream tells its figure in the end', async () => {
+describe('the error of estimates', () => {
+  it('is measured where the upstream reports usage at the end', async () => {
     const registry = new Registry();
     const counting = new Metrics(registry);
     const exchange = sampleExchange({ request: prompt, model: {} });
@@ -218,8 +218,8 @@ describe('the quality of estimates', () => {
   });
 });
 
-describe('an upstream that begins another choice with every chunk', () => {
-  it('has each of them counted, at the same cost however many have begun', async () => {
+describe('an upstream that starts another choice with every chunk', () => {
+  it('has each choice counted, at the same cost however many there are', async () => {
     const exchange = sampleExchange({ request: prompt });
     let looks = 0;
     const newCounter = () => {

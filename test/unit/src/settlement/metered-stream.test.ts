@@ -33,7 +33,7 @@ function streamOver(meter: { chunk?(chunk: Chunk): void; end?(): void } = {}) {
   return { stream, into, seen, told, client };
 }
 
-describe('a counted stream', () => {
+describe('a metered stream', () => {
   it('counts each chunk before it is passed on, and the end once', () => {
     const { stream, into, seen } = streamOver();
     stream.resume();
@@ -43,7 +43,7 @@ describe('a counted stream', () => {
     expect(seen).toEqual([['counted', text('a')], text('a'), 'counted all', 'end']);
   });
 
-  it('counts no chunk that came with one on which a stage is still at work', () => {
+  it('counts a chunk only after the one before it has passed all stages', () => {
     const { stream, into, seen, told, client } = streamOver();
     stream.resume();
     client.keepsUp = false;

@@ -26,7 +26,7 @@ beforeEach(() => {
 
 const settled = () => settle(exchange, new Metrics(registry), { record: row => void rows.push(row) });
 
-describe('why an exchange ended', () => {
+describe('the end reason in a ledger row', () => {
   it.each([
     [200, undefined, 'completed'],
     [399, undefined, 'completed'],
@@ -42,14 +42,14 @@ describe('why an exchange ended', () => {
     expect(settled().end_reason).toBe(expected);
   });
 
-  it('stays what was decided before', () => {
+  it('keeps an earlier cause', () => {
     exchange.end.causedBy('client_gone');
     expect(settled().end_reason).toBe('client_gone');
   });
 });
 
-describe('the row of an exchange', () => {
-  it('has what it used, when, and by which key', () => {
+describe('the ledger row of an exchange', () => {
+  it('has its usage, times and key', () => {
     clock.advance(100.4);
     exchange.first_token_ms = clock.elapsed_ms();
     clock.advance(900.3);
@@ -90,7 +90,7 @@ describe('the row of an exchange', () => {
     expect(Number(cost_usd)).toBeGreaterThan(0);
   });
 
-  it('has nothing where nothing is known', () => {
+  it('has empty fields where nothing is known', () => {
     exchange.account = { id: 'acme', plan: undefined };
     exchange.model = undefined;
     settled();
@@ -104,7 +104,7 @@ describe('the row of an exchange', () => {
     [1, 0, true],
     [0, 1, true],
   ])(
-    'is one of estimates where %i prompt and %i completion tokens are: %s',
+    'counts as estimated where %i prompt and %i completion tokens are: %s',
     (prompt, completion, expected) => {
       Object.assign(exchange.usage, {
         prompt_tokens: prompt,
@@ -116,7 +116,7 @@ describe('the row of an exchange', () => {
     },
   );
 
-  it('is not made without an account', () => {
+  it('is not written without an account', () => {
     exchange.account = undefined;
     settled();
     expect(rows).toEqual([]);
@@ -129,13 +129,13 @@ describe('the own time of the gateway', () => {
       await registry.getSingleMetricAsString('sluice_overhead_seconds'),
     )?.[1];
 
-  it('is from the body to the first byte of the reply, without the wait for the upstream', async () => {
+  it('lasts from the body to the first byte of the reply, without the wait for the upstream', async () => {
     Object.assign(exchange, { received_ms: 1000, replied_ms: 1600, upstream_wait_ms: 500 });
     settled();
     expect(await observed_s()).toBe('0.1');
   });
 
-  it('is never less than nothing', async () => {
+  it('is never negative', async () => {
     Object.assign(exchange, { received_ms: 1000, replied_ms: 1600, upstream_wait_ms: 700 });
     settled();
     expect(await observed_s()).toBe('0');
@@ -148,8 +148,8 @@ describe('the own time of the gateway', () => {
   });
 });
 
-describe('the line of an exchange in the log', () => {
-  it('has what it used and whole milliseconds', () => {
+describe('the log line of an exchange', () => {
+  it('has its usage and whole milliseconds', () => {
     exchange.failed_attempts.push({ provider: 'a', kind: 'status' });
     exchange.first_token_ms = clock.elapsed_ms() + 10.4;
     exchange.upstream_wait_ms = 3.6;
@@ -170,7 +170,7 @@ describe('the line of an exchange in the log', () => {
     ]);
   });
 
-  it('has no failed attempts where none failed', () => {
+  it('omits failed attempts where none failed', () => {
     settled();
     expect(captured.lines[0]).not.toHaveProperty('failed_attempts');
     expect(captured.lines[0]).not.toHaveProperty('first_token_ms');

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { doneEvent, encodeEvent, keepAliveComment } from '../../../../src/sse/encode.ts';
 
-describe('what is written', () => {
+describe('the encoding of an event', () => {
   it.each([
     [encodeEvent('{"a":1}'), 'data: {"a":1}\n\n'],
     [encodeEvent('{"a":1}', 'response.created'), 'event: response.created\ndata: {"a":1}\n\n'],
     [doneEvent, 'data: [DONE]\n\n'],
     [keepAliveComment, ': keep-alive\n\n'],
-  ])('%j (k1, k2, h1)', (text, expected) => {
+  ])('is %j (k1, k2, h1)', (text, expected) => {
     expect(text).toBe(expected);
   });
 });

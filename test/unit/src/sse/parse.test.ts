@@ -15,7 +15,7 @@ function parsed(pieces: readonly string[], max_event_bytes = limit): SseEvent[] 
   );
 }
 
-describe('the fixtures', () => {
+describe('the parser of events', () => {
   it.each<{ name: string; text: string; events: SseEvent[] }>([
     { name: 'one line', text: 'data: {"a":1}\n\n', events: [{ data: '{"a":1}' }] },
     {
@@ -66,7 +66,7 @@ describe('the fixtures', () => {
       text: ':error: x\ndata: error: y\n\n',
       events: [{ data: 'error: y' }],
     },
-  ])('$name', ({ text, events }) => {
+  ])('reads the fixture $name', ({ text, events }) => {
     expect(parsed([text])).toEqual(events);
     expect(parsed([...text])).toEqual(events);
   });
@@ -79,7 +79,7 @@ describe('the fixtures', () => {
   });
 });
 
-describe('any events, written in any allowed way and cut anywhere', () => {
+describe('any events, written in any valid way and cut anywhere', () => {
   const line = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 8 }).map(text => text.replace(/[\r\n]/g, '')),
     fc.constantFrom('{"a":1}', '[DONE]', ' x', '', ':', 'data: x', 'error: x', '…🎲'),
@@ -126,7 +126,7 @@ describe('any events, written in any allowed way and cut anywhere', () => {
     return text;
   }
 
-  it('are the same events', () => {
+  it('are parsed as the same events', () => {
     fc.assert(
       fc.property(wire, cuts, ({ all, ends, mark, open }, places) => {
         // The last event may lack its blank line, and its line end as well.
@@ -140,7 +140,7 @@ describe('any events, written in any allowed way and cut anywhere', () => {
   });
 });
 
-describe('the size limit', () => {
+describe('the size limit of events', () => {
   const event = (length: number) => `data: ${'x'.repeat(length)}\n\n`;
 
   it.each([
@@ -149,20 +149,20 @@ describe('the size limit', () => {
     ['without any line end', ['data: ', 'x'.repeat(60), 'x'.repeat(60)]],
     ['in several data lines', [`data: ${'x'.repeat(60)}\n`, `data: ${'x'.repeat(60)}\n\n`]],
     ['as an error field that does not end', ['error: ', 'x'.repeat(120)]],
-  ])('refuses an event that is too large, %s', (_, pieces) => {
+  ])('rejects an event that is too large, %s', (_, pieces) => {
     const parser = new SseParser(100);
     pieces.flatMap(piece => parser.feed(piece));
     expect(parser.isOverfull).toBe(true);
     expect(parser.feed('data: after\n\n')).toEqual([]);
   });
 
-  it('is for each event, not for all together', () => {
+  it('applies to each event, not to all together', () => {
     const text = event(80).repeat(50);
     expect(parsed([text], 100)).toHaveLength(50);
     expect(parsed(text.match(/.{1,7}|\n+/gs)!, 100)).toHaveLength(50);
   });
 
-  it('does not count comments', () => {
+  it('ignores comments', () => {
     expect(parsed([`: ${'x'.repeat(500)}\n`, event(80)], 100)).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { BodyMetrics } from '../../../../src/telemetry/body-metrics.ts';
 
-it('shows the bytes that are held now, and refusals as 0 before the first', async () => {
+it('shows the bytes held now, and refusals as 0 before the first', async () => {
   const registry = new Registry();
   const metrics = new BodyMetrics(registry);
   metrics.buffered(100);

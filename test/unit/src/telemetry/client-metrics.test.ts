@@ -18,7 +18,7 @@ const exchange = {
 };
 const labels = 'gen_ai_provider_name="a",gen_ai_request_model="a/one"';
 
-it('measures attempts in seconds and counts those that failed, by kind', async () => {
+it('measures attempts in seconds and counts failed ones by kind', async () => {
   metrics.attempted(exchange, 'a', 2500, undefined);
   metrics.attempted(exchange, 'a', 1500, 'timeout');
   const text = await registry.metrics();
@@ -50,7 +50,7 @@ it('measures billable tokens in buckets of powers of four', async () => {
     expect(text).toContain(`${line}\n`);
 });
 
-it('shows a trace beside its bucket where a scraper asks for OpenMetrics', async () => {
+it('shows a trace beside its bucket where a scraper accepts OpenMetrics', async () => {
   metrics.firstChunk(exchange, 'a', 500);
   const text = await openMetricsOf(registry);
   expect(text).toMatch(
@@ -67,11 +67,11 @@ it.each([
   ['application/openmetrics-text; version=1.0.0, text/plain', true],
   ['text/plain', false],
   [undefined, false],
-])('takes %j for a wish for OpenMetrics: %s', (accept, expected) => {
+])('reads %j as a request for OpenMetrics: %s', (accept, expected) => {
   expect(wantsOpenMetrics(accept)).toBe(expected);
 });
 
-it('counts no more than ten thousand accounts each for itself', async () => {
+it('counts at most ten thousand accounts separately', async () => {
   const accounts = new AccountMetrics(registry);
   const end = (account: string | undefined) => ({
     end_reason: 'completed',

@@ -23,7 +23,7 @@ function captured(max_content_characters: number, said: (capture: ContentCapture
 }
 
 describe('the capture of content', () => {
-  it('puts the prompt and the whole answer on the span, put together from its pieces', () => {
+  it('puts the prompt and the whole answer on the span, assembled from its chunks', () => {
     const call = { id: 'call_1', function: { name: 'f', arguments: '{}' } };
     const { input, output } = captured(10_000, capture => {
       capture.said({ reasoning: 'Hm. ' });
@@ -37,7 +37,7 @@ describe('the capture of content', () => {
     ]);
   });
 
-  it('cuts each of them at the limit', () => {
+  it('truncates each of them at the limit', () => {
     const { input, output } = captured(20, capture => {
       for (let piece = 0; piece < 100; piece++) capture.said({ content: 'a long answer ' });
     });
@@ -52,7 +52,7 @@ describe('the capture of content', () => {
     expect(JSON.parse(output)[0].tool_calls).toHaveLength(128);
   });
 
-  it('captures nothing unless it is switched on and the span is recorded', () => {
+  it('captures nothing unless it is enabled and the span is recorded', () => {
     const [span, limits] = [tracer.startSpan('chat'), { max_content_characters: 100 }];
     expect(ContentCapture.of(span, { ...limits, capture_content: false }, messages)).toBeUndefined();
     const unrecorded = trace.wrapSpanContext(span.spanContext());

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { registerLogMetrics } from '../../../../src/telemetry/log-metrics.ts';
 import { standardOutput } from '../../../../src/telemetry/standard-output.ts';
 
-it('shows how many log lines were dropped up to each scrape', async () => {
+it('shows the number of dropped log lines up to each scrape', async () => {
   const registry = new Registry();
   registerLogMetrics(registry);
   expect(await registry.metrics()).toContain('sluice_log_dropped_lines_total 0\n');

@@ -19,7 +19,7 @@ beforeEach(() => {
 const lines = async () => (await registry.metrics()).split('\n').filter(line => /^\w/.test(line));
 
 describe('a scrape', () => {
-  it('shows a histogram as prom-client shows its own after the same observations', async () => {
+  it('shows a histogram as prom-client does after the same observations', async () => {
     const observations = fc.array(fc.tuple(values, labelled), { minLength: 1, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(observations, async observed => {
@@ -38,7 +38,7 @@ describe('a scrape', () => {
   });
 
   it.each(['counter', 'gauge'] as const)(
-    'shows a %s as prom-client shows its own after the same increases',
+    'shows a %s as prom-client does after the same increases',
     async kind => {
       const counts = fc.array(fc.tuple(fc.nat(9), labelled), { minLength: 1, maxLength: 30 });
       await fc.assert(
@@ -59,7 +59,7 @@ describe('a scrape', () => {
     },
   );
 
-  it('shows a metric without labels from the beginning', async () => {
+  it('shows a metric without labels from the start', async () => {
     metrics.counter({ name: 'hits_total', help: 'Hits.' });
     metrics.histogram({ name: 'waits', help: 'Waits.', buckets: [1] });
     expect(await lines()).toEqual([
@@ -71,7 +71,7 @@ describe('a scrape', () => {
     ]);
   });
 
-  it('shows what is read for it, added up by series, until the read is ended', async () => {
+  it('shows the sum per series of its readers, until they are removed', async () => {
     const gauge = metrics.gauge({ name: 'queued', help: 'Queued.', labels: ['provider'] });
     const ends = [gauge.read(() => 2, 'a'), gauge.read(async () => 3, 'a')];
     gauge.read(() => 5, 'b');
@@ -98,20 +98,20 @@ describe('a counter', () => {
     expect(await lines()).toEqual(['hits_total{result="hit"} 2']);
   });
 
-  it('refuses to decrease', () => {
+  it('rejects a decrease', () => {
     const hits = metrics.counter({ name: 'hits_total', help: 'Hits.' }).labels();
     expect(() => hits.inc(-1)).toThrow(RangeError);
     expect(() => hits.inc(Number.NaN)).toThrow(RangeError);
   });
 
-  it('takes a number and its text for the same label', async () => {
+  it('treats a number and its text as the same label', async () => {
     const hits = metrics.counter(definition);
     hits.labels('a', 200).inc();
     hits.labels('a', '200').inc();
     expect(await lines()).toEqual(['test_metric{model="a",status="200"} 2']);
   });
 
-  it('keeps label values apart that read the same when they are joined', async () => {
+  it('keeps label values apart that look the same when joined', async () => {
     const hits = metrics.counter(definition);
     hits.labels('a","b', 'c').inc();
     hits.labels('a', 'b","c').inc();
@@ -131,8 +131,8 @@ describe('a gauge', () => {
   });
 });
 
-describe('the bound of series', () => {
-  it('counts what exceeds it in one series, and what is known as before', async () => {
+describe('the limit of series', () => {
+  it('counts new series above it as one, and known series as before', async () => {
     const hits = metrics.counter({ ...definition, max_series: 2 });
     for (let at = 0; at < 5; at++) hits.labels(`model-${at}`, 200).inc();
     hits.labels('model-0', 200).inc();
@@ -144,14 +144,14 @@ describe('the bound of series', () => {
   });
 });
 
-describe('a factory', () => {
-  it('puts the name of the plugin before its metrics, or the prefix that it has declared', async () => {
+describe('a metric factory', () => {
+  it('prefixes metrics with the name of the plugin, or with its declared prefix', async () => {
     pluginMetrics(registry, 'my-cache').counter({ name: 'hits_total', help: 'Hits.' });
     pluginMetrics(registry, 'my-cache', 'acme_').counter({ name: 'hits_total', help: 'Hits.' });
     expect(await lines()).toEqual(['sluice_my_cache_hits_total 0', 'acme_hits_total 0']);
   });
 
-  it('returns the metric that is there when it is declared again on the same registry', async () => {
+  it('returns the existing metric when it is declared again on the same registry', async () => {
     metrics.counter(definition).labels('a', 200).inc();
     new MetricFactory(registry).counter(definition).labels('a', 200).inc();
     expect(await lines()).toEqual(['test_metric{model="a",status="200"} 2']);
@@ -160,17 +160,17 @@ describe('a factory', () => {
   it.each([
     ['another kind', () => metrics.gauge(definition)],
     ['other labels', () => metrics.counter({ ...definition, labels: ['model'] })],
-  ])('refuses a name that is taken by a metric of %s', (_, declare) => {
+  ])('rejects a name that is taken by a metric of %s', (_, declare) => {
     metrics.counter(definition);
     expect(declare).toThrow('test_metric has already been registered');
   });
 
-  it('refuses a name that is taken by a metric of other buckets', () => {
+  it('rejects a name that is taken by a metric with other buckets', () => {
     metrics.histogram({ ...definition, buckets: [1, 2] });
     expect(() => metrics.histogram({ ...definition, buckets: [1, 3] })).toThrow('already been registered');
   });
 
-  it('refuses names that Prometheus does not know, and buckets that do not ascend', () => {
+  it('rejects invalid Prometheus names, and buckets that do not ascend', () => {
     expect(() => metrics.counter({ name: 'my-hits', help: 'Hits.' })).toThrow(
       "'my-hits' is not a valid name",
     );
@@ -178,7 +178,7 @@ describe('a factory', () => {
     expect(() => metrics.histogram({ ...definition, buckets: [2, 1] })).toThrow('do not ascend');
   });
 
-  it('refuses more or fewer values than there are labels', () => {
+  it('rejects more or fewer values than there are labels', () => {
     const hits = metrics.counter(definition) as unknown as { labels(...values: string[]): void };
     expect(() => hits.labels('a')).toThrow('1 values for 2 labels');
     expect(() => hits.labels('a', 'b', 'c')).toThrow('3 values for 2 labels');

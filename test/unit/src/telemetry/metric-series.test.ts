@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { HistogramSeries } from '../../../../src/telemetry/metric-series.ts';
 
 describe('a series of a histogram', () => {
-  it('counts a value several times over', () => {
+  it('counts a value several times at once', () => {
     const series = new HistogramSeries([1, 2]);
     series.observe(2, undefined, 3);
     expect([[...series.counts], series.sum]).toEqual([[0, 3, 0], 6]);

@@ -61,7 +61,7 @@ describe('the time per output token', () => {
     ['of one token', endOf({ completion_tokens: 1 })],
     ['without tokens', endOf({ completion_tokens: 0 })],
     ['that is no stream', endOf({}, { timings: { duration_ms: 2100, first_token_ms: undefined } })],
-  ])('is not measured of an answer %s', async (_, end) => {
+  ])('is not measured for an answer %s', async (_, end) => {
     metrics.settled(exchange, end);
     expect(await samples(name)).toEqual({});
   });
@@ -84,7 +84,7 @@ it('counts an exchange as in flight until it has ended', async () => {
   expect(await samples('sluice_in_flight')).toEqual({ '{endpoint="chat.completions"}': 1 });
 });
 
-it('counts exchanges with public endpoints, and measures none of them', async () => {
+it('counts exchanges with public endpoints, and does not time them', async () => {
   const listed = { ...exchange, model: undefined, endpoint: { name: 'models', public: true } };
   metrics.settled(listed, endOf());
   expect(Object.keys(await samples('sluice_requests_total'))).toEqual([
@@ -94,7 +94,7 @@ it('counts exchanges with public endpoints, and measures none of them', async ()
     expect(await samples(name)).toEqual({});
 });
 
-it('counts billable tokens by kind and by who counted them, and their cost', async () => {
+it('counts billable tokens by kind and by source of the count, and their cost', async () => {
   metrics.settled(exchange, endOf({ cached_tokens: 3, completion_details: { reasoning_tokens: 5 } }));
   metrics.settled(exchange, endOf({ estimated: true, prompt_tokens: 0 }));
   const series = (kind: string, source: string) =>
@@ -109,7 +109,7 @@ it('counts billable tokens by kind and by who counted them, and their cost', asy
   expect(await samples('sluice_cost_usd_total')).toEqual({ [ofModel]: 0.005 });
 });
 
-it('counts by account only where that was asked for, however often it was', async () => {
+it('counts by account only when that is enabled, even when enabled twice', async () => {
   metrics.settled(exchange, endOf());
   expect(await registry.metrics()).not.toContain('acme');
   metrics.countAccounts();

@@ -3,8 +3,8 @@ import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
 import { MetricFactory } from '../../../../src/telemetry/metric-factory.ts';
 import { openMetricsOf, openMetricsType, wantsOpenMetrics } from '../../../../src/telemetry/open-metrics.ts';
 
-describe('OpenMetrics', () => {
-  it('names counters without their ending, and leaves the registry as it was', async () => {
+describe('the OpenMetrics format', () => {
+  it('names counters without their suffix, and leaves the registry unchanged', async () => {
     const registry = new Registry();
     new MetricFactory(registry).counter({ name: 'own_total', help: 'Own.' });
     new Counter({ name: 'theirs_total', help: 'Theirs.', registers: [registry] });
@@ -18,7 +18,7 @@ describe('OpenMetrics', () => {
     expect(plain).toContain('# TYPE own_total counter\nown_total 0');
   });
 
-  it('shows the trace of a bucket, which the plain form leaves out', async () => {
+  it('shows the trace of a bucket, which the plain format leaves out', async () => {
     const registry = new Registry();
     const waits = new MetricFactory(registry).histogram({ name: 'waits', help: 'Waits.', buckets: [1] });
     waits.labels().observe(0.5, 'abc');
@@ -28,13 +28,13 @@ describe('OpenMetrics', () => {
     expect(await registry.metrics()).not.toContain('abc');
   });
 
-  it("shows Node's own metrics", async () => {
+  it("includes Node's own metrics", async () => {
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
     expect(await openMetricsOf(registry)).toMatch(/^process_cpu_user_seconds_total [\d.e-]+$/m);
   });
 
-  it('is chosen by what the scraper accepts', () => {
+  it('is chosen by the Accept header of the scraper', () => {
     expect(wantsOpenMetrics('application/openmetrics-text; version=1.0.0,text/plain;q=0.5')).toBe(true);
     expect([wantsOpenMetrics('text/plain'), wantsOpenMetrics(undefined)]).toEqual([false, false]);
     expect(openMetricsType).toContain('application/openmetrics-text');

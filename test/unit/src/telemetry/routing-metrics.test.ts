@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 const samples = async () => (await registry.metrics()).split('\n').filter(line => /^\w/.test(line));
 
-it('shows how a watched provider is when it is scraped, until it is watched no longer', async () => {
+it('shows the state of a watched provider at each scrape, until it is unwatched', async () => {
   const provider = {
     name: 'a',
     healthy: true,

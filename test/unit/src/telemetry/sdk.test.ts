@@ -4,12 +4,12 @@ import { isTracingWanted, startTracing } from '../../../../src/telemetry/sdk.ts'
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 
-describe('tracing', () => {
+describe('the tracing setup', () => {
   it.each([
     endpoint,
     { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9' },
     { OTEL_TRACES_EXPORTER: 'console' },
-  ])('is wanted with %j', environment => {
+  ])('is enabled by %j', environment => {
     expect(isTracingWanted(environment)).toBe(true);
   });
 
@@ -19,7 +19,7 @@ describe('tracing', () => {
     { OTEL_SERVICE_NAME: 'edge' },
     { ...endpoint, OTEL_SDK_DISABLED: 'TRUE' },
     { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
-  ])('is not wanted with %j, and loads nothing', async environment => {
+  ])('is disabled with %j, and loads nothing', async environment => {
     expect(isTracingWanted(environment)).toBe(false);
     const registry = new Registry();
     const end = await startTracing(environment, registry, () => Promise.reject(new Error('loaded')));
@@ -27,7 +27,7 @@ describe('tracing', () => {
     expect(registry.getMetricsAsArray()).toEqual([]);
   });
 
-  it('says which variable asks for it and what to install when the SDK is missing', async () => {
+  it('names the variable that enables it and the package to install when the SDK is missing', async () => {
     const missing = new Error("Cannot find package '@opentelemetry/sdk-node'");
     const started = startTracing({ ...endpoint }, new Registry(), () => Promise.reject(missing));
     await expect(started).rejects.toThrow(

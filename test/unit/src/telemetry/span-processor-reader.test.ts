@@ -25,7 +25,7 @@ const producerOf = (metrics: Record<string, readonly (readonly [string | undefin
   }) as unknown as Producer;
 
 describe('the reader of span processors', () => {
-  it('counts spans by their fate, over all processors and kinds of failure', async () => {
+  it('counts spans by outcome, over all processors and kinds of failure', async () => {
     const reader = new SpanProcessorReader();
     reader.setMetricProducer(
       producerOf({

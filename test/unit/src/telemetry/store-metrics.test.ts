@@ -52,7 +52,7 @@ const reads = 'sluice_store_up{store="records",operation="read"}';
 const outage = new Error('out');
 const isOutage = (thrown: unknown) => thrown === outage;
 
-it('takes a refusal of the records store for an answer, and an outage for none', async () => {
+it('counts a rejection by the records store as an answer, and an outage as none', async () => {
   const metrics = new RecordsMetrics(registry);
   expect(await metrics.timed('key_lookup', async () => 7, isOutage)).toBe(7);
   const refusal = new Error('refused');

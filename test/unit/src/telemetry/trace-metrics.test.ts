@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { registerTraceMetrics } from '../../../../src/telemetry/trace-metrics.ts';
 
-it('shows spans by what became of them whenever it is scraped', async () => {
+it('shows spans by outcome at each scrape', async () => {
   const registry = new Registry();
   const counts = { sent: 0, queue_full: 0, failed: 0 };
   registerTraceMetrics(registry, async fate => counts[fate]);

@@ -34,14 +34,14 @@ const caller = (flags: '00' | '01') => ({ traceparent: `00-${trace_id}-b7ad6b716
 const finished = () => exporter.getFinishedSpans();
 
 describe('the span of an exchange', () => {
-  it('is named by its route and stands below the caller', () => {
+  it('is named by its route and is a child of the span of the caller', () => {
     endSpan(startServerSpan(request, caller('01')), undefined);
     expect(finished()[0]).toMatchObject({ name: 'POST /v1/x', kind: SpanKind.SERVER });
     expect(finished()[0]!.parentSpanContext?.spanId).toBe('b7ad6b7169203331');
     expect(finished()[0]!.attributes).toMatchObject({ 'http.route': '/v1/x', 'sluice.request_id': 'req_1' });
   });
 
-  it('is named by its method alone when its path is no route, and has at most 512 characters of it', () => {
+  it('is named by its method alone when its path is no route, and keeps at most 512 characters of the path', () => {
     endSpan(startServerSpan({ ...request, path: 'x'.repeat(1000), route: undefined }, {}), undefined);
     expect(finished()[0]!.name).toBe('POST');
     expect(finished()[0]!.attributes['url.path']).toHaveLength(512);
@@ -54,14 +54,14 @@ describe('the span of an exchange', () => {
     expect(finished()[0]!.attributes['error.type']).toBe('server_error');
   });
 
-  it('has the id of its trace for logs and exemplars only when it is recorded', () => {
+  it('gives its trace id to logs and exemplars only when it is recorded', () => {
     expect(traceIdOf(startServerSpan(request, caller('01')))).toBe(trace_id);
     expect(traceIdOf(startServerSpan(request, caller('00')))).toBeUndefined();
   });
 });
 
 describe('the span of a stage', () => {
-  it('has the times at which its hook ran', () => {
+  it('has the start and end times of its hook', () => {
     const start_ms = 1_795_000_000_000;
     const parent = startServerSpan(request, {});
     recordStageSpan(parent, {
@@ -85,14 +85,14 @@ describe('the span of a stage', () => {
     expect(stage!.parentSpanContext?.spanId).toBe(parent.spanContext().spanId);
   });
 
-  it('is not made below a span that is not recorded', () => {
+  it('is not created below a span that is not recorded', () => {
     const parent = startServerSpan(request, caller('00'));
     recordStageSpan(parent, { stage: 'auth', hook: 'onHeaders', start_ms: 1, end_ms: 2, own_ms: 1 });
     expect(finished()).toEqual([]);
   });
 });
 
-describe('a span below another', () => {
+describe('a child span', () => {
   it('is its parent itself when that is not recorded', () => {
     const parent = startServerSpan(request, caller('00'));
     expect(startChildSpan(parent, 'chat', SpanKind.CLIENT, {})).toBe(parent);
@@ -104,7 +104,7 @@ describe('a span below another', () => {
     expect(traceHeaders(none)).toEqual({});
   });
 
-  it('passes the trace on to the upstream, also one that is not sampled', () => {
+  it('passes the trace on to the upstream, even when it is not sampled', () => {
     for (const flags of ['00', '01'] as const) {
       const child = startChildSpan(startServerSpan(request, caller(flags)), 'chat', SpanKind.CLIENT, {});
       expect(traceHeaders(child).traceparent).toBe(`00-${trace_id}-${child.spanContext().spanId}-${flags}`);

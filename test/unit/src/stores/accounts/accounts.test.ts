@@ -19,7 +19,7 @@ describe('the accounts of a configuration', () => {
     expect(directory.find(key)).toMatchObject({ id });
   });
 
-  it('have a plan where one is named, and are the same for all their keys', () => {
+  it('have their plan, and are the same for all their keys', () => {
     expect(directory.find('sk-demo-1')).toEqual({ id: 'demo', plan: 'free' });
     expect(directory.find('sk-demo-1')).toBe(directory.find('sk-demo-2'));
     expect(directory.find('ключ-🔑-1')!.plan).toBeUndefined();

@@ -63,14 +63,14 @@ const create = (account: string, expires_ms: number | null = null) =>
   store.keys.create({ account, name: '', expires_ms }, operator);
 
 describe('a stored key', () => {
-  it('is found with its account, at first in the store and then without a promise', async () => {
+  it('is looked up in the store first, and found synchronously afterwards', async () => {
     const { key, record } = await create('acme');
     const account = await keys.find(key);
     expect(account).toEqual({ id: 'acme', plan: 'free', limits: {}, key_id: record.id });
     expect(keys.find(key)).toBe(account);
   });
 
-  it('of an account of the configuration has its plan', async () => {
+  it('has the plan of its configured account', async () => {
     const { key, record } = await create('of-the-config');
     await store.accounts.create({ id: 'of-the-config', plan: 'other', limits: {} }, operator);
     expect(await keys.find(key)).toEqual({ id: 'of-the-config', plan: 'big', key_id: record.id });
@@ -87,18 +87,18 @@ describe('a stored key', () => {
     expect(await keys.find(key)).toMatchObject({ limits });
   });
 
-  it('is refused where those are none', async () => {
+  it('is rejected where the stored limits are invalid', async () => {
     await store.accounts.change('acme', { limits: { requests_per_minut: 3 } }, operator);
     const { key } = await create('acme');
     await expect(keys.find(key)).rejects.toMatchObject({ type: 'configuration_error', status: 400 });
   });
 
-  it('of an account that is nowhere is not one', async () => {
+  it('is rejected where its account does not exist', async () => {
     const { key } = await create('nowhere');
     expect(await keys.find(key)).toBeUndefined();
   });
 
-  it('ends when it is revoked, once the store has told so', async () => {
+  it('ends when it is revoked, once the store has reported that', async () => {
     const { key, record } = await create('acme');
     await keys.find(key);
     await store.keys.revoke(record.id, operator);
@@ -106,7 +106,7 @@ describe('a stored key', () => {
     expect(await keys.find(key)).toBeUndefined();
   });
 
-  it('ends when it expires, with no word from the store', async () => {
+  it('expires without a report from the store', async () => {
     const { key } = await create('acme', start_ms + 10 * second_ms);
     expect(await keys.find(key)).toBeDefined();
     now_ms = 10 * second_ms - 1;
@@ -115,7 +115,7 @@ describe('a stored key', () => {
     expect(keys.find(key)).toBeUndefined();
   });
 
-  it('has the new plan of its account, once the store has told so', async () => {
+  it('gets the new plan of its account, once the store has reported that', async () => {
     const { key } = await create('acme');
     await keys.find(key);
     await store.accounts.change('acme', { plan: 'paid' }, operator);
@@ -123,7 +123,7 @@ describe('a stored key', () => {
     expect(await keys.find(key)).toMatchObject({ plan: 'paid' });
   });
 
-  it('that was unknown a moment ago is found once the store has told of it', async () => {
+  it('is found after the store reports it, though it was unknown a moment ago', async () => {
     const { key } = await create('acme');
     const { lookUp } = store.keys;
     store.keys.lookUp = async () => [];
@@ -134,7 +134,7 @@ describe('a stored key', () => {
     expect(await keys.find(key)).toBeDefined();
   });
 
-  it('that was revoked while it was looked up is not remembered', async () => {
+  it('is not cached when it was revoked during its lookup', async () => {
     const { key, record } = await create('acme');
     const looking = keys.find(key);
     await store.keys.revoke(record.id, operator);
@@ -163,19 +163,19 @@ describe('a stored key', () => {
     await looking;
   }
 
-  it('that was revoked after the store had read it and before it answered is not remembered', async () => {
+  it('is not cached when it was revoked between the read of the store and its answer', async () => {
     const { key, record } = await create('acme');
     await lookedUpDuring(key, () => store.keys.revoke(record.id, operator));
     expect(await keys.find(key)).toBeUndefined();
   });
 
-  it('whose account changed after the store had read it has the new plan', async () => {
+  it('has the new plan when its account changed after the read of the store', async () => {
     const { key } = await create('acme');
     await lookedUpDuring(key, () => store.accounts.change('acme', { plan: 'paid' }, operator));
     expect(await keys.find(key)).toMatchObject({ plan: 'paid' });
   });
 
-  it('is noted as used when the gateway ends', async () => {
+  it('is recorded as used when the gateway ends', async () => {
     const { key, record } = await create('acme');
     await keys.find(key);
     now_ms = 5;
@@ -186,7 +186,7 @@ describe('a stored key', () => {
 });
 
 describe('a key that is not in the store', () => {
-  it('is not looked up if it cannot be there', () => {
+  it('is not looked up when its format is wrong', () => {
     const { key } = newSecret();
     const wrong = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
     const before = queries;
@@ -205,14 +205,14 @@ describe('a key that is not in the store', () => {
     expect(keys.find(key)).toBeInstanceOf(Promise);
   });
 
-  it('is one query with all others that are tried meanwhile', async () => {
+  it('shares one query with all others tried meanwhile', async () => {
     const before = queries;
     const tried = await Promise.all(Array.from({ length: 1000 }, () => keys.find(newSecret().key)));
     expect(tried.every(account => account === undefined)).toBe(true);
     expect(queries - before).toBeLessThanOrEqual(6);
   });
 
-  it('is refused as a fault of ours when too many are tried', async () => {
+  it('is rejected as a gateway error when too many are tried', async () => {
     const tried = Array.from({ length: 6000 }, () => keys.find(newSecret().key));
     const results = await Promise.allSettled(tried);
     const refused = results.filter(({ status }) => status === 'rejected');
@@ -221,8 +221,8 @@ describe('a key that is not in the store', () => {
   });
 });
 
-describe('while the store is out', () => {
-  it('keys that are known go on working, for as long as was said', async () => {
+describe('the key cache during an outage', () => {
+  it('keeps known keys valid for the configured time', async () => {
     const { key } = await create('acme');
     await keys.find(key);
     isOut = true;
@@ -233,7 +233,7 @@ describe('while the store is out', () => {
     await expect(keys.find(key)).rejects.toMatchObject({ type: 'server_error', status: 502 });
   });
 
-  it('other keys are refused as a fault of ours, never as unknown', async () => {
+  it('rejects other keys as a gateway error, never as unknown', async () => {
     const { key: unseen } = await create('acme');
     const { key: unknown } = newSecret();
     expect(await keys.find(unknown)).toBeUndefined();
@@ -243,7 +243,7 @@ describe('while the store is out', () => {
     await expect(keys.find(unknown)).rejects.toMatchObject({ type: 'server_error', status: 502 });
   });
 
-  it('a key that was revoked meanwhile ends as soon as the store is back', async () => {
+  it('drops a key that was revoked meanwhile as soon as the store is back', async () => {
     const { key, record } = await create('acme');
     await keys.find(key);
     isOut = true;

@@ -30,7 +30,7 @@ const queueAt = (max_rows = 1000): DiskQueue => {
 const bytesOf = async (path: string) => (await stat(path)).size;
 
 describe('a queue file that two processes share', () => {
-  it('is counted again when the other one has emptied it', async () => {
+  it('is counted again when the other process has emptied it', async () => {
     const [one, other] = [queueAt(), queueAt()];
     await one.append(sampleRows(20));
     await other.remove(await other.first(100));
@@ -39,7 +39,7 @@ describe('a queue file that two processes share', () => {
     expect(one.rows).toBe(0);
   });
 
-  it('has room again when the other one has emptied it', async () => {
+  it('has room again when the other process has emptied it', async () => {
     const [one, other] = [queueAt(10), queueAt(10)];
     expect(await one.append(sampleRows(12))).toHaveLength(2);
     await other.remove(await other.first(100));
@@ -47,7 +47,7 @@ describe('a queue file that two processes share', () => {
     expect(one.rows).toBe(10);
   });
 
-  it('is no longer than it may be, whoever fills it', async () => {
+  it('stays within its size limit, whichever process fills it', async () => {
     const [one, other] = [queueAt(10), queueAt(10)];
     await Promise.all([one.append(sampleRows(1)), other.append(sampleRows(1))]);
     await one.append(sampleRows(6));
@@ -58,7 +58,7 @@ describe('a queue file that two processes share', () => {
 });
 
 describe('a queue file', () => {
-  it('keeps half of its room for what was paid for', async () => {
+  it('keeps half of its room for paid rows', async () => {
     const queue = queueAt(10);
     const unbilled = sampleRows(8, { prompt_tokens: 0, completion_tokens: 0 });
     expect(await queue.append(unbilled)).toEqual(unbilled.slice(5));
@@ -66,7 +66,7 @@ describe('a queue file', () => {
     expect(await queue.append(billed)).toEqual(billed.slice(5));
   });
 
-  it('gives its space back when it has been emptied', async () => {
+  it('shrinks when it has been emptied', async () => {
     const queue = queueAt(10_000);
     for (let at = 0; at < 10; at++) await queue.append(sampleRows(500));
     expect(queue.isSparse).toBe(true);
@@ -78,7 +78,7 @@ describe('a queue file', () => {
     expect(queue.isSparse).toBe(false);
   });
 
-  it('can be read and written by its owner only, whatever the umask', async () => {
+  it('is readable and writable by its owner only, for any umask', async () => {
     const umask = process.umask(0);
     try {
       const queue = queueAt();
@@ -94,19 +94,19 @@ describe('a queue file', () => {
 describe('the check of the queue path', () => {
   const check = (path: string) => checkQueueFile(join(directory, path), createLog('silent'));
 
-  it('passes for a file that is not there yet, and makes none', async () => {
+  it('accepts a missing file without creating it', async () => {
     await check('queue.db');
     await expect(stat(join(directory, 'queue.db'))).rejects.toThrow('ENOENT');
   });
 
-  it('passes for a queue with rows, which are left there', async () => {
+  it('accepts a queue with rows, and keeps them', async () => {
     const queue = queueAt();
     await queue.append(sampleRows(3));
     await check('queue.db');
     expect(await queue.first(10)).toHaveLength(3);
   });
 
-  it('passes for a queue that another process is writing to', async () => {
+  it('accepts a queue that another process is writing to', async () => {
     const queue = queueAt();
     await queue.append(sampleRows(3));
     const other = new DatabaseSync(queue.path);
@@ -115,7 +115,7 @@ describe('the check of the queue path', () => {
     other.close();
   });
 
-  it('refuses a directory that is not there, a directory, a file that is no queue, with the path and what to do', async () => {
+  it('rejects a missing directory, a directory and a file that is no queue, with the path and a remedy', async () => {
     await mkdir(join(directory, 'folder'));
     await writeFile(join(directory, 'text'), 'not a database '.repeat(1000));
     new DatabaseSync(join(directory, 'other.db')).exec('CREATE TABLE accounts (id)');
@@ -132,7 +132,7 @@ describe('the check of the queue path', () => {
       await expect(check(path)).rejects.toThrow(expected);
   });
 
-  it('refuses a queue whose pages are damaged', async () => {
+  it('rejects a queue with damaged pages', async () => {
     const queue = queueAt();
     await queue.append(sampleRows(500));
     await queue.vacuum();
@@ -146,7 +146,7 @@ describe('the check of the queue path', () => {
     );
   });
 
-  it('refuses what this user may not write', async () => {
+  it('rejects a path that this user may not write', async () => {
     // Root may write everywhere but in a file system that is read-only.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', directory]);

@@ -16,8 +16,8 @@ const onDisk = () => setting.metric('sluice_ledger_queue_rows', 'disk');
 const inMemory = () => setting.metric('sluice_ledger_queue_rows', 'memory');
 const canWrite = () => setting.metric('sluice_store_up', 'operation="write_ledger"');
 
-describe('an outage of the store', () => {
-  it('is a condition with its length, the rows that wait, where and why, until it is over', async () => {
+describe('an outage of the records store', () => {
+  it('is reported with its duration, waiting rows, place and cause until it is over', async () => {
     const ledger = setting.ledger();
     expect(ledger.conditions).toEqual([]);
     setting.trouble = out;
@@ -33,7 +33,7 @@ describe('an outage of the store', () => {
     expect(await setting.written()).toBe(25);
   });
 
-  it('is logged once at its beginning and once at its end, with the number of rows', async () => {
+  it('is logged once at its start and once at its end, with the number of rows', async () => {
     setting.trouble = out;
     const ledger = setting.ledger();
     let tries = 0;
@@ -53,7 +53,7 @@ describe('an outage of the store', () => {
     ]);
   });
 
-  it('is over when another process has written what waited', async () => {
+  it('ends when another process has written the waiting rows', async () => {
     setting.trouble = out;
     const ledger = setting.ledger();
     for (const row of sampleRows(5)) ledger.record(row);
@@ -76,7 +76,7 @@ describe('an outage of the store', () => {
     await until(async () => (await setting.written()) === 3000 && !disk.isSparse);
   });
 
-  it('is not said of a row that the store refuses', async () => {
+  it('is not reported for a row that the store rejects', async () => {
     const ledger = setting.ledger();
     ledger.record(sampleRow({ cost_usd: '0.0000000000001' }));
     await until(async () => (await setting.metric('sluice_ledger_dropped_total', 'refused')) === 1);
@@ -88,7 +88,7 @@ describe('an outage of the store', () => {
 describe('an outage of store and queue', () => {
   const place = () => join(setting.directory, 'gone', 'queue.db');
 
-  it('never says that rows are queued on disk, and says once that they wait in memory', async () => {
+  it('is logged once as rows waiting in memory, never as rows queued on disk', async () => {
     setting.trouble = out;
     const ledger = setting.ledger({}, new DiskQueue(place(), 1000));
     for (const row of sampleRows(5)) ledger.record(row);
@@ -114,7 +114,7 @@ describe('an outage of store and queue', () => {
     expect(setting.said(/succeed again/)).toHaveLength(1);
   });
 
-  it('sends the rows to disk as soon as the queue can be written', async () => {
+  it('ends with the rows on disk as soon as the queue can be written', async () => {
     setting.trouble = out;
     const ledger = setting.ledger({}, new DiskQueue(place(), 1000));
     for (const row of sampleRows(5)) ledger.record(row);
@@ -126,8 +126,8 @@ describe('an outage of store and queue', () => {
   });
 });
 
-describe('the end of a ledger', () => {
-  it('takes along what came while a batch was being written', async () => {
+describe('the shutdown of a ledger', () => {
+  it('includes rows that came while a batch was being written', async () => {
     let begin = (): void => {};
     let proceed = (): void => {};
     const begun = new Promise<void>(resolve => (begin = resolve));
@@ -146,7 +146,7 @@ describe('the end of a ledger', () => {
     expect(await setting.written()).toBe(15);
   });
 
-  it('waits for the rows that are on their way from the disk to the store', async () => {
+  it('waits for rows on their way from the disk to the store', async () => {
     setting.trouble = out;
     const before = setting.ledger();
     for (const row of sampleRows(5)) before.record(row);
@@ -185,7 +185,7 @@ describe('the end of a ledger', () => {
     await rm(setting.queuePath);
   });
 
-  it('does not take longer than it may, and logs what is still on its way', async () => {
+  it('keeps its time limit, and logs the rows still on their way', async () => {
     setting.trouble = () => new Promise(() => {});
     const ledger = setting.ledger({ flush_ms: 60_000, patience_ms: 60_000, close_ms: 20 });
     const rows = sampleRows(3);
@@ -195,8 +195,8 @@ describe('the end of a ledger', () => {
   });
 });
 
-describe('rows for which there is no room', () => {
-  it('are logged when they were paid for, and only counted when not', async () => {
+describe('a row without room', () => {
+  it('is logged when it was paid for, and only counted otherwise', async () => {
     setting.trouble = out;
     const ledger = setting.ledger({ flush_ms: 60_000, batch_rows: 500, max_waiting: 4 });
     const billed = sampleRows(6);

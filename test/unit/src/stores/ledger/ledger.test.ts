@@ -31,7 +31,7 @@ const written = () => setting.written();
 const metric = (name: string, label = '') => setting.metric(name, label);
 
 describe('the ledger', () => {
-  it('writes what it is given, in batches, and makes no file while the store answers', async () => {
+  it('writes rows in batches, and creates no file while the store answers', async () => {
     const sizes: number[] = [];
     setting.trouble = async rows => void sizes.push(rows.length);
     const ledger = openLedger();
@@ -50,7 +50,7 @@ describe('the ledger', () => {
     expect(await written()).toBe(35);
   });
 
-  it('leaves what comes during a write to the next batch', async () => {
+  it('leaves rows that come during a write to the next batch', async () => {
     const ledger = openLedger({ flush_ms: 60_000, patience_ms: 10_000 });
     const sizes: number[] = [];
     const [first, meanwhile, last] = [sampleRows(10), sampleRows(5), sampleRows(5)];
@@ -66,7 +66,7 @@ describe('the ledger', () => {
     expect(sizes).toEqual([10, 10]);
   });
 
-  it('waits on disk while the store is out, and is written once when it is back', async () => {
+  it('queues rows on disk while the store is out, and writes them once when it is back', async () => {
     setting.trouble = out;
     const ledger = openLedger();
     for (const row of sampleRows(25)) ledger.record(row);
@@ -82,7 +82,7 @@ describe('the ledger', () => {
     expect(await metric('sluice_store_up', 'operation="write_ledger"')).toBe(1);
   });
 
-  it('forgets nothing that goes to disk just when the disk has been found empty', async () => {
+  it('loses no row that goes to disk just when the disk was found empty', async () => {
     setting.trouble = out;
     const ledger = setting.ledger({ patience_ms: 5000 }, new LateDisk(setting.queuePath, 1000));
     ledger.record(sampleRow());
@@ -95,7 +95,7 @@ describe('the ledger', () => {
     await until(async () => (await written()) === 51);
   });
 
-  it('passes by a store that is slow, and does not write twice what that wrote late', async () => {
+  it('bypasses a slow store, and does not repeat what that wrote late', async () => {
     setting.trouble = () => sleep(300);
     const ledger = openLedger();
     for (const row of sampleRows(20)) ledger.record(row);
@@ -106,7 +106,7 @@ describe('the ledger', () => {
     expect(await written()).toBe(20);
   });
 
-  it('does not write twice what a store wrote without saying so', async () => {
+  it('does not repeat what a store wrote without confirming it', async () => {
     let isFirst = true;
     setting.trouble = async rows => {
       if (!isFirst) return;
@@ -121,7 +121,7 @@ describe('the ledger', () => {
     expect(await setting.store.usage.sum({ by: [] })).toMatchObject([{ requests: 10, prompt_tokens: 100 }]);
   });
 
-  it('goes to disk when it is closed while the store is out, and is written by the next process', async () => {
+  it('leaves rows on disk when it is closed during an outage, for the next process to write', async () => {
     setting.trouble = out;
     const ledger = openLedger();
     for (const row of sampleRows(25)) ledger.record(row);
@@ -134,7 +134,7 @@ describe('the ledger', () => {
     expect(await metric('sluice_ledger_dropped_total')).toBe(0);
   });
 
-  it('is on disk once, when several processes share the file', async () => {
+  it('writes rows once when several processes share the file', async () => {
     setting.trouble = out;
     const ledgers = [openLedger(), openLedger(), openLedger()];
     for (const ledger of ledgers) for (const row of sampleRows(20)) ledger.record(row);
@@ -147,7 +147,7 @@ describe('the ledger', () => {
     expect(await written()).toBe(60);
   });
 
-  it('leaves out a row that the store refuses, and writes those around it', async () => {
+  it('skips a row that the store rejects, and writes those around it', async () => {
     const ledger = openLedger({ patience_ms: 60_000 });
     const rows = sampleRows(10);
     for (const row of rows) ledger.record(row);
@@ -159,7 +159,7 @@ describe('the ledger', () => {
     expect(await metric('sluice_ledger_dropped_total', 'refused')).toBe(3);
   });
 
-  it('drops what cost nothing before what was paid for, and then that, and counts both', async () => {
+  it('drops free rows before paid ones, and counts both', async () => {
     const ledger = openLedger({ flush_ms: 60_000, batch_rows: 500, max_waiting: 20 });
     const unbilled = { prompt_tokens: 0, completion_tokens: 0, status: 429 };
     for (const row of sampleRows(30, unbilled)) ledger.record(row);
@@ -170,7 +170,7 @@ describe('the ledger', () => {
     expect(await written()).toBe(20);
   });
 
-  it('drops what the disk has no room for', async () => {
+  it('drops rows that the disk has no room for', async () => {
     setting.trouble = out;
     const ledger = openLedger({}, 15);
     for (const row of sampleRows(40)) ledger.record(row);
@@ -179,7 +179,7 @@ describe('the ledger', () => {
     await until(async () => (await written()) === 15);
   });
 
-  it('waits in memory while store and disk are both out, and is written by what comes back first', async () => {
+  it('keeps rows in memory while store and disk are both out, and writes them to the first that is back', async () => {
     await writeFile(setting.queuePath, 'not a database, however often it is tried '.repeat(100));
     setting.trouble = out;
     const ledger = openLedger();
@@ -191,7 +191,7 @@ describe('the ledger', () => {
     await until(async () => (await written()) === 25);
   });
 
-  it('counts what is lost when it is closed while both are out', async () => {
+  it('counts the rows lost when it is closed while both are out', async () => {
     await writeFile(setting.queuePath, 'not a database, however often it is tried '.repeat(100));
     setting.trouble = out;
     const ledger = openLedger();
@@ -201,12 +201,12 @@ describe('the ledger', () => {
   });
 });
 
-describe('refusals in the ledger', () => {
+describe('the refusals in the ledger', () => {
   const throttled = { attempts: 0, status: 429, error_type: 'rate_limit_error', end_reason: 'refused' };
   const free = { ...throttled, prompt_tokens: 0, completion_tokens: 0, cost_usd: '0' };
   const refusals = () => setting.store.usage.refusals({ limit: 9 });
 
-  it('are one sum and no rows, however many there are', async () => {
+  it('are one sum instead of rows, however many there are', async () => {
     const ledger = openLedger({ refusals_ms: 5 });
     for (const row of sampleRows(5000, free)) ledger.record(row);
     await until(async () => (await written()) === 5000);
@@ -231,7 +231,7 @@ describe('refusals in the ledger', () => {
     ]);
   });
 
-  it('are told apart by account, key, model, status and end', async () => {
+  it('are summed by account, key, model, status and end reason', async () => {
     const ledger = openLedger();
     const kinds = [
       {},
@@ -257,7 +257,7 @@ describe('refusals in the ledger', () => {
     expect(await refusals()).toEqual([]);
   });
 
-  it('wait on disk while the store is out, and are counted once though they are sent twice', async () => {
+  it('wait on disk while the store is out, and are counted once even when sent twice', async () => {
     let isFirst = true;
     setting.trouble = async entries => {
       if (isFirst) await setting.store.ledger.insert(entries);

@@ -26,7 +26,7 @@ const storeThatRefuses = (bad: LedgerRow, fails: (rows: readonly LedgerEntry[]) 
   return { taken, insert };
 };
 
-describe('writing rows of which the store refuses one', () => {
+describe('a write of rows of which the store rejects one', () => {
   it.each([0, 3, 7])('ends only when all the others are in the store: the bad one is number %i', async at => {
     const rows = sampleRows(8);
     const bad = rows[at]!;
@@ -41,7 +41,7 @@ describe('writing rows of which the store refuses one', () => {
     ['first', 0, 7],
     ['second', 7, 0],
   ])(
-    'rejects when the store goes out over the %s half, so that no row is taken for written',
+    'rejects when the store goes out over the %s half, so that no row counts as written',
     async (_, lost, bad) => {
       const rows = sampleRows(8);
       const { insert } = storeThatRefuses(rows[bad]!, part => part.includes(rows[lost]!));
@@ -51,8 +51,8 @@ describe('writing rows of which the store refuses one', () => {
   );
 });
 
-describe('writing rows within a time', () => {
-  it('rejects as for a store that is out, and leaves the write to its end', async () => {
+describe('a write of rows with a time limit', () => {
+  it('rejects as for an unavailable store, and lets the write finish', async () => {
     let finish = (_: number): void => {};
     const writer = writerOver(() => new Promise(resolve => (finish = resolve)));
     await expect(writer.writeWithin([sampleRow()], 1)).rejects.toThrow('no answer within 1 ms');

@@ -6,13 +6,13 @@ const day_ms = 24 * hour_ms;
 const midnight_ms = Date.UTC(2026, 11, 1);
 
 describe('the calendar of limits', () => {
-  it('tells the day and the month of the clock', () => {
+  it('gives the day and the month of the clock', () => {
     const calendar = new Calendar();
     for (const at_ms of [midnight_ms - 1, midnight_ms, midnight_ms + day_ms])
       expect(calendar.at(at_ms, at_ms)).toEqual(calendarDayOf(at_ms));
   });
 
-  it('goes back to no earlier day and month when the clock is set back over midnight', () => {
+  it('never goes back a day or a month when the clock is set back over midnight', () => {
     const calendar = new Calendar();
     calendar.at(midnight_ms - 1000, 0);
     const { day, month } = calendar.at(midnight_ms, 1000);
@@ -25,7 +25,7 @@ describe('the calendar of limits', () => {
     expect(calendar.at(midnight_ms + hour_ms, 2 * hour_ms)).toEqual(calendarDayOf(midnight_ms + hour_ms));
   });
 
-  it('holds a day that a clock set forward by mistake has begun for a day at most, and its month for 31', () => {
+  it('keeps a day that a wrong clock has begun for a day at most, and its month for 31', () => {
     const calendar = new Calendar();
     const wrong_ms = Date.UTC(2031, 5, 5);
     const wrong = calendar.at(wrong_ms, 0);

@@ -32,7 +32,7 @@ afterEach(() => {
 
 const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
-it('beats every five seconds, and tells how many instances the store has heard of', async () => {
+it('beats every five seconds, and reports how many instances the store knows', async () => {
   const started = heartbeat.start();
   expect(beats).toHaveLength(1);
   beats[0]!.resolve(3);
@@ -44,7 +44,7 @@ it('beats every five seconds, and tells how many instances the store has heard o
   expect(beats).toHaveLength(2);
 });
 
-it('beats again soon after a failure, and twice a second while the store is out', async () => {
+it('beats again soon after a failure, and twice a second during an outage', async () => {
   const started = heartbeat.start();
   beats[0]!.reject(new Error('one failure'));
   await started;
@@ -62,7 +62,7 @@ it('beats again soon after a failure, and twice a second while the store is out'
   expect(heard).toEqual([]);
 });
 
-it('does not beat any longer once it has stopped, also not after the beat that was under way', async () => {
+it('stops for good, even after a beat that was in flight', async () => {
   const started = heartbeat.start();
   heartbeat.stop();
   beats[0]!.resolve(1);

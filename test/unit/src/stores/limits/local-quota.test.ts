@@ -37,8 +37,8 @@ const heard = (limits: readonly Limit[], tokens: number, remaining: number) => {
   return share.count(request(limits, tokens), statuses);
 };
 
-describe('what was last heard', () => {
-  it('is known of all limits of an account, also of those that were asked one after the other', () => {
+describe('the last known state of limits', () => {
+  it('covers all limits of an account, also those requested one after the other', () => {
     heard(minute, 1, 30);
     heard(daily, 10, 700);
     const model = [limit('tokens_per_day', 500, 'a/large')];
@@ -48,7 +48,7 @@ describe('what was last heard', () => {
   });
 });
 
-describe('the share of an instance', () => {
+describe('the local quota of an instance', () => {
   it('is the limit divided by the instances, and at least one', () => {
     expect(admitted(100, minute)).toBe(10);
     open({}, 7);
@@ -57,31 +57,31 @@ describe('the share of an instance', () => {
     expect(admitted(100, minute)).toBe(1);
   });
 
-  it('is the limit divided by min_instances where fewer were heard of', () => {
+  it('is the limit divided by min_instances where fewer are known', () => {
     open({}, 1, 5);
     expect(admitted(100, minute)).toBe(8);
     open({}, 10, 5);
     expect(admitted(100, minute)).toBe(4);
   });
 
-  it('of a day is what was left divided by min_instances where fewer were heard of', () => {
+  it('of a day is what was left divided by min_instances where fewer are known', () => {
     open({}, 1, 5);
     heard(daily, 100, 400);
     expect(admitted(100, daily, 10)).toBe(8);
   });
 
-  it('slides as the limit does', () => {
+  it('slides with the window of the limit', () => {
     expect(admitted(100, minute)).toBe(10);
     clock.advance(61_000);
     expect(admitted(100, minute)).toBe(10);
   });
 
-  it('is less what the instance has admitted before', () => {
+  it('is reduced by what the instance has admitted before', () => {
     for (let at = 0; at < 4; at++) heard(minute, 1, 30);
     expect(admitted(100, minute)).toBe(6);
   });
 
-  it('of concurrency is less what still runs', () => {
+  it('of concurrency is reduced by what is still running', () => {
     const running = [limit('concurrent_requests', 12)];
     const reservation = heard(running, 1, 11);
     heard(running, 1, 10);
@@ -90,12 +90,12 @@ describe('the share of an instance', () => {
     expect(admitted(10, running)).toBe(1);
   });
 
-  it('of a day is a part of what was left, beside what the instance itself had used', () => {
+  it('of a day is a part of what was left, plus what the instance itself had used', () => {
     heard(daily, 100, 400);
     expect(admitted(100, daily, 10)).toBe(10);
   });
 
-  it('of a day that nothing is left of is nothing, until the day ends', () => {
+  it('of a used-up day is zero until the day ends', () => {
     share.note('a', [{ limit: daily[0]!, remaining: 0, reset_ms: day_ms }]);
     expect(take(daily, 1)).toMatchObject({
       admitted: false,
@@ -107,7 +107,7 @@ describe('the share of an instance', () => {
     expect(admitted(100, daily, 10)).toBe(25);
   });
 
-  it('of a day of which nothing was heard is a part of the whole', () => {
+  it('of a day with unknown usage is a part of the whole', () => {
     expect(admitted(100, daily, 10)).toBe(25);
   });
 
@@ -117,7 +117,7 @@ describe('the share of an instance', () => {
     expect(admitted(100, [limit('tokens_per_day', 1400)], 10)).toBe(10);
   });
 
-  it('is told as what remains of the limit itself', () => {
+  it('is reported as the remainder of the limit itself', () => {
     const taken = take(minute);
     expect(taken.statuses).toEqual([{ limit: minute[0], remaining: 9, reset_ms: expect.any(Number) }]);
     for (let at = 0; at < 9; at++) take(minute);
@@ -125,30 +125,30 @@ describe('the share of an instance', () => {
     expect(share.statuses('a', minute)[0]).toMatchObject({ limit: minute[0], remaining: 0 });
   });
 
-  it('of each model is its own', () => {
+  it('is separate for each model', () => {
     const limits = [limit('requests_per_minute', 40), limit('requests_per_minute', 8, 'm')];
     expect(admitted(100, limits)).toBe(2);
     expect(admitted(100, minute)).toBe(8);
   });
 });
 
-describe('the policy of a limit', () => {
+describe('the outage policy of a limit', () => {
   const both = [limit('requests_per_minute', 4), limit('usd_per_month', 1000)];
 
-  it('`open` applies none, and still counts', () => {
+  it('applies no limit with `open`, and still counts', () => {
     open({ default: 'open' });
     expect(admitted(100, both)).toBe(100);
     expect(share.statuses('a', both).map(({ remaining }) => remaining)).toEqual([0, 0]);
     expect(share.policy(both)).toBe('open');
   });
 
-  it('`open` beside `local` leaves the other', () => {
+  it('applies other limits with `local` beside `open`', () => {
     open({ default: 'local', usd_per_month: 'open' }, 2);
     expect(admitted(100, both)).toBe(2);
     expect(share.policy(both)).toBe('local');
   });
 
-  it('`closed` refuses whoever has the limit, with the cause for the log alone', () => {
+  it('rejects every account that has the limit with `closed`, with the cause only in the log', () => {
     open({ usd_per_month: 'closed' });
     const cause = new Error('secret');
     let thrown: unknown;
@@ -168,7 +168,7 @@ describe('the policy of a limit', () => {
     expect(share.policy(both)).toBe('closed');
   });
 
-  it('refuses nothing in a dry run, whatever it is', () => {
+  it('rejects nothing in a dry run', () => {
     for (const policy of ['open', 'closed', 'local']) {
       open({ default: policy });
       for (let at = 0; at < 10; at++)
@@ -176,7 +176,7 @@ describe('the policy of a limit', () => {
     }
   });
 
-  it('`local` tells a dry run which limits are over', () => {
+  it('reports with `local` which limits a dry run exceeds', () => {
     open({}, 2);
     const over = () => {
       const taken = share.reserve({ ...request(both), force: true }, undefined);
@@ -186,7 +186,7 @@ describe('the policy of a limit', () => {
   });
 });
 
-describe('what an instance remembers of accounts', () => {
+describe('the memory of accounts in an instance', () => {
   it('is bounded', () => {
     for (let at = 0; at < 30_000; at++)
       share.note(`account-${at}`, [{ limit: daily[0]!, remaining: 7, reset_ms: day_ms }]);
@@ -197,7 +197,7 @@ describe('what an instance remembers of accounts', () => {
     expect(share.knownStatuses('account-1000', daily)).toEqual([]);
   });
 
-  it('is the latest, whichever model it was heard with', () => {
+  it('is the latest state, for whichever model it was reported', () => {
     const of = (model: string) => [limit('tokens_per_day', 1000), limit('tokens_per_day', 500, model)];
     for (const [model, remaining] of [
       ['m', 300],

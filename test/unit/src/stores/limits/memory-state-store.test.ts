@@ -5,7 +5,7 @@ import { charge, describeStateStore, limit } from '../../../../support/state-sto
 
 describeStateStore('memory', clock => ({ store: new MemoryStateStore(clock) }));
 
-describe('what the memory store remembers', () => {
+describe('the memory state store', () => {
   const open = () => {
     const clock = new FakeClock();
     const store = new MemoryStateStore(clock);
@@ -22,7 +22,7 @@ describe('what the memory store remembers', () => {
     return { clock, store, reserve, sweep };
   };
 
-  it('is nothing of accounts that have been idle for a minute', () => {
+  it('forgets accounts that have been idle for a minute', () => {
     const { clock, store, reserve, sweep } = open();
     for (let at = 0; at < 100_000; at++) reserve(`account-${at}`).settle(charge());
     expect(store.size).toBe(100_000);
@@ -31,7 +31,7 @@ describe('what the memory store remembers', () => {
     expect(store.size).toBeLessThanOrEqual(1);
   });
 
-  it('stays bounded by the accounts of a minute while ever new ones come', () => {
+  it('stays bounded by the accounts of a minute while new ones keep coming', () => {
     const { clock, store, reserve } = open();
     let most = 0;
     for (let at = 0; at < 100_000; at++) {
@@ -46,7 +46,7 @@ describe('what the memory store remembers', () => {
   it.each([
     ['the day', [limit('tokens_per_day', 100)], 12 * 3_600_000],
     ['the month', [limit('usd_per_month', 100)], 9.5 * 86_400_000],
-  ])('is kept for the rest of %s where that counts', (_, limits, rest_ms) => {
+  ])('keeps counters for the rest of %s where that counts', (_, limits, rest_ms) => {
     const { clock, store, reserve, sweep } = open();
     reserve('a', limits).settle(charge(5, 5));
     clock.advance(rest_ms - 1);
@@ -60,7 +60,7 @@ describe('what the memory store remembers', () => {
     expect(store.size).toBeLessThanOrEqual(1);
   });
 
-  it('is kept while an exchange runs, however long', () => {
+  it('keeps counters while an exchange runs, however long', () => {
     const { clock, store, reserve, sweep } = open();
     const limits = [limit('tokens_per_minute', 100), limit('concurrent_requests', 1)];
     const reservation = reserve('a', limits);
@@ -74,7 +74,7 @@ describe('what the memory store remembers', () => {
     expect(store.size).toBeLessThanOrEqual(1);
   });
 
-  it('is not made by asking', () => {
+  it('creates no counters for a query', () => {
     const { store } = open();
     store.statuses('nobody', [limit('requests_per_minute', 5)]);
     expect(store.size).toBe(0);
@@ -95,7 +95,7 @@ describe('what the memory store remembers', () => {
   });
 });
 
-describe('the memory store whose clock is set', () => {
+describe('the memory store under clock changes', () => {
   const limits = [limit('tokens_per_day', 100), limit('usd_per_month', 100), limit('requests_per_minute', 2)];
   const open = (began_ms: number) => {
     const clock = new FakeClock(began_ms);
@@ -106,7 +106,7 @@ describe('the memory store whose clock is set', () => {
     return { clock, store, reserve };
   };
 
-  it('gives no day and no month twice when it is set back over midnight', () => {
+  it('grants no day and no month twice when the clock is set back over midnight', () => {
     const { clock, store, reserve } = open(Date.UTC(2026, 11, 1));
     expect(reserve().admitted).toBe(true);
     clock.set(-60_000);
@@ -116,7 +116,7 @@ describe('the memory store whose clock is set', () => {
     expect(reserve()).toMatchObject({ admitted: false });
   });
 
-  it('counts minutes by the time that passes', () => {
+  it('counts minutes by elapsed time', () => {
     const { clock, store } = open(Date.UTC(2026, 11, 1, 12));
     const [, , minute] = limits;
     const reserve = () =>

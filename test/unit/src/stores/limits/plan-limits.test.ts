@@ -29,7 +29,7 @@ describe('the limits of an account', () => {
     ]);
   });
 
-  it('are replaced name by name by its own, and lifted by null', () => {
+  it('are replaced name by name by its own, and removed by null', () => {
     const own = limitOverridesSchema.parse({
       requests_per_minute: 100,
       usd_per_month: null,
@@ -43,7 +43,7 @@ describe('the limits of an account', () => {
     expect(shown(limits, 'a/other')).toEqual([...overall, 'tokens_per_minute 5 of a/other']);
   });
 
-  it('are none without a plan and own ones', () => {
+  it('are empty without a plan and own limits', () => {
     expect(new AccountLimits(undefined, undefined).of('a/large')).toEqual({
       limits: [],
       beforeBody: [],
@@ -53,7 +53,7 @@ describe('the limits of an account', () => {
     });
   });
 
-  it('say whether tokens and money have to be estimated', () => {
+  it('report whether tokens and money have to be estimated', () => {
     const of = (amounts: object) => new AccountLimits(planSchema.parse(amounts), undefined).of(undefined);
     expect(of({ requests_per_minute: 1, concurrent_requests: 1 })).toMatchObject({
       countsTokens: false,
@@ -64,8 +64,8 @@ describe('the limits of an account', () => {
   });
 });
 
-describe('amounts', () => {
-  it.each(limitNames)('of %s are above 0', name => {
+describe('the amount of a limit', () => {
+  it.each(limitNames)('must be above 0 for %s', name => {
     for (const amount of [0, -1, '0', '-1', 'many', Number.NaN, null])
       expect(planSchema.safeParse({ [name]: amount }).success).toBe(false);
     expect(planSchema.safeParse({ [name]: 1 }).success).toBe(true);
@@ -86,7 +86,7 @@ describe('amounts', () => {
     ['5.', undefined],
     ['', undefined],
     [' 5', undefined],
-  ])('of money: %j', (dollars, nano) => {
+  ])('is exact or rejected for money: %j', (dollars, nano) => {
     const parsed = planSchema.safeParse({ usd_per_month: dollars });
     expect(parsed.success).toBe(nano !== undefined);
     if (parsed.success)

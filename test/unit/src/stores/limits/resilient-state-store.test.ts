@@ -38,14 +38,14 @@ const open = (policies = {}, lease_ms = 15_000, min_instances = 1) => {
   return { remote, store, take, reservation };
 };
 
-describe('a guarded store', () => {
-  it('has looked for its server before the first take is decided', async () => {
+describe('the resilient state store', () => {
+  it('probes its server before it decides the first reservation', async () => {
     const { remote, take } = open();
     await take();
     expect([remote.pulses, remote.takes]).toEqual([1, ['1']]);
   });
 
-  it('does not ask a server that is out, and finds by itself that it is back', async () => {
+  it('does not call a server that is out, and detects its return by itself', async () => {
     const { remote, store, take } = open();
     remote.fault = new CannotServe('OOM');
     for (let at = 0; at < 5; at++) await take();
@@ -59,7 +59,7 @@ describe('a guarded store', () => {
     expect(remote.takes).toHaveLength(asked + 1);
   });
 
-  it('gives back what it may have taken for somebody who was refused', async () => {
+  it('releases what it may have reserved for a request that was rejected', async () => {
     const { remote, take } = open({ default: 'closed' });
     await take();
     remote.fault = new Unreachable('no answer');
@@ -72,7 +72,7 @@ describe('a guarded store', () => {
     });
   });
 
-  it('gives back what it may have taken for a request that its own share refused', async () => {
+  it('releases what it may have reserved for a request that its local quota rejected', async () => {
     const { remote, take } = open({}, 15_000, 100);
     await take();
     remote.fault = new Unreachable('no answer');
@@ -85,21 +85,21 @@ describe('a guarded store', () => {
     });
   });
 
-  it('decides by itself where a command is rejected, and is not out for that', async () => {
+  it('decides locally where a command is rejected, without an outage', async () => {
     const { remote, store, take } = open();
     remote.fault = new CommandRejected('WRONGTYPE');
     for (let at = 0; at < 5; at++) expect((await take()).admitted).toBe(true);
     expect(store.outage).toBeUndefined();
   });
 
-  it('divides limits by min_instances where it has heard of no other instance', async () => {
+  it('divides limits by min_instances where it knows of no other instance', async () => {
     const { remote, take } = open({}, 15_000, 5);
     remote.fault = new CannotServe('LOADING');
     const taken = await Promise.all(Array.from({ length: 50 }, take));
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(2);
   });
 
-  it('says whether nobody is admitted while its server is out', async () => {
+  it('reports whether every request is rejected during an outage', async () => {
     for (const [policies, refuses] of [
       [{ default: 'closed' }, true],
       [{ usd_per_month: 'closed' }, false],
@@ -112,7 +112,7 @@ describe('a guarded store', () => {
     }
   });
 
-  it('renews what it holds, as long as it holds it', async () => {
+  it('renews its reservations as long as it holds them', async () => {
     const { remote, reservation } = open({}, 1000);
     const short = await reservation();
     const long = await reservation();
@@ -125,7 +125,7 @@ describe('a guarded store', () => {
     expect(remote.renewed).toHaveLength(length);
   });
 
-  it('does not hold again what was settled while it was being renewed', async () => {
+  it('does not restore a reservation that was settled during its renewal', async () => {
     const { remote, reservation } = open({}, 1000);
     const renew = remote.renew.bind(remote);
     const answers: (() => void)[] = [];
@@ -144,7 +144,7 @@ describe('a guarded store', () => {
     held.settle(charge(1));
   });
 
-  it('renews all that it holds when its server is back', async () => {
+  it('renews all reservations when its server is back', async () => {
     const { remote, store, reservation } = open();
     await reservation();
     remote.fault = new CannotServe('OOM');
@@ -154,7 +154,7 @@ describe('a guarded store', () => {
     expect(remote.renewed).toEqual([['1', '2', '3', '4', '5']]);
   });
 
-  it('sends a settlement once, and none for who has no limits', async () => {
+  it('sends a settlement once, and none for accounts without limits', async () => {
     const { remote, store, reservation } = open();
     const one = await reservation();
     for (let time = 0; time < 3; time++) one.settle(charge(5));
@@ -165,7 +165,7 @@ describe('a guarded store', () => {
     expect(remote.takes).toEqual(['1']);
   });
 
-  it('ends only when what was settled has been told', async () => {
+  it('closes only after all settlements are sent', async () => {
     const { remote, store, reservation } = open();
     let release = () => {};
     remote.slow = new Promise(resolve => {
@@ -180,7 +180,7 @@ describe('a guarded store', () => {
     expect([remote.settled.length, remote.closed]).toEqual([1, true]);
   });
 
-  it('divides by the instances that it has heard of', async () => {
+  it('divides limits by the instances that it knows', async () => {
     const { remote, take, reservation } = open();
     remote.instances = 10;
     (await reservation()).settle(charge(1));

@@ -57,8 +57,8 @@ const used: Pick<PastUse, 'of'> = {
   of: ({ name, model }) => (name === 'usd_per_month' ? 700 : model === undefined ? 90 : 20),
 };
 
-describe('counters that begin with what the ledger has', () => {
-  it('count what was used before, asked for once, by the first request alone', async () => {
+describe('counters restored from the ledger', () => {
+  it('include earlier usage, queried once, by the first request alone', async () => {
     const { take, asked, remaining } = open(async (_, clock) => pastAt(clock, used));
     const first = take(5);
     expect(first).toBeInstanceOf(Promise);
@@ -69,27 +69,27 @@ describe('counters that begin with what the ledger has', () => {
     expect(asked).toEqual(['a']);
   });
 
-  it('count it once where several first requests come at once', async () => {
+  it('include earlier usage once when several first requests come together', async () => {
     const { take, remaining } = open(async (_, clock) => pastAt(clock, used));
     await Promise.all([take(1), take(1), take(1)]);
     expect(await remaining()).toEqual([7, 297, 27]);
   });
 
-  it('show it before the first request, but not in headers that do not wait', async () => {
+  it('show earlier usage before the first request, but not in headers that do not wait', async () => {
     const { store, remaining } = open(async (_, clock) => pastAt(clock, used));
     expect(store.knownStatuses('a', limits)).toEqual([expect.objectContaining({ limit: limits[3] })]);
     expect(await remaining()).toEqual([10, 300, 30]);
     expect(store.knownStatuses('a', limits)).toHaveLength(4);
   });
 
-  it('ask for nothing where no day and no month is limited, and where there is no account', () => {
+  it('query nothing without a daily or monthly limit, or without an account', () => {
     const { take, asked } = open(async (_, clock) => pastAt(clock, used));
     expect(take(5, 'a', [limits[3]!])).toMatchObject({ admitted: true });
     expect(take(5, '')).toMatchObject({ admitted: true });
     expect(asked).toEqual([]);
   });
 
-  it('count nothing of another day, and of its month what is of it', async () => {
+  it('include nothing of another day, and in the month only what belongs to it', async () => {
     const { take, remaining } = open(async (_, clock) => {
       const today = pastAt(clock, used);
       return { ...today, day: today.day - 1 };
@@ -98,7 +98,7 @@ describe('counters that begin with what the ledger has', () => {
     expect(await remaining()).toEqual([99, 299, 49]);
   });
 
-  it('let requests in by what is counted here while the ledger does not answer, and catch up when it does', async () => {
+  it('admit requests by local counts while the ledger does not answer, and catch up when it does', async () => {
     let isOut = true;
     const { clock, take, asked, remaining, warnings } = open(async (_, at) => {
       if (isOut) throw new Error('out');

@@ -40,8 +40,8 @@ const metric = async (name: string) =>
   Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await registry.metrics())?.[1]);
 const dropped = (reason: string) => metric(`sluice_state_settlements_dropped_total{reason="${reason}"}`);
 
-describe('settlements', () => {
-  it('are sent at once', async () => {
+describe('the queue of settlements', () => {
+  it('sends each at once', async () => {
     add(1);
     add(2);
     await settlements.settled();
@@ -49,7 +49,7 @@ describe('settlements', () => {
     expect(settlements.waiting).toBe(0);
   });
 
-  it('wait while the store is out, and are sent in order when it is back', async () => {
+  it('waits while the store is out, and sends in order when it is back', async () => {
     await goOut();
     for (let id = 0; id < 300; id++) add(id);
     await settlements.settled();
@@ -61,7 +61,7 @@ describe('settlements', () => {
     expect(await metric('sluice_state_settlements_waiting')).toBe(0);
   });
 
-  it('that have failed are sent again', async () => {
+  it('retries those that have failed', async () => {
     remote.fault = new CommandRejected('once');
     add(1);
     await new Promise(setImmediate);
@@ -71,7 +71,7 @@ describe('settlements', () => {
     expect([arrived(), settlements.waiting]).toEqual([[1], 0]);
   });
 
-  it('that the store never takes are given up, and do not hold up the others', async () => {
+  it('gives up on those that the store never takes, without delaying the others', async () => {
     const settle = remote.settle.bind(remote);
     remote.settle = async settlement => {
       if (settlement.hold.request.id === '13') throw new CommandRejected('WRONGTYPE');
@@ -88,7 +88,7 @@ describe('settlements', () => {
   it.each([
     ['is not reached', () => new Unreachable('no answer')],
     ['cannot be written', () => new CannotServe('OOM')],
-  ])('wait for a store that %s, however often they are sent', async (_, fault) => {
+  ])('waits for a store that %s, however often they are sent', async (_, fault) => {
     add(1);
     await settlements.settled();
     remote.fault = fault();
@@ -104,7 +104,7 @@ describe('settlements', () => {
     expect(arrived()).toEqual([1, 2]);
   });
 
-  it('are all kept within the bound', async () => {
+  it('keeps all settlements within its limit', async () => {
     await goOut();
     for (let id = 0; id < 65_536; id++) add(id);
     expect([settlements.waiting, await dropped('queue_full')]).toEqual([65_536, 0]);
@@ -113,7 +113,7 @@ describe('settlements', () => {
     expect(arrived()).toHaveLength(65_536);
   });
 
-  it('are bounded while they wait: beyond the bound the oldest are dropped, and counted', async () => {
+  it('drops and counts the oldest above its limit', async () => {
     await goOut();
     for (let id = 0; id < 70_000; id++) add(id);
     expect(settlements.waiting).toBeGreaterThanOrEqual(65_536);
@@ -126,7 +126,7 @@ describe('settlements', () => {
     expect(arrived().at(-1)).toBe(69_999);
   });
 
-  it('are not all under way at once when many have waited', async () => {
+  it('limits how many are in flight when many have waited', async () => {
     await goOut();
     for (let id = 0; id < 1000; id++) add(id);
     let most = 0;

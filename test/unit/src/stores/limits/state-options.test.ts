@@ -10,7 +10,7 @@ describe('stores.state', () => {
     'redis://user:p%40ss@10.0.0.1:6379/3',
     'redis://:secret@[::1]:6379',
     'rediss://cache.example.com:6380/',
-  ])('takes %s', state => {
+  ])('accepts %s', state => {
     expect(stateSchema.parse({ state }).state).toBe(state);
   });
 
@@ -23,16 +23,16 @@ describe('stores.state', () => {
     'http://localhost',
     'redis://host/name',
     'redis://host?db=1',
-  ])('refuses %j and says what it takes', state => {
+  ])('rejects %j and names what it accepts', state => {
     const parsed = stateSchema.safeParse({ state });
     expect(parsed.error?.issues[0]?.message).toMatch(/^must be memory, or a URL such as redis:/);
   });
 
-  it('refuses braces in the prefix of keys', () => {
+  it('rejects braces in the prefix of keys', () => {
     expect(() => stateSchema.parse({ state_key_prefix: 'a{b}' })).toThrow('must have no braces');
   });
 
-  it('refuses the policy of a limit that there is not', async () => {
+  it('rejects the policy of an unknown limit', async () => {
     const config = sampleConfig({ stores: { on_state_store_down: { requests: 'open' } } });
     await expect(loadConfig(config, {})).rejects.toThrow(
       /stores\.on_state_store_down\.requests: unknown name; accepted here: default, requests_per_minute/,
@@ -40,19 +40,19 @@ describe('stores.state', () => {
   });
 });
 
-describe('options for Redis', () => {
+describe('the options for Redis', () => {
   const accounts = { demo: { keys: [{ value: 'sk-demo-0123456789' }] } };
   const warningsOf = async (stores: object) =>
     (await loadConfig(sampleConfig({ accounts, stores }), {})).warnings;
 
-  it('are warned of where there is none', async () => {
+  it('cause a warning without Redis', async () => {
     expect(await warningsOf({ state_timeout_ms: 100, on_state_store_down: { default: 'open' } })).toEqual([
       'stores.state_timeout_ms: has no effect: state is kept in memory',
       'stores.on_state_store_down: has no effect: state is kept in memory',
     ]);
   });
 
-  it('are not where there is one, nor where they are not given', async () => {
+  it('cause no warning with Redis, nor when they are not given', async () => {
     expect(await warningsOf({ state: 'redis://localhost', state_timeout_ms: 100 })).toEqual([]);
     expect(await warningsOf({})).toEqual([]);
   });

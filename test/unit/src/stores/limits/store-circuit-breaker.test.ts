@@ -56,7 +56,7 @@ describe('the circuit breaker of the state store', () => {
     expect(await metric('sluice_store_errors_total{store="state",operation="reserve"}')).toBe(50);
   });
 
-  it('lets no exchange wait again after a silence until the heartbeat is answered', async () => {
+  it('lets no exchange wait after a silence until the heartbeat is answered', async () => {
     await silence(1);
     let asked = 0;
     const take = () =>
@@ -78,7 +78,7 @@ describe('the circuit breaker of the state store', () => {
     expect([circuit.closed, opened]).toEqual([true, []]);
   });
 
-  it('opens at once when the store answers that it cannot serve, and asks no more', async () => {
+  it('opens at once when the store answers that it cannot serve, and sends nothing more', async () => {
     const reply = new CannotServe('OOM command not allowed');
     await ask(reply);
     expect([circuit.closed, opened]).toEqual([false, [reply]]);
@@ -91,7 +91,7 @@ describe('the circuit breaker of the state store', () => {
     expect(asked).toBe(false);
   });
 
-  it('has one outage however long it lasts, and closes when a probe succeeds', async () => {
+  it('reports one outage however long it lasts, and closes when a probe succeeds', async () => {
     for (let time = 0; time < 20; time++) await probe(new CannotServe('MISCONF'));
     expect([opened.length, closed]).toEqual([1, 0]);
     await circuit.probe('heartbeat', works);
@@ -110,13 +110,13 @@ describe('the circuit breaker of the state store', () => {
     ]);
   });
 
-  it('closes when the probe is rejected: a store that cannot be written would have said so first', async () => {
+  it('closes when the probe is rejected, since an unwritable store would have answered that first', async () => {
     await ask(new CannotServe('READONLY'));
     await probe(new CommandRejected('WRONGTYPE'));
     expect(circuit.closed).toBe(true);
   });
 
-  it('has its outages in the metrics before the first one', async () => {
+  it('shows its outages in the metrics before the first one', async () => {
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(0);
   });
 });

@@ -5,7 +5,7 @@ import { wholeMonths } from '../../../../../src/stores/records/usage-slices.ts';
 const day_ms = 86_400_000;
 const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
 
-describe('the months and days of a time', () => {
+describe('the months and days of a period', () => {
   it.each([
     ['2026-11-01', '2026-11-30', { months: ['2026-11', '2026-11'], days: [] }],
     ['2026-11-02', '2026-11-30', { days: [['2026-11-02', '2026-11-30']] }],
@@ -28,11 +28,11 @@ describe('the months and days of a time', () => {
     ],
     ['9999-12-05', '9999-12-31', { days: [['9999-12-05', '9999-12-31']] }],
     ['9999-11-05', '9999-12-31', { months: ['9999-12', '9999-12'], days: [['9999-11-05', '9999-11-30']] }],
-  ])('from %s to %s', (from, to, expected) => {
+  ])('run from %s to %s', (from, to, expected) => {
     expect(wholeMonths(from, to)).toEqual(expected);
   });
 
-  it('are each day of it once', () => {
+  it('include each day once', () => {
     const first_ms = Date.UTC(2023, 0, 1);
     const number = fc.nat({ max: 900 });
     fc.assert(

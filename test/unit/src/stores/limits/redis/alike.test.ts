@@ -124,6 +124,6 @@ async function play(steps: readonly Step[]): Promise<void> {
   }
 }
 
-it('Redis and memory say the same, whatever is taken, settled and waited for', async () => {
+it('gives the same results in Redis and in memory for any reservations, settlements and waits', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), play), { numRuns: 100 });
 }, 60_000);

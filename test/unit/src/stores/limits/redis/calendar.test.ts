@@ -24,7 +24,7 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-it('the calendar of the scripts is that of Date, for every day of 800 years', async () => {
+it('matches Date in the calendar of the scripts for every day of 800 years', async () => {
   const text = `
 local reply = {}
 for day = ARGV[2], ARGV[3] do

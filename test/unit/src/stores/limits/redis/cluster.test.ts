@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis?.stop());
 
-it('a node of a cluster finds no script that reaches into several slots', async () => {
+it('runs no script that spans several slots of a cluster', async () => {
   const { store, remote, metric } = await openRedisStore({ url: redis.url });
   const limits = [
     limit('requests_per_minute', 5),

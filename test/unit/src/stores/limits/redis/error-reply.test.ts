@@ -26,7 +26,7 @@ describe('an error reply of Redis', () => {
     'MOVED 3999 127.0.0.1:6381',
     'upstream failure',
     '',
-  ])('means that it cannot serve: %s', message => {
+  ])('means that Redis cannot serve: %s', message => {
     expect(errorOfReply(message)).toBeInstanceOf(CannotServe);
   });
 
@@ -37,11 +37,11 @@ describe('an error reply of Redis', () => {
     "ERR Error compiling script (new function): user_script:1: '=' expected near 'is'",
     "CROSSSLOT Keys in request don't hash to the same slot",
     'NOSCRIPT No matching script. Please use EVAL.',
-  ])('rejects the command alone: %s', message => {
+  ])('rejects only the command: %s', message => {
     expect(errorOfReply(message)).toBeInstanceOf(CommandRejected);
   });
 
-  it('tells whether another server may have become the primary', () => {
+  it('shows whether another server may have become the primary', () => {
     expect(mayHaveMoved(`READONLY You can't write against a read only replica. ${at}`)).toBe(true);
     expect(mayHaveMoved(`${before7}-READONLY You can't write`)).toBe(true);
     expect(mayHaveMoved('MASTERDOWN Link with MASTER is down')).toBe(true);

@@ -61,12 +61,12 @@ describe('a connection to Redis', () => {
     expect(connection.lives).toBe(1);
   });
 
-  it('says why nothing can be asked where nobody listens', async () => {
+  it('reports the cause where no server listens', async () => {
     const connection = await connect(`redis://127.0.0.1:${await freePort()}`);
     expect(await reasonOf(connection.run(one, [], []))).toMatch(/ECONNREFUSED/);
   });
 
-  it('fails all that waits for a server that never answers, when the first has waited long enough', async () => {
+  it('fails all waiting commands when the first has waited too long for a silent server', async () => {
     const connection = await connect(await impostor(() => {}));
     const began_ms = performance.now();
     const waiting: Promise<string>[] = [];
@@ -83,7 +83,7 @@ describe('a connection to Redis', () => {
     expect(connection.ready).toBe(false);
   });
 
-  it('gives up a server whose login takes too long', async () => {
+  it('gives up on a server whose login takes too long', async () => {
     const began_ms = performance.now();
     const url = await impostor(() => {});
     const connection = await connect(url.replace('//', '//user:secret@'));
@@ -98,12 +98,12 @@ describe('a connection to Redis', () => {
     ],
     ['hangs up', (socket: Socket) => void socket.on('data', () => socket.end())],
     ['resets', (socket: Socket) => void socket.on('data', () => socket.resetAndDestroy())],
-  ])('outlives a server that %s', async (_, serve) => {
+  ])('survives a server that %s', async (_, serve) => {
     const connection = await connect(await impostor(serve));
     expect(await reasonOf(connection.run(one, [], []))).not.toBe('answered');
   });
 
-  it('takes no long turn of its own process for a silence of the server', async () => {
+  it('does not mistake a long turn of its own process for a silent server', async () => {
     const connection = await connect((await redis()).url, 100);
     expect(await connection.run(one, [], [])).toBe(1);
     const running = connection.run(one, [], []);
@@ -113,7 +113,7 @@ describe('a connection to Redis', () => {
     expect(connection.lives).toBe(1);
   });
 
-  it('comes up again by itself', async () => {
+  it('reconnects by itself', async () => {
     const server = await redis();
     const connection = await connect(server.url);
     for (const lives of [1, 2, 3]) {
@@ -125,7 +125,7 @@ describe('a connection to Redis', () => {
     }
   });
 
-  it('ends at once, also while it connects and while it waits to do so again', async () => {
+  it('ends at once, also while it connects and while it waits to reconnect', async () => {
     const nobody = `redis://127.0.0.1:${await freePort()}`;
     const silent = (await impostor(() => {})).replace('//', '//:secret@');
     for (const url of [nobody, silent]) {
@@ -144,7 +144,7 @@ describe('a connection to Redis', () => {
     }
   });
 
-  it('fails what waits when it is closed', async () => {
+  it('fails waiting commands when it is closed', async () => {
     const connection = await connect(await impostor(() => {}), 60_000);
     const running = reasonOf(connection.run(one, [], []));
     await connection.close();

@@ -48,7 +48,7 @@ describe('the keys in Redis', () => {
     },
   );
 
-  it('keep accounts apart, whatever they are called', async () => {
+  it('are distinct for any two account names', async () => {
     await redis.cli('FLUSHALL');
     for (const account of ['a', 'a}', 'a%7D', '{a', 'a:tokens_per_day']) {
       await leaveTraces(account);

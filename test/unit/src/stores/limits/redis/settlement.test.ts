@@ -50,26 +50,26 @@ describe('a settlement in Redis', () => {
     expect(await remaining()).toEqual([9, 500, 500, 5]);
   });
 
-  it('of what was taken without an answer finds what was reserved', async () => {
+  it('finds the reservation of a request whose answer was lost', async () => {
     await opened.remote.reserve(request);
     const one = settlement(unheard(), charge(500));
     for (let time = 0; time < 3; time++) await opened.remote.settle(one);
     expect(await remaining()).toEqual([9, 500, 500, 5]);
   });
 
-  it('of what was never taken is charged in full, once', async () => {
+  it('is charged in full, once, when its reservation never arrived', async () => {
     const one = settlement(unheard(), charge(500));
     for (let time = 0; time < 3; time++) await opened.remote.settle(one);
     expect(await remaining()).toEqual([9, 500, 500, 5]);
   });
 
-  it('lets a take that arrives after it count nothing', async () => {
+  it('makes a reservation that arrives after it count nothing', async () => {
     await opened.remote.settle(settlement(unheard(), charge(0, 0, 0)));
     await expect(opened.remote.reserve(request)).rejects.toThrow('after its settlement');
     expect(await remaining()).toEqual([10, 1000, 1000, 5]);
   });
 
-  it('that is late counts as of when it was settled', async () => {
+  it('counts, when late, as of the time it was settled', async () => {
     const one = settlement(unheard(), charge(500));
     clock.advance(30_000);
     await opened.remote.settle(one);
@@ -79,14 +79,14 @@ describe('a settlement in Redis', () => {
     expect(await remaining()).toEqual([10, 1000, 500, 5]);
   });
 
-  it('that is an hour late leaves the present minute alone', async () => {
+  it('leaves the present minute unchanged when it is an hour late', async () => {
     const one = settlement(unheard(), charge(500));
     clock.advance(3_600_000);
     await opened.remote.settle(one);
     expect(await remaining()).toEqual([10, 1000, 500, 5]);
   });
 
-  it('that is a day late leaves the present day alone', async () => {
+  it('leaves the present day unchanged when it is a day late', async () => {
     const one = settlement(unheard(), charge(500));
     clock.advance(86_400_000);
     await opened.remote.settle(one);
@@ -103,7 +103,7 @@ describe('a settlement in Redis', () => {
     expect(await remaining()).toEqual([9, 500, 500, 5]);
   });
 
-  it('that may have been done longer ago than Redis remembers is not done again', async () => {
+  it('is not repeated when it may have been done longer ago than Redis remembers', async () => {
     const one = settlement(unheard(), charge(500));
     await opened.remote.settle(one);
     clock.advance(3_600_000);
@@ -115,7 +115,7 @@ describe('a settlement in Redis', () => {
     expect((await remaining())[2]).toBe(400);
   });
 
-  it('that a demoted primary refused is charged in full to one that lacks the hold', async () => {
+  it('is charged in full to a primary without the reservation when a demoted primary refused it', async () => {
     const one = settlement(await taken(), charge(500));
     const { life } = opened.remote;
     await redis.cli('REPLICAOF', '127.0.0.1', '1');
@@ -127,7 +127,7 @@ describe('a settlement in Redis', () => {
     expect(await remaining()).toEqual([9, 500, 500, 5]);
   });
 
-  it('is never too late where Redis said that it was not done', async () => {
+  it('is never too late where Redis reported that it was not done', async () => {
     const one = settlement(unheard(), charge(500));
     await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
     await expect(opened.remote.settle(one)).rejects.toThrow('OOM');
@@ -137,7 +137,7 @@ describe('a settlement in Redis', () => {
     expect((await remaining())[2]).toBe(500);
   });
 
-  it('that may have been done before the connection ended is not done again', async () => {
+  it('is not repeated when it may have been done before the connection ended', async () => {
     const one = settlement(await taken(), charge(500));
     await opened.remote.settle(one);
     const { life } = opened.remote;
@@ -148,8 +148,8 @@ describe('a settlement in Redis', () => {
   });
 });
 
-describe('what is held in Redis', () => {
-  it('ends by itself when nobody renews it', async () => {
+describe('a reservation in Redis', () => {
+  it('expires when it is not renewed', async () => {
     await taken();
     expect((await remaining())[3]).toBe(4);
     clock.advance(14_999);
@@ -189,7 +189,7 @@ describe('what is held in Redis', () => {
     }
   });
 
-  it('comes back with the next renewal where Redis has lost it', async () => {
+  it('is restored by the next renewal where Redis has lost it', async () => {
     const hold = await taken();
     const { life } = opened.remote;
     await redis.restart();
@@ -202,17 +202,14 @@ describe('what is held in Redis', () => {
   it.each([
     ['was', () => taken()],
     ['may never have been', async () => unheard()],
-  ])(
-    'does not come back with a renewal that its settlement has overtaken, where it %s taken',
-    async (_, held) => {
-      const hold = await held();
-      await opened.remote.renew([hold]);
-      expect((await remaining())[3]).toBe(4);
-      await opened.remote.settle(settlement(hold, charge(300)));
-      await opened.remote.renew([hold]);
-      expect((await remaining())[3]).toBe(5);
-    },
-  );
+  ])('is not restored by a renewal after its settlement, where it %s taken', async (_, held) => {
+    const hold = await held();
+    await opened.remote.renew([hold]);
+    expect((await remaining())[3]).toBe(4);
+    await opened.remote.settle(settlement(hold, charge(300)));
+    await opened.remote.renew([hold]);
+    expect((await remaining())[3]).toBe(5);
+  });
 });
 
 describe('a script that Redis does not know', () => {
