@@ -400,7 +400,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     await Promise.all(stores.map(each => each.close()));
   });
 
-  it(`rejects calls after a second close without harm (${kind})`, async () => {
+  it(`can be closed twice and then rejects calls (${kind})`, async () => {
     const fresh = await openRecords(await newTarget());
     await fresh.close();
     await fresh.close();

@@ -71,7 +71,7 @@ const targets: readonly [target: string, reaches: string | undefined][] = [
 ];
 
 describe('the path of a passed-through request', () => {
-  it.each(targets)('%s', async (target, reaches) => {
+  it.each(targets)('reaches the provider as expected or gets 404 or 400: %s', async (target, reaches) => {
     const { gateway, upstream } = await hostileSetting({ config }, 2);
     upstream.reply(whole(200, '{}'));
     const client = new RawConnection(gateway.url);

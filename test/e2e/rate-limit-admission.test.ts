@@ -12,7 +12,7 @@ const admittedOf = (replies: readonly Response[]) => replies.filter(({ status })
 const drained = (replies: readonly Response[]) => Promise.all(replies.map(reply => reply.text()));
 
 describe('a burst of 500 requests', () => {
-  it('is admitted up to the limit exactly, and the rest told when to come again', async () => {
+  it('is admitted up to the exact limit, and the rest gets 429 with Retry-After', async () => {
     const { upstream, send, clock } = await startLimited({ requests_per_minute: 137 });
     upstream.reply(whole(200, completion('Yes.')));
     const replies = await many(500, () => send());
@@ -34,7 +34,7 @@ describe('a burst of 500 requests', () => {
     await drained(next);
   });
 
-  it('of two accounts is admitted up to the limit of each', async () => {
+  it('from two accounts is admitted up to the limit of each', async () => {
     const keys = [clientKey, 'sk-another-key-0123456789'];
     const { upstream, gateway } = await startLimited(
       {},
@@ -60,7 +60,7 @@ describe('a burst of 500 requests', () => {
     expect(keys.map(admitted)).toEqual([40, 25]);
   });
 
-  it('counts all keys of an account together', async () => {
+  it('from several keys of one account counts against one limit', async () => {
     const keys = [clientKey, 'sk-another-key-0123456789'];
     const { upstream, gateway } = await startLimited(
       { requests_per_minute: 30 },
@@ -74,7 +74,7 @@ describe('a burst of 500 requests', () => {
     await drained(replies);
   });
 
-  it('that all reuse one x-request-id is no single request', async () => {
+  it('with one shared x-request-id counts every request', async () => {
     const { upstream, send } = await startLimited({ concurrent_requests: 10, requests_per_minute: 300 });
     const waiting: (() => void)[] = [];
     upstream.reply(socket => waiting.push(() => socket.write(whole(200, completion('Yes.')))));
@@ -93,7 +93,7 @@ describe('a burst of 500 requests', () => {
 describe('the order of the limits and the other checks (a7, n20)', () => {
   const limits = { requests_per_minute: 3, tokens_per_minute: 10_000 };
 
-  it('counts nothing of what is refused before the account is known', async () => {
+  it('counts nothing when a request is refused before the account is known', async () => {
     const { gateway, remaining } = await startLimited(limits);
     const replies = await Promise.all([
       gateway.post(ask('Hello?'), { headers: { authorization: 'Bearer sk-unknown' } }),
@@ -105,7 +105,7 @@ describe('the order of the limits and the other checks (a7, n20)', () => {
     expect(remaining('requests_per_minute', 3)).toBe(3);
   });
 
-  it('counts a request that is refused for its content as one request and no tokens', async () => {
+  it('counts one request and no tokens when the content of a request is refused', async () => {
     const { gateway, send, remaining, idle } = await startLimited(limits, {
       server: { max_body_bytes: 1000 },
     });
@@ -121,7 +121,7 @@ describe('the order of the limits and the other checks (a7, n20)', () => {
     expect(remaining('tokens_per_minute', 10_000)).toBe(10_000);
   });
 
-  it('refuses with 429 before 413 and 400, with the time to come again and the rate headers', async () => {
+  it('refuses with 429 before 413 and 400, with Retry-After and the rate headers', async () => {
     const { upstream, gateway, send, idle } = await startLimited(
       { ...limits, requests_per_minute: 1 },
       { server: { max_body_bytes: 1000 } },
@@ -145,7 +145,7 @@ describe('the order of the limits and the other checks (a7, n20)', () => {
     }
   });
 
-  it('refuses with 400 and 413 before 429 of tokens', async () => {
+  it('refuses with 400 and 413 before the 429 of a token limit', async () => {
     const { upstream, gateway, send, idle } = await startLimited(
       { tokens_per_day: 600 },
       { server: { max_body_bytes: 1000 } },
@@ -160,7 +160,7 @@ describe('the order of the limits and the other checks (a7, n20)', () => {
     await expectRefusal(await send(), 429, 'rate_limit_error');
   });
 
-  it('gives a request back that failed for reasons of the provider, and counts one that tokens refused', async () => {
+  it('returns the request when the provider failed and keeps it when a token limit refused', async () => {
     const { upstream, send, remaining, idle } = await startLimited({ ...limits, tokens_per_minute: 600 });
     upstream.reply(whole(500, 'no'));
     expect((await send()).status).toBe(502);

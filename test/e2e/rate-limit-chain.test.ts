@@ -41,7 +41,7 @@ async function startLimitedApp(plan: object) {
 }
 
 describe("a chain in front of the application's own proxy", () => {
-  it('admits as many as the limit says, and settles what they used', async () => {
+  it('admits exactly the limit and settles the actual usage', async () => {
     const { url, remaining, settled } = await startLimitedApp({
       requests_per_minute: 20,
       tokens_per_day: 100_000,
@@ -64,7 +64,7 @@ describe("a chain in front of the application's own proxy", () => {
     expect(100_000 - remaining('tokens_per_day', 100_000)).toBe(tokens);
   });
 
-  it('counts a request whose client has left, and frees its concurrency', async () => {
+  it('counts a request whose client has left and releases its concurrency permit', async () => {
     const { url, remaining } = await startLimitedApp({ requests_per_minute: 5, concurrent_requests: 5 });
     const controller = new AbortController();
     const asked = fetch(url + chat, {
@@ -81,7 +81,7 @@ describe("a chain in front of the application's own proxy", () => {
     expect(remaining('requests_per_minute', 5)).toBe(4);
   });
 
-  it('shows its own limits and not those of the upstream behind the proxy', async () => {
+  it('shows its own limits instead of those of the upstream behind the proxy', async () => {
     const state = new MemoryStateStore(new FakeClock());
     const app = await startApp(app => {
       const accounts = { tester: { limits: { requests_per_minute: 7 }, keys } };
@@ -100,10 +100,10 @@ describe("a chain in front of the application's own proxy", () => {
   });
 });
 
-describe('plans that a chain would not hold', () => {
+describe('plans that a chain cannot enforce', () => {
   const plans = { free: { requests_per_minute: 1 } };
 
-  it('are refused when it is made', () => {
+  it('are rejected when the chain is created', () => {
     const accounts = { tester: { keys: [{ value: clientKey }] } };
     expect(() => createChain([auth(), validation()], { accounts, plans })).toThrow(
       'createChain: 1 mistake\n  stages: must list rate-limit: nothing else holds the limits of plans.free',
@@ -115,7 +115,7 @@ describe('plans that a chain would not hold', () => {
   });
 });
 
-describe('the stage alone', () => {
+describe('the rate-limit stage alone', () => {
   it('limits the accounts that another stage has found', async () => {
     const simulator = alongside(await startSimulator());
     const app = await startApp(app => {
@@ -135,7 +135,7 @@ describe('the stage alone', () => {
     expect([await admitted(clientKey), await admitted('sk-of-b-012')]).toEqual([2, 3]);
   });
 
-  it('limits all together whom nobody knows, on every path', async () => {
+  it('limits all requests without an account together, on every path', async () => {
     const echo = alongside(await startEcho());
     const app = await startApp(app => {
       app.use(rateLimit({ limits: { requests_per_minute: 3 } }));
@@ -160,7 +160,7 @@ describe('the stage alone', () => {
     expect((await fetch(`${app.url}/v1/models`)).status).toBe(200);
   });
 
-  it('lets through whom nothing limits', async () => {
+  it('lets requests through when no limit applies', async () => {
     const echo = alongside(await startEcho());
     const app = await startApp(app => {
       app.use(chainOf([errorEnvelope(), rateLimit()]));

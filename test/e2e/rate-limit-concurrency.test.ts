@@ -40,8 +40,8 @@ async function occupied(stream: boolean, overrides: Parameters<typeof startLimit
 const reply = (stream: boolean) =>
   stream ? streamed(events(said('Yes.'), finished(), '[DONE]')) : whole(200, completion('Yes.'));
 
-describe.each(bothWays)('concurrency, $way,', ({ stream }) => {
-  it('is free again when a reply has ended', async () => {
+describe.each(bothWays)('a concurrency permit, $way,', ({ stream }) => {
+  it('is released when a reply has ended', async () => {
     const { limited, clients, sockets, send, upstream } = await occupied(stream);
     for (const socket of sockets) socket.write(reply(stream));
     await Promise.all(clients.map(client => client.received(/Yes\./)));
@@ -50,14 +50,14 @@ describe.each(bothWays)('concurrency, $way,', ({ stream }) => {
     expect((await send({ stream })).status).toBe(200);
   });
 
-  it('is free again when the upstream resets the connection', async () => {
+  it('is released when the upstream resets the connection', async () => {
     const { limited, clients, sockets } = await occupied(stream);
     for (const socket of sockets) socket.resetAndDestroy();
     await Promise.all(clients.map(client => client.received(/502/)));
     await until(() => held(limited) === 0);
   });
 
-  it('is free again when a reply is cut in the middle', async () => {
+  it('is released when a reply is cut in the middle', async () => {
     const { limited, sockets } = await occupied(stream);
     for (const socket of sockets) {
       socket.write(
@@ -70,21 +70,21 @@ describe.each(bothWays)('concurrency, $way,', ({ stream }) => {
     await until(() => held(limited) === 0);
   });
 
-  it('is free again when the gateway is closed', async () => {
+  it('is released when the gateway is closed', async () => {
     const { limited, gateway } = await occupied(stream);
     await gateway.gateway.close(0);
     expect(held(limited)).toBe(0);
   });
 });
 
-describe('concurrency', () => {
-  it('is free again at once when the client of a stream leaves', async () => {
+describe('a concurrency permit', () => {
+  it('is released at once when the client of a stream leaves', async () => {
     const { limited, clients } = await occupied(true);
     for (const client of clients) client.destroy();
     await until(() => held(limited) === 0);
   });
 
-  it('is held while a reply is read on whose client has left', async () => {
+  it('is held while the reply of a client that left is read in the background', async () => {
     const { limited, clients, sockets, gateway, send } = await occupied(false);
     for (const client of clients) client.destroy();
     await until(async () => (await gateway.metric('sluice_background_reads')) === 2);
@@ -94,7 +94,7 @@ describe('concurrency', () => {
     await until(() => held(limited) === 0);
   });
 
-  it('is held while a reply is read on whose client was answered 524', async () => {
+  it('is held while a reply is read in the background after 524', async () => {
     const { limited, clients, sockets, send } = await occupied(false, {
       server: { non_stream_timeout_ms: 300 },
     });
@@ -107,14 +107,14 @@ describe('concurrency', () => {
     await until(() => held(limited) === 0);
   });
 
-  it('is free again when a reply that is read on takes too long', async () => {
+  it('is released when a background read takes too long', async () => {
     const { limited } = await occupied(false, {
       server: { non_stream_timeout_ms: 100, max_background_ms: 200 },
     });
     await until(() => held(limited) === 0);
   });
 
-  it('is free again when a client does not read', async () => {
+  it('is released when a client does not read', async () => {
     const { limited, clients, sockets } = await occupied(true, { server: { slow_client_ms: 300 } });
     for (const client of clients) client.socket.pause();
     const flood = chunk(events(...Array<object>(200).fill(delta({ content: 'x'.repeat(1000) }))));
@@ -126,7 +126,7 @@ describe('concurrency', () => {
     for (const client of clients) client.destroy();
   });
 
-  it('is free again when an upstream resets before anything', async () => {
+  it('is released when an upstream resets before its first byte', async () => {
     const limited = await startLimited(two);
     limited.upstream.reply(thenReset());
     for (let at = 0; at < 5; at++) await (await limited.send()).text();
@@ -135,7 +135,7 @@ describe('concurrency', () => {
   });
 });
 
-describe('a store that takes its time', () => {
+describe('a slow state store', () => {
   /** Answers after a while, as one elsewhere does. */
   function slow(answer_ms: number) {
     const memory = new MemoryStateStore(new FakeClock());
@@ -152,7 +152,7 @@ describe('a store that takes its time', () => {
     return { state, left };
   }
 
-  it('holds nothing for a client that left while it was asked, and counts its request', async () => {
+  it('holds no permit for a client that left during the call, and counts its request', async () => {
     const { state, left } = slow(200);
     const limited = await startLimited({ ...two, requests_per_minute: 5 }, { options: { state } });
     const controller = new AbortController();
@@ -166,7 +166,7 @@ describe('a store that takes its time', () => {
     expect([left('concurrent_requests', 2), left('requests_per_minute', 5)]).toEqual([2, 4]);
   });
 
-  it('admits exactly as many of a burst', async () => {
+  it('admits exactly the limit out of a burst', async () => {
     const { state } = slow(20);
     const limited = await startLimited({ requests_per_minute: 30 }, { options: { state } });
     limited.upstream.reply(reply(false));
@@ -176,7 +176,7 @@ describe('a store that takes its time', () => {
   });
 });
 
-describe('concurrency is free again when a stage fails', () => {
+describe('a concurrency permit when a stage fails', () => {
   const faulty = resolve(import.meta.dirname, '../fixtures/stages/faulty.ts');
   const around = (place: FaultyPlace, refuses: boolean, where: 'before' | 'behind') => {
     const stage = { [faulty]: { place, refuses } };
@@ -184,23 +184,26 @@ describe('concurrency is free again when a stage fails', () => {
     return ['error-envelope', 'auth', ...before, 'rate-limit', ...behind, 'stream-rechunk'];
   };
 
-  it.each(faultyPlaces)('in %s, behind it or before it, by mistake or on purpose', async place => {
-    for (const where of ['before', 'behind'] as const) {
-      for (const refuses of [true, false]) {
-        const limited = await startLimited(two, { stages: around(place, refuses, where) });
-        for (const stream of [true, false]) {
-          limited.upstream.reply(
-            place === 'onError'
-              ? whole(500, 'no')
-              : stream
-                ? streamed(events(said('a'), said('b'), said('c'), finished(), '[DONE]'))
-                : reply(false),
-          );
-          await (await limited.send({ stream })).text();
+  it.each(faultyPlaces)(
+    'is released after a failure in %s, before or behind rate-limit, by refusal or by a bug',
+    async place => {
+      for (const where of ['before', 'behind'] as const) {
+        for (const refuses of [true, false]) {
+          const limited = await startLimited(two, { stages: around(place, refuses, where) });
+          for (const stream of [true, false]) {
+            limited.upstream.reply(
+              place === 'onError'
+                ? whole(500, 'no')
+                : stream
+                  ? streamed(events(said('a'), said('b'), said('c'), finished(), '[DONE]'))
+                  : reply(false),
+            );
+            await (await limited.send({ stream })).text();
+          }
+          await limited.idle();
+          expect([where, refuses, held(limited)]).toEqual([where, refuses, 0]);
         }
-        await limited.idle();
-        expect([where, refuses, held(limited)]).toEqual([where, refuses, 0]);
       }
-    }
-  });
+    },
+  );
 });

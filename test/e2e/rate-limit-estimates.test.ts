@@ -46,8 +46,8 @@ function watched(clock: FakeClock) {
   return { state, settled };
 }
 
-describe('over the token limit', () => {
-  it('is never more than one estimate error for each request in flight', async () => {
+describe('usage above the token limit', () => {
+  it('is at most one estimate error for each request in flight', async () => {
     const clock = new FakeClock();
     const { state, settled } = watched(clock);
     const parallel = 25;
@@ -73,8 +73,8 @@ describe('over the token limit', () => {
   });
 });
 
-describe('room', () => {
-  it('is given to the last request for which there is some, once completions are known', async () => {
+describe('the remaining token quota', () => {
+  it('is used up to the last request that fits, once completion lengths are known', async () => {
     const { upstream, send, idle, remaining } = await startLimited({ tokens_per_minute: max });
     upstream.reply(using(40, 60));
     let admitted = 0;
@@ -87,7 +87,7 @@ describe('room', () => {
     expect(remaining('tokens_per_minute', max)).toBeLessThan(200);
   });
 
-  it('is not taken by max_tokens', async () => {
+  it('is not reserved by max_tokens', async () => {
     const { upstream, send } = await startLimited({ tokens_per_minute: max });
     upstream.reply(using(20, 30));
     const replies = await Promise.all(Array.from({ length: 40 }, () => send({ max_tokens: 32_768 })));
@@ -95,7 +95,7 @@ describe('room', () => {
     await Promise.all(replies.map(reply => reply.text()));
   });
 
-  it('is made at once when a completion turns out shorter than was reserved', async () => {
+  it('is returned at once when a completion is shorter than its reservation', async () => {
     const { upstream, send, idle } = await startLimited({ tokens_per_minute: 1100 });
     upstream.reply(using(20, 30));
     for (let at = 0; at < 10; at++) {
@@ -104,7 +104,7 @@ describe('room', () => {
     }
   });
 
-  it('is there for a request that is larger than the whole limit, when nothing else counts', async () => {
+  it('admits a request larger than the whole limit when nothing else counts', async () => {
     const { upstream, send, idle, clock, remaining } = await startLimited({ tokens_per_minute: 100 });
     upstream.reply(using(2000, 500));
     const ask = async () => {

@@ -28,7 +28,7 @@ async function read(reply: Response): Promise<Response> {
   return reply;
 }
 
-describe('every authenticated answer tells where the account stands (i1)', () => {
+describe('the rate limit headers of every authenticated answer (i1)', () => {
   it.each<[string, number, (limited: LimitedGateway) => Promise<Response>]>([
     [
       'a reply',
@@ -78,7 +78,7 @@ describe('every authenticated answer tells where the account stands (i1)', () =>
         return send();
       },
     ],
-  ])('%s, which counts', async (_, status, ask) => {
+  ])('show the remaining limits on %s, which counts', async (_, status, ask) => {
     const limited = await startLimited(limits);
     const reply = await read(await ask(limited));
     expect(reply.status).toBe(status);
@@ -92,19 +92,22 @@ describe('every authenticated answer tells where the account stands (i1)', () =>
     ['an unknown model', 400, ({ send }) => send({ model: 'a/unknown' })],
     ['a field that is wrong', 400, ({ send }) => send({ max_tokens: 'five' })],
     ['a body that is no JSON', 400, ({ gateway }) => gateway.post('{')],
-  ])('%s, which counts as a request and no tokens (n20)', async (_, status, ask) => {
-    const limited = await startLimited(limits);
-    const reply = await read(await ask(limited));
-    expect(reply.status).toBe(status);
-    expect(told(reply)).toEqual({
-      ...standing(14, '1m0s'),
-      'x-ratelimit-remaining-tokens': '20000',
-      'x-ratelimit-reset-tokens': '0s',
-    });
-    expect(limited.remaining('requests_per_minute', 15)).toBe(14);
-  });
+  ])(
+    'show the remaining limits on %s, which counts as a request and no tokens (n20)',
+    async (_, status, ask) => {
+      const limited = await startLimited(limits);
+      const reply = await read(await ask(limited));
+      expect(reply.status).toBe(status);
+      expect(told(reply)).toEqual({
+        ...standing(14, '1m0s'),
+        'x-ratelimit-remaining-tokens': '20000',
+        'x-ratelimit-reset-tokens': '0s',
+      });
+      expect(limited.remaining('requests_per_minute', 15)).toBe(14);
+    },
+  );
 
-  it('the 524 of a request that took too long', async () => {
+  it('show the remaining limits on the 524 of a request that took too long', async () => {
     const { upstream, send } = await startLimited(limits, {
       server: { non_stream_timeout_ms: 100, max_background: 0 },
     });
@@ -114,7 +117,7 @@ describe('every authenticated answer tells where the account stands (i1)', () =>
     expect(told(reply)).toEqual(standing(14, '1m0s'));
   });
 
-  it('a refusal of the limits, with the time as it passes', async () => {
+  it('show the time until the reset on a refusal, as time passes', async () => {
     const { upstream, send, clock, idle } = await startLimited({ ...limits, requests_per_minute: 2 });
     upstream.reply(good);
     for (const remaining of ['1', '0']) {
@@ -137,8 +140,8 @@ describe('every authenticated answer tells where the account stands (i1)', () =>
   });
 });
 
-describe('nothing is told', () => {
-  it('to whom nobody knows', async () => {
+describe('an answer without rate limit headers', () => {
+  it('is sent to a client without a known key', async () => {
     const { gateway } = await startLimited(limits);
     const reply = await read(
       await gateway.post(ask('Hello?'), { headers: { authorization: 'Bearer sk-unknown' } }),
@@ -146,7 +149,7 @@ describe('nothing is told', () => {
     expect([reply.status, told(reply)]).toEqual([401, {}]);
   });
 
-  it('of an account without limits', async () => {
+  it('is sent to an account without limits', async () => {
     const { upstream, send } = await startLimited({});
     upstream.reply(good);
     const reply = await read(await send());
@@ -155,7 +158,7 @@ describe('nothing is told', () => {
 });
 
 describe("the IETF draft's headers", () => {
-  it('are sent where they are switched on', async () => {
+  it('are sent when they are enabled', async () => {
     const stages = ['error-envelope', 'auth', 'validation', { 'rate-limit': { ietf_headers: true } }];
     const { upstream, send } = await startLimited({ requests_per_minute: 15 }, { stages });
     upstream.reply(good);
@@ -164,15 +167,15 @@ describe("the IETF draft's headers", () => {
     expect(reply.headers.get('ratelimit')).toBe('"rpm";r=14;t=60');
   });
 
-  it('are not without', async () => {
+  it('are not sent by default', async () => {
     const { upstream, send } = await startLimited({ requests_per_minute: 15 });
     upstream.reply(good);
     expect((await read(await send())).headers.get('ratelimit-policy')).toBeNull();
   });
 });
 
-describe('a dry run', () => {
-  it('lets everything through and names the limits that would not have', async () => {
+describe('a dry run of the limits', () => {
+  it('lets every request through and names the limits it exceeds', async () => {
     const stages = ['error-envelope', 'auth', 'validation', { 'rate-limit': { dry_run: true } }];
     const { upstream, gateway, send } = await startLimited({ requests_per_minute: 2 }, { stages });
     upstream.reply(good);

@@ -27,8 +27,8 @@ async function admittedOf(
   return admitted;
 }
 
-describe('another plan', () => {
-  it('does not reset what was used', async () => {
+describe('the usage under a plan', () => {
+  it('is not reset by a change of the plan', async () => {
     const clock = new FakeClock();
     const options = { clock, state: new MemoryStateStore(clock) };
     const on = (requests_per_minute: number) => startLimited({ requests_per_minute }, { options });
@@ -38,7 +38,7 @@ describe('another plan', () => {
     expect(await admittedOf(await on(10), 3)).toBe(0);
   });
 
-  it('of one store is kept by several gateways at the same time', async () => {
+  it('is shared by several gateways with one store', async () => {
     const clock = new FakeClock();
     const options = { clock, state: new MemoryStateStore(clock) };
     const gateways = await Promise.all(
@@ -48,7 +48,7 @@ describe('another plan', () => {
     expect(admitted.reduce((sum, count) => sum + count)).toBe(50);
   });
 
-  it('of a store that the application brought is left open when a gateway closes', async () => {
+  it('stays in a store of the application, which remains open when a gateway closes', async () => {
     let closed = 0;
     const state = new (class extends MemoryStateStore {
       override async close() {
@@ -61,8 +61,8 @@ describe('another plan', () => {
   });
 });
 
-describe('limits', () => {
-  it('of a model hold beside those of the account', async () => {
+describe('the limits', () => {
+  it('of a model hold in addition to those of the account', async () => {
     const model = 'aion-labs/aion-3.5';
     const other = 'aion-labs/aion-2.0';
     const limited = await startLimited({
@@ -82,7 +82,7 @@ describe('limits', () => {
     );
   });
 
-  it('in money are of what was billed', async () => {
+  it('in money count what was billed', async () => {
     const limited = await startLimited({ usd_per_month: '0.02' });
     const usage = { prompt_tokens: 1000, completion_tokens: 1000 };
     limited.upstream.reply(whole(200, completion('Yes.', {}, { usage })));
@@ -104,7 +104,7 @@ describe('limits', () => {
     expect(limited.remaining('usd_per_month', 1_000_000_000)).toBe(982_000_000);
   });
 
-  it("of an account's own stand in place of its plan's", async () => {
+  it('of an account replace those of its plan', async () => {
     const own = { requests_per_minute: 3, tokens_per_day: null };
     const accounts = { tester: { plan: 'tested', limits: own, keys: [{ value: clientKey }] } };
     const limited = await startLimited(
@@ -114,7 +114,7 @@ describe('limits', () => {
     expect(await admittedOf(limited, 5)).toBe(3);
   });
 
-  it('of paths that are let through are of requests and concurrency', async () => {
+  it('of passed-through paths are those on requests and concurrency', async () => {
     const passthrough = [{ path: '/v1/embeddings', methods: ['POST' as const], provider: 'upstream' }];
     const limited = await startLimited(
       { requests_per_minute: 2, tokens_per_minute: 1000, concurrent_requests: 1 },

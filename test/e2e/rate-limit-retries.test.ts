@@ -20,7 +20,7 @@ const complete = (client: OpenAI) =>
 const refusals = ({ gateway }: LimitedGateway) => gateway.metric('sluice_requests_total', { status: '429' });
 
 describe("the OpenAI SDK's own retries", () => {
-  it('come after the time that was told, and get through', async () => {
+  it('wait for the time in Retry-After and succeed', async () => {
     const limited = await startLimited({ requests_per_minute: 1 });
     limited.upstream.reply(whole(200, completion('Yes.')));
     const client = clientOf(limited);
@@ -36,7 +36,7 @@ describe("the OpenAI SDK's own retries", () => {
     expect(await refusals(limited)).toBe(1);
   });
 
-  it('of one request at a time get through one after the other', async () => {
+  it('succeed one after the other when one request may run at a time', async () => {
     const limited = await startLimited({ concurrent_requests: 1 });
     // The first is not done before the second has been refused.
     limited.upstream.reply(async socket => {
@@ -48,7 +48,7 @@ describe("the OpenAI SDK's own retries", () => {
     expect(replies.map(({ choices }) => choices[0]?.message.content)).toEqual(['Yes.', 'Yes.']);
   });
 
-  it('do not come where the day has to end first', async () => {
+  it('are not made when the limit resets only at the end of the day', async () => {
     const limited = await startLimited({ tokens_per_day: 600 });
     limited.upstream.reply(
       whole(200, completion('Yes.', {}, { usage: { prompt_tokens: 300, completion_tokens: 300 } })),
@@ -63,8 +63,8 @@ describe("the OpenAI SDK's own retries", () => {
   });
 });
 
-describe('a daily cap', () => {
-  it('ends at midnight in UTC', async () => {
+describe('a daily limit', () => {
+  it('resets at midnight UTC', async () => {
     const { upstream, send, clock, idle } = await startLimited({ tokens_per_day: 600 });
     upstream.reply(
       whole(200, completion('Yes.', {}, { usage: { prompt_tokens: 300, completion_tokens: 300 } })),

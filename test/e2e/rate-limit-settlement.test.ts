@@ -104,13 +104,13 @@ async function run(books: Books, { reply, more, next }: Ending): Promise<Outcome
   return asked.settled();
 }
 
-describe('what is counted is what is billed, after', () => {
-  it.each([...endings, ...failures])('$how', async ending => {
+describe('the usage counted by the limits', () => {
+  it.each([...endings, ...failures])('equals the bill after $how', async ending => {
     const { books, counted } = await open();
     expectSettled(counted, [await run(books, ending)]);
   });
 
-  it('any of these, many times', async () => {
+  it('equals the bill after many rounds of all endings', async () => {
     const { books, counted, entries } = await open();
     for (let round = 0; round < 3; round++)
       for (const ending of [...endings, ...failures]) await run(books, ending);
@@ -120,7 +120,7 @@ describe('what is counted is what is billed, after', () => {
     );
   });
 
-  it('a 524 whose reply is read on, and only then', async () => {
+  it('equals the bill after a 524, once the background read has ended', async () => {
     const { books, counted } = await open({ server: { non_stream_timeout_ms: 100 } });
     let answer = () => {};
     books.upstream.replyOnce(socket => {
@@ -136,7 +136,7 @@ describe('what is counted is what is billed, after', () => {
     expectSettled(counted, [outcome]);
   });
 
-  it('a client that leaves a request that is read on, and only then', async () => {
+  it('equals the bill after a client left, once the background read has ended', async () => {
     const { books, counted } = await open();
     let answer: (() => void) | undefined;
     books.upstream.replyOnce(socket => {
@@ -151,7 +151,7 @@ describe('what is counted is what is billed, after', () => {
     expectSettled(counted, [await asked.settled()]);
   });
 
-  it('an upload that breaks off, and a client that is refused', async () => {
+  it('equals the bill after an upload that breaks off and after a refusal', async () => {
     const { books, counted, entries } = await open();
     const body = JSON.stringify({ model: 'aion-labs/aion-3.5', messages: [] });
     const asked = books.write(

@@ -22,8 +22,8 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-describe('records that cannot be used', () => {
-  it('are told by commands: in memory there is nothing to share', async () => {
+describe('a records store that cannot be used', () => {
+  it('is reported by commands when it is in memory and cannot be shared', async () => {
     const { code, stderr } = await runCommand(sidecarConfig(upstream), 'keys', 'list');
     expect(code).toBe(1);
     expect(stderr).toMatch(/keeps records in memory, .*Set stores: \{ records: sqlite:\.\/sluice\.db \}/);
@@ -34,7 +34,7 @@ describe('records that cannot be used', () => {
     });
   });
 
-  it('are told at the start, with their place and without a password', async () => {
+  it('is reported at startup with its location and without its password', async () => {
     const missing = join(directory, 'no/such/folder.db');
     for (const [records, expected] of [
       [`sqlite:${missing}`, `stores.records: sqlite:${missing} cannot be used: unable to open database file`],
@@ -57,7 +57,7 @@ describe('records that cannot be used', () => {
     }
   });
 
-  it('are told when a newer version has been there', async () => {
+  it('is reported when a newer version has migrated it', async () => {
     const { file, remove } = await configFile(stringify(config));
     await place.look(async store => store.migrate(0));
     const { DatabaseSync } = await import('node:sqlite');
@@ -73,7 +73,7 @@ describe('records that cannot be used', () => {
     await remove();
   });
 
-  it('are not needed to know whose the keys of others are', async () => {
+  it('is the only part of the configuration that key commands need', async () => {
     // No variable of a provider need be set for those who issue keys.
     const { file, remove } = await configFile(
       stringify({ ...config, providers: { upstream: { adapter: 'vllm', base_url: '${NOT_SET_HERE}' } } }),
@@ -83,8 +83,8 @@ describe('records that cannot be used', () => {
   });
 });
 
-describe('commands of the records', () => {
-  it.each(['keys', 'accounts', 'usage'])('or asks for help: %s', async name => {
+describe('the commands for records', () => {
+  it.each(['keys', 'accounts', 'usage'])('print their help: %s', async name => {
     for (const args of [
       [name, '--help'],
       [name, 'create', '--help'],
@@ -96,8 +96,8 @@ describe('commands of the records', () => {
   });
 });
 
-describe('records in memory', () => {
-  it('are said once, and leave nothing on disk', async () => {
+describe('the records in memory', () => {
+  it('are announced once in the log', async () => {
     const sidecar = await startSidecar({ ...sidecarConfig(upstream), log: { level: 'info' } });
     const said = sidecar.output().match(/records are kept in memory/g);
     expect(await sidecar.stop()).toBe(0);

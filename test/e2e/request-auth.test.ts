@@ -39,7 +39,7 @@ const sendWith = (headers: Readonly<Record<string, string>>): Promise<RawReply> 
     body: JSON.stringify(ask('Hello')),
   });
 
-describe('a key is accepted', () => {
+describe('a request with a key', () => {
   it.each([
     ['as Bearer', `Bearer ${clientKey}`],
     ['as Api-Key', `Api-Key ${clientKey}`],
@@ -50,14 +50,14 @@ describe('a key is accepted', () => {
     ['after several spaces', `Bearer    ${clientKey}`],
     ['before spaces', `Api-Key ${clientKey}   `],
     ['when only its digest is configured', `Bearer ${hashedKey}`],
-  ])('%s', async (_, authorization) => {
+  ])('is accepted %s', async (_, authorization) => {
     const { status, headers } = await sendWith({ authorization });
     expect(status).toBe(200);
     expect(headers['www-authenticate']).toBeUndefined();
   });
 });
 
-describe('no key', () => {
+describe('a request without a key', () => {
   it.each<[string, string | undefined, Readonly<Record<string, string>>?]>([
     ['no header', undefined],
     ['an empty header', ''],
@@ -70,7 +70,7 @@ describe('no key', () => {
     ['two tokens', `Bearer ${clientKey} ${clientKey}`],
     ['the key in another header', undefined, { 'x-api-key': clientKey }],
     ['the key in a cookie', undefined, { cookie: `key=${clientKey}` }],
-  ])('is 401 and says how to send one: %s', async (_, authorization, more = {}) => {
+  ])('gets 401 with how to send a key: %s', async (_, authorization, more = {}) => {
     const { status, headers, text } = await sendWith({
       ...more,
       ...(authorization !== undefined && { authorization }),
@@ -87,7 +87,7 @@ describe('no key', () => {
   });
 });
 
-describe('a wrong key', () => {
+describe('a request with a wrong key', () => {
   it.each([
     ['unknown', 'sk-unknown'],
     ['in another case', clientKey.toUpperCase()],
@@ -97,7 +97,7 @@ describe('a wrong key', () => {
     ['the name of an account', 'tester'],
     ['the name of a property', '__proto__'],
     ['of 7000 characters', 'k'.repeat(7000)],
-  ])('is 401 and says nothing more: %s', async (_, key) => {
+  ])('gets 401 and no details: %s', async (_, key) => {
     for (const scheme of ['Bearer', 'Api-Key']) {
       const { status, headers, text } = await sendWith({ authorization: `${scheme} ${key}` });
       expect(status).toBe(401);
@@ -114,7 +114,7 @@ describe('a wrong key', () => {
     expect(upstream.requests).toHaveLength(before);
   });
 
-  it('is refused without waiting for the body', async () => {
+  it('is refused before its body has arrived', async () => {
     const connection = new RawConnection(gateway.url);
     connection.write(
       'POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer sk-unknown\r\n' +
@@ -125,7 +125,7 @@ describe('a wrong key', () => {
   });
 });
 
-it('x-api-key is accepted when the stage is told so', async () => {
+it('accepts x-api-key when the auth stage is configured so', async () => {
   const lenient = await startGateway({
     upstream,
     stages: ['error-envelope', { auth: { x_api_key: true } }, 'validation', 'request-rewrite'],

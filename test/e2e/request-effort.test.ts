@@ -55,20 +55,23 @@ async function refusalOf(model: string, reasoning_effort: unknown): Promise<stri
   return error.message;
 }
 
-describe.each(groups)('%s', (model, levels, initial) => {
-  it.each(levels)('accepts %s and sends it', async level => {
+describe.each(groups)('the reasoning effort of %s', (model, levels, initial) => {
+  it.each(levels)('accepts %s and sends it upstream', async level => {
     expect(await sentFor(model, { reasoning_effort: level })).toEqual(effort(level));
   });
 
-  it.each([{}, { reasoning_effort: null }])('sends its default explicitly for %p', async more => {
+  it.each([{}, { reasoning_effort: null }])('is sent explicitly as the default for %p', async more => {
     expect(await sentFor(model, more)).toEqual(effort(initial));
   });
 
-  it.each(words.filter(word => !levels.includes(word)))('refuses %s and says what it accepts', async word => {
-    expect(await refusalOf(model, word)).toBe(
-      `reasoning_effort: '${word}' is not accepted by aion-labs/${model}; use one of: ${levels.join(', ')}.`,
-    );
-  });
+  it.each(words.filter(word => !levels.includes(word)))(
+    'refuses %s and lists the accepted levels',
+    async word => {
+      expect(await refusalOf(model, word)).toBe(
+        `reasoning_effort: '${word}' is not accepted by aion-labs/${model}; use one of: ${levels.join(', ')}.`,
+      );
+    },
+  );
 
   it.each(wrong)('refuses %p', async word => {
     const message = await refusalOf(model, word);
@@ -77,16 +80,16 @@ describe.each(groups)('%s', (model, levels, initial) => {
     expect(message.length).toBeLessThan(300);
   });
 
-  it.each(wrongKinds)('refuses %p, which is no string', async value => {
+  it.each(wrongKinds)('refuses %p, which is not a string', async value => {
     expect(await refusalOf(model, value)).toMatch(/^reasoning_effort: must be a string/);
   });
 });
 
-describe('aion-rp-llama-3.1-8b, which has no efforts', () => {
+describe('the reasoning effort of aion-rp-llama-3.1-8b, which has no levels', () => {
   const model = 'aion-rp-llama-3.1-8b';
 
   it.each([{}, { reasoning_effort: null }, { reasoning_effort: 'medium' }])(
-    'sends nothing for %p',
+    'is not sent for %p',
     async more => {
       expect(await sentFor(model, more)).toEqual(nothing);
     },
@@ -98,13 +101,13 @@ describe('aion-rp-llama-3.1-8b, which has no efforts', () => {
     expect(message).toContain('does not support reasoning_effort');
   });
 
-  it.each(wrongKinds)('refuses %p, which is no string', async value => {
+  it.each(wrongKinds)('refuses %p, which is not a string', async value => {
     expect(await refusalOf(model, value)).toMatch(/^reasoning_effort: must be a string/);
   });
 });
 
-describe('an upstream of another kind', () => {
-  it("is sent OpenAI's words, or what the model's configuration says", async () => {
+describe('an upstream with another adapter', () => {
+  it("receives OpenAI's effort levels, or those in the model's configuration", async () => {
     const other = await startGateway({
       upstream: simulator,
       adapter: 'openai',

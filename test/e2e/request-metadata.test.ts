@@ -25,7 +25,7 @@ const wave = '🌊';
 const withText = (metadata: string): string =>
   JSON.stringify(ask('Hello')).replace(/}$/, `,"metadata":${metadata}}`);
 
-describe('metadata is accepted', () => {
+describe('accepted metadata', () => {
   it.each<[string, string]>([
     ['null', 'null'],
     ['without keys', '{}'],
@@ -38,7 +38,7 @@ describe('metadata is accepted', () => {
     ['with an empty value', '{"key":""}'],
     ['with a key that twice is one', `{${'"key":"a",'.repeat(20)}"key":"b"}`],
     ['with the name of a prototype as a key', '{"__proto__":"a","constructor":"b","toString":"c"}'],
-  ])('%s', async (_, metadata) => {
+  ])('passes validation %s', async (_, metadata) => {
     const reply = await gateway.post(withText(metadata));
     await reply.text();
     expect(reply.status).toBe(200);
@@ -46,7 +46,7 @@ describe('metadata is accepted', () => {
   });
 });
 
-describe('metadata is refused', () => {
+describe('refused metadata', () => {
   it.each<[string, string, RegExp]>([
     ['with 17 keys', JSON.stringify(keys(17)), /^metadata: .*at most 16 keys/],
     [
@@ -68,7 +68,7 @@ describe('metadata is refused', () => {
       '{"__proto__":{"a":"b"}}',
       /^metadata\.__proto__: must be a string/,
     ],
-  ])('%s', async (_, metadata, says) => {
+  ])('gets 400 %s', async (_, metadata, says) => {
     const { requests } = simulator.stats;
     const reply = await gateway.post(withText(metadata));
     const { error } = (await reply.json()) as { error: { message: string; type: string } };
@@ -80,7 +80,7 @@ describe('metadata is refused', () => {
   });
 });
 
-it('metadata is forwarded where the configuration says so', async () => {
+it('forwards metadata when configured to', async () => {
   const open = await startGateway({
     upstream: simulator,
     stages: ['auth', 'validation', { 'request-rewrite': { forward_metadata: true } }],

@@ -55,8 +55,8 @@ function requestWith(wrong: readonly Fault[]) {
 const names = Object.keys(faults) as Fault[];
 const pairs = names.flatMap((first, at) => names.slice(at).map(later => [first, later] as const));
 
-describe('of two faults the earlier one is told', () => {
-  it.each(pairs)('%s before %s', async (first, later) => {
+describe('a request with two faults', () => {
+  it.each(pairs)('is refused for %s before %s', async (first, later) => {
     const { path, ...request } = requestWith([first, later]);
     const { status, text } = await send(gateway.url + path, request);
     const { error } = JSON.parse(text) as { error: { message: string } };
@@ -64,12 +64,12 @@ describe('of two faults the earlier one is told', () => {
     expect(error.message).toMatch(faults[first].says);
   });
 
-  it('and of all faults the very first', async () => {
+  it('is refused for the very first of all its faults', async () => {
     const { path, ...request } = requestWith(names);
     expect((await send(gateway.url + path, request)).status).toBe(404);
   });
 
-  it('and the upstream is asked only when there is no other', async () => {
+  it('reaches the upstream only when it has no other fault', async () => {
     const before = upstream.requests.length;
     for (const fault of names) {
       const { path, ...request } = requestWith([fault]);
@@ -85,7 +85,7 @@ describe('a large body', () => {
   const upload = (key: string) =>
     send(`${generous.url}/v1/chat/completions`, { method: 'POST', headers: headers(key), body: large });
 
-  it('of 17 MiB is 401 without a key and 413 with one', async () => {
+  it('of 17 MiB gets 401 without a key and 413 with one', async () => {
     expect((await upload('sk-unknown')).status).toBe(401);
     expect((await upload(clientKey)).status).toBe(413);
   });
@@ -93,7 +93,7 @@ describe('a large body', () => {
   it.each([
     ['without a key', 'sk-unknown', /^HTTP\/1\.1 401 /],
     ['with one', clientKey, /^HTTP\/1\.1 413 /],
-  ])('that is announced is refused before it comes, %s', async (_, key, says) => {
+  ])('is refused on its content-length before it arrives, %s', async (_, key, says) => {
     const connection = new RawConnection(generous.url);
     connection.write(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${key}\r\n` +
@@ -103,7 +103,7 @@ describe('a large body', () => {
     connection.destroy();
   });
 
-  it('may be sent to its end after the refusal, so that the client gets to read it', async () => {
+  it('can be sent to its end after the refusal, so that the client can read the answer', async () => {
     const connection = new RawConnection(generous.url);
     const errors: Error[] = [];
     connection.socket.on('error', error => errors.push(error));
@@ -120,7 +120,7 @@ describe('a large body', () => {
     expect(errors).toEqual([]);
   });
 
-  it('in chunks is refused without a key before it comes', async () => {
+  it('in chunks is refused without a key before it arrives', async () => {
     const connection = new RawConnection(generous.url);
     connection.write(
       'POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\n' +

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const key = { authorization: `Bearer ${clientKey}` };
 
-describe('paths', () => {
+describe('request paths', () => {
   it.each([
     '/',
     '/v1',
@@ -55,7 +55,7 @@ describe('paths', () => {
     '/metrics',
     '/__proto__',
     '/toString',
-  ])('that are not offered are 404: %s', async path => {
+  ])('get 404 when they are not offered: %s', async path => {
     for (const headers of [key, {}]) {
       const { status, text } = await send(gateway.url + path, { method: 'POST', headers, body: '{}' });
       expect(status).toBe(404);
@@ -65,7 +65,7 @@ describe('paths', () => {
     }
   });
 
-  it('do not mind a query or a slash at the end', async () => {
+  it('may have a query and a trailing slash', async () => {
     for (const path of ['/v1/models?limit=2', '/v1/models/', '/v1/models/?a=b'])
       expect((await send(gateway.url + path)).status).toBe(200);
     for (const path of ['/v1/chat/completions?api-version=1', '/v1/chat/completions/'])
@@ -76,17 +76,17 @@ describe('paths', () => {
       );
   });
 
-  it('are not told at length', async () => {
+  it('are cut short in the error message', async () => {
     const { status, text } = await send(`${gateway.url}/v1/${'x'.repeat(5000)}`);
     expect(status).toBe(404);
     expect(text.length).toBeLessThan(500);
   });
 });
 
-describe('methods', () => {
+describe('request methods', () => {
   const others = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
   it.each(['chat/completions', 'responses'].flatMap(path => others.map(method => [method, path])))(
-    'other than POST are 405: %s %s',
+    'other than POST get 405: %s %s',
     async (method, path) => {
       const { status, headers, text } = await send(`${gateway.url}/v1/${path}`, { method, headers: key });
       expect(status).toBe(405);
@@ -103,14 +103,14 @@ describe('methods', () => {
     },
   );
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('other than GET are 405 for models: %s', async method => {
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('other than GET get 405 for models: %s', async method => {
     const { status, headers } = await send(`${gateway.url}/v1/models`, { method });
     expect(status).toBe(405);
     expect(headers.allow).toBe('GET, HEAD');
   });
 });
 
-describe('x-request-id', () => {
+describe('the x-request-id of an answer', () => {
   /** A request for every kind of answer. */
   const answers: Record<number | string, (headers: Readonly<Record<string, string>>) => Promise<Headers>> = {
     '200': async headers => (await gateway.post(ask('Hello'), { headers })).headers,

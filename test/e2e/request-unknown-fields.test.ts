@@ -54,7 +54,7 @@ const engineFields: Record<string, unknown> = {
   top_k: 1,
 };
 
-describe('fields that the interface does not know', () => {
+describe('unknown fields of a request', () => {
   it('never go upstream', async () => {
     await ignoredOf(ask('Hello', engineFields));
     expect(Object.keys(received()).toSorted()).toEqual([
@@ -66,40 +66,40 @@ describe('fields that the interface does not know', () => {
     expect(received().chat_template_kwargs).toEqual({ enable_thinking: true });
   });
 
-  it.each(Object.keys(engineFields))('are named in the answer: %s', async name => {
+  it.each(Object.keys(engineFields))('are listed in the answer: %s', async name => {
     expect(await ignoredOf(ask('Hello', { [name]: engineFields[name] }))).toBe(name);
   });
 
-  it('are named in their order, on streams as well', async () => {
+  it('are listed in their order, on streams as well', async () => {
     const more = { store: true, service_tier: 'auto', top_k: 1 };
     expect(await ignoredOf(ask('Hello', more))).toBe('store, service_tier, top_k');
     expect(await ignoredOf(ask('Hello', { ...more, stream: true }))).toBe('store, service_tier, top_k');
   });
 
-  it('are not named when there are none, or only nulls', async () => {
+  it('are not listed when there are none or only nulls', async () => {
     expect(await ignoredOf(ask('Hello'))).toBeNull();
     expect(await ignoredOf(ask('Hello', { store: null, top_k: null }))).toBeNull();
   });
 
-  it('are not named for those that are known', async () => {
+  it('do not include the known ones', async () => {
     const known = { metadata: { a: 'b' }, reasoning_split: true, user: 'ann', tool_choice: 'auto', seed: 1 };
     expect(await ignoredOf(ask('Hello', known))).toBeNull();
   });
 
-  it('are named as a header can carry them', async () => {
+  it('are listed in characters that a header allows', async () => {
     const name = 'a\r\nset-cookie: x=1, "ü" 🌊';
     const listed = await ignoredOf(ask('Hello', { [name]: 1, ['x'.repeat(500)]: 1 }));
     expect(listed).toMatch(/^a\?\?set-cookie:\?x=1\?\?"\?"\?\??\?, x{64}$/);
   });
 
-  it('are named up to twenty', async () => {
+  it('are listed up to twenty', async () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`field_${at}`, at]));
     const listed = await ignoredOf(ask('Hello', many));
     expect(listed).toMatch(/^field_0, .*field_19, \.\.\.$/);
     expect(listed).not.toContain('field_20');
   });
 
-  it('may have the names of prototypes', async () => {
+  it('may be named like prototype properties', async () => {
     const text = JSON.stringify(ask('Hello'));
     const listed = await ignoredOf(
       text.replace('{', '{"__proto__":{"stream":true,"tools":[1]},"constructor":1,"toString":2,'),
@@ -110,8 +110,8 @@ describe('fields that the interface does not know', () => {
   });
 });
 
-describe('fields that a provider is configured to be sent', () => {
-  it('go upstream and are not named; others are as before', async () => {
+describe('fields that are configured for a provider', () => {
+  it('go upstream and are not listed, unlike other unknown fields', async () => {
     const open = await startGateway({
       upstream: simulator,
       provider: { extra_parameters: ['top_k', 'min_p'] },
@@ -124,8 +124,8 @@ describe('fields that a provider is configured to be sent', () => {
   });
 });
 
-describe('with unknown_parameters: reject', () => {
-  it('the field is refused by name', async () => {
+describe('unknown_parameters: reject', () => {
+  it('refuses a request by the name of its unknown field', async () => {
     const strict = await startGateway({
       upstream: simulator,
       stages: ['auth', { validation: { unknown_parameters: 'reject' } }, 'request-rewrite'],

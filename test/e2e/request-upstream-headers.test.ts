@@ -34,8 +34,8 @@ async function received(
   return last;
 }
 
-describe('the headers that go upstream', () => {
-  it("have the provider's key and nothing of the client's", async () => {
+describe('the headers sent upstream', () => {
+  it("contain the provider's key and nothing of the client's", async () => {
     const { headers, text } = await received(ask('Hello'), {
       authorization: `Api-Key ${clientKey}`,
       cookie: 'session=secret',
@@ -59,7 +59,7 @@ describe('the headers that go upstream', () => {
     });
   });
 
-  it('have no key at all where none is configured, and those that are', async () => {
+  it('contain no key when none is configured, and the configured headers', async () => {
     const keyless = await startGateway({
       upstream: simulator,
       provider: { api_key: undefined, headers: { 'X-Team': 'red' } },
@@ -73,13 +73,13 @@ describe('the headers that go upstream', () => {
     expect(JSON.stringify(headers)).not.toContain(clientKey);
   });
 
-  it('go to the configured path, whatever path was asked for', async () => {
+  it('go to the configured path, whatever path the client used', async () => {
     const { path, method } = await received(ask('Hello'));
     expect({ path, method }).toEqual({ path: '/v1/chat/completions', method: 'POST' });
   });
 });
 
-it('no client sees the key of the upstream', async () => {
+it("never shows a client the upstream's key", async () => {
   const strict = await startSimulator({ api_key: 'sk-another-key-000000' });
   const wrong = await startGateway({ upstream: strict });
   const reply = await wrong.post(ask('Hello'));

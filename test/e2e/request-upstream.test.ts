@@ -36,12 +36,12 @@ const plain = {
 };
 const tool = { type: 'function', function: { name: 'roll', strict: true, parameters: { type: 'object' } } };
 
-describe('the body that goes upstream', () => {
-  it("has the upstream's name of the model, and the effort said", async () => {
+describe('the body sent upstream', () => {
+  it("contains the upstream's model name and an explicit effort", async () => {
     expect(await bodyFor({})).toEqual(plain);
   });
 
-  it('asks a stream for its usage, whatever the client wants to see of it', async () => {
+  it('asks a stream for its usage, whatever the client wants to see', async () => {
     const streamed = {
       ...plain,
       stream: true,
@@ -54,7 +54,7 @@ describe('the body that goes upstream', () => {
     );
   });
 
-  it('has every parameter that the interface lets through', async () => {
+  it('contains every parameter that the interface allows', async () => {
     const parameters = {
       temperature: 0,
       max_tokens: 100,
@@ -76,7 +76,7 @@ describe('the body that goes upstream', () => {
     expect(await bodyFor(parameters)).toEqual({ ...plain, ...parameters });
   });
 
-  it('has nothing for what is null', async () => {
+  it('omits fields that are null', async () => {
     const names = ['temperature', 'max_tokens', 'max_completion_tokens', 'stop', 'stream', 'stream_options'];
     const more = ['tools', 'tool_choice', 'reasoning_effort', 'reasoning_split', 'metadata', 'n', 'top_p'];
     const last = ['seed', 'logit_bias', 'logprobs', 'top_logprobs', 'response_format', 'user', 'unknown'];
@@ -98,11 +98,11 @@ describe('the body that goes upstream', () => {
       { tools: [tool], tool_choice: 'auto' },
       { tools: [tool], tool_choice: 'auto' },
     ],
-  ])('has %s', async (_, more, expected) => {
+  ])('contains %s', async (_, more, expected) => {
     expect(await bodyFor(more)).toEqual({ ...plain, ...expected });
   });
 
-  it('has the messages as they are, without what is not of the interface', async () => {
+  it('contains the messages unchanged, except for unknown fields', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{"d":20}' } };
     const { body } = await received({
       model: 'aion-labs/aion-3.5',
@@ -135,7 +135,7 @@ describe('the body that goes upstream', () => {
     ]);
   });
 
-  it('is written anew, so that a key given twice has its last value only', async () => {
+  it('is serialized anew, so that a duplicate key keeps its last value only', async () => {
     const text = JSON.stringify(ask('Hello')).replace('{', '{"model":"first","temperature":2,"top_k":1,');
     const last = await received(text.replace(/}$/, ',"temperature":1,"temperature":0.5}'));
     expect(last.body).toEqual({ ...plain, temperature: 0.5 });
@@ -143,7 +143,7 @@ describe('the body that goes upstream', () => {
     expect(last.text).not.toContain('first');
   });
 
-  it('keeps every character, half ones as well', async () => {
+  it('keeps every character, lone surrogates included', async () => {
     const content = 'Grüße 🌊 \u0000 \u2028 "\\" \ud83c end';
     expect(await bodyFor({ messages: [{ role: 'user', content }] })).toMatchObject({
       messages: [{ role: 'user', content }],

@@ -60,7 +60,7 @@ describe('a completion on the wire', () => {
     expect(reply.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
   });
 
-  it('has usage with zeros where the upstream tells nothing of the cache', async () => {
+  it('has usage with zeros when the upstream reports nothing about the cache', async () => {
     upstream.reply(
       whole(200, {
         choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],

@@ -81,7 +81,7 @@ const last = (finish_reason: string, completion: number): string =>
   `data: ${head}"delta":{},"finish_reason":"${finish_reason}"}],"usage":{"prompt_tokens":12,"completion_tokens":${completion},"total_tokens":${12 + completion},"prompt_tokens_details":{"cached_tokens":4}}}\n\ndata: [DONE]\n\n`;
 
 describe('a streamed completion on the wire', () => {
-  it('is example 3.1: reasoning apart, usage on the last chunk', async () => {
+  it('matches example 3.1: reasoning apart, usage on the last chunk', async () => {
     upstream.reply(greeting);
     const { status, text } = await gateway.stream(ask('Hello'));
     expect(status).toBe(200);
@@ -102,7 +102,7 @@ data: [DONE]
     );
   });
 
-  it('is example 3.2: usage on every chunk', async () => {
+  it('matches example 3.2: usage on every chunk', async () => {
     upstream.reply(greeting);
     const { text } = await gateway.stream(ask('Hello', { stream_options: { continuous_usage_stats: true } }));
     const running = (completion: number) =>
@@ -116,7 +116,7 @@ data: [DONE]
     );
   });
 
-  it('is example 3.3: reasoning in the content, between tags', async () => {
+  it('matches example 3.3: reasoning in the content, between tags', async () => {
     upstream.reply(
       streamed(
         events(
@@ -142,7 +142,7 @@ data: [DONE]
     );
   });
 
-  it('is example 3.3: a tool call', async () => {
+  it('matches example 3.3: a tool call', async () => {
     const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'roll', arguments: '' } };
     upstream.reply(
       streamed(
@@ -169,7 +169,7 @@ data: [DONE]
     );
   });
 
-  it('is example 3.4: an error after the start', async () => {
+  it('matches example 3.4: an error after the start', async () => {
     upstream.reply(socket => {
       socket.write(streamHead());
       setTimeout(() => socket.end(), 1000);
@@ -186,7 +186,7 @@ data: [DONE]
 `);
   });
 
-  it('is the same in whatever network pieces the upstream sends it', async () => {
+  it('stays the same for any network pieces the upstream sends', async () => {
     const body = events(role, upstreamChunk({ content: 'Grüße 🌊' }, 3), upstreamChunk({}, 9, 'stop'));
     const bytes = [...Buffer.from(`${body}data: [DONE]\n\n`)];
     upstream.reply(
@@ -200,7 +200,7 @@ data: [DONE]
     expect(named(text)).toContain(middle('{"content":"Grüße 🌊"}'));
   });
 
-  it('has the headers that keep it from being held back', async () => {
+  it('has the headers that prevent proxies from buffering it', async () => {
     upstream.reply(greeting);
     const { headers } = await gateway.stream(ask('Hello'));
     expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');

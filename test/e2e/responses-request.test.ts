@@ -44,7 +44,7 @@ const chatTool = {
 };
 const tool = { type: 'function', name: 'roll', parameters: { type: 'object' }, strict: true };
 
-describe('the upstream is asked for a chat completion', () => {
+describe('the chat completion sent upstream for a response', () => {
   it.each<[string, object, object]>([
     ['of the text', {}, {}],
     ['with the cap', { max_output_tokens: 50 }, { max_tokens: 50 }],
@@ -74,11 +74,11 @@ describe('the upstream is asked for a chat completion', () => {
       { metadata: { a: 'b' }, store: true, include: [], reasoning_split: true },
       {},
     ],
-  ])('%s', async (_, fields, expected) => {
+  ])('is built %s', async (_, fields, expected) => {
     expect(await askedOf(fields)).toEqual({ messages, ...expected });
   });
 
-  it('whose effort is the one asked for, under either name', async () => {
+  it('has the requested effort, under either name', async () => {
     for (const fields of [{ reasoning: { effort: 'low' } }, { reasoning_effort: 'low' }]) {
       const reply = await create(fields);
       expect(await reply.json()).toMatchObject({ reasoning: { effort: 'low', summary: null } });
@@ -87,8 +87,8 @@ describe('the upstream is asked for a chat completion', () => {
   });
 });
 
-describe('unknown fields', () => {
-  it('are not sent on, and the reply names them', async () => {
+describe('unknown fields of a response request', () => {
+  it('are not forwarded and are listed in the reply', async () => {
     const reply = await create({
       top_k: 5,
       max_tokens: 7,
@@ -104,7 +104,7 @@ describe('unknown fields', () => {
     ).toBeNull();
   });
 
-  it('are refused by their own names where the operator wants that', async () => {
+  it('are refused by their own names when configured so', async () => {
     for (const [fields, name] of [
       [{ max_tokens: 7 }, 'max_tokens'],
       [{ reasoning: { summary: 'auto' } }, 'reasoning.summary'],
@@ -118,7 +118,7 @@ describe('unknown fields', () => {
   });
 });
 
-describe('what a stage refuses is told by the name that the client used', () => {
+describe('the field name in a refusal by a stage', () => {
   const long = 'word '.repeat(400_000);
   const plain = { model: 'aion-labs/aion-rp-llama-3.1-8b' };
   it.each<[string, object, RegExp]>([
@@ -138,14 +138,14 @@ describe('what a stage refuses is told by the name that the client used', () => 
     ['metadata', { metadata: { a: 7 } }, /^metadata\.a: must be a string, not 7\.$/],
     ['tools', { ...plain, tools: [tool] }, /^tools: .* does not accept tools\.$/],
     ['the model', { model: 'nobody/knows' }, /^model: unknown model 'nobody\/knows'/],
-  ])('%s', async (_, fields, says) => {
+  ])('is the one that the client used: %s', async (_, fields, says) => {
     for (const stream of [false, true]) {
       const message = await expectRefusal(await create({ ...fields, stream }), 400, 'invalid_request_error');
       expect(message).toMatch(says);
     }
   });
 
-  it('also beside OpenAI’s fields', async () => {
+  it('is used for the param of OpenAI’s fields as well', async () => {
     const wordy = await startGateway({
       upstream,
       stages: [{ 'error-envelope': { openai_fields: true } }, 'auth', 'validation'],

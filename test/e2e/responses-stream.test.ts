@@ -48,8 +48,8 @@ const itemsOf = (text: string) =>
       .join(''),
   ]);
 
-describe('a stream of a response', () => {
-  it('is committed with a comment and kept alive while the upstream is silent, as every stream', async () => {
+describe('the stream of a response', () => {
+  it('is committed with a comment and kept alive while the upstream is silent', async () => {
     await start({ server: { stream_commit_ms: 100, keepalive_ms: 100 } });
     upstream.reply(async socket => {
       socket.write(streamHead());
@@ -67,7 +67,7 @@ describe('a stream of a response', () => {
     expect(itemsOf(text)).toEqual([['message', 'Hello']]);
   });
 
-  it('that fails after it was committed begins as every response does', async () => {
+  it('begins like every response when it fails after the commit', async () => {
     await start({ server: { stream_commit_ms: 50 } });
     upstream.reply(async socket => {
       await sleep(300);
@@ -85,7 +85,7 @@ describe('a stream of a response', () => {
     expect(told.slice(0, -1).map(({ json }) => json.sequence_number)).toEqual([0, 1, 2, 3]);
   });
 
-  it('has its reasoning between tags apart, wherever they are cut', async () => {
+  it('separates reasoning between tags, wherever they are cut', async () => {
     await start();
     const text = '<think>Hm, a greeting.</think>\n\nHello there.';
     const parts = [...text].map(said);
@@ -98,7 +98,7 @@ describe('a stream of a response', () => {
     expect(itemsOf((await stream({ reasoning_split: false })).text)).toEqual([['message', text]]);
   });
 
-  it('has pieces of the size that the operator wants', async () => {
+  it('has pieces of the configured size', async () => {
     const rechunk = { coalesce_characters: 6, coalesce_ms: 2000, split_characters: 8 };
     await start({
       stages: ['error-envelope', 'auth', 'validation', { 'stream-rechunk': rechunk }, 'reasoning-split'],
@@ -109,7 +109,7 @@ describe('a stream of a response', () => {
     expect(deltasOf(text)).toEqual(['a', 'bcdefg', 'abcdefgh', 'ijkl']);
   });
 
-  it('may be a whole reply of the upstream', async () => {
+  it('can be built from a whole reply of the upstream', async () => {
     await start();
     upstream.reply(whole(200, completion('Hello.', { reasoning: 'Hm.' })));
     expect(itemsOf((await stream()).text)).toEqual([
@@ -118,14 +118,14 @@ describe('a stream of a response', () => {
     ]);
   });
 
-  it('shows one choice, whatever the upstream sends', async () => {
+  it('contains one choice, whatever the upstream sends', async () => {
     await start();
     const other = delta({ content: 'other' }, 'stop', {}, 1);
     upstream.reply(streamed(events(said('one'), other, finished(), used(7, 3), '[DONE]')));
     expect(itemsOf((await stream()).text)).toEqual([['message', 'one']]);
   });
 
-  it('has running usage of ours where the upstream gives none, and the true one at its end', async () => {
+  it('has estimated running usage when the upstream sends none, and the true usage at its end', async () => {
     await start({ adapter: 'openai' });
     const words = ['The', ' rivers', ' bend', ' where', ' the', ' bank', ' gives', ' way', '.'].map(said);
     upstream.reply(streamed(events(...words, finished(), used(7, 9, 2), '[DONE]')));
@@ -143,7 +143,7 @@ describe('a stream of a response', () => {
     });
   });
 
-  it('tells what was used until it broke', async () => {
+  it('reports the usage until it broke off', async () => {
     await start();
     upstream.reply(
       thenClose(
@@ -158,7 +158,7 @@ describe('a stream of a response', () => {
       expect(json.usage).toMatchObject({ input_tokens: 7, output_tokens: 1 });
   });
 
-  it('ends where a server adds to the arguments of a call that were whole', async () => {
+  it('fails when a server adds to arguments of a call that were complete', async () => {
     await start();
     const call = (index: number, text: string, name?: string) =>
       delta({

@@ -50,7 +50,7 @@ const outputIn = (event: Event | undefined) =>
   (event?.response as { output: object[] } | undefined)?.output ?? [];
 
 describe('reasoning as a summary', () => {
-  it('is the summary of an item of its own in a whole response', async () => {
+  it('is the summary of its own item in a whole response', async () => {
     const message = { role: 'assistant', content: 'Hello there.', reasoning: thought };
     upstream.reply(whole(200, { choices: [{ index: 0, message, finish_reason: 'stop' }], usage }));
     const { output } = (await (await gateway.post(asked, { path })).json()) as { output: object[] };
@@ -69,7 +69,7 @@ describe('reasoning as a summary', () => {
     ]);
   });
 
-  it('is streamed with the events of a summary, and stands the same in the last one', async () => {
+  it('is streamed with summary events and repeated in the last event', async () => {
     const told = await streamedEvents(...thinking, chunk({ content: 'Hello' }), chunk({}, 'stop'));
     const [added] = told.filter(({ type }) => type === 'response.output_item.added');
     const id = (added?.item as { id: string } | undefined)?.id;
@@ -94,7 +94,7 @@ describe('reasoning as a summary', () => {
     expect(told.filter(({ type }) => /reasoning_text|content_part/.test(type))).toHaveLength(2);
   });
 
-  it('is incomplete where the cap was reached in it', async () => {
+  it('is incomplete when the cap is reached within it', async () => {
     const told = await streamedEvents(...thinking, chunk({}, 'length'));
     expect(told.at(-1)?.type).toBe('response.incomplete');
     expect(outputIn(told.at(-1))).toMatchObject([

@@ -80,7 +80,7 @@ const begun = `${head('in_progress')}[],"usage":null,"completed_at":null,"error"
 const finished = `${head('completed')}[{"id":"msg_5f2","type":"message","status":"completed","role":"assistant","content":[{"type":"reasoning","text":"The user greets me."},{"type":"output_text","text":"Hello there.","annotations":[]}]}],"usage":${shownUsage},"completed_at":1795132801,"error":null,"incomplete_details":null,${neutral}`;
 
 describe('a response on the wire', () => {
-  it('is example 3.5', async () => {
+  it('matches example 3.5', async () => {
     upstream.reply(
       whole(200, {
         choices: [
@@ -106,7 +106,7 @@ describe('a response on the wire', () => {
     });
   });
 
-  it('is example 3.6 as a stream', async () => {
+  it('matches example 3.6 as a stream', async () => {
     upstream.reply(greeting);
     const { status, headers, text } = await gateway.stream({ model, input: 'Hello' }, { path });
     expect(status).toBe(200);
@@ -161,7 +161,7 @@ data: [DONE]
 `);
   });
 
-  it('is example 3.7 when its upstream breaks off', async () => {
+  it('matches example 3.7 when its upstream breaks off', async () => {
     upstream.reply(thenClose(streamHead(), chunk(events(role, reasoning))));
     const { status, text } = await gateway.stream({ model, input: 'Hello' }, { path });
     expect(status).toBe(200);

@@ -44,7 +44,7 @@ describe('an error after the start of a stream', () => {
     ['a reset', 'reset=4', /closed the stream unexpectedly/],
     ['an end without finish_reason', 'truncate=4', /closed the stream unexpectedly/],
     ['an event that is not JSON', 'garbage=4', /invalid response/],
-  ])('is raised with its message and type: %s', async (_, fault, says) => {
+  ])('is thrown with its message and type: %s', async (_, fault, says) => {
     const stream = await openStream(`Hello [[sim:${fault}]]`);
     let chunks = 0;
     const error = await thrownBy(
@@ -59,7 +59,7 @@ describe('an error after the start of a stream', () => {
     expect(error.message).toMatch(says);
   });
 
-  it('is raised by the helper as well', async () => {
+  it('is thrown by the stream helper as well', async () => {
     const stream = openai.chat.completions.stream({
       model: 'aion-labs/aion-3.5',
       messages: [{ role: 'user', content: 'Hello [[sim:reset=4]]' }],
@@ -72,7 +72,7 @@ describe('an error after the start of a stream', () => {
 describe('a stream that its client leaves', () => {
   const endless = 'Hello [[sim:tokens=endless tps=100 chunk=1]]';
 
-  it('is aborted upstream when the loop is left', async () => {
+  it('is aborted upstream when the loop ends early', async () => {
     const { aborted } = simulator.stats;
     let seen = 0;
     for await (const _ of await openStream(endless)) if (++seen === 10) break;
@@ -80,7 +80,7 @@ describe('a stream that its client leaves', () => {
     expect(simulator.stats.open).toBe(0);
   });
 
-  it('is aborted upstream by its controller', async () => {
+  it('is aborted upstream by its abort controller', async () => {
     const { aborted } = simulator.stats;
     const stream = await openStream(endless);
     setTimeout(() => stream.controller.abort(), 100);

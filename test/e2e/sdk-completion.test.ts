@@ -44,7 +44,7 @@ async function answerTo(content: string, more: More = {}): Promise<Answer> {
 }
 
 describe('models.list', () => {
-  it('gives the catalog with ids, dates and prices', async () => {
+  it('returns the catalog with ids, dates and prices', async () => {
     const { data } = await openai.models.list();
     expect(data.map(({ id }) => id)).toEqual([
       'aion-labs/aion-3.5',
@@ -68,13 +68,13 @@ describe('models.list', () => {
     expect(ids).toHaveLength(6);
   });
 
-  it('does not look at the key', async () => {
+  it('ignores the key', async () => {
     expect((await clientOf('sk-unknown').models.list()).data).toHaveLength(6);
   });
 });
 
 describe('chat.completions.create', () => {
-  it('gives the answer and its reasoning apart, with usage that adds up', async () => {
+  it('returns the answer and its reasoning apart, with usage that adds up', async () => {
     const reply = await complete('Why do rivers bend?');
     expect(reply).toMatchObject({
       id: expect.stringMatching(/^chatcmpl-./),
@@ -93,7 +93,7 @@ describe('chat.completions.create', () => {
     expect(prompt_tokens_details?.cached_tokens).toBe(Math.floor(prompt_tokens / 2));
   });
 
-  it('carries the request id', async () => {
+  it('returns the request id', async () => {
     const { request_id, response } = await openai.chat.completions
       .create({ model: 'aion-labs/aion-3.5', messages: [{ role: 'user', content: 'Hello' }] })
       .withResponse();
@@ -101,7 +101,7 @@ describe('chat.completions.create', () => {
     expect(response.headers.get('x-request-id')).toBe(request_id);
   });
 
-  it('accepts the key in the other form of the header', async () => {
+  it('accepts the key as Api-Key', async () => {
     const other = new OpenAI({
       apiKey: 'not used',
       baseURL: `${sidecar.url}/v1`,
@@ -115,7 +115,7 @@ describe('chat.completions.create', () => {
     expect(choices).toHaveLength(1);
   });
 
-  it('gives as many choices as asked for, with the usage of all', async () => {
+  it('returns as many choices as requested, with the usage of all', async () => {
     const [one, two] = await Promise.all([complete('Hello'), complete('Hello', { n: 2 })]);
     expect(two.choices.map(({ index }) => index)).toEqual([0, 1]);
     expect(two.choices[0]?.message).toEqual(one.choices[0]?.message);
@@ -124,14 +124,14 @@ describe('chat.completions.create', () => {
     expect(two.usage!.prompt_tokens).toBe(one.usage!.prompt_tokens);
   });
 
-  it('ends before a stop sequence', async () => {
+  it('stops before a stop sequence', async () => {
     const all = (await answerTo('Hello [[sim:say=one two three four]]')).content;
     const stopped = await answerTo('Hello [[sim:say=one two three four]]', { stop: [' three'] });
     expect(all).toBe('one two three four');
     expect(stopped.content).toBe('one two');
   });
 
-  it('has an empty answer when the cap runs out in the reasoning', async () => {
+  it('returns an empty answer when the cap is reached in the reasoning', async () => {
     const { choices, usage } = await complete('Hello', { max_tokens: 5 });
     expect(choices).toMatchObject([
       { finish_reason: 'length', message: { content: '', reasoning: expect.stringMatching(/\w/) } },
@@ -139,7 +139,7 @@ describe('chat.completions.create', () => {
     expect(usage?.completion_tokens).toBe(5);
   });
 
-  it('does not reason at effort none', async () => {
+  it('returns no reasoning at effort none', async () => {
     const reply = await complete('Hello', { reasoning_effort: 'none' }, 'aion-labs/aion-3.0');
     expect(reply.choices).toMatchObject([
       { message: { content: expect.stringMatching(/^You asked/), reasoning: '' } },
@@ -151,7 +151,7 @@ describe('reasoning_split', () => {
   const said = '[[sim:reasoning_tokens=12 say=An answer.]]';
 
   it.each(['field', 'reasoning_content', 'tags'])(
-    'apart or together, whatever the upstream does (%s)',
+    'separates or joins reasoning and content whatever the upstream sends (%s)',
     async mode => {
       const question = `Hello ${said.replace('sim:', `sim:reasoning=${mode} `)}`;
       const apart = await answerTo(question);

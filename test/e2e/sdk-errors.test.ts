@@ -49,7 +49,7 @@ async function thrownBy(running: PromiseLike<unknown>): Promise<APIError> {
   throw new Error('nothing was thrown');
 }
 
-describe('every error status', () => {
+describe('each error status', () => {
   const cases: {
     name: string;
     run: () => PromiseLike<unknown>;
@@ -156,27 +156,30 @@ describe('every error status', () => {
     },
   ];
 
-  it.each(cases)('$name', async ({ run, kind, status, type, says }) => {
-    const error = await thrownBy(run());
-    expect(error.constructor).toBe(kind);
-    expect(error).toMatchObject({ status, type });
-    expect(error.message).toMatch(says);
-    expect(error.error).toEqual({ message: error.message.slice(4), type });
-    expect(error.requestID).toMatch(/^req_./);
-    expect(error.headers?.get('x-request-id')).toBe(error.requestID);
-  });
+  it.each(cases)(
+    'reaches the SDK as its error class for $name',
+    async ({ run, kind, status, type, says }) => {
+      const error = await thrownBy(run());
+      expect(error.constructor).toBe(kind);
+      expect(error).toMatchObject({ status, type });
+      expect(error.message).toMatch(says);
+      expect(error.error).toEqual({ message: error.message.slice(4), type });
+      expect(error.requestID).toMatch(/^req_./);
+      expect(error.headers?.get('x-request-id')).toBe(error.requestID);
+    },
+  );
 });
 
 describe("the SDK's own retries", () => {
   const requests = () => simulator.stats.requests;
 
-  it('are made for an upstream failure', async () => {
+  it('follow an upstream failure', async () => {
     const before = requests();
     await thrownBy(complete('Hello [[sim:status=503]]', {}, clientOf(clientKey, 1)));
     expect(requests() - before).toBe(2);
   });
 
-  it('are not made after 524, for that would be billed again', async () => {
+  it('do not follow a 524, which would be billed again', async () => {
     const { completed, requests: begun } = { ...simulator.stats };
     const error = await thrownBy(complete('Hello [[sim:ttft=3000]]', {}, clientOf(clientKey, 2)));
     expect(error.constructor).toBe(InternalServerError);

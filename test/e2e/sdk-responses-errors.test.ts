@@ -53,7 +53,7 @@ describe('an error instead of a response', () => {
     }
   });
 
-  it('is 524 after the time limit, and is not asked for again', async () => {
+  it('is 524 after the time limit and is not retried', async () => {
     const { requests, completed } = simulator.stats;
     const patient = openai.withOptions({ maxRetries: 2 });
     const input = 'Hello [[sim:ttft=4000 tokens=10 reasoning_tokens=5]]';
@@ -73,7 +73,7 @@ describe('an error after the start of a stream', () => {
     ['a reset', 'reset=6', /closed the stream unexpectedly/],
     ['an end without finish_reason', 'truncate=6', /closed the stream unexpectedly/],
     ['an event that is not JSON', 'garbage=6', /invalid response/],
-  ])('is raised with its message and type: %s', async (_, fault, says) => {
+  ])('is thrown with its message and type: %s', async (_, fault, says) => {
     const input = `Hello [[sim:${fault} reasoning_tokens=2]]`;
     const events: ResponseStreamEvent[] = [];
     const error = await thrownBy(
@@ -95,7 +95,7 @@ describe('an error after the start of a stream', () => {
 });
 
 describe('a stream that its client leaves', () => {
-  it('is aborted upstream, and what was sent is counted', async () => {
+  it('is aborted upstream, and what was sent is billed', async () => {
     const { aborted } = simulator.stats;
     const endless = 'Hello [[sim:tokens=endless tps=100 chunk=1]]';
     let seen = 0;

@@ -57,7 +57,7 @@ describe.each(['message', 'item'])('function calls, with reasoning in the %s', p
     openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
   });
 
-  it('are made, answered and spoken of', async () => {
+  it('are called, answered and used in the final text', async () => {
     const response = await openai.responses.create({ model, input, tools });
     expect(response.status).toBe('completed');
     expect(response.output.map(({ type }) => type)).toEqual([
@@ -79,7 +79,7 @@ describe.each(['message', 'item'])('function calls, with reasoning in the %s', p
     expect(next.output_text).toContain('It shows seventeen');
   });
 
-  it('arrive in pieces that make the same calls', async () => {
+  it('arrive in pieces that form the same calls', async () => {
     const whole = await openai.responses.create({ model, input, tools });
     const texts: Record<string, string> = {};
     const done: Record<string, string> = {};
@@ -96,7 +96,7 @@ describe.each(['message', 'item'])('function calls, with reasoning in the %s', p
     expect(callsIn(final!).map(({ id }) => id)).toEqual(Object.keys(texts));
   });
 
-  it('are put together by the helper, and go back', async () => {
+  it('are assembled by the stream helper and sent back', async () => {
     const final = await openai.responses.stream({ model, input, tools }).finalResponse();
     const whole = await openai.responses.create({ model, input, tools });
     expect(namesAndArguments(final as Response)).toEqual(namesAndArguments(whole));
@@ -110,7 +110,7 @@ describe.each(['message', 'item'])('function calls, with reasoning in the %s', p
     expect(next.output_text).toContain('It shows seventeen');
   });
 
-  it('that the cap cuts off are incomplete, also for the helper', async () => {
+  it('are incomplete when the cap cuts them off, in the helper as well', async () => {
     const asked = 'Roll. [[sim:tool reasoning_tokens=10]]';
     for (const max_output_tokens of [12, 14]) {
       const whole = await openai.responses.create({ model, input: asked, tools, max_output_tokens });
@@ -124,7 +124,7 @@ describe.each(['message', 'item'])('function calls, with reasoning in the %s', p
     }
   });
 
-  it('are made as tool_choice says', async () => {
+  it('follow tool_choice', async () => {
     const chosen = await openai.responses.create({
       model,
       input: 'Hello',
@@ -141,7 +141,7 @@ describe.each(['message', 'item'])('function calls, with reasoning in the %s', p
     expect(callsIn(none)).toEqual([]);
   });
 
-  it('are refused on a model that makes none', async () => {
+  it('are refused on a model that does not call tools', async () => {
     const refused = openai.responses.create({ model: 'aion-labs/aion-rp-llama-3.1-8b', input, tools });
     await expect(refused).rejects.toThrow(/400 tools: /);
     await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError);

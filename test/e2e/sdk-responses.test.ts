@@ -39,7 +39,7 @@ function textsOf({ output }: Pick<Response, 'output'>) {
   return { reasoning: joined(/^reasoning/), content: joined(/^output_text$/) };
 }
 
-describe.each(['message', 'item'])('with reasoning in the %s', placement => {
+describe.each(['message', 'item'])('the Responses API with reasoning in the %s', placement => {
   let openai: OpenAI;
   const create = (input: OpenAI.Responses.ResponseInput | string, more: object = {}) =>
     openai.responses.create({ model, input, ...more });
@@ -55,7 +55,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     openai = clientOf(placement);
   });
 
-  it('a response has its text, its reasoning and its usage', async () => {
+  it('returns text, reasoning and usage', async () => {
     const response = await create(question);
     const chat = await openai.chat.completions.create({
       model,
@@ -78,7 +78,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     );
   });
 
-  it('a stream ends with the response that is given without one', async () => {
+  it('ends a stream with the same response as a request without one', async () => {
     const events = await eventsOf(question);
     const last = events.at(-1);
     if (last?.type !== 'response.completed') throw new Error(`ended with ${last?.type}`);
@@ -93,7 +93,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     expect(events.map(event => event.sequence_number)).toEqual(events.map((_, at) => at));
   });
 
-  it('is put together by the helper', async () => {
+  it('is assembled by the stream helper', async () => {
     const runner = openai.responses.stream({ model, input: question });
     let text = '';
     runner.on('response.output_text.delta', ({ delta, snapshot }) => {
@@ -108,7 +108,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     expect(final.usage).toEqual(whole.usage);
   });
 
-  it('is incomplete when the cap runs out in the answer', async () => {
+  it('returns an incomplete response when the cap is reached in the answer', async () => {
     const asked = `Hello [[sim:tokens=50 reasoning_tokens=10]]`;
     const more = { max_output_tokens: 30 };
     const whole = await create(asked, more);
@@ -124,7 +124,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     expect(final).toMatchObject({ status: 'incomplete', output_text: whole.output_text });
   });
 
-  it('is incomplete when the cap runs out in the reasoning', async () => {
+  it('returns an incomplete response when the cap is reached in the reasoning', async () => {
     const more = { max_output_tokens: 5 };
     const whole = await create(question, more);
     expect(whole.status).toBe('incomplete');
@@ -140,7 +140,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     expect(textsOf(final)).toEqual(textsOf(whole));
   });
 
-  it('has usage on every event where that is asked for, never less than before', async () => {
+  it('sends usage that never decreases on every event when asked to', async () => {
     const events = (await eventsOf(question, {
       stream_options: { continuous_usage_stats: true },
     })) as (ResponseStreamEvent & { usage?: { output_tokens: number; total_tokens: number } })[];
@@ -152,7 +152,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     expect(last?.usage).toEqual(last?.type === 'response.completed' && last.response.usage);
   });
 
-  it('has no reasoning of its own with reasoning_split off', async () => {
+  it('returns no separate reasoning with reasoning_split off', async () => {
     const asked = 'Hello [[sim:reasoning_tokens=12 say=An answer.]]';
     const whole = await create(asked, { reasoning_split: false });
     expect(textsOf(whole).reasoning).toBe('');
@@ -163,7 +163,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     expect(final.output_text).toBe(whole.output_text);
   });
 
-  it('may be sent back as the history of the next request', async () => {
+  it('accepts a response as history of the next request', async () => {
     const first = await create(question);
     const next = await create([
       { role: 'user', content: question },
@@ -173,7 +173,7 @@ describe.each(['message', 'item'])('with reasoning in the %s', placement => {
     expect(next.output_text).toBe('They meander.');
   });
 
-  it('is the same for items, parts, messages and instructions', async () => {
+  it('answers the same for items, parts, messages and instructions', async () => {
     const chat = await openai.chat.completions.create({
       model,
       messages: [

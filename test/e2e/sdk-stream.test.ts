@@ -58,7 +58,7 @@ const joined = (chunks: readonly ChatCompletionChunk[], key: keyof Text, index =
     .map(({ delta }) => (delta as Text)[key] ?? '')
     .join('');
 
-describe('a stream', () => {
+describe('a chat stream in the SDK', () => {
   it('begins with the role, sends reasoning before content, and ends with finish_reason and usage', async () => {
     const chunks = await chunksOf('Why do rivers bend?');
     const deltas = chunks.map(({ choices }) => choices[0]?.delta as Text & { role?: string });
@@ -80,14 +80,14 @@ describe('a stream', () => {
     }
   });
 
-  it('says in pieces what a whole reply says at once', async () => {
+  it('adds up to what a whole reply contains', async () => {
     const chunks = await chunksOf('Why do rivers bend?');
     const { messages } = await wholeOf('Why do rivers bend?');
     expect(joined(chunks, 'content')).toBe(messages[0]?.content);
     expect(joined(chunks, 'reasoning')).toBe(messages[0]?.reasoning);
   });
 
-  it('has one id, one date and the model that was asked for', async () => {
+  it('has one id, one date and the requested model', async () => {
     const chunks = await chunksOf('Hello');
     const [first] = chunks;
     expect(first?.id).toMatch(/^chatcmpl-./);
@@ -101,13 +101,16 @@ describe('a stream', () => {
     }
   });
 
-  it.each([true, false])('has no further chunk with include_usage: %s', async include_usage => {
-    const chunks = await chunksOf('Hello', { stream_options: { include_usage } });
-    expect(chunks.filter(({ usage }) => usage)).toEqual([chunks.at(-1)]);
-    expect(chunks.filter(({ choices }) => choices.length !== 1)).toEqual([]);
-  });
+  it.each([true, false])(
+    'ends with the only chunk that has usage with include_usage: %s',
+    async include_usage => {
+      const chunks = await chunksOf('Hello', { stream_options: { include_usage } });
+      expect(chunks.filter(({ usage }) => usage)).toEqual([chunks.at(-1)]);
+      expect(chunks.filter(({ choices }) => choices.length !== 1)).toEqual([]);
+    },
+  );
 
-  it('interleaves choices, each with its role and its end, and has the usage on the very last chunk', async () => {
+  it('interleaves choices, each with its role and finish_reason, and has the usage on the very last chunk', async () => {
     const chunks = await chunksOf('Hello', { n: 2 });
     const { messages, usage } = await wholeOf('Hello', { n: 2 });
     for (const index of [0, 1]) {
@@ -136,7 +139,7 @@ describe('a stream', () => {
     expect(joined(apart, 'content')).toBe('An answer.');
   });
 
-  it('has no content when the cap runs out in the reasoning', async () => {
+  it('has no content when the cap is reached in the reasoning', async () => {
     const chunks = await chunksOf('Hello', { max_tokens: 5 });
     expect(joined(chunks, 'content')).toBe('');
     expect(joined(chunks, 'reasoning')).not.toBe('');
@@ -153,7 +156,7 @@ describe('continuous_usage_stats', () => {
     ['the upstream counts each of two choices', 'vllm', 2],
     ['the upstream counts at the end only', 'final', 1],
     ['the upstream never counts', 'none', 1],
-  ])('is on every chunk and never decreases when %s', async (_, usage, n) => {
+  ])('sends usage on every chunk that never decreases when %s', async (_, usage, n) => {
     const question = `Hello [[sim:usage=${usage}]]`;
     const chunks = await chunksOf(question, { stream_options: { continuous_usage_stats: true }, n });
     const steps = chunks.map(chunk => chunk.usage!);
@@ -174,7 +177,7 @@ describe('continuous_usage_stats', () => {
 });
 
 describe('chat.completions.stream', () => {
-  it('puts the reply together', async () => {
+  it('assembles the reply', async () => {
     const stream = openai.chat.completions.stream(requestOf('Why do rivers bend?'));
     const pieces: string[] = [];
     stream.on('content', piece => pieces.push(piece));
@@ -190,7 +193,7 @@ describe('chat.completions.stream', () => {
     expect(await stream.totalUsage()).toMatchObject({ total_tokens: usage?.total_tokens });
   });
 
-  it('puts several choices together', async () => {
+  it('assembles several choices', async () => {
     const final = await openai.chat.completions.stream(requestOf('Hello', { n: 2 })).finalChatCompletion();
     const { messages, usage } = await wholeOf('Hello', { n: 2 });
     expect(final.choices.map(({ message }) => message.content)).toEqual(

@@ -53,8 +53,8 @@ async function calledFor(messages: ChatCompletionMessageParam[]): Promise<ChatCo
   return choices[0]!.message;
 }
 
-describe('tools', () => {
-  it('are called, answered and spoken of', async () => {
+describe('tool calls', () => {
+  it('are made, answered and used in the final text', async () => {
     const message = await calledFor([asked]);
     expect(message.content).toBeNull();
     expect(message.tool_calls).toEqual([
@@ -78,7 +78,7 @@ describe('tools', () => {
     ]);
   });
 
-  it('arrive in pieces that make the same calls', async () => {
+  it('arrive in pieces that form the same calls', async () => {
     const chunks: ChatCompletionChunk[] = [];
     for await (const chunk of await openai.chat.completions.create({
       model,
@@ -116,7 +116,7 @@ describe('tools', () => {
     });
   });
 
-  it('are put together by the SDK, and go back', async () => {
+  it('are assembled by the SDK and sent back', async () => {
     const final = await openai.chat.completions
       .stream({ model, messages: [asked], tools })
       .finalChatCompletion();
@@ -130,7 +130,7 @@ describe('tools', () => {
     expect(next).toContain('It shows seventeen');
   });
 
-  it.each([false, true])("run in the SDK's own loop (stream: %s)", async stream => {
+  it.each([false, true])("run in the SDK's own tool loop (stream: %s)", async stream => {
     const rolled: unknown[] = [];
     const roll = {
       type: 'function' as const,

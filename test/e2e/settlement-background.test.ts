@@ -27,11 +27,11 @@ async function giveUp(books: Books, { how }: GivingUp): Promise<Asked> {
   return asked;
 }
 
-describe.each(givingUp)('replies whose client has $how', manner => {
+describe.each(givingUp)('background reads of replies whose client has $how', manner => {
   const { server, end_reason, status } = manner;
   const ended = { end_reason, status, attempts: 1, provider: 'upstream' };
 
-  it('are counted while they are read on, and billed exactly', async () => {
+  it('count while they run and are billed exactly', async () => {
     const books = await openBooks({ server });
     const waiting: (() => void)[] = [];
     books.upstream.reply(socket => waiting.push(() => socket.write(wholeReplyOf(kind!))));
@@ -63,7 +63,7 @@ describe.each(givingUp)('replies whose client has $how', manner => {
     expect(await reads(books)).toBe(0);
   });
 
-  it('are aborted in the middle of their body, too', async () => {
+  it('are aborted in the middle of the body as well', async () => {
     const books = await openBooks({ server: { ...server, max_background_ms: 200 } });
     books.upstream.reply(wholeReplyOf(kind!).subarray(0, 500));
     const asked = await giveUp(books, manner);
@@ -71,7 +71,7 @@ describe.each(givingUp)('replies whose client has $how', manner => {
     expectBilled((await asked.settled()).usage, kind!, 'prompt');
   });
 
-  it.each([0, 2])('are aborted at once where %i are read on already', async max_background => {
+  it.each([0, 2])('are aborted at once when %i are running already', async max_background => {
     const books = await openBooks({ server: { ...server, max_background } });
     books.upstream.reply(() => {});
     for (let count = 1; count <= max_background; count++) {
@@ -94,7 +94,7 @@ describe.each(givingUp)('replies whose client has $how', manner => {
     expect(await reads(books)).toBe(0);
   });
 
-  it('make room for others when they end', async () => {
+  it('release their slot when they end', async () => {
     const books = await openBooks({ server: { ...server, max_background: 1 } });
     for (let time = 0; time < 3; time++) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -110,8 +110,8 @@ describe.each(givingUp)('replies whose client has $how', manner => {
   });
 });
 
-describe('streams', () => {
-  it('are never read on', async () => {
+describe('streams that a client leaves', () => {
+  it('are never read in the background', async () => {
     const books = await openBooks();
     books.upstream.reply(() => {});
     const asked = books.ask({ stream: true });

@@ -78,7 +78,7 @@ const ways: readonly { way: string; cut?: (text: string) => string[] }[] = [
 ];
 
 describe.each(['characters', 'gpt-tokenizer'] as const)('the estimator %s', estimator => {
-  it.each(ways)('is right within 15 % where nobody tells, $way', async ({ cut }) => {
+  it.each(ways)('is within 15 % when the upstream reports no usage, $way', async ({ cut }) => {
     await Promise.all(
       Object.values(texts).map(async text => {
         const books = await openBooks({ adapter: 'openai', config: { usage: { estimator } } });
@@ -102,7 +102,7 @@ describe.each(['characters', 'gpt-tokenizer'] as const)('the estimator %s', esti
 });
 
 describe('the estimator gpt-tokenizer', () => {
-  it('is exact over whole texts, and where pieces are its tokens', async () => {
+  it('is exact over whole texts and when pieces are its tokens', async () => {
     const config = { usage: { estimator: 'gpt-tokenizer' } } as const;
     const books = await openBooks({ adapter: 'openai', config });
     for (const text of Object.values(texts)) {
@@ -113,7 +113,7 @@ describe('the estimator gpt-tokenizer', () => {
     }
   });
 
-  it('counts what a client that leaves has been sent', async () => {
+  it('counts what was sent to a client that leaves', async () => {
     const config = { usage: { estimator: 'gpt-tokenizer' } } as const;
     const books = await openBooks({ adapter: 'openai', config });
     const pieces = tokensOf(texts.English!).slice(0, 100);
@@ -131,7 +131,7 @@ describe('the estimator gpt-tokenizer', () => {
   const isContinuous = { stream: true, stream_options: { continuous_usage_stats: true } };
 
   it.each([{}, { stream: true }, isContinuous])(
-    'takes what looks like a control token for text: %j',
+    'treats what looks like a control token as text: %j',
     async more => {
       const config = { usage: { estimator: 'gpt-tokenizer' } } as const;
       const books = await openBooks({ adapter: 'openai', config });
@@ -149,7 +149,7 @@ describe('the estimator gpt-tokenizer', () => {
     },
   );
 
-  it('takes no time to speak of over what has no spaces', async () => {
+  it('stays fast on text without spaces', async () => {
     const config = { usage: { estimator: 'gpt-tokenizer' } } as const;
     const books = await openBooks({ adapter: 'openai', config });
     books.upstream.reply(whole(200, completion('Yes.', {}, { usage: undefined })));

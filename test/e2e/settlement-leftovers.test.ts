@@ -42,7 +42,7 @@ describe('clients that leave at any moment', () => {
       }
     };
 
-  it('leave one record each, and nothing else', async () => {
+  it('leave one record each and nothing else', async () => {
     const books = await openBooks({ server: { non_stream_timeout_ms: 120, max_background: 10 } });
     const random = dice(7);
     books.upstream.reply((socket, request) => {
@@ -71,7 +71,7 @@ describe('clients that leave at any moment', () => {
 });
 
 describe('a client that reads nothing', () => {
-  it('is cut off and billed what was sent', async () => {
+  it('is disconnected and billed for what was sent', async () => {
     const books = await openBooks({ server: { slow_client_ms: 300 } });
     const text = 'word '.repeat(10_000);
     books.upstream.reply(async socket => {
@@ -122,8 +122,8 @@ async function everyEnd(books: Books): Promise<void> {
   await Promise.all(all.map(asked => asked.settled()));
 }
 
-describe('after every kind of end', () => {
-  it('no socket, no server and no timer is left', async () => {
+describe('the process after every kind of ending', () => {
+  it('holds no socket, server or timer', async () => {
     const active = (kind: RegExp) => process.getActiveResourcesInfo().filter(name => kind.test(name));
     // Earlier tests' connections may take a moment to close; the runner has timers of its own.
     await until(() => active(/^TCP/).length === 0);
@@ -137,7 +137,7 @@ describe('after every kind of end', () => {
   });
 });
 
-describe('a process', () => {
+describe('a sidecar process', () => {
   let simulator: Simulator | undefined;
 
   afterEach(async () => {
@@ -153,7 +153,7 @@ describe('a process', () => {
     );
   };
 
-  it('that has served many requests on few connections has no listener too many, and nothing to complain of', async () => {
+  it('adds no excess listeners and logs no warnings over many requests on few connections', async () => {
     simulator = await startSimulator();
     const sidecar = await startSidecar(
       sidecarConfig(simulator.url, { server: { non_stream_timeout_ms: 400 } }),

@@ -25,7 +25,7 @@ const invalid = { end_reason: 'refused', status: 400, error_type: 'invalid_reque
 const tester = { account: 'tester' } as const;
 const model = { model: 'aion-labs/aion-3.5' } as const;
 
-describe.each(bothWays)('what is refused before the upstream is asked, $way', ({ stream }) => {
+describe.each(bothWays)('a refusal before the upstream is asked, $way', ({ stream }) => {
   it.each([
     ['no key', {}, { authorization: '' }, { ...unauthorized, account: undefined, model: undefined }],
     ['a wrong key', {}, { authorization: 'Bearer no' }, { ...unauthorized, account: undefined }],
@@ -39,14 +39,14 @@ describe.each(bothWays)('what is refused before the upstream is asked, $way', ({
       {},
       { ...invalid, ...tester, status: 413, model: undefined },
     ],
-  ] as const)('%s', async (_, more, headers, settled) => {
+  ] as const)('costs nothing: %s', async (_, more, headers, settled) => {
     const books = await openBooks({ server: { max_body_bytes: 10_000 } });
     const asked = books.ask({ stream, ...more }, headers);
     await answered(asked);
     await expectFree(books, asked, settled);
   });
 
-  it('everything while the gateway closes', async () => {
+  it('costs nothing while the gateway closes', async () => {
     const books = await openBooks();
     books.upstream.reply(() => {});
     const running = books.ask({ stream });
@@ -62,20 +62,20 @@ describe.each(bothWays)('what is refused before the upstream is asked, $way', ({
   });
 });
 
-describe('what is not a request for a reply', () => {
+describe('a request that asks for no completion', () => {
   it.each([
     ['GET /v1/models HTTP/1.1', { end_reason: 'completed', status: 200, endpoint: 'models' }],
     ['HEAD /v1/models HTTP/1.1', { end_reason: 'completed', status: 200, endpoint: 'models' }],
     ['GET /v1/nothing HTTP/1.1', { end_reason: 'refused', status: 404, endpoint: 'unknown' }],
     ['GET /v1/chat/completions HTTP/1.1', { end_reason: 'refused', status: 405 }],
-  ] as const)('%s', async (head, settled) => {
+  ] as const)('costs nothing: %s', async (head, settled) => {
     const books = await openBooks();
     const asked = books.write(head);
     await asked.connection.received(/^HTTP\/1\.1 \d+ [\s\S]*\r\n\r\n/);
     await expectFree(books, asked, { account: undefined, model: undefined, ...settled });
   });
 
-  it('a body that is not JSON', async () => {
+  it('costs nothing when its body is not JSON', async () => {
     const books = await openBooks();
     const head = `POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer ${clientKey}\r\ncontent-length: 3`;
     const asked = books.write(head, '{"a');
@@ -83,7 +83,7 @@ describe('what is not a request for a reply', () => {
     await expectFree(books, asked, { ...invalid, ...tester, model: undefined });
   });
 
-  it('a body whose client leaves while sending it', async () => {
+  it('costs nothing when its client leaves during the upload', async () => {
     const books = await openBooks();
     const head = `POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer ${clientKey}\r\ncontent-length: 999`;
     const asked = books.write(head, '{"a');
@@ -98,8 +98,8 @@ describe('what is not a request for a reply', () => {
   });
 });
 
-describe.each(bothWays)('an upstream that cannot be reached, $way', ({ stream }) => {
-  it('is owed nothing', async () => {
+describe.each(bothWays)('a request to an unreachable upstream, $way', ({ stream }) => {
+  it('costs nothing', async () => {
     const books = await openBooks();
     await books.upstream.close();
     const asked = books.ask({ stream, ...(stream && { stream_options: { continuous_usage_stats: true } }) });
@@ -111,7 +111,7 @@ describe.each(bothWays)('an upstream that cannot be reached, $way', ({ stream })
   });
 });
 
-describe.each(bothWays)('while a stage is at work, $way', ({ stream }) => {
+describe.each(bothWays)('a request still in a stage, $way', ({ stream }) => {
   const slow = ['faulty', { place: 'nowhere', delay_ms: 300 }] as const;
 
   /** A connection to the upstream is there on which the request could go out at once. */
@@ -122,7 +122,7 @@ describe.each(bothWays)('while a stage is at work, $way', ({ stream }) => {
     return books;
   }
 
-  it('a client that leaves has asked the upstream nothing, and owes nothing', async () => {
+  it('is billed nothing and does not reach the upstream when its client leaves', async () => {
     const books = await warm();
     const asked = books.ask({ stream });
     await until(() => books.gateway.gateway.inFlight === 1);
@@ -133,7 +133,7 @@ describe.each(bothWays)('while a stage is at work, $way', ({ stream }) => {
     expect(books.upstream.requests).toHaveLength(1);
   });
 
-  it('a gateway that closes asks the upstream nothing', async () => {
+  it('does not reach the upstream when the gateway closes', async () => {
     const books = await warm();
     const asked = books.ask({ stream });
     await until(() => books.gateway.gateway.inFlight === 1);

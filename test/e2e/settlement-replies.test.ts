@@ -289,7 +289,7 @@ async function play(
 }
 
 describe.each(settledEndpoints)('a whole reply of $endpoint', ({ endpoint, kinds }) => {
-  it.each(ends)('$end', async end => {
+  it.each(ends)('is settled once and correctly after: $end', async end => {
     await Promise.all(kinds.map(kind => play(end, kind, endpoint)));
   });
 });

@@ -62,8 +62,8 @@ async function streamedBy(kind: UsageKind, script: Buffer, more: object = contin
   return { books, chunks, outcome: await asked.settled() };
 }
 
-describe.each(usageKinds)('running usage, where the upstream tells $usage usage', kind => {
-  it('is on every chunk, and the truth on the last', async () => {
+describe.each(usageKinds)('running usage, when the upstream sends $usage usage', kind => {
+  it('is on every chunk, with the true usage on the last', async () => {
     const { chunks, outcome } = await streamedBy(kind, wholeStreamOf(kind));
     const usages = usagesOf(chunks);
     expectRunning(usages);
@@ -82,7 +82,7 @@ describe.each(usageKinds)('running usage, where the upstream tells $usage usage'
     expect(new Set(completions(usages)).size).toBeGreaterThan(50);
   });
 
-  it("is the upstream's own where it runs", async () => {
+  it("is the upstream's own when it sends running usage", async () => {
     const { books, chunks } = await streamedBy(kind, wholeStreamOf(kind));
     const usages = usagesOf(chunks);
     const last = usages.at(-1)!;
@@ -97,13 +97,13 @@ describe.each(usageKinds)('running usage, where the upstream tells $usage usage'
     );
   });
 
-  it('is measured where the client does not ask for it, too', async () => {
+  it('is measured even when the client does not ask for it', async () => {
     const { books, chunks } = await streamedBy(kind, wholeStreamOf(kind), { stream: true });
     expect(chunks.filter(({ json }) => json.usage)).toEqual([chunks.at(-1)]);
     expect((await measured(books.gateway)).count).toBe(kind.usage === 'final' ? 1 : 0);
   });
 
-  it('adds the choices up', async () => {
+  it('sums the choices', async () => {
     const { books, chunks, outcome } = await streamedBy(kind, streamed(twoChoices(kind, true)), two);
     const usages = usagesOf(chunks);
     expectRunning(usages);
@@ -116,7 +116,7 @@ describe.each(usageKinds)('running usage, where the upstream tells $usage usage'
     expect(outcome.usage).toMatchObject({ completion_tokens: last, estimated: kind.usage === 'none' });
   });
 
-  it('adds the choices up for a client that leaves, too', async () => {
+  it('sums the choices for a client that leaves', async () => {
     const books = await openBooks({ adapter: kind.adapter });
     books.upstream.reply(Buffer.concat([Buffer.from(streamHead()), chunk(twoChoices(kind, false))]));
     const asked = books.ask(two);
@@ -150,8 +150,8 @@ function twoChoices({ usage }: UsageKind, isWhole: boolean): string {
   return events(...parts, ...(isWhole ? [...end, ...total, '[DONE]'] : []));
 }
 
-describe('the quality of estimates', () => {
-  it('is observed once for each stream that was estimated and then told', async () => {
+describe('the accuracy of estimates', () => {
+  it('is observed once for each stream that was estimated and then received its true usage', async () => {
     const [, final] = usageKinds;
     const books: Books = await openBooks({ adapter: 'openai' });
     books.upstream.reply(wholeStreamOf(final!));

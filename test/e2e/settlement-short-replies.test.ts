@@ -71,7 +71,7 @@ describe.each(cases)(
       ends[how](socket);
     };
 
-    it.each([true, false])("is the provider's error, stream: %s", async stream => {
+    it.each([true, false])("is reported as the provider's error, stream: %s", async stream => {
       const { upstream, send, record } = await setting();
       upstream.reply(socket => short(socket));
       await send(stream).received(/^HTTP\/1\.1 502 [\s\S]*"type":"provider_error"/);
@@ -80,7 +80,7 @@ describe.each(cases)(
     });
 
     it.each([true, false])(
-      'is told as it was when the client leaves in that moment, stream: %s',
+      'is recorded with one true end reason when the client leaves in that moment, stream: %s',
       async stream => {
         const { upstream, send, record } = await setting();
         upstream.reply(socket => short(socket, () => client.destroy()));
@@ -89,7 +89,7 @@ describe.each(cases)(
       },
     );
 
-    it('ends what is read on for a client that has left', async () => {
+    it('ends the background read of a client that has left', async () => {
       const { upstream, send, record } = await setting();
       upstream.reply(socket =>
         short(socket, () => {
@@ -101,7 +101,7 @@ describe.each(cases)(
       expect(await record()).toMatchObject({ end_reason: 'client_gone' });
     });
 
-    it('is told as it was at the time limit, before it and after it', async () => {
+    it('is recorded with its true end reason just before and after the time limit', async () => {
       const at = async (offset_ms: number) => {
         const { upstream, send, record } = await setting(limit_ms);
         upstream.reply(socket => short(socket, () => sleep(limit_ms - 30 + offset_ms)));

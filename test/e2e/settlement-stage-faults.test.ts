@@ -61,19 +61,22 @@ const everyTime = (run: (manner: Manner, kind: UsageKind) => Promise<void>) =>
   Promise.all(manners.flatMap(manner => usageKinds.map(kind => run(manner, kind))));
 
 describe.each(bothWays)('a stage that fails, $way', ({ stream }) => {
-  it.each(['onHeaders', 'onRequest'] as const)('in %s: nothing is asked, nothing is owed', async place => {
-    await everyTime(async (manner, kind) => {
-      const { status, error_type, end_reason } = manner;
-      const { books, outcome } = await failing(place, manner, kind, { stream });
-      const facts = { status, error_type, end_reason, attempts: 0, provider: undefined, cost_usd: '0' };
-      expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
-      expectBilled(outcome.usage, kind, 'nothing');
-      expect(books.upstream.requests).toHaveLength(0);
-      expect(await refusals(books, place)).toBe(1);
-    });
-  });
+  it.each(['onHeaders', 'onRequest'] as const)(
+    'in %s sends nothing upstream and bills nothing',
+    async place => {
+      await everyTime(async (manner, kind) => {
+        const { status, error_type, end_reason } = manner;
+        const { books, outcome } = await failing(place, manner, kind, { stream });
+        const facts = { status, error_type, end_reason, attempts: 0, provider: undefined, cost_usd: '0' };
+        expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
+        expectBilled(outcome.usage, kind, 'nothing');
+        expect(books.upstream.requests).toHaveLength(0);
+        expect(await refusals(books, place)).toBe(1);
+      });
+    },
+  );
 
-  it('in onError: the first reason stays', async () => {
+  it('in onError keeps the first end reason', async () => {
     await everyTime(async (manner, kind) => {
       const { status, error_type } = manner;
       const { outcome } = await failing('onError', manner, kind, { stream });
@@ -83,7 +86,7 @@ describe.each(bothWays)('a stage that fails, $way', ({ stream }) => {
     });
   });
 
-  it('in onSettled: the client, the record and the bill are as always', async () => {
+  it('in onSettled changes neither the reply nor the record nor the bill', async () => {
     await everyTime(async (manner, kind) => {
       const { books, outcome } = await failing('onSettled', manner, kind, { stream });
       const facts = { status: 200, error_type: undefined, end_reason: 'completed', attempts: 1 };
@@ -94,8 +97,8 @@ describe.each(bothWays)('a stage that fails, $way', ({ stream }) => {
   });
 });
 
-describe('a stage that fails over a whole reply', () => {
-  it('in onReply: the upstream has done its work', async () => {
+describe('a stage that fails on a whole reply', () => {
+  it('in onReply bills the work of the upstream', async () => {
     await everyTime(async (manner, kind) => {
       const { status, error_type, end_reason } = manner;
       const { books, outcome } = await failing('onReply', manner, kind, {});
@@ -107,7 +110,7 @@ describe('a stage that fails over a whole reply', () => {
   });
 });
 
-describe('a stage that fails over a stream', () => {
+describe('a stage that fails on a stream', () => {
   const continuous = { stream: true, stream_options: { continuous_usage_stats: true } };
 
   it.each([
@@ -115,7 +118,7 @@ describe('a stage that fails over a stream', () => {
     ['opening', continuous],
     ['beginning', { stream: true }],
     ['beginning', continuous],
-  ] as const)('at its %s: nothing is asked, nothing is owed (%j)', async (place, more) => {
+  ] as const)('at its %s sends nothing upstream and bills nothing (%j)', async (place, more) => {
     await everyTime(async (manner, kind) => {
       const { status, error_type, end_reason } = manner;
       const { books, outcome } = await failing(place, manner, kind, more);
@@ -132,7 +135,7 @@ describe('a stage that fails over a stream', () => {
     ['middle', continuous],
     ['careless middle', { stream: true }],
     ['careless middle', continuous],
-  ] as const)('in the %s: the upstream is left, what was read is billed (%j)', async (place, more) => {
+  ] as const)('in the %s aborts the upstream and bills what was read (%j)', async (place, more) => {
     await everyTime(async (manner, kind) => {
       const { error_type, end_reason } = manner;
       const { books, asked, outcome } = await failing(place, manner, kind, more);
@@ -150,7 +153,7 @@ describe('a stage that fails over a stream', () => {
     });
   });
 
-  it('at its end: all of it is billed', async () => {
+  it('at its end bills all of it', async () => {
     await everyTime(async (manner, kind) => {
       const { error_type, end_reason } = manner;
       const { books, outcome } = await failing('end', manner, kind, { stream: true });

@@ -301,17 +301,17 @@ async function play(
 }
 
 describe.each(settledEndpoints)('a stream of $endpoint', ({ endpoint, kinds }) => {
-  it.each(ends)('$end', async end => {
+  it.each(ends)('is settled once and correctly after: $end', async end => {
     await Promise.all(kinds.map(kind => play(end, kind, endpoint)));
   });
 });
 
-describe('what the client says of usage', () => {
+describe('the usage options of a client', () => {
   it.each([
     { include_usage: false },
     { include_usage: false, continuous_usage_stats: false },
     { include_usage: true, continuous_usage_stats: true },
-  ])('avoids nothing: %j', async stream_options => {
+  ])('do not change the bill: %j', async stream_options => {
     const some = ends.filter(({ end }) => /finished$|before the reply|in the middle$/.test(end));
     expect(some).toHaveLength(11);
     const all = some.flatMap(end =>

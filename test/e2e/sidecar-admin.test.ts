@@ -35,7 +35,7 @@ describe('the admin address', () => {
   const statusFor = async (host: string, path = '/metrics', admin = sidecar): Promise<number> =>
     (await send(admin.adminUrl + path, { headers: { host } })).status;
 
-  it('answers by its own names alone, so that no page of another site can read it', async () => {
+  it('answers only for its own host names, so that no page of another site can read it', async () => {
     const { port } = new URL(sidecar.adminUrl);
     for (const path of ['/metrics', '/readyz', '/healthz', '/dashboard/']) {
       for (const host of [`attacker.example:${port}`, 'attacker.example', '192.0.2.1', 'localhost.example'])
@@ -54,7 +54,7 @@ describe('the admin address', () => {
     expect(refused.text).toBe('this Host is not allowed; add it to admin.hosts\n');
   });
 
-  it('answers by the names of admin.hosts and by the address that was reached', async () => {
+  it('answers for the names in admin.hosts and for the address that was reached', async () => {
     const admin = { host: '0.0.0.0', port: 0, hosts: ['Sluice.internal'] };
     const listed = await startSidecar(sidecarConfig(simulator.url, { admin } as Partial<GatewayConfig>));
     try {
@@ -73,14 +73,14 @@ describe('the admin address', () => {
     }
   });
 
-  it('answers health checks of HTTP/1.0, which have no Host', async () => {
+  it('answers HTTP/1.0 health checks, which have no Host', async () => {
     const connection = new RawConnection(sidecar.adminUrl);
     connection.write('GET /healthz HTTP/1.0\r\n\r\n');
     await connection.received(/^HTTP\/1\.1 200 OK/);
     await connection.closed;
   });
 
-  it('says that the process lives and is ready', async () => {
+  it('reports that the process is alive and ready', async () => {
     for (const path of ['/healthz', '/readyz', '/healthz?probe=1']) {
       const reply = await fetch(sidecar.adminUrl + path);
       expect(reply.status).toBe(200);
@@ -89,13 +89,13 @@ describe('the admin address', () => {
     expect((await fetch(`${sidecar.adminUrl}/readyz`, { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('offers nothing else', async () => {
+  it('serves no other paths', async () => {
     for (const path of ['/', '/v1/models', '/v1/chat/completions'])
       expect((await fetch(sidecar.adminUrl + path)).status).toBe(404);
     expect((await fetch(`${sidecar.adminUrl}/metrics`, { method: 'POST' })).status).toBe(405);
   });
 
-  it('is not to be had at the public address', async () => {
+  it('is not served at the public address', async () => {
     for (const path of ['/metrics', '/healthz', '/readyz'])
       expect((await fetch(sidecar.url + path)).status).toBe(404);
   });
@@ -138,7 +138,7 @@ describe('/metrics', () => {
     expect(samplesOf(text, name).length).toBeGreaterThan(0);
   });
 
-  it('has every stage that has run, by its hook', () => {
+  it('has every stage that ran, by its hook', () => {
     const stages = samplesOf(text, 'sluice_stage_duration_seconds').filter(line => line.includes('_count'));
     for (const [stage, hook] of [
       ['auth', 'onHeaders'],
@@ -153,13 +153,13 @@ describe('/metrics', () => {
     }
   });
 
-  it('has no label that a client has made up, and no key', () => {
+  it('has no label value from a client and no key', () => {
     expect(text).not.toContain('made-up-by-a-client');
     expect(text).not.toMatch(/sk-/);
     expect(text).toMatch(/gen_ai_request_model="_other"/);
   });
 
-  it('has only models, endpoints, statuses and types of closed sets', () => {
+  it('has only models, endpoints, statuses and types from closed sets', () => {
     const values = (label: string) =>
       new Set([...text.matchAll(new RegExp(`[{,]${label}="([^"]*)"`, 'g'))].map(([, value]) => value));
     expect(values('gen_ai_request_model')).toEqual(new Set(['aion-labs/aion-3.5', '_other']));

@@ -89,14 +89,14 @@ function expectMistake(output: string, [path, line, says]: (typeof mistakes)[num
 }
 
 describe('sluice check', () => {
-  it('says that a good configuration is good, and what is in it', async () => {
+  it('confirms a valid configuration and summarizes it', async () => {
     const file = await fileOf(good);
     const { code, stdout, stderr } = await runSidecar(['check', '--config', file]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/: ok; 6 models, 1 providers?, stages: error-envelope, auth, validation/);
   });
 
-  it('tells every mistake at once, with its path, its line and what is accepted', async () => {
+  it('reports every mistake at once, with its path, its line and the accepted values', async () => {
     const file = await fileOf(broken);
     const { code, stdout, stderr } = await runSidecar(['check', '--config', file]);
     expect(code).toBe(1);
@@ -105,7 +105,7 @@ describe('sluice check', () => {
     for (const mistake of mistakes) expectMistake(stderr, mistake);
   });
 
-  it('tells names that point nowhere', async () => {
+  it('reports references to unknown names', async () => {
     const digest = hash('sha256', clientKey, 'hex').toUpperCase();
     const second = `  second: { keys: [ { sha256: ${digest} } ] }\n`;
     const config = good
@@ -118,7 +118,7 @@ describe('sluice check', () => {
     expect(stderr).toMatch(/accounts\.tester\.keys\[0\] \(line \d+\): .*same key.*'second'/);
   });
 
-  it('tells them together with all other mistakes', async () => {
+  it('reports them together with all other mistakes', async () => {
     const config = `${good.replace('provider: upstream', 'provider: downstream')}unknown: 1\n`;
     const { code, stderr } = await runSidecar(['check', '--config', await fileOf(config)]);
     expect(code).toBe(1);
@@ -126,7 +126,7 @@ describe('sluice check', () => {
     expect(stderr).toMatch(/models\[0\]\.upstreams\[0\]\.provider \(line \d+\): .*'downstream'/);
   });
 
-  it('tells of variables that are not set, and takes those that are', async () => {
+  it('reports variables that are not set and expands those that are', async () => {
     const file = await fileOf(good.replace(/api_key: .*/, 'api_key: ${SLUICE_TEST_KEY}'));
     const missing = await runSidecar(['check', '-c', file]);
     expect(missing.code).toBe(1);
@@ -134,7 +134,7 @@ describe('sluice check', () => {
     expect((await runSidecar(['check', '-c', file], { SLUICE_TEST_KEY: 'sk-1' })).code).toBe(0);
   });
 
-  it('refuses what would mislead: half an expansion, a chain without auth, a port twice', async () => {
+  it('refuses misleading settings: half an expansion, a chain without auth, a port twice', async () => {
     const server = 'server:\n  port: 9000\n';
     const misleading = good
       .replace(/server:\n {2}port: 0\n/, server)
@@ -154,7 +154,7 @@ describe('sluice check', () => {
     expect(stderr).toMatch(/admin\.port \(line \d+\): is the port of server\.port as well, 9000/);
   });
 
-  it('takes the default of a variable that is not set, and warns of what has no effect', async () => {
+  it('uses the default of an unset variable and warns about settings without effect', async () => {
     const file = await fileOf(
       good
         .replace(/value: .*/, 'value: "${SLUICE_TEST_KEY:-sk-development}"')
@@ -185,7 +185,7 @@ describe('sluice check', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('tells where YAML is broken', async () => {
+  it('reports where YAML is malformed', async () => {
     const { code, stderr } = await runSidecar([
       'check',
       '-c',
@@ -195,7 +195,7 @@ describe('sluice check', () => {
     expect(stderr).toMatch(/\(line \d+\): /);
   });
 
-  it('explains itself', async () => {
+  it('prints its help', async () => {
     const { code, stdout } = await runSidecar(['--help']);
     expect(code).toBe(0);
     for (const word of ['--config FILE', 'check', 'simulate', '--port', '--admin-port', 'UPSTREAM_URL'])
@@ -203,15 +203,15 @@ describe('sluice check', () => {
   });
 });
 
-describe('a sidecar', () => {
-  it('does not start with a broken configuration, and tells every mistake', async () => {
+describe('a sidecar at startup', () => {
+  it('refuses a broken configuration and reports every mistake', async () => {
     const { code, stdout, stderr } = await runSidecar(['--config', await fileOf(broken)]);
     expect(code).toBe(1);
     expect(stdout).toBe('');
     for (const mistake of mistakes) expectMistake(stderr, mistake);
   });
 
-  it('says which address is taken', async () => {
+  it('reports which address is in use', async () => {
     const server: Server = createServer().listen(0, '127.0.0.1');
     await new Promise(resolve => server.once('listening', resolve));
     cleanUps.push(() => new Promise(resolve => server.close(resolve)));

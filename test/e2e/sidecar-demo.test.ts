@@ -27,7 +27,7 @@ function invitation(output: string) {
 }
 
 describe('sluice without a configuration', () => {
-  it('serves the example catalog and prints a request that works', async () => {
+  it('serves the example catalog and prints a working request', async () => {
     const { url, output } = await demo();
     expect(output()).toMatch(/SIMULATED/);
     const printed = invitation(output());
@@ -43,7 +43,7 @@ describe('sluice without a configuration', () => {
     expect(models.data).toHaveLength(6);
   });
 
-  it('prints where its dashboard is, and a sign-in that works there', async () => {
+  it('prints the dashboard address and a sign-in that works there', async () => {
     const { adminUrl, output } = await demo();
     const [, address, name, password] =
       /Dashboard: (\S+) \(for this run: name (\S+), password ([\w-]+)\)/.exec(output()) ?? [];
@@ -58,7 +58,7 @@ describe('sluice without a configuration', () => {
     expect((await visitor.get('playground')).text).toContain('Why do rivers bend?');
   });
 
-  it('has a key of its own each time, and accepts no other', async () => {
+  it('creates a new key each time and accepts no other', async () => {
     const [one, two] = [await demo(), await demo()];
     const keys = [one, two].map(({ output }) => invitation(output()).headers.Authorization);
     expect(keys[0]).not.toBe(keys[1]);
@@ -83,7 +83,7 @@ describe('sluice without a configuration', () => {
     });
   });
 
-  it('speaks to another kind of server when told so', async () => {
+  it('uses another adapter when told so', async () => {
     const simulator = await startSimulator();
     running.push(simulator);
     const { output } = await demo({ UPSTREAM_URL: simulator.url, UPSTREAM_ADAPTER: 'openai' });
@@ -93,14 +93,14 @@ describe('sluice without a configuration', () => {
     expect(simulator.requests.at(-1)?.body).not.toHaveProperty('chat_template_kwargs');
   });
 
-  it('refuses a kind of server that it does not know', async () => {
+  it('refuses an unknown adapter', async () => {
     const environment = { UPSTREAM_URL: 'http://127.0.0.1:9/v1', UPSTREAM_ADAPTER: 'vlm' };
     await expect(demo(environment)).rejects.toThrow(
       /exited with 1; .*UPSTREAM_ADAPTER must be one of: vllm, openai; not 'vlm'; did you mean 'vllm'/,
     );
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends at %s with code 0', async name => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('exits with code 0 on %s', async name => {
     const { signal, exited } = await demo();
     signal(name);
     expect(await exited).toBe(0);

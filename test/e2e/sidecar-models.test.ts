@@ -35,7 +35,7 @@ async function models(reply: Buffer, name = 'local') {
 }
 
 describe('sluice models', () => {
-  it('prints a catalog that a configuration takes as it is', async () => {
+  it('prints a catalog that works in a configuration unchanged', async () => {
     const data = [
       { id: 'Qwen/Qwen3-8B', max_model_len: 40960 },
       { id: 'plain', max_model_len: 2048 },
@@ -70,7 +70,7 @@ describe('sluice models', () => {
     ],
     ['a page', whole(200, '<html>'), 'local', /answered with something that is not JSON: <html>/],
     ['no models', whole(200, { data: [] }), 'local', /the server lists no models/],
-  ])('says what is wrong with %s', async (_, reply, name, expected) => {
+  ])('reports what is wrong with %s', async (_, reply, name, expected) => {
     const { out, error } = await models(reply, name);
     expect([out, error]).toEqual(['', expect.stringMatching(expected)]);
   });

@@ -31,14 +31,14 @@ async function loadedPackages(state: string): Promise<string[]> {
   return [...new Set([...loaded].map(([, name]) => name!))];
 }
 
-describe('the packages of a sidecar', () => {
-  it('are without clients of Redis and Postgres and without the OpenTelemetry SDK while its stores are in memory', async () => {
+describe('the packages that a sidecar loads', () => {
+  it('exclude the Redis and Postgres clients and the OpenTelemetry SDK while its stores are in memory', async () => {
     const loaded = await loadedPackages('memory');
     expect(loaded).toContain('undici');
     expect(loaded.filter(name => /redis|^pg|opentelemetry\/(sdk|exporter|otlp)/.test(name))).toEqual([]);
   });
 
-  it('are with the client of Redis when the configuration names one', async () => {
+  it('include the Redis client when the configuration names a Redis', async () => {
     expect(await loadedPackages('redis://127.0.0.1:1')).toContain('@redis/client');
   });
 });

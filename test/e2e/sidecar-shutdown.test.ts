@@ -41,7 +41,7 @@ async function ending(): Promise<{ code: number | null; took_ms: number }> {
 }
 
 describe('SIGTERM', () => {
-  it('lets running replies finish, tells everyone else to go elsewhere, and exits 0', async () => {
+  it('lets running replies finish, refuses new requests, and exits 0', async () => {
     await start({ drain_ms: 60_000 });
     expect(await statusOf('/readyz')).toBe(200);
     const stream = await post('Hello [[sim:tokens=40 reasoning_tokens=20 tps=12]]', { stream: true });
@@ -69,7 +69,7 @@ describe('SIGTERM', () => {
     expect(simulator.stats).toMatchObject({ completed: 2, aborted: 0 });
   });
 
-  it('cuts what takes longer than the limit with an error event, and exits 0', async () => {
+  it('cuts replies that exceed the deadline with an error event and exits 0', async () => {
     await start({ drain_ms: 1500 });
     const stream = await post('Hello [[sim:tokens=endless tps=20]]', { stream: true });
     const whole = post('Hello [[sim:tokens=endless]]');
@@ -88,7 +88,7 @@ describe('SIGTERM', () => {
     await until(() => simulator.stats.aborted === 2);
   });
 
-  it('does not wait for idle connections, nor for a body that does not come', async () => {
+  it('waits neither for idle connections nor for a body that does not arrive', async () => {
     await start({ drain_ms: 1500 });
     const idle = new RawConnection(sidecar.url);
     idle.write('GET /v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n');
@@ -108,7 +108,7 @@ describe('SIGTERM', () => {
     expect(slow.text).toMatch(/^HTTP\/1\.1 502 [\s\S]*server_error/);
   });
 
-  it('ends at once when nothing is running', async () => {
+  it('exits at once when nothing is running', async () => {
     await start({ drain_ms: 60_000 });
     expect((await post('Hello').then(reply => reply.text())).length).toBeGreaterThan(0);
     sidecar.signal('SIGTERM');
@@ -117,7 +117,7 @@ describe('SIGTERM', () => {
     expect(took_ms).toBeLessThan(15_000);
   });
 
-  it('waits for a reply that is read on for its bill alone', async () => {
+  it('waits for a background read that only the bill needs', async () => {
     await start({ drain_ms: 60_000, non_stream_timeout_ms: 400 });
     expect((await post('Hello [[sim:ttft=3000]]')).status).toBe(524);
     sidecar.signal('SIGTERM');
@@ -125,7 +125,7 @@ describe('SIGTERM', () => {
     expect(simulator.stats).toMatchObject({ completed: 1, aborted: 0 });
   });
 
-  it('given twice ends everything at once', async () => {
+  it('ends everything at once when sent twice', async () => {
     await start({ drain_ms: 60_000 });
     await post('Hello [[sim:tokens=endless tps=20]]', { stream: true });
     await terminate();

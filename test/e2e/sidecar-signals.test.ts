@@ -36,7 +36,7 @@ const isUnready = async ({ adminUrl }: SidecarProcess) => (await fetch(`${adminU
 const endless = 'Hello [[sim:tokens=endless tps=20]]';
 
 describe('SIGHUP', () => {
-  it('does not end the process, nor what runs in it', async () => {
+  it('ends neither the process nor its exchanges', async () => {
     const sidecar = await start();
     const stream = await chat(sidecar, 'Hello [[sim:tokens=20 reasoning_tokens=10 tps=20]]', {
       stream: true,
@@ -67,7 +67,7 @@ describe('the time between unready and refusing', () => {
     expect(await sidecar.exited).toBe(0);
   });
 
-  it('is skipped by SIGINT, and cut short by a second signal', async () => {
+  it('is skipped on SIGINT and ended by a second signal', async () => {
     const server = { unready_ms: 600_000 };
     const [interrupted, twice] = [
       await start({ server } as Partial<GatewayConfig>),
@@ -109,7 +109,7 @@ describe('a log that is not read', () => {
   const refused = async ({ url }: SidecarProcess) =>
     (await send(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' })).status;
 
-  it('neither holds requests nor the exit, and what is lost is counted', async () => {
+  it('blocks neither requests nor the exit, and the lost lines are counted', async () => {
     const sidecar = await start({ log: { level: 'debug' } });
     sidecar.hangReader();
     // Several times what a pipe and its reader hold.

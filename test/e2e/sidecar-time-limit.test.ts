@@ -36,7 +36,7 @@ async function leave(content: string, more: object = {}): Promise<void> {
 }
 
 describe('a whole reply that takes too long', () => {
-  it('is 524, read to its end all the same, and counted then', async () => {
+  it('gets 524 and is read to its end in the background and billed', async () => {
     await start({ non_stream_timeout_ms: 700 });
     const reply = await send(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
@@ -70,7 +70,7 @@ describe('a whole reply that takes too long', () => {
     ).toBe(1);
   });
 
-  it('is measured from the first header, not from the end of the body', async () => {
+  it('is timed from the first header, not from the end of the body', async () => {
     await start({ non_stream_timeout_ms: 2000 });
     const body = JSON.stringify(ask('Hello [[sim:ttft=60000]]'));
     const begun_ms = Date.now();
@@ -89,7 +89,7 @@ describe('a whole reply that takes too long', () => {
     expect(took_ms).toBeLessThan(4500);
   });
 
-  it('is not a matter of streams', async () => {
+  it('does not apply to streams', async () => {
     await start({ non_stream_timeout_ms: 300 });
     const { status, events } = await gateway.stream(
       ask('Hello [[sim:tokens=20 reasoning_tokens=10 tps=20]]'),
@@ -99,14 +99,14 @@ describe('a whole reply that takes too long', () => {
     expect(events.at(-2)?.json).toMatchObject({ usage: { completion_tokens: 30 } });
   });
 
-  it('is given up after max_background_ms', async () => {
+  it('is aborted after max_background_ms', async () => {
     await start({ non_stream_timeout_ms: 300, max_background_ms: 500 });
     expect((await gateway.post(ask('Hello [[sim:ttft=60000]]'))).status).toBe(524);
     await until(() => simulator.stats.aborted === 1);
     await settled();
   });
 
-  it('is given up at once where max_background replies are read already', async () => {
+  it('is aborted at once when max_background replies are already being read', async () => {
     await start({ non_stream_timeout_ms: 300, max_background: 1 });
     const slow = () => gateway.post(ask('Hello [[sim:ttft=60000]]'));
     expect((await slow()).status).toBe(524);
@@ -119,7 +119,7 @@ describe('a whole reply that takes too long', () => {
 });
 
 describe('a client that leaves', () => {
-  it('a whole reply: the reply is read to its end and counted', async () => {
+  it('lets a whole reply be read to its end and billed', async () => {
     await start({});
     await leave('Hello [[sim:ttft=1500 tokens=30 reasoning_tokens=10]]');
     expect(await tokens('output')).toBe(0);
@@ -130,7 +130,7 @@ describe('a client that leaves', () => {
     expect(await ended('client_gone')).toBe(1);
   });
 
-  it('a whole reply of a model that is configured so: the upstream is aborted', async () => {
+  it('aborts the upstream of a whole reply with on_client_gone: abort', async () => {
     await start({}, { on_client_gone: 'abort' });
     await leave('Hello [[sim:ttft=60000]]');
     await until(() => simulator.stats.aborted === 1);
@@ -138,7 +138,7 @@ describe('a client that leaves', () => {
     expect(await ended('client_gone')).toBe(1);
   });
 
-  it('a stream before its first event: the upstream is aborted', async () => {
+  it('aborts the upstream of a stream before its first event', async () => {
     await start({});
     await leave('Hello [[sim:ttft=60000]]', { stream: true });
     await until(() => simulator.stats.aborted === 1);
@@ -146,7 +146,7 @@ describe('a client that leaves', () => {
     expect(await ended('client_gone')).toBe(1);
   });
 
-  it('a stream in its middle: the upstream is aborted, and what was sent is counted', async () => {
+  it('aborts the upstream of a stream in its middle, and what was sent is billed', async () => {
     await start({});
     const controller = new AbortController();
     const reply = await gateway.post(ask('Hello [[sim:tokens=endless tps=100]]', { stream: true }), {

@@ -44,8 +44,8 @@ const counted = async ({ adminUrl }: SidecarProcess, series: string): Promise<nu
   return Number(line?.slice(series.length));
 };
 
-describe("OpenTelemetry's variables", () => {
-  it('say where spans go, with what headers and how compressed; those that arrive are counted', async () => {
+describe("OpenTelemetry's environment variables", () => {
+  it('set where spans go, their headers and their compression; exported spans are counted', async () => {
     const started = await exchangeWith({
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/own/path`,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=blue',
@@ -66,14 +66,14 @@ describe("OpenTelemetry's variables", () => {
     expect(await counted(started, 'sluice_spans_dropped_total{reason="failed"}')).toBe(0);
   });
 
-  it('limit the attributes of spans, those of stages as well', async () => {
+  it('limit the attributes of spans, those of stages included', async () => {
     await exchangeWith({ OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '2' });
     await until(() => serverSpan() !== undefined);
     expect(stageSpans()).not.toEqual([]);
     for (const { attributes } of receiver.spans) expect(Object.keys(attributes).length).toBeLessThan(3);
   });
 
-  it('sample, and what is not sampled is still passed on to the upstream', async () => {
+  it('set the sampling, and unsampled traces still propagate to the upstream', async () => {
     const caller = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     await exchangeWith({ OTEL_TRACES_SAMPLER: 'always_off' }, { traceparent: caller });
     const { traceparent } = simulator.requests.at(-1)!.headers;
@@ -83,7 +83,7 @@ describe("OpenTelemetry's variables", () => {
   });
 });
 
-it('a collector that refuses costs spans, which are counted, and no exchange', async () => {
+it('loses and counts spans, but no exchange, when a collector refuses them', async () => {
   receiver.status = 400;
   const started = await exchangeWith({});
   await until(async () => (await counted(started, 'sluice_spans_dropped_total{reason="failed"}')) >= 7);

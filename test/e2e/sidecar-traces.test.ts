@@ -100,7 +100,7 @@ describe.each(['http/protobuf', 'http/json'])('a trace that a collector receives
     expect(JSON.stringify(spans)).not.toContain('secret');
   });
 
-  it('is found again in the log and at the latency histograms', async () => {
+  it('can be found from the log and from the latency histograms', async () => {
     await spansOfExchange('Hello.');
     await until(() => sidecar.output().includes(`"trace_id":"${caller.trace_id}"`));
     const accept = 'application/openmetrics-text; version=1.0.0';

@@ -3,7 +3,7 @@ import { runScenario } from '../chaos/run.ts';
 import { soak } from '../chaos/scenarios/soak.ts';
 
 describe('the scenario soak', () => {
-  it('gives clients of every kind what they asked for, with one record each, and leaves nothing behind', async () => {
+  it('gives clients of every kind what they asked for, with one record each, and leaks nothing', async () => {
     const { findings, checks } = await runScenario(soak, { seconds: 15, seed: 20_261_120, load: 0.6 });
     const { faults, records, asked } = findings.books;
     expect(faults).toEqual([]);

@@ -46,9 +46,9 @@ async function spansOfRequest(...request: Parameters<typeof gateway.post>): Prom
 const named = (spans: readonly ReadableSpan[], name: string) => spans.find(span => span.name === name);
 const server = 'POST /v1/chat/completions';
 
-describe('an exchange is traced', () => {
+describe('the trace of an exchange', () => {
   it.each([true, false])(
-    'below its caller, with a span for each stage and for the attempt (stream: %s)',
+    "continues its caller's, with a span for each stage and for the attempt (stream: %s)",
     async stream => {
       const spans = await spansOf('Hello', { stream, max_tokens: 50, temperature: 0.5 });
       const exchange = named(spans, server)!;
@@ -88,7 +88,7 @@ describe('an exchange is traced', () => {
     },
   );
 
-  it('by the route: a response is a chat of its upstream', async () => {
+  it('names spans by the route: a response is a chat at its upstream', async () => {
     const asked = { model: 'aion-labs/aion-3.5', input: 'Hello' };
     const spans = await spansOfRequest(asked, { ...traced, path: '/v1/responses' });
     const exchange = named(spans, 'POST /v1/responses')!;
@@ -98,7 +98,7 @@ describe('an exchange is traced', () => {
     expect(attempt.attributes).toMatchObject({ 'gen_ai.operation.name': 'chat' });
   });
 
-  it('on to the upstream, without a word of prompt or answer', async () => {
+  it('propagates to the upstream and contains no prompt or answer', async () => {
     const spans = await spansOf('a secret prompt');
     const attempt = named(spans, 'chat aion-3.5')!;
     const { traceparent } = simulator.requests.at(-1)!.headers;
@@ -108,7 +108,7 @@ describe('an exchange is traced', () => {
     );
   });
 
-  it('as failed where it failed', async () => {
+  it('marks the failed spans', async () => {
     const spans = await spansOf('Hello [[sim:status=503]]');
     expect(named(spans, server)).toMatchObject({
       status: { code: SpanStatusCode.ERROR },

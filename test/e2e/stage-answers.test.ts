@@ -36,10 +36,10 @@ const contentOf = (all: readonly { json: ClientJson }[]) =>
 describe.each([
   ['createGateway', answeringGateway],
   ['createChain', answeringChain],
-] as const)('a stage of %s that answers', (_, start) => {
+] as const)('an answering stage of %s', (_, start) => {
   const chat = (url: string, more: object = {}) => post(`${url}/v1/chat/completions`, ask('Hello?', more));
 
-  it('with a reply gives it to the client, and asks neither later stages nor the upstream', async () => {
+  it('sends its reply to the client and skips later stages and the upstream', async () => {
     const { url, asked, outcomes } = await start(() => structuredClone(reply));
     // The validation behind it would refuse this.
     const response = await chat(url, { reasoning_effort: 'medium' });
@@ -69,7 +69,7 @@ describe.each([
     ['a reply', () => structuredClone(reply)],
     ['a stream', () => streamed()],
     ['a list of chunks', () => structuredClone(chunks)],
-  ])('with %s gives a client that streams a stream', async (_, answer) => {
+  ])('streams to a streaming client when it returns %s', async (_, answer) => {
     const { url, asked, outcomes } = await start(answer);
     const response = await chat(url, { stream: true });
     expect(response.headers.get('content-type')).toContain('text/event-stream');
@@ -86,7 +86,7 @@ describe.each([
     ]);
   });
 
-  it('with a stream gives a client that does not stream the whole reply', async () => {
+  it('sends a whole reply to a client that does not stream when it returns a stream', async () => {
     const call = (index: number, rest: object) => ({ tool_calls: [{ index, ...rest }] });
     const delta = (delta: object): Chunk => ({ choices: [{ index: 0, delta, finish_reason: null }] });
     const { url } = await start(() =>
@@ -115,7 +115,7 @@ describe.each([
     });
   });
 
-  it('without usage is billed by estimate', async () => {
+  it('is billed by estimate when its answer has no usage', async () => {
     const { url, outcomes } = await start(({ request: { stream } }) =>
       stream ? streamed([...chunks.slice(0, -1), ended]) : { choices: structuredClone(reply.choices) },
     );
@@ -127,13 +127,13 @@ describe.each([
     }
   });
 
-  it('leaves a request to the upstream when it answers nothing', async () => {
+  it('leaves the request to the upstream when it returns nothing', async () => {
     const { url, asked } = await start(async () => undefined);
     expect((await chat(url)).status).toBe(200);
     expect(asked()).toBe(1);
   });
 
-  it('holds the limits of the account until its answer has ended', async () => {
+  it("holds the account's limits until its answer has ended", async () => {
     let release = () => {};
     const { url, outcomes } = await start(async function* () {
       yield chunks[0]!;
@@ -153,7 +153,7 @@ describe.each([
   });
 
   it.each([true, false])(
-    'and throws before its first chunk gets an error status (stream: %s)',
+    'sends an error status when it throws before its first chunk (stream: %s)',
     async stream => {
       const { url, outcomes } = await start(() =>
         // biome-ignore lint/correctness/useYield: it fails first
@@ -180,7 +180,7 @@ describe.each([
       },
     ],
     ['ends without a finish_reason', () => streamed(chunks.slice(0, 2))],
-  ])('and %s in the middle gets an error event, or no reply', async (_, answer) => {
+  ])('sends an error event, or no reply, when it %s in the middle', async (_, answer) => {
     const { url, outcomes } = await start(answer);
     const events = eventsOf(await (await chat(url, { stream: true })).text());
     expect(events.at(-2)?.json.error?.type).toBe('server_error');
@@ -191,7 +191,7 @@ describe.each([
   });
 
   it.each([true, false])(
-    'is left when the client leaves, whatever it waits for (stream: %s)',
+    'is abandoned when the client leaves, whatever it waits for (stream: %s)',
     async stream => {
       let isWaiting = false;
       const { url, asked, outcomes } = await start(async function* () {
@@ -210,7 +210,7 @@ describe.each([
     },
   );
 
-  it('too late gets 524, and is given up after max_background_ms', async () => {
+  it('gets 524 when it is too slow and is aborted after max_background_ms', async () => {
     const { url, outcomes } = await start(
       async function* () {
         yield chunks[0]!;
@@ -224,8 +224,8 @@ describe.each([
   });
 });
 
-describe('the ledger', () => {
-  it('has a row of an answer, with its usage and no provider', async () => {
+describe("the ledger row of a stage's answer", () => {
+  it('has its usage and no provider', async () => {
     const place = await recordsPlace();
     const { url, close } = await answeringGateway(() => structuredClone(reply), {}, { stores: place.stores });
     await (await post(`${url}/v1/chat/completions`, ask('Hello?'))).text();

@@ -102,7 +102,7 @@ describe(`${readers} clients that open an endless stream and never read`, () => 
     { event_bytes: 4_000, of: 'text' },
     { event_bytes: 200_000, of: 'large events' },
   ])(
-    'hold the upstream back and a bounded memory, of $of',
+    'pause the upstream and use bounded memory, of $of',
     async ({ event_bytes }) => {
       const { server, written } = await flood(event_bytes);
       upstream = server;
@@ -134,7 +134,7 @@ describe(`${readers} clients that open an endless stream and never read`, () => 
 });
 
 describe('a client that reads nothing for slow_client_ms', () => {
-  it('is cut and settled as slow_client, its upstream with it', async () => {
+  it('is disconnected with its upstream and settled as slow_client', async () => {
     const simulator = await startSimulator();
     gateway = await startGateway({ upstream: simulator, server: { slow_client_ms: 1500 } });
     const clients = Array.from({ length: 20 }, () => stalled('[[sim:tokens=endless chunk=2000]]'));
@@ -157,7 +157,7 @@ describe('a client that reads nothing for slow_client_ms', () => {
     }
   }, 120_000);
 
-  it('has read all of a stream that is recorded as completed, and not all of one that is not', async () => {
+  it('has received all of a stream that is recorded as completed, and only part of any other', async () => {
     upstream = await startScriptedUpstream((socket, { text }) => {
       const part = chunk(events(said('x'.repeat(59_000))));
       socket.write(streamHead());

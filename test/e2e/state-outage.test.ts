@@ -52,7 +52,7 @@ const counted = async (): Promise<number[]> => {
 };
 
 describe('a Redis that is paused under load', () => {
-  it('keeps nobody waiting, and counts everything once it goes on', async () => {
+  it('delays no request, and all usage is counted when it resumes', async () => {
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const running = load();
     await running.more(60);
@@ -72,8 +72,8 @@ describe('a Redis that is paused under load', () => {
   });
 });
 
-describe('a Redis that is killed and comes back under load', () => {
-  it('keeps nobody waiting, and counts everything once it is back', async () => {
+describe('a Redis that is killed and restarted under load', () => {
+  it('delays no request, and all usage is counted once it is back', async () => {
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const running = load();
     await running.more(50);
@@ -89,7 +89,7 @@ describe('a Redis that is killed and comes back under load', () => {
     expect(await counted()).toEqual([running.tokens, 0]);
   });
 
-  it('knows what runs also where it has lost its data', async () => {
+  it('learns the requests in flight again after losing its data', async () => {
     await redis.stop();
     redis = await startRedis();
     opened = await openRedisStore({ url: redis.url, timeout_ms });
@@ -112,7 +112,7 @@ describe('a Redis that is killed and comes back under load', () => {
   });
 });
 
-describe('while Redis is out', () => {
+describe('the state store while Redis is down', () => {
   const rpm = (max: number) => [limit('requests_per_minute', max)];
   const out = async (policies = {}) => {
     opened = await openRedisStore({ url: redis.url, timeout_ms, policies });
@@ -123,7 +123,7 @@ describe('while Redis is out', () => {
     });
   };
 
-  it('`local` admits the share of this instance', async () => {
+  it('admits the share of this instance under the policy `local`', async () => {
     const others = await Promise.all([1, 2, 3].map(() => openRedisStore({ url: redis.url })));
     await out();
     await Promise.all(others.map(({ store }) => store.close()));
@@ -136,7 +136,7 @@ describe('while Redis is out', () => {
     });
   });
 
-  it('`local` counts what this instance has admitted before', async () => {
+  it('subtracts what this instance admitted before under the policy `local`', async () => {
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     for (let at = 0; at < 8; at++) await take(rpm(10));
     await redis.kill();
@@ -144,7 +144,7 @@ describe('while Redis is out', () => {
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(2);
   });
 
-  it('`local` admits of a day what was left, not a new day', async () => {
+  it('admits what was left of the day, not a new day, under the policy `local`', async () => {
     const daily = [limit('tokens_per_day', 1000)];
     const other = await openRedisStore({ url: redis.url });
     opened = await openRedisStore({ url: redis.url, timeout_ms });
@@ -158,7 +158,7 @@ describe('while Redis is out', () => {
     expect([15, 30]).toContain(taken.filter(({ admitted }) => admitted).length);
   });
 
-  it('`local` admits nothing of a day that others have used up', async () => {
+  it('admits nothing of a used-up daily limit under the policy `local`', async () => {
     const daily = [limit('tokens_per_day', 1000)];
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const other = await openRedisStore({ url: redis.url });
@@ -170,14 +170,14 @@ describe('while Redis is out', () => {
       expect(await take(daily)).toMatchObject({ admitted: false, refused_by: { name: 'tokens_per_day' } });
   });
 
-  it('`open` applies no limit', async () => {
+  it('applies no limit under the policy `open`', async () => {
     await out({ default: 'open' });
     const before = await opened.metric('sluice_state_alone_total', 'policy="open"');
     for (let at = 0; at < 50; at++) expect((await take(rpm(5))).admitted).toBe(true);
     expect(await opened.metric('sluice_state_alone_total', 'policy="open"')).toBe(before + 50);
   });
 
-  it('`closed` refuses with a server error, and only those who have the limit', async () => {
+  it('refuses with a server error only requests with the limit under the policy `closed`', async () => {
     await out({ usd_per_month: 'closed' });
     const money = [...rpm(5), limit('usd_per_month', 100)];
     await expect((async () => take(money))()).rejects.toMatchObject({
@@ -196,7 +196,7 @@ describe('while Redis is out', () => {
     expect(forced.admitted).toBe(true);
   });
 
-  it('is said by a metric and by the store', async () => {
+  it('reports the outage in its metric and its status', async () => {
     await out();
     expect(await opened.metric('sluice_store_up')).toBe(0);
     expect(opened.store.outage).toMatchObject({ since_epoch_ms: expect.any(Number) });
@@ -206,8 +206,8 @@ describe('while Redis is out', () => {
   });
 });
 
-describe('a store that starts while Redis is out', () => {
-  it('serves by policy, and finds Redis when it comes', async () => {
+describe('a state store that starts while Redis is down', () => {
+  it('serves by policy and connects to Redis when it comes up', async () => {
     await redis.kill();
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     expect((await take()).admitted).toBe(true);
@@ -220,7 +220,7 @@ describe('a store that starts while Redis is out', () => {
     });
   });
 
-  it('says so when the password is wrong', async () => {
+  it('reports a wrong password', async () => {
     await redis.stop();
     redis = await startRedis({ args: ['--requirepass', 'secret'] });
     opened = await openRedisStore({ url: redis.url, timeout_ms });

@@ -101,8 +101,8 @@ const expectKept = async (
   expect(setting.logged('the state store is back: circuit breaker closed')).toBe(1);
 };
 
-describe('a Redis that cannot be written is an outage: settlements wait for it and none is lost', () => {
-  it('when it is out of memory', async () => {
+describe('a Redis that cannot be written, whose settlements wait and are not lost,', () => {
+  it('is an outage when it is out of memory', async () => {
     const redis = await start();
     const setting = await open({ url: redis.url });
     await expectKept(setting, redis, 'OOM', {
@@ -111,7 +111,7 @@ describe('a Redis that cannot be written is an outage: settlements wait for it a
     });
   });
 
-  it('when it cannot save its snapshots', async () => {
+  it('is an outage when it cannot save its snapshots', async () => {
     const redis = await start({ args: ['--enable-protected-configs', 'yes'] });
     const setting = await open({ url: redis.url });
     await expectKept(setting, redis, 'MISCONF', {
@@ -125,7 +125,7 @@ describe('a Redis that cannot be written is an outage: settlements wait for it a
     });
   });
 
-  it('when it has too few replicas', async () => {
+  it('is an outage when it has too few replicas', async () => {
     const redis = await start();
     const setting = await open({ url: redis.url });
     await expectKept(setting, redis, 'NOREPLICAS', {
@@ -134,7 +134,7 @@ describe('a Redis that cannot be written is an outage: settlements wait for it a
     });
   });
 
-  it('while it loads its data', async () => {
+  it('is an outage while it loads its data', async () => {
     const redis = await start({
       persistent: true,
       args: ['--key-load-delay', '10000', '--loading-process-events-interval-bytes', '1024'],
@@ -158,8 +158,8 @@ describe('a Redis that cannot be written is an outage: settlements wait for it a
   });
 });
 
-describe('the heartbeat', () => {
-  it('fails where Redis is out of memory, also when other writes are let through', async () => {
+describe('the heartbeat to Redis', () => {
+  it('fails when Redis is out of memory, even if other writes pass', async () => {
     const redis = await start();
     const { opened } = await open({ url: redis.url });
     await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
@@ -167,8 +167,8 @@ describe('the heartbeat', () => {
   });
 });
 
-describe('a primary that is demoted', () => {
-  it('is left for the one that has taken over its name, and nothing is lost', async () => {
+describe('a demoted Redis primary', () => {
+  it('is replaced by the new primary under its name without losing a count', async () => {
     const first = await start();
     const second = await start({ args: ['--replicaof', '127.0.0.1', `${first.port}`] });
     const info = (redis: RedisServer) => redis.cli('INFO', 'replication');
@@ -194,8 +194,8 @@ describe('a primary that is demoted', () => {
   });
 });
 
-describe('a reply that was lost', () => {
-  it('counts neither a take nor a settlement twice', async () => {
+describe('a lost reply of Redis', () => {
+  it('counts neither a reservation nor a settlement twice', async () => {
     const redis = await start();
     const relay = await relayTo(redis);
     const setting = await open({ url: relay.url, timeout_ms: 300 });
@@ -220,7 +220,7 @@ describe('a reply that was lost', () => {
 });
 
 describe('a Redis that is silent', () => {
-  it('counts once for all that waited, and is no outage if it answers again', async () => {
+  it('counts as one failure for all waiting calls, and as no outage when it answers again', async () => {
     const redis = await start();
     const setting = await open({ url: redis.url, timeout_ms: 300 });
     redis.pause();
@@ -257,8 +257,8 @@ describe('a Redis that is silent', () => {
   });
 });
 
-describe('an instance that starts while Redis is out', () => {
-  it('takes its part of the limit by min_instances, not the whole', async () => {
+describe('an instance that starts while Redis is down', () => {
+  it('takes its share of the limit by min_instances, not the whole', async () => {
     const redis = await start();
     await redis.kill();
     const setting = await open({ url: redis.url, min_instances: 4 });
@@ -268,8 +268,8 @@ describe('an instance that starts while Redis is out', () => {
   });
 });
 
-describe('a key of another type', () => {
-  it('is logged and is no outage: others are counted on', async () => {
+describe('a Redis key of another type', () => {
+  it('is logged and causes no outage, while other keys keep counting', async () => {
     const redis = await start();
     const setting = await open({ url: redis.url });
     await redis.cli('SET', 'sluice:{a}:tokens_per_day', 'text');

@@ -57,7 +57,7 @@ async function until(
 describe.each([
   ['SQLite', () => recordsPlace()],
   ['Postgres', () => recordsPlace(postgres.url)],
-])('keys that are made by command, in %s', (_, newPlace) => {
+])('keys created by command, in %s', (_, newPlace) => {
   let place: RecordsPlace;
   let config: GatewayConfig;
   let sidecars: SidecarProcess[];
@@ -81,7 +81,7 @@ describe.each([
     return { key: stdout.trim(), id: /key_\w+/.exec(stderr)![0] };
   };
 
-  it('work at every instance at once, and end within the bound when they are revoked', async () => {
+  it('work at every instance at once and stop within the bound after they are revoked', async () => {
     const { key, id } = await create('--account', 'tester', '--name', 'e2e');
     expect(key).toMatch(/^sk-sluice-[\w-]{49}$/);
     for (const sidecar of sidecars) expect(await statusOf(sidecar, key)).toBe(200);
@@ -93,7 +93,7 @@ describe.each([
     expect(await refused.json()).toEqual(invalidKey);
   });
 
-  it('end by themselves when they expire, as if they had never been', async () => {
+  it('are refused like unknown keys when they expire', async () => {
     // A slow machine may take longer to make a key than it is to last; then it gets one that lasts longer.
     const expiring = async (in_ms: number): Promise<{ key: string; id: string; in_ms: number }> => {
       const made = await create(
@@ -115,7 +115,7 @@ describe.each([
     expect((await place.look(store => store.keys.find(id)))!.expires_ms).toBeLessThanOrEqual(Date.now());
   });
 
-  it('carry the plan of their account, and a new plan within the bound', async () => {
+  it('have the plan of their account, and a new plan within the bound', async () => {
     expect((await runCommand(config, 'accounts', 'create', 'acme', '--plan', 'small')).code).toBe(0);
     const { key } = await create('--account', 'acme');
     const [sidecar] = sidecars;
@@ -125,18 +125,18 @@ describe.each([
     expect(await until([sidecar!], key, 200)).toBeLessThan(bound_ms);
   });
 
-  it('stand beside those of the configuration', async () => {
+  it('work beside those of the configuration', async () => {
     for (const sidecar of sidecars) expect(await statusOf(sidecar, clientKey)).toBe(200);
     const taken = await runCommand(config, 'accounts', 'create', 'tester');
     expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('one of the configuration') });
   });
 
-  it('are nowhere on the public listener', async () => {
+  it('have no path on the public listener', async () => {
     for (const path of ['/v1/keys', '/v1/accounts', '/v1/api_keys', '/keys', '/v1/usage'])
       expect((await fetch(sidecars[0]!.url + path)).status).toBe(404);
   });
 
-  it('are listed without being told', async () => {
+  it('are listed without their value', async () => {
     const { key, id } = await create('--account', 'acme', '--name', 'listed, "here"');
     const list = (...args: readonly string[]) => runCommand(config, 'keys', 'list', ...args);
     const [table, csv, json] = await Promise.all([

@@ -61,7 +61,7 @@ const contentOf = (text: string): string =>
     .join('');
 
 describe('a stream on the wire', () => {
-  it('is chunked as RFC 9112 says, byte by byte, and leaves the connection for the next request', async () => {
+  it('is chunked as RFC 9112 requires, byte by byte, and leaves the connection usable', async () => {
     const setting = await hostileSetting();
     const connection = new RawConnection(setting.gateway.url);
     connection.socket.setEncoding('latin1');
@@ -84,7 +84,7 @@ describe('a stream on the wire', () => {
     connection.destroy();
   });
 
-  it('is told apart in two replies to requests that were sent together', async () => {
+  it('stays separate in the replies to two pipelined requests', async () => {
     const setting = await hostileSetting({}, 2);
     speak(setting);
     const connection = new RawConnection(setting.gateway.url);
@@ -98,7 +98,7 @@ describe('a stream on the wire', () => {
     connection.destroy();
   });
 
-  it('ends with the connection for a client that knows no chunks', async () => {
+  it('ends with the connection for a client without chunked encoding', async () => {
     const setting = await hostileSetting();
     speak(setting);
     const connection = new RawConnection(setting.gateway.url);

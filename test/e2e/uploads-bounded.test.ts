@@ -57,7 +57,7 @@ async function expectNothingHeld(limited: LimitedGateway): Promise<void> {
 }
 
 describe('a hundred unfinished uploads of one account', () => {
-  it('are four that are read and 96 that get 429 at once', async () => {
+  it('are limited to four that are read, and 96 get 429 at once', async () => {
     const limited = await startLimited({ concurrent_requests: 4 });
     const { gateway } = limited;
     const uploads = Array.from({ length: 100 }, () => upload(gateway, 15 * MiB, Buffer.alloc(MiB, 0x20)));
@@ -72,10 +72,10 @@ describe('a hundred unfinished uploads of one account', () => {
   });
 });
 
-describe('an upload that comes a byte at a time', () => {
+describe('an upload that arrives one byte at a time', () => {
   const server = { body_idle_ms: 60_000, body_timeout_ms: 300 };
 
-  it('ends at the total deadline, with its connection, its lease and its bytes', async () => {
+  it('ends at the total deadline and releases its connection, its permit and its bytes', async () => {
     const limited = await startLimited({ concurrent_requests: 4 }, { server });
     const connection = upload(limited.gateway, MiB, '{');
     await dribble(connection);
@@ -84,14 +84,14 @@ describe('an upload that comes a byte at a time', () => {
     await expectNothingHeld(limited);
   });
 
-  it('ends at it also where it is only discarded, after a refusal', async () => {
+  it('ends at the total deadline even when it is only discarded after a refusal', async () => {
     const limited = await startLimited({}, { server });
     const connection = upload(limited.gateway, MiB, '{', { key: 'sk-unknown' });
     await dribble(connection);
     expect(statusOf(connection)).toBe('401');
   });
 
-  it('ends at it in front of a handler, too', async () => {
+  it('ends at the total deadline in front of a handler as well', async () => {
     const { app, outcomes } = await proxied(alongside(await startSimulator()), server);
     const connection = upload(app, MiB, '{');
     await dribble(connection);
@@ -128,7 +128,7 @@ describe('an upload that is passed through', () => {
     return { limited, received: (bytes: number) => until(() => received_bytes === bytes) };
   }
 
-  it('is refused when it comes too slowly on average, and frees its lease', async () => {
+  it('is refused when its average rate is too low, and releases its permit', async () => {
     const { limited, received } = await passingThrough();
     const connection = upload(limited.gateway, MiB, ' '.repeat(1000), { path });
     await received(1000);
@@ -139,7 +139,7 @@ describe('an upload that is passed through', () => {
     await expectNothingHeld(limited);
   });
 
-  it('may take longer than other bodies where it comes fast enough', async () => {
+  it('may take longer than other bodies when its rate is high enough', async () => {
     const { limited, received } = await passingThrough();
     const connection = upload(limited.gateway, 40_000, ' '.repeat(10_000), { path });
     for (const bytes of [10_000, 20_000, 30_000]) {
@@ -151,7 +151,7 @@ describe('an upload that is passed through', () => {
   });
 });
 
-describe('bodies in memory', () => {
+describe('the request bodies in memory', () => {
   const accounts = {
     tester: { plan: 'tested', keys: [{ value: clientKey }] },
     other: { plan: 'tested', keys: [{ value: otherKey }] },
@@ -165,7 +165,7 @@ describe('bodies in memory', () => {
     gateway.metric('sluice_buffer_refusals_total', { bound });
   const half = ' '.repeat(MiB / 2);
 
-  it('are bounded for each account, announced ones before they come, and no other account notices', async () => {
+  it('are bounded for each account before announced ones arrive, without affecting other accounts', async () => {
     const limited = await bounded({ max_buffered_bytes_per_account: MiB });
     const { gateway, upstream } = limited;
     upload(gateway, MiB, half);
@@ -215,7 +215,7 @@ describe('bodies in memory', () => {
     expect(reply.status).toBe(400);
   });
 
-  it('count as what they decompress to, while they do', async () => {
+  it('count by their decompressed size while it grows', async () => {
     const limited = await bounded({ max_buffered_bytes_per_account: MiB });
     upload(limited.gateway, MiB, half);
     await until(async () => (await buffered(limited)) === MiB / 2);
@@ -232,7 +232,7 @@ describe('bodies in memory', () => {
     expect((await send(gzipSync(JSON.stringify(ask('x'.repeat(400_000)))))).status).toBe(200);
   });
 
-  it('are held until their exchange has ended, and 413 stays for a single one that is too large', async () => {
+  it('are held until their exchange ends, and a single one that is too large gets 413', async () => {
     const limited = await bounded({});
     let answer = () => {};
     limited.upstream.reply(socket => {
@@ -272,8 +272,8 @@ describe('bodies in memory', () => {
   });
 });
 
-describe('a thousand endings of all kinds', () => {
-  it('leave no bytes and no lease', async () => {
+describe('a thousand exchanges with endings of all kinds', () => {
+  it('leave no bytes and no permits', async () => {
     const limited = await startLimited(
       { concurrent_requests: 150, tokens_per_minute: 1_000_000 },
       { server: { max_body_bytes: 4000, body_idle_ms: 60, body_timeout_ms: 100 } },
