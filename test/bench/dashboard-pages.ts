@@ -7,7 +7,7 @@ const day_ms = 86_400_000;
 export interface AskedPage {
   readonly title: string;
   readonly path: string;
-  /** Files may take longer: nobody looks at an empty window meanwhile. */
+  /** Files may take longer than pages: no empty window is shown meanwhile. */
   readonly isFile?: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface Vitals {
   readonly at_ms: number;
 }
 
-/** How it is now. A look that fails is repeated: whether the process answers at all is told by its replies to clients. */
+/** Reads the current vitals, retrying failed reads: whether the process answers at all is judged by its replies to clients. */
 export async function readVitals(adminUrl: string): Promise<Vitals> {
   for (let look = 1; ; look++) {
     try {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An upstream that answers at once, or when it is told to, and keeps books of what it reports. */
+/** An upstream that answers at once, or on `release`, and sums the usage it reports. */
 export class CountingUpstream {
   requests = 0;
   /** The sum of all `total_tokens` that it has reported. */

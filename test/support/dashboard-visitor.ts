@@ -16,7 +16,7 @@ export const dashboardAdmin = (more: object = {}) => ({
   ...more,
 });
 
-/** Somebody who uses the dashboard without a browser: cookies are kept, forms are filled in, redirects are only followed when told so. */
+/** A dashboard client without a browser: keeps cookies, fills in forms, and follows redirects only on request. */
 export class DashboardVisitor {
   readonly base: string;
   readonly cookies = new Map<string, string>();

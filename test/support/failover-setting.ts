@@ -29,7 +29,7 @@ export async function openProviders(count: number, overrides: FleetOverrides = {
   return openBooksOf(upstreams, overrides);
 }
 
-/** What provider `n`, counted from 1, says, and what it counts: nobody else says or counts the same. */
+/** The reply text and the usage of provider `n`, counted from 1; both differ for every provider. */
 export const answerOf = (n: number) => `The answer of provider ${n}.`;
 const usageOf = (n: number) => ({ prompt_tokens: 100 * n + 1, completion_tokens: 10 * n + 1 });
 
@@ -98,7 +98,7 @@ export function expectBroken({ reply }: Sent, content: string, type = 'provider_
   expect(contentOf(reply)).toBe(content);
 }
 
-/** A provider whose address nobody listens at. */
+/** A provider at an address where no server listens. */
 export async function nobodyThere(): Promise<ScriptedUpstream> {
   const upstream = await startScriptedUpstream();
   const { url, port } = upstream;

@@ -45,7 +45,7 @@ function configOf(
   return {
     server: { port: 0, unready_ms: 0, non_stream_timeout_ms: 1500 },
     metrics: { account_label: true },
-    // Nobody listens there: limits are held alone.
+    // No server listens on this port, so this instance enforces its limits alone.
     stores: { state: 'redis://127.0.0.1:9', on_state_store_down: { default: 'local' } },
     providers: {
       flaky: { adapter: 'vllm', base_url: flaky!.url, max_concurrent: 2, max_queue: 4 },

@@ -50,7 +50,7 @@ export const usage = {
   prompt_tokens_details: { cached_tokens: 0 },
 };
 
-/** What is told of a broken stream: the content before it, and the error. */
+/** Reads a broken stream: the content before the error, and the error message. */
 export async function brokenStream(reply: Response): Promise<{ content: string; message: string }> {
   expect(reply.status).toBe(200);
   const text = await reply.text();

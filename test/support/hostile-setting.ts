@@ -160,7 +160,7 @@ export async function expectRefusal(
   return body.error.message;
 }
 
-/** A stream that broke: its text so far, one error event, `[DONE]`, and no finish reason that nobody gave (protocol c1, c3). */
+/** Expects a broken stream: its text so far, one error event, `[DONE]`, and no invented finish reason (protocol c1, c3). */
 export function expectBrokenStream(
   stream: ClientStream,
   content: string,

@@ -10,11 +10,11 @@ import { freePort } from './free-port.ts';
 
 const start_ms = 20_000;
 
-/** A PostgreSQL server of a test's own, on a free port of the loopback address, with a data directory that ends with it. */
+/** A PostgreSQL server for one test, on a free loopback port. Its data directory is removed with it. */
 export interface PostgresServer {
-  /** Of an empty database; nobody needs a password. */
+  /** URL of an empty database that needs no password. */
   readonly url: string;
-  /** SIGSTOP to every process of the server: connections are accepted by the kernel, and nobody answers. */
+  /** SIGSTOP to every process of the server: the kernel still accepts connections, but they get no answer. */
   pause(): void;
   resume(): void;
   /** SIGKILL to every process of the server. */

@@ -12,7 +12,7 @@ export interface RecordsPlace {
   /** `stores` for a configuration. */
   readonly stores: { readonly records: string; readonly ledger_queue: string };
   readonly directory: string;
-  /** Opens the store beside whoever uses it, for a look. */
+  /** Opens a second connection to the store, passes it to `at` and returns what `at` returns. */
   look<T>(at: (store: RecordsStore) => Promise<T>): Promise<T>;
   remove(): Promise<void>;
 }

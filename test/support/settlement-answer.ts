@@ -77,7 +77,7 @@ export function partsOf(kind: UsageKind, ...names: readonly StreamPart[]): Buffe
   return Buffer.concat(names.map(bytesOf));
 }
 
-/** The whole stream compressed, though nobody has asked for that; or the first half of it. */
+/** The stream, or its first half, gzipped although the request did not accept it. */
 export function compressed(kind: UsageKind, how: 'whole' | 'half'): Buffer {
   const { role, firstHalf, ...rest } = eventsOf(kind);
   const text = how === 'half' ? role + firstHalf : [role, firstHalf, ...Object.values(rest)].join('');

@@ -173,7 +173,7 @@ export async function closeBalanced(): Promise<void> {
   }
 }
 
-/** What has become of the upstream's connection: the next request can use it again, or somebody has closed it. */
+/** State of the upstream connection after an exchange: reusable (`kept`), or closed by the named side. */
 export type Connection = 'kept' | 'gateway' | 'upstream';
 
 export async function expectConnection({ upstream, ...books }: Books, connection: Connection): Promise<void> {

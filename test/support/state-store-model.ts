@@ -89,7 +89,7 @@ class Book {
     return entry;
   }
 
-  /** The least and the most that may count: a minute's amounts may do so for a second longer, and leases end that nobody renews. */
+  /** The least and the most that may count: amounts of a minute may count one second longer, and leases that are not renewed expire. */
   counted(now_ms: number): { least: number; most: number } {
     const sum = (counts: (at_ms: number) => boolean) =>
       this.#entries.reduce((all, { at_ms, amount }) => (counts(at_ms) ? all + amount : all), 0);

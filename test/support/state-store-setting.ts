@@ -6,7 +6,7 @@ import type { FakeClock } from './fake-clock.ts';
 /** A store that keeps to `clock`, and nothing in it. */
 export interface StoreUnderTest {
   readonly store: StateStore;
-  /** How long a lease lives on the test's clock, on which nobody renews it; for ever without it. */
+  /** Milliseconds of the test's clock until a lease expires; it is never renewed there. Without this, leases never expire. */
   readonly lease_ms?: number;
   /** Resolves when all that was settled counts. */
   settled?(): Promise<void>;

@@ -151,7 +151,7 @@ class ItemReader {
       return;
     }
     const piece = pieces[type];
-    if (!piece) throw new Error(`an event that nobody knows: ${type}`);
+    if (!piece) throw new Error(`unknown event: ${type}`);
     expect([open.kind, open.state]).toEqual([piece.kind, 'open']);
     if (!piece.whole) open.text += event.delta;
     else {

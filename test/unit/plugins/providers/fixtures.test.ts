@@ -79,7 +79,7 @@ describe.each(all)(
   },
 );
 
-/** Where the last finish reason is told. */
+/** Offset of the last finish reason. */
 const endOf = (stream: string): number =>
   Math.max(...['"finish_reason":"', '"stop_reason":"'].map(key => stream.lastIndexOf(key)));
 

@@ -252,14 +252,14 @@ describe('the limits of an account', () => {
 
   it('are one shared set for all requests without an account', async () => {
     const limited = new LimitedStage(plan, { options: { limits: { requests_per_minute: 2 } } });
-    const nobody = () => {
+    const anonymous = () => {
       const exchange = limited.exchange();
       exchange.account = undefined;
       return limited.stage.onHeaders!(exchange);
     };
-    nobody();
-    nobody();
-    expect(nobody).toThrow(/^Rate limit exceeded: 2 requests per minute/);
+    anonymous();
+    anonymous();
+    expect(anonymous).toThrow(/^Rate limit exceeded: 2 requests per minute/);
   });
 
   it('reject every request when its plan does not exist', async () => {
