@@ -9,7 +9,7 @@ const same = (one: readonly TextPiece[], other: readonly TextPiece[]): boolean =
   return forth;
 };
 
-describe('comparing texts that say the same', () => {
+describe('texts that say the same', () => {
   it.each<[string, TextPiece[], TextPiece[]]>([
     ['in other pieces', [content('Hel'), content('lo')], [content('Hello')]],
     ['split at the tags', [content('<think>A</think>B')], [reasoning('A'), content('B')]],
@@ -28,10 +28,10 @@ describe('comparing texts that say the same', () => {
     ['begun by the prompt', [content('\nA</think>B')], [reasoning('A'), content('B')]],
     ['put back between tags', [reasoning('A'), content(' B')], [content('<think>A</think> B')]],
     ['before a tool call', [content('<think>A</think>\n'), toolCalls], [reasoning('A'), toolCalls]],
-  ])('%s', (_, one, other) => expect(same(one, other)).toBe(true));
+  ])('compare as equal: %s', (_, one, other) => expect(same(one, other)).toBe(true));
 });
 
-describe('comparing texts that differ', () => {
+describe('texts that differ', () => {
   it.each<[string, TextPiece[], TextPiece[]]>([
     ['by their end', [content('Hello.')], [content('Hello')]],
     ['by a piece more', [content('Hello')], [content('HelloHello')]],
@@ -42,5 +42,5 @@ describe('comparing texts that differ', () => {
     ['by their order', [reasoning('A'), content('B')], [content('B'), reasoning('A')]],
     ['by what comes after a tool call', [content('A'), toolCalls], [toolCalls, content('A')]],
     ['by a beginning tag', [content('<think>A</thi')], [reasoning('A')]],
-  ])('%s', (_, one, other) => expect(same(one, other)).toBe(false));
+  ])('compare as different %s', (_, one, other) => expect(same(one, other)).toBe(false));
 });

@@ -185,7 +185,7 @@ describe('the entity tag of the catalog', () => {
     expect(headers['x-request-id']).toMatch(/^req_/);
   });
 
-  it.each(['"other"', '', 'other'])('does not match another tag, which gets the body: %s', async given => {
+  it.each(['"other"', '', 'other'])('does not save the body when the sent tag differs: %s', async given => {
     expect((await send(url, { headers: { 'if-none-match': given } })).status).toBe(200);
   });
 });

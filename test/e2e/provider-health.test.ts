@@ -25,7 +25,7 @@ it.each<[string, Script]>([
   ['says nothing', () => {}],
   ['closes the connection', socket => void socket.resetAndDestroy()],
   ['sends the checker elsewhere', whole(302, '', { location: 'http://169.254.169.254/' })],
-])('sends an unhealthy server that %s no requests until it recovers', async (_, sick) => {
+])('stops sending requests to a server that is unhealthy and %s until it recovers', async (_, sick) => {
   const books = await openProviders(2, { providers: [{ health_check, headers: { 'x-probe': 'yes' } }] });
   books.upstreams[1]!.reply(answering(2));
   checked(books, whole(200, 'ok'));

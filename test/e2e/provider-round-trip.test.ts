@@ -28,7 +28,7 @@ const sealed: Partial<Record<ProviderName, object>> = {
   },
 };
 
-describe.each(providerNames)('%s', provider => {
+describe.each(providerNames)('a round trip with %s', provider => {
   const tools = fixtureOf(provider, 'tools');
   const answer = fixtureOf(provider, 'answer');
   const calls = tools.choices[0]!.message.tool_calls!;

@@ -34,7 +34,7 @@ describe('a burst of 500 requests', () => {
     await drained(next);
   });
 
-  it('from two accounts is admitted up to the limit of each', async () => {
+  it('is admitted up to the limit of each of two accounts', async () => {
     const keys = [clientKey, 'sk-another-key-0123456789'];
     const { upstream, gateway } = await startLimited(
       {},
@@ -60,7 +60,7 @@ describe('a burst of 500 requests', () => {
     expect(keys.map(admitted)).toEqual([40, 25]);
   });
 
-  it('from several keys of one account counts against one limit', async () => {
+  it('is counted for the account, whichever of its keys is used', async () => {
     const keys = [clientKey, 'sk-another-key-0123456789'];
     const { upstream, gateway } = await startLimited(
       { requests_per_minute: 30 },
@@ -74,7 +74,7 @@ describe('a burst of 500 requests', () => {
     await drained(replies);
   });
 
-  it('with one shared x-request-id counts every request', async () => {
+  it('is counted request by request when all share one x-request-id', async () => {
     const { upstream, send } = await startLimited({ concurrent_requests: 10, requests_per_minute: 300 });
     const waiting: (() => void)[] = [];
     upstream.reply(socket => waiting.push(() => socket.write(whole(200, completion('Yes.')))));

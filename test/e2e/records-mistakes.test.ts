@@ -22,8 +22,8 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-describe('a records store that cannot be used', () => {
-  it('is reported by commands when it is in memory and cannot be shared', async () => {
+describe('the records store at startup and in commands', () => {
+  it('is rejected by commands when it is in memory and cannot be shared', async () => {
     const { code, stderr } = await runCommand(sidecarConfig(upstream), 'keys', 'list');
     expect(code).toBe(1);
     expect(stderr).toMatch(/keeps records in memory, .*Set stores: \{ records: sqlite:\.\/sluice\.db \}/);
@@ -34,7 +34,7 @@ describe('a records store that cannot be used', () => {
     });
   });
 
-  it('is reported at startup with its location and without its password', async () => {
+  it('is reported with its location and without its password when it cannot be opened', async () => {
     const missing = join(directory, 'no/such/folder.db');
     for (const [records, expected] of [
       [`sqlite:${missing}`, `stores.records: sqlite:${missing} cannot be used: unable to open database file`],
@@ -57,7 +57,7 @@ describe('a records store that cannot be used', () => {
     }
   });
 
-  it('is reported when a newer version has migrated it', async () => {
+  it('is rejected when a newer version has migrated it', async () => {
     const { file, remove } = await configFile(stringify(config));
     await place.look(async store => store.migrate(0));
     const { DatabaseSync } = await import('node:sqlite');
@@ -73,7 +73,7 @@ describe('a records store that cannot be used', () => {
     await remove();
   });
 
-  it('is the only part of the configuration that key commands need', async () => {
+  it('serves key commands while the variables of the providers are not set', async () => {
     // No variable of a provider need be set for those who issue keys.
     const { file, remove } = await configFile(
       stringify({ ...config, providers: { upstream: { adapter: 'vllm', base_url: '${NOT_SET_HERE}' } } }),

@@ -22,7 +22,7 @@ const part = { type: 'text', text: 'Hello' };
 
 const post = (messages: unknown) => gateway.post({ model: 'aion-labs/aion-3.5', messages });
 
-describe('validation of accepted messages', () => {
+describe('valid messages', () => {
   it.each<[string, unknown[]]>([
     ['of every role', [{ role: 'system', content: 'Be brief.' }, asked, called, { ...asked, role: 'user' }]],
     ['of the role developer', [{ role: 'developer', content: 'Be brief.' }, asked]],
@@ -45,7 +45,7 @@ describe('validation of accepted messages', () => {
     ['with calls and content', [asked, { ...called, content: 'I roll.' }]],
     ['with an empty text', [{ role: 'user', content: '' }]],
     ['with fields that nobody knows', [{ ...asked, id: 'msg_1', reasoning: 'Hm.', audio: null }]],
-  ])('accepts messages %s', async (_, messages) => {
+  ])('are accepted %s', async (_, messages) => {
     const reply = await post(messages);
     expect({ status: reply.status, text: reply.ok || (await reply.text()) }).toEqual({
       status: 200,
@@ -147,8 +147,8 @@ const refused: [string, unknown, RegExp][] = [
   ['a name that is a number', [{ ...asked, name: 5 }], /^messages\[0\]\.name: .*string/],
 ];
 
-describe('validation of refused messages', () => {
-  it.each(refused)('refuses messages with %s', async (_, messages, says) => {
+describe('invalid messages', () => {
+  it.each(refused)('are refused with %s', async (_, messages, says) => {
     const { requests } = simulator.stats;
     const reply = await post(messages);
     const { error } = (await reply.json()) as { error: { message: string; type: string } };

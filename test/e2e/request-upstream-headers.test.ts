@@ -34,8 +34,8 @@ async function received(
   return last;
 }
 
-describe('the headers sent upstream', () => {
-  it("contain the provider's key and nothing of the client's", async () => {
+describe('a request sent upstream', () => {
+  it("carries the provider's key and no header of the client's", async () => {
     const { headers, text } = await received(ask('Hello'), {
       authorization: `Api-Key ${clientKey}`,
       cookie: 'session=secret',
@@ -59,7 +59,7 @@ describe('the headers sent upstream', () => {
     });
   });
 
-  it('contain no key when none is configured, and the configured headers', async () => {
+  it('carries no key when none is configured, and the configured headers', async () => {
     const keyless = await startGateway({
       upstream: simulator,
       provider: { api_key: undefined, headers: { 'X-Team': 'red' } },
@@ -73,7 +73,7 @@ describe('the headers sent upstream', () => {
     expect(JSON.stringify(headers)).not.toContain(clientKey);
   });
 
-  it('go to the configured path, whatever path the client used', async () => {
+  it('goes to the configured path, whatever path the client used', async () => {
     const { path, method } = await received(ask('Hello'));
     expect({ path, method }).toEqual({ path: '/v1/chat/completions', method: 'POST' });
   });

@@ -102,7 +102,7 @@ describe('a chat stream in the SDK', () => {
   });
 
   it.each([true, false])(
-    'ends with the only chunk that has usage with include_usage: %s',
+    'has its only usage on the last chunk for include_usage: %s',
     async include_usage => {
       const chunks = await chunksOf('Hello', { stream_options: { include_usage } });
       expect(chunks.filter(({ usage }) => usage)).toEqual([chunks.at(-1)]);
@@ -156,7 +156,7 @@ describe('continuous_usage_stats', () => {
     ['the upstream counts each of two choices', 'vllm', 2],
     ['the upstream counts at the end only', 'final', 1],
     ['the upstream never counts', 'none', 1],
-  ])('sends usage on every chunk that never decreases when %s', async (_, usage, n) => {
+  ])('sends never-decreasing usage on every chunk when %s', async (_, usage, n) => {
     const question = `Hello [[sim:usage=${usage}]]`;
     const chunks = await chunksOf(question, { stream_options: { continuous_usage_stats: true }, n });
     const steps = chunks.map(chunk => chunk.usage!);

@@ -50,8 +50,8 @@ describe('SIGHUP', () => {
   });
 });
 
-describe('the time between unready and refusing', () => {
-  it('serves requests after SIGTERM until unready_ms has passed, each on a connection that then closes', async () => {
+describe('the unready period before a shutdown', () => {
+  it('serves requests until unready_ms has passed, each on a connection that then closes', async () => {
     const sidecar = await start({ server: { unready_ms: 4000 } } as Partial<GatewayConfig>);
     sidecar.signal('SIGTERM');
     await until(() => isUnready(sidecar));

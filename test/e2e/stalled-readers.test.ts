@@ -102,7 +102,7 @@ describe(`${readers} clients that open an endless stream and never read`, () => 
     { event_bytes: 4_000, of: 'text' },
     { event_bytes: 200_000, of: 'large events' },
   ])(
-    'pause the upstream and use bounded memory, of $of',
+    'pause the upstream and use bounded memory for a stream of $of',
     async ({ event_bytes }) => {
       const { server, written } = await flood(event_bytes);
       upstream = server;

@@ -101,8 +101,8 @@ const expectKept = async (
   expect(setting.logged('the state store is back: circuit breaker closed')).toBe(1);
 };
 
-describe('a Redis that cannot be written, whose settlements wait and are not lost,', () => {
-  it('is an outage when it is out of memory', async () => {
+describe('a Redis that cannot be written', () => {
+  it('causes an outage that loses no settlement when it is out of memory', async () => {
     const redis = await start();
     const setting = await open({ url: redis.url });
     await expectKept(setting, redis, 'OOM', {
@@ -111,7 +111,7 @@ describe('a Redis that cannot be written, whose settlements wait and are not los
     });
   });
 
-  it('is an outage when it cannot save its snapshots', async () => {
+  it('causes an outage that loses no settlement when it cannot save its snapshots', async () => {
     const redis = await start({ args: ['--enable-protected-configs', 'yes'] });
     const setting = await open({ url: redis.url });
     await expectKept(setting, redis, 'MISCONF', {
@@ -125,7 +125,7 @@ describe('a Redis that cannot be written, whose settlements wait and are not los
     });
   });
 
-  it('is an outage when it has too few replicas', async () => {
+  it('causes an outage that loses no settlement when it has too few replicas', async () => {
     const redis = await start();
     const setting = await open({ url: redis.url });
     await expectKept(setting, redis, 'NOREPLICAS', {
@@ -134,7 +134,7 @@ describe('a Redis that cannot be written, whose settlements wait and are not los
     });
   });
 
-  it('is an outage while it loads its data', async () => {
+  it('causes an outage that loses no settlement while it loads its data', async () => {
     const redis = await start({
       persistent: true,
       args: ['--key-load-delay', '10000', '--loading-process-events-interval-bytes', '1024'],
