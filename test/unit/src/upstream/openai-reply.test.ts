@@ -12,7 +12,7 @@ const replyOf = (choice: object, rest: object = {}) => ({
 });
 const messageOf = (message: object) => decodeOpenAiReply(replyOf({ message })).choices[0]!.message;
 
-describe('usage (d10)', () => {
+describe('the usage of a reply (d10)', () => {
   it.each([
     [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 21 }, usageOf(12, 9)],
     [
@@ -45,13 +45,13 @@ describe('usage (d10)', () => {
     [null, undefined],
     [[], undefined],
     ['12', undefined],
-  ])('%j', (given, expected) => {
+  ])('is parsed from %j', (given, expected) => {
     expect(readUsage(given)).toEqual(expected);
     expect(decodeOpenAiReply(replyOf({}, { usage: given })).usage).toEqual(expected);
   });
 });
 
-describe('finish reasons (d12)', () => {
+describe('the finish reason of a reply (d12)', () => {
   it.each([
     ['stop', 'stop'],
     ['length', 'length'],
@@ -63,23 +63,23 @@ describe('finish reasons (d12)', () => {
     ['max_tokens', 'length'],
     ['tool_use', 'tool_calls'],
     ['function_call', 'tool_calls'],
-  ])('%s → %s', (given, expected) => {
+  ])('turns %s into %s', (given, expected) => {
     expect(decodeOpenAiReply(replyOf({ finish_reason: given })).choices[0]!.finish_reason).toBe(expected);
   });
 
-  it.each(['abort', 'error'])('%s is a failure of the provider', given => {
+  it.each(['abort', 'error'])('rejects %s as a failure of the provider', given => {
     expect(() => decodeOpenAiReply(replyOf({ finish_reason: given }))).toThrow(
       expect.objectContaining({ status: 502, type: 'provider_error' }),
     );
   });
 
-  it.each([null, '', undefined])('%j is not an end, and none is invented (c3)', given => {
+  it.each([null, '', undefined])('treats %j as no end, and invents none (c3)', given => {
     expect(() => decodeOpenAiReply(replyOf({ finish_reason: given }))).toThrow(
       expect.objectContaining({ status: 502, code: 'provider_invalid' }),
     );
   });
 
-  it('is tool_calls where there are some, though the server said stop', () => {
+  it('is tool_calls where there are some, even if the server says stop', () => {
     const message = { content: null, tool_calls: [{ id: 'a', function: { name: 'roll', arguments: '{}' } }] };
     expect(decodeOpenAiReply(replyOf({ message })).choices[0]!.finish_reason).toBe('tool_calls');
     const cut = decodeOpenAiReply(replyOf({ message, finish_reason: 'length' }));
@@ -87,7 +87,7 @@ describe('finish reasons (d12)', () => {
   });
 });
 
-describe('a message', () => {
+describe('the message of a reply', () => {
   it.each<[string, object, object]>([
     [
       'has only what the interface knows',
@@ -141,7 +141,7 @@ describe('a message', () => {
     expect(messageOf({ role: 'assistant', ...given })).toEqual({ role: 'assistant', ...expected });
   });
 
-  it('has null for content beside tool calls, whose arguments are text and whose ids are there (d11, d13)', () => {
+  it('has null content beside tool calls, which have ids and arguments as text (d11, d13)', () => {
     const tool_calls = [
       { id: 'a', type: 'function', index: 0, function: { name: 'roll', arguments: '{"d":20}' } },
       { id: '', function: { name: 'roll', arguments: { d: 6 } } },
@@ -162,8 +162,8 @@ describe('a message', () => {
   });
 });
 
-describe('choices', () => {
-  it('keep their index, or get the place they stand at', () => {
+describe('the choices of a reply', () => {
+  it('keep their index, or get their position', () => {
     const choice = { message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' };
     const logprobs = { content: [] };
     const indexesOf = (choices: object[]) => decodeOpenAiReply({ choices }).choices.map(({ index }) => index);
@@ -189,7 +189,7 @@ describe('choices', () => {
     { choices: [null] },
     { choices: [{ finish_reason: 'stop' }] },
     { object: 'chat.completion', choices: null },
-  ])('%j is not a reply', body => {
+  ])('cannot be read from %j', body => {
     expect(() => decodeOpenAiReply(body)).toThrow(
       expect.objectContaining({ status: 502, type: 'provider_error', code: 'provider_invalid' }),
     );
@@ -202,7 +202,7 @@ describe('choices', () => {
     { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
     { detail: 'Overloaded' },
     replyOf({}, { error: { message: 'Overloaded' } }),
-  ])('%j inside a 200 is an error (b10)', body => {
+  ])('are rejected for the error %j inside a 200 (b10)', body => {
     const thrown = thrownBy(() => decodeOpenAiReply(body));
     expect(thrown).toMatchObject({
       name: 'UpstreamError',
@@ -223,7 +223,7 @@ function thrownBy(call: () => unknown): unknown {
 }
 
 describe('the breakdown of usage', () => {
-  it('has no more figures than any server tells, as it is written with every chunk', () => {
+  it('has only figures that some server reports, since it is written with every chunk', () => {
     const details = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`figure_${at}`, at]));
     const usage = { prompt_tokens: 1, completion_tokens: 1, completion_tokens_details: details };
     const reply = decodeOpenAiReply(replyOf({}, { usage }));

@@ -2,15 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { encodeOpenAi } from '../../../../src/upstream/openai/openai-format.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
-describe('a request', () => {
+describe('a request to an OpenAI server', () => {
   const target = { model: 'inner-name', effortMap: {}, extraParameters: ['top_k', 'missing'] };
 
-  it('is sent under the name of the upstream, with nothing that was not asked', () => {
+  it('has the model name of the upstream, and no field that was not given', () => {
     const request = sampleRequest();
     expect(encodeOpenAi(request, target)).toEqual({ model: 'inner-name', messages: request.messages });
   });
 
-  it('has all that is forwarded, and nothing that stays here (m5, g)', () => {
+  it('has all forwarded fields, and none that stays in the gateway (m5, g)', () => {
     const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
     const request = sampleRequest({
       stream: true,
@@ -41,7 +41,7 @@ describe('a request', () => {
     });
   });
 
-  it('has no empty list of tools, which some servers refuse', () => {
+  it('has no empty list of tools, which some servers reject', () => {
     expect(encodeOpenAi(sampleRequest({ tools: [] }), target)).not.toHaveProperty('tools');
   });
 });

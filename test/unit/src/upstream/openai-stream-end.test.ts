@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { OpenAiStreamDecoder } from '../../../../src/upstream/openai/openai-stream-decoder.ts';
 import { decoded, event, wire } from './openai-events.ts';
 
-describe('errors in a stream (c3, c4)', () => {
+describe('an error event in a stream (c3, c4)', () => {
   it.each([
     event({ error: { message: 'Overloaded' } }),
     event({ error: 'Overloaded' }),
@@ -11,7 +11,7 @@ describe('errors in a stream (c3, c4)', () => {
     event({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
     event({ object: 'error', message: 'Overloaded', code: 500 }),
     wire({ content: '' }, 'error', { error: { code: 502, message: 'Overloaded' } }),
-  ])('%j', one => {
+  ])('is recognized in %j', one => {
     const decoder = new OpenAiStreamDecoder();
     let thrown: unknown;
     try {
@@ -32,7 +32,7 @@ describe('errors in a stream (c3, c4)', () => {
     [event({ error: { message: 'x', code: 200 } }), undefined],
     [event({ error: { message: 'x', type: 'constructor' } }), undefined],
     [event({ error: 'x' }), undefined],
-  ])('%j, where errors have a status: %s', (one, status) => {
+  ])('has, for %j, the status %s', (one, status) => {
     expect(() => decoded([one], new OpenAiStreamDecoder({ errorsHaveStatus: true }))).toThrow(
       expect.objectContaining({ name: 'UpstreamError', message: 'x', status }),
     );
@@ -45,12 +45,12 @@ describe('errors in a stream (c3, c4)', () => {
     { data: 'null' },
     { data: '[]' },
     { data: 'Hi' },
-  ])('%j is one too', one => {
+  ])('is raised for the invalid event %j', one => {
     expect(() => decoded([one])).toThrow(expect.objectContaining({ status: 502, type: 'provider_error' }));
   });
 });
 
-describe('complete', () => {
+describe('the completeness of a stream', () => {
   const step = (index: number, finish_reason: string | null) =>
     event({ choices: [{ index, delta: {}, finish_reason }] });
 
@@ -63,7 +63,7 @@ describe('complete', () => {
     ['while another choice is open', [step(0, null), step(1, null), step(0, 'stop')], false],
     ['when all have ended', [step(0, null), step(1, null), step(0, 'stop'), step(1, 'length')], true],
     ['when an ended choice is repeated beside the usage', [step(0, 'stop'), step(0, null)], true],
-  ])('%s: %#', (_, events, expected) => {
+  ])('is determined %s: %#', (_, events, expected) => {
     const decoder = new OpenAiStreamDecoder();
     decoded(events, decoder);
     expect(decoder.complete).toBe(expected);

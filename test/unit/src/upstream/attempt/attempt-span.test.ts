@@ -30,7 +30,7 @@ const answer = (finish_reason: 'stop' | 'length', content = 'Yes.') => ({
 });
 
 describe('the span of an attempt', () => {
-  it('says what was requested of whom, below the span of the exchange', () => {
+  it('names the requested model and upstream, below the span of the exchange', () => {
     const { exchange, span } = setting({ max_tokens: 7, temperature: 0.5, stop: ['.'], n: 2, stream: true });
     span.ended(undefined);
     span.settled();
@@ -53,14 +53,14 @@ describe('the span of an attempt', () => {
     });
   });
 
-  it('carries its own trace to the upstream', () => {
+  it('passes its own trace to the upstream', () => {
     const { exchange, span } = setting();
     const { traceId, spanId } = exchange.span.spanContext();
     expect(span.headers.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
     expect(span.headers.traceparent).not.toContain(spanId);
   });
 
-  it('tells usage and all finish reasons once the exchange is settled', () => {
+  it('has usage and all finish reasons once the exchange is settled', () => {
     const { exchange, span } = setting();
     span.answered({ choices: [...answer('stop').choices, ...answer('length').choices] });
     span.ended(undefined);
@@ -83,7 +83,7 @@ describe('the span of an attempt', () => {
     expect(finished()[0]!.attributes).not.toHaveProperty('error.type');
   });
 
-  it('has no finish reasons where none came, and no reasoning tokens where none are known', () => {
+  it('has no finish reasons where none came, and no reasoning tokens where they are unknown', () => {
     const { span } = setting();
     span.ended('broken');
     span.settled();
@@ -109,7 +109,7 @@ describe('the span of an attempt', () => {
     });
   });
 
-  it('ends when the attempt ended, however late the exchange is settled', () => {
+  it('ends with the attempt, however late the exchange is settled', () => {
     const { clock, span } = setting();
     const ended_epoch_ms = clock.epoch_ms();
     span.ended(undefined);
@@ -133,7 +133,7 @@ describe('the span of an attempt', () => {
     expect(endTime[0] * 1000 + endTime[1] / 1e6).toBe(ended_epoch_ms);
   });
 
-  it('has the prompt and the answer only where so configured', () => {
+  it('has the prompt and the answer only where that is configured', () => {
     for (const capture_content of [true, false]) {
       const { span } = setting({ stream: true }, { capture_content, max_content_characters: 100 });
       span.saw([{ choices: [{ index: 0, delta: { content: 'Because.' }, finish_reason: null }] }]);

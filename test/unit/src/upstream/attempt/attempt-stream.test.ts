@@ -37,8 +37,8 @@ function streamOver(max_held: number) {
   return { stream, attempt, begun, told, taken, ends, client, progress };
 }
 
-describe('the stream of an exchange that its attempts fill', () => {
-  it('keeps roles and usage until the first word, and gives everything in order', async () => {
+describe('the stream of an exchange over its attempts', () => {
+  it('holds roles and usage until the first token, and then passes everything on in order', async () => {
     const { stream, begun, told, taken } = streamOver(16);
     stream.give([role]);
     stream.give([usage]);
@@ -56,7 +56,7 @@ describe('the stream of an exchange that its attempts fill', () => {
     ['a tool call', chunk({ tool_calls: [{ index: 0 }] })],
     ['a refusal', chunk({ refusal: 'No' })],
     ['an end', chunk({}, 'stop')],
-  ])('takes %s for a word of the answer', (_, first) => {
+  ])('counts %s as content', (_, first) => {
     const { stream } = streamOver(16);
     stream.give([first]);
     expect(stream.generated).toBe(true);
@@ -68,13 +68,13 @@ describe('the stream of an exchange that its attempts fill', () => {
     ['an empty text', chunk({ content: '' })],
     ['nothing', chunk({ content: null })],
     ['no tool calls', chunk({ tool_calls: [] })],
-  ])('does not take %s for a word of the answer', (_, first) => {
+  ])('does not count %s as content', (_, first) => {
     const { stream } = streamOver(16);
     stream.give([first]);
     expect(stream.generated).toBe(false);
   });
 
-  it('holds no more chunks than it may', () => {
+  it('holds at most the configured number of chunks', () => {
     const { stream, told, taken } = streamOver(2);
     stream.give([role, usage]);
     expect(taken).toHaveLength(0);
@@ -86,7 +86,7 @@ describe('the stream of an exchange that its attempts fill', () => {
     expect(taken).toEqual([role, usage, usage, usage, word]);
   });
 
-  it('passes the first chunk on at once where it may hold none', async () => {
+  it('passes the first chunk on at once when it may hold none', async () => {
     const { stream, begun, told, taken } = streamOver(0);
     stream.give([]);
     expect(told).toEqual(['begin']);
@@ -95,7 +95,7 @@ describe('the stream of an exchange that its attempts fill', () => {
     await begun;
   });
 
-  it('tells its attempt of a fault before the first word and the client nothing, so that another attempt may follow', async () => {
+  it('reports an error before the first token to the attempt only, so that another may follow', async () => {
     const { stream, attempt, begun, taken, ends, progress } = streamOver(16);
     const fault = refusal('provider_error');
     stream.give([role]);
@@ -110,7 +110,7 @@ describe('the stream of an exchange that its attempts fill', () => {
     expect([taken, ends]).toEqual([[role, word], ['end']]);
   });
 
-  it('tells the client of a fault after the first word, once', () => {
+  it('reports an error after the first token to the client, once', () => {
     const { stream, attempt, taken, ends } = streamOver(16);
     stream.give([word]);
     const fault = refusal('provider_broke_off');
@@ -120,7 +120,7 @@ describe('the stream of an exchange that its attempts fill', () => {
     expect([taken, ends]).toEqual([[word], [fault]]);
   });
 
-  it('passes what it holds on at the end', async () => {
+  it('passes on what it holds at the end', async () => {
     const { stream, begun, taken, ends } = streamOver(16);
     stream.give([role]);
     stream.end();
@@ -128,7 +128,7 @@ describe('the stream of an exchange that its attempts fill', () => {
     expect([taken, ends]).toEqual([[role], ['end']]);
   });
 
-  it('is full while its sink takes nothing, and tells its producer when it takes chunks again', () => {
+  it('is full while its sink takes nothing, and resumes its producer when the sink takes chunks again', () => {
     const { stream, told, client } = streamOver(0);
     client.keepsUp = false;
     stream.give([word]);
@@ -140,7 +140,7 @@ describe('the stream of an exchange that its attempts fill', () => {
     expect(stream.isFull).toBe(false);
   });
 
-  it('tells its producer when its sink stops it, and passes nothing on after that, not even a fault', () => {
+  it('stops its producer when its sink stops it, and passes nothing on after that, not even an error', () => {
     const { stream, attempt, told, taken, ends } = streamOver(0);
     stream.give([word]);
     stream.stop();

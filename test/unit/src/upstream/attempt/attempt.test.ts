@@ -75,7 +75,7 @@ describe('an attempt', () => {
     expect(exchange.upstream_wait_ms).toBe(250);
   });
 
-  it('fails with what its upstream answered, counts it, and releases its permit', async () => {
+  it('fails with the error of its upstream, counts it, and releases its permit', async () => {
     server.reply(whole(500, {}));
     const { attempt, exchange, refusal, errors, bulkhead } = setting();
     expect(await refusal()).toMatchObject({ type: 'provider_error' });
@@ -84,7 +84,7 @@ describe('an attempt', () => {
     expect([await errors('status'), bulkhead.in_flight, attempt.generated]).toEqual([1, 0, false]);
   });
 
-  it('has generated something when its reply broke off or was too large, but not without a body', async () => {
+  it('has generated output when its reply broke off or was too large, but not without a body', async () => {
     server.replyOnce(thenReset(`${head(200, { 'content-length': 100 })}{"cho`));
     const broken = setting();
     await broken.refusal();
@@ -99,7 +99,7 @@ describe('an attempt', () => {
     expect([empty.attempt.failure?.kind, empty.attempt.generated]).toEqual(['broken', false]);
   });
 
-  it('ends after total_timeout_ms as a timeout, and closes its connection', async () => {
+  it('times out after total_timeout_ms and closes its connection', async () => {
     server.reply(silent);
     const { attempt, refusal } = setting({ total_timeout_ms: 50 });
     expect(await refusal()).toMatchObject({ code: 'provider_timeout' });
@@ -138,7 +138,7 @@ describe('an attempt', () => {
     expect(attempt.failure?.kind).toBe('unhealthy');
   });
 
-  it('is not moved off an unhealthy upstream once its reply has begun', async () => {
+  it('stays on an unhealthy upstream once its reply has begun', async () => {
     let end = () => {};
     const text = JSON.stringify(answer);
     server.reply(socket => {

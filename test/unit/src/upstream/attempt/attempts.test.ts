@@ -33,14 +33,14 @@ function attemptsOver(...asked: Parameters<typeof routeOver>) {
   return { ...setting, exchange, attempts, refusal, registry };
 }
 
-describe('a refusal because no upstream may be asked', () => {
+describe('a refusal because no upstream is available', () => {
   it.each([
     [3, 0, '3'],
     [3, 1900, '2'],
     [3, 2000, '1'],
     [3, 2999, '1'],
   ])(
-    'tells with a Retry-After of %i s after %i ms to come back in %s s',
+    'has, with a Retry-After of %i s and after %i ms, a Retry-After of %s s',
     async (given_s, passed_ms, told) => {
       const { a, b, clock, refusal, exchange } = attemptsOver([{}, {}], { when_all_unavailable: 'refuse' });
       pause(a, given_s, clock);
@@ -54,7 +54,7 @@ describe('a refusal because no upstream may be asked', () => {
     },
   );
 
-  it('tells to come back in a second where it is not known when one may be', async () => {
+  it('has a Retry-After of a second where the time is unknown', async () => {
     const { a, refusal } = attemptsOver([{}], { when_all_unavailable: 'refuse' });
     Object.defineProperty(a.provider, 'healthy', { value: false });
     expect(await refusal()).toMatchObject({
@@ -64,7 +64,7 @@ describe('a refusal because no upstream may be asked', () => {
   });
 });
 
-it('refuses without Retry-After where all upstreams are full, and counts that', async () => {
+it('refuses without Retry-After when all upstreams are full, and counts that', async () => {
   const { a, refusal, exchange, registry } = attemptsOver([{ provider: { max_concurrent: 1 } }]);
   fill(a);
   expect(await refusal()).toMatchObject({ type: 'server_error', headers: {} });
@@ -74,7 +74,7 @@ it('refuses without Retry-After where all upstreams are full, and counts that', 
   );
 });
 
-it('takes no place where the exchange was given up before', async () => {
+it('acquires no permit when the exchange was aborted before', async () => {
   const { a, attempts, refusal, exchange } = attemptsOver([{}]);
   open(a);
   exchange.abort('client_gone');
@@ -83,7 +83,7 @@ it('takes no place where the exchange was given up before', async () => {
   expect([a.provider.bulkhead.in_flight, attempts.ended]).toEqual([0, true]);
 });
 
-describe('attempts after a failure', () => {
+describe('the failover after a failed attempt', () => {
   const text = {
     choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
   };
@@ -107,7 +107,7 @@ describe('attempts after a failure', () => {
     return { ...setting, metric, requests: () => started.map(({ requests }) => requests.length) };
   }
 
-  it('go to the next upstream, and are counted', async () => {
+  it('goes to the next upstream, and is counted', async () => {
     const { attempts, exchange, requests, metric } = await failover([whole(500, {}), answer]);
     expect(await attempts.reply()).toMatchObject(text);
     expect(requests()).toEqual([1, 1]);
@@ -125,7 +125,7 @@ describe('attempts after a failure', () => {
       thenReset('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"cho'),
       'upstream_failed',
     ],
-  ])('do not happen when %s', async (_, script, end_reason) => {
+  ])('does not happen when %s', async (_, script, end_reason) => {
     const { refusal, exchange, requests } = await failover([script, answer]);
     await refusal();
     expect([requests(), exchange.end_reason]).toEqual([[1, 0], end_reason]);
@@ -135,7 +135,7 @@ describe('attempts after a failure', () => {
     [500, 401],
     [401, 500],
   ])(
-    'end with the error of a provider that failed, not of one set up wrongly: %i, then %i',
+    'ends with the error of a provider that failed, not of a misconfigured one: %i, then %i',
     async (one, other) => {
       const { refusal, exchange } = await failover([whole(one, {}), whole(other, {})]);
       expect(await refusal()).toMatchObject({ type: 'provider_error' });
@@ -143,7 +143,7 @@ describe('attempts after a failure', () => {
     },
   );
 
-  it('end with max_attempts, and that is counted', async () => {
+  it('stops at max_attempts, and counts that', async () => {
     const { refusal, requests, metric } = await failover([whole(500, {}), whole(500, {}), answer], {
       max_attempts: 2,
     });
@@ -152,7 +152,7 @@ describe('attempts after a failure', () => {
     expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'attempts', value: 1 }]);
   });
 
-  it('end with the retry budget, and that is counted', async () => {
+  it('stops at the retry budget, and counts that', async () => {
     const { refusal, requests, metric } = await failover([whole(500, {}), answer], {
       retry_ratio: 0,
       min_retries_per_second: 0,
@@ -162,13 +162,13 @@ describe('attempts after a failure', () => {
     expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'budget', value: 1 }]);
   });
 
-  it('end with the last upstream, and that is counted', async () => {
+  it('stops at the last upstream, and counts that', async () => {
     const { refusal, metric } = await failover([whole(500, {}), whole(500, {})]);
     expect(await refusal()).toMatchObject({ type: 'provider_error' });
     expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'upstreams', value: 1 }]);
   });
 
-  it('ask the only upstream again with each of its other keys', async () => {
+  it('retries the only upstream with each of its other keys', async () => {
     const { refusal, requests } = await failover([whole(401, {})], {}, { api_keys: ['one', 'two'] });
     expect(await refusal()).toMatchObject({ type: 'configuration_error' });
     expect(requests()).toEqual([2]);

@@ -5,7 +5,7 @@ import { ChunkTimes } from '../../../../../src/upstream/attempt/chunk-times.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 
-it('measures the first chunk from sending and the others from the one before, those that come together alike', async () => {
+it('measures the first chunk from sending and the others from the one before, also when chunks come together', async () => {
   const registry = new Registry();
   const clock = new FakeClock();
   const exchange = sampleExchange({ start: { clock } });

@@ -7,8 +7,8 @@ const words = JSON.stringify({ error: { message: 'Too long for http://10.0.0.7:8
 const failed = (status: number, headers = {}, pass_upstream_429 = false) =>
   failureOfStatus(status, headers, words, pass_upstream_429);
 
-describe('an error status', () => {
-  it.each([400, 413, 422])('%d is the request at fault: the words are passed on, scrubbed (b6)', status => {
+describe('the error for an upstream status', () => {
+  it.each([400, 413, 422])('has the scrubbed message of a %d, where the request is at fault (b6)', status => {
     const { error, kind } = failed(status);
     expect(error).toMatchObject({
       status: 400,
@@ -18,21 +18,24 @@ describe('an error status', () => {
     expect(kind).toBe('refused');
   });
 
-  it.each(['', '<html></html>', '{"error":""}'])('400 with %j has words of our own', body => {
+  it.each(['', '<html></html>', '{"error":""}'])('has a message of the gateway for a 400 with %j', body => {
     const { error } = failureOfStatus(400, {}, body, false);
     expect(error.message).toBe('The upstream provider refused the request.');
   });
 
-  it.each([401, 403, 404])('%d is the configuration at fault: the words are for the log (b7)', status => {
-    const { error, kind } = failed(status);
-    expect(error).toMatchObject({ status: 400, type: 'configuration_error' });
-    expect(error.message).not.toContain('long');
-    expect((error.cause as Error).message).toContain('Too long');
-    expect(kind).toBe('misconfigured');
-  });
+  it.each([401, 403, 404])(
+    'keeps the message of a %d for the log, where the configuration is at fault (b7)',
+    status => {
+      const { error, kind } = failed(status);
+      expect(error).toMatchObject({ status: 400, type: 'configuration_error' });
+      expect(error.message).not.toContain('long');
+      expect((error.cause as Error).message).toContain('Too long');
+      expect(kind).toBe('misconfigured');
+    },
+  );
 
   it.each([302, 402, 405, 408, 409, 418, 500, 502, 503, 504, 529])(
-    '%d is the provider at fault: the words are for the log (b8)',
+    'keeps the message of a %d for the log, where the provider is at fault (b8)',
     status => {
       const { error, kind } = failed(status);
       expect(error).toMatchObject({ status: 502, type: 'provider_error', headers: {} });
@@ -42,7 +45,7 @@ describe('an error status', () => {
     },
   );
 
-  it('429 is the provider at fault too, since 429 is for the account, unless configured otherwise', () => {
+  it('blames the provider for a 429, which concerns the account of the gateway, unless configured otherwise', () => {
     expect(failed(429)).toMatchObject({
       kind: 'rate_limited',
       error: { status: 502, type: 'provider_error' },
@@ -54,25 +57,25 @@ describe('an error status', () => {
   });
 });
 
-describe('Retry-After', () => {
-  it.each(['0', '7', '86400', 'Wed, 21 Oct 2026 07:28:00 GMT'])('%s is copied', value => {
+describe('the Retry-After of an upstream', () => {
+  it.each(['0', '7', '86400', 'Wed, 21 Oct 2026 07:28:00 GMT'])('is copied from %s', value => {
     for (const status of [429, 503])
       expect(failed(status, { 'retry-after': value }).error.headers).toEqual({ 'retry-after': value });
   });
 
   it.each(['', '-1', '1.5', 'soon', '99999999999', '7, 8', 'Wed, 99 Foo GMT', '7\r\nset-cookie: a'])(
-    '%j is not',
+    'is not copied from %j',
     value => {
       expect(failed(503, { 'retry-after': value }).error.headers).toEqual({});
     },
   );
 
-  it('is not copied where a retry is of no use', () => {
+  it('is not copied where a retry is useless', () => {
     for (const status of [400, 401]) expect(failed(status, { 'retry-after': '7' }).error.headers).toEqual({});
   });
 });
 
-describe('what is thrown while an upstream is called (b9, c3)', () => {
+describe('an error thrown by an upstream call (b9, c3)', () => {
   const coded = (code: string) => Object.assign(new Error(`connect 10.0.0.7 ${code}`), { code });
 
   it.each([
@@ -85,7 +88,7 @@ describe('what is thrown while an upstream is called (b9, c3)', () => {
     ['UND_ERR_BODY_TIMEOUT', true, 'timeout', 'provider_broke_off'],
     ['ECONNRESET', true, 'broken', 'provider_broke_off'],
     ['UND_ERR_SOCKET', true, 'broken', 'provider_broke_off'],
-  ])('%s, reply begun: %s → %s', (code, begun, kind, row) => {
+  ])('of code %s, with the reply begun %s, is of kind %s', (code, begun, kind, row) => {
     const thrown = coded(code);
     const failure = failureOf(thrown, begun);
     expect(failure).toMatchObject({
@@ -95,7 +98,7 @@ describe('what is thrown while an upstream is called (b9, c3)', () => {
     expect(failure.error.message).not.toContain('10.0.0.7');
   });
 
-  it.each([null, undefined, 'text', 7])('%j as well', thrown => {
+  it.each([null, undefined, 'text', 7])('is of kind unreachable for the thrown %j', thrown => {
     expect(failureOf(thrown, false)).toMatchObject({ kind: 'unreachable', error: { status: 502 } });
   });
 
@@ -105,7 +108,7 @@ describe('what is thrown while an upstream is called (b9, c3)', () => {
     [429, 'rate_limited', 502, 'provider_error'],
     [529, 'status', 502, 'provider_error'],
     [undefined, 'status', 502, 'provider_error'],
-  ])('an error of status %s that was told inside a reply is %s', (told, kind, status, type) => {
+  ])('of status %s inside a reply is of kind %s', (told, kind, status, type) => {
     const failure = failureOf(new UpstreamError('Busy at 10.0.0.7.', told), true);
     expect(failure).toMatchObject({ kind, error: { status, type } });
     expect(failure.error.message).not.toContain('10.0.0.7');
@@ -114,7 +117,7 @@ describe('what is thrown while an upstream is called (b9, c3)', () => {
     expect((failure.error.cause as Error).message).toContain('Busy');
   });
 
-  it('such a 429 is passed on where the configuration says so', () => {
+  it('of status 429 is passed on where that is configured', () => {
     expect(failureOf(new UpstreamError('x', 429), false, true).error).toMatchObject({ status: 429 });
   });
 
@@ -122,7 +125,7 @@ describe('what is thrown while an upstream is called (b9, c3)', () => {
     ['provider_invalid', 'invalid'],
     ['provider_broke_off', 'broken'],
     ['provider_error', 'status'],
-  ] as const)('an error of the catalogue stays as it is: %s', (code, kind) => {
+  ] as const)('stays unchanged when it is in the catalogue: %s', (code, kind) => {
     const error = refusal(code);
     expect(failureOf(error, true)).toEqual({ error, kind });
     expect(failureOf(error, true).error).toBe(error);

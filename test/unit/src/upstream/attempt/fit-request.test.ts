@@ -13,24 +13,24 @@ describe('a request fitted to its upstream (m5)', () => {
       unknown: { top_k: 5, priority: 1 },
     });
 
-  it('is the same object where nothing is lost', () => {
+  it('is the same object when it loses nothing', () => {
     const given = sampleRequest({ temperature: 0.5, parameters: { top_p: 0.9 } });
     expect(fitted(given, all)).toEqual({ request: given, ignored: [] });
     expect(fitted(given, all).request).toBe(given);
   });
 
-  it('names the fields outside the interface that this upstream is not sent', () => {
+  it('names the non-standard fields that this upstream is not sent', () => {
     expect(fitted(request(), all).ignored).toEqual(['top_k', 'priority']);
     expect(fitted(request(), { ...all, extra: ['top_k'] }).ignored).toEqual(['priority']);
   });
 
-  it('loses the parameters that the adapter does not take, not those of the operator', () => {
+  it('loses the parameters that the adapter does not take, but keeps those of the operator', () => {
     const fit = fitted(request(), { ...all, parameters: new Set(['top_p']) });
     expect(fit.request.parameters).toEqual({ top_p: 0.9, min_p: 0.1 });
     expect(fit.ignored).toEqual(['top_k', 'priority', 'seed']);
   });
 
-  it('loses what the configuration drops', () => {
+  it('loses the parameters that the configuration drops', () => {
     const fit = fitted(request(), { ...all, drop: ['temperature', 'stop', 'seed', 'logprobs'] });
     expect(fit.request).toEqual({
       ...sampleRequest(),

@@ -63,7 +63,7 @@ describe('a sent request', () => {
     expect(exchange.replyHeaders).toEqual({ 'x-ignored-parameters': 'temperature' });
   });
 
-  it('sends and counts nothing when its adapter cannot express the request', () => {
+  it('is neither sent nor counted when its adapter cannot express it', () => {
     const { upstream, exchange, send } = setting();
     Object.assign(upstream.provider, {
       encode: () => {
@@ -75,15 +75,15 @@ describe('a sent request', () => {
   });
 });
 
-describe('an error status', () => {
-  it.each([299, 300])('begins at 300: %i', async status => {
+describe('an error status of an upstream', () => {
+  it.each([299, 300])('starts at 300: %i', async status => {
     server.reply(whole(status, {}));
     const refused = setting().send().head();
     if (status < 300) expect((await refused).status).toBe(status);
     else await expect(refused).rejects.toBeInstanceOf(AttemptFailed);
   });
 
-  it('keeps the Retry-After for the client and in seconds for the router', async () => {
+  it('keeps the Retry-After for the client, and in seconds for the router', async () => {
     server.reply(whole(429, {}, { 'retry-after': '7' }));
     const failure = await failureOf(setting().send());
     expect(failure).toMatchObject({ kind: 'rate_limited', retry_after_s: 7, another_key: false });
@@ -94,7 +94,7 @@ describe('an error status', () => {
     [401, true],
     [429, true],
     [500, false],
-  ])('%i may be retried with another key: %s', async (status, another_key) => {
+  ])('of %i may be retried with another key: %s', async (status, another_key) => {
     server.reply(whole(status, {}));
     const { send } = setting({ api_key: undefined, api_keys: [first, second] });
     expect(await failureOf(send())).toMatchObject({ another_key });
@@ -110,7 +110,7 @@ describe('an error status', () => {
     expect(await failureOf(send())).toMatchObject({ another_key: false });
   });
 
-  it('is what the adapter says of it', async () => {
+  it('is classified by the adapter', async () => {
     const flagged = { error: { message: 'flagged', code: 403, metadata: { reasons: ['violence'] } } };
     server.reply(whole(403, flagged));
     const { upstream, send } = setting();
@@ -120,14 +120,14 @@ describe('an error status', () => {
     expect(await failureOf(send())).toMatchObject({ kind: 'refused' });
   });
 
-  it('shows nothing of the key that its body repeats', async () => {
+  it('hides a key that the body repeats', async () => {
     server.reply(whole(400, { error: { message: `Bad key ${first}!` } }));
     const { error } = await failureOf(setting().send());
     expect(error.message).toContain('Bad key [secret]!');
     expect((error.cause as Error).message).not.toContain(first);
   });
 
-  it('counts also when its body breaks off, or cannot be decompressed', async () => {
+  it('is reported even when its body breaks off or cannot be decompressed', async () => {
     server.replyOnce(socket => {
       socket.write(`${head(400, { 'content-length': 100 })}{"error`);
       socket.end();
@@ -138,29 +138,29 @@ describe('an error status', () => {
     expect(await failureOf(send())).toMatchObject({ kind: 'refused' });
   });
 
-  it('counts after three seconds although its body does not end', async () => {
+  it('is reported after three seconds although its body does not end', async () => {
     server.reply(`${head(400, { 'content-length': 100 })}{"error`);
     expect(await failureOf(setting().send())).toMatchObject({ kind: 'refused' });
     expect(await server.last.closed).toBe('gateway');
   });
 });
 
-describe('an error that is thrown while a request is sent', () => {
-  it('means that the upstream is unreachable before the head, and broken after it', async () => {
+describe('an error thrown while a request is sent', () => {
+  it('means unreachable before the head of the reply, and broken after it', async () => {
     const sent = setting().send();
     expect(sent.failureOf(new Error('reset'))).toMatchObject({ kind: 'unreachable' });
     await sent.head();
     expect(sent.failureOf(new Error('reset'))).toMatchObject({ kind: 'broken' });
   });
 
-  it('shows no key when the upstream wrote it', () => {
+  it('hides a key that the upstream repeats', () => {
     const { error, kind } = setting()
       .send()
       .failureOf(new UpstreamError(`bad ${first}`, 400));
     expect([kind, error.message]).toEqual(['refused', expect.stringContaining('bad [secret]')]);
   });
 
-  it('is a 429 to the client only where so configured', () => {
+  it('is a 429 for the client only where that is configured', () => {
     const thrown = new UpstreamError('slow down', 429);
     expect(setting().send().failureOf(thrown).error.status).toBe(502);
     expect(setting({ pass_upstream_429: true }).send().failureOf(thrown).error.status).toBe(429);

@@ -48,8 +48,8 @@ async function decoded(
 
 const providerError = expect.objectContaining({ status: 502, type: 'provider_error' });
 
-describe('a stream', () => {
-  it('is the same however its bytes are cut, within characters too (k3)', async () => {
+describe('a decoded stream', () => {
+  it('is the same however its bytes are cut, even within characters (k3)', async () => {
     const bytes = Buffer.from(whole);
     const expected = await decoded(whole);
     expect(expected).toMatchObject({ fault: undefined, ended: 1 });
@@ -64,7 +64,7 @@ describe('a stream', () => {
     );
   });
 
-  it('ends at [DONE]: nothing after it is read', async () => {
+  it('ends at [DONE] and ignores what follows', async () => {
     const { chunks, fault, ended } = await decoded(
       `${step({ content: 'a' }, 'stop')}data:  [DONE] \n\nnonsense\n\ndata: {\n\n`,
     );
@@ -75,7 +75,7 @@ describe('a stream', () => {
     });
   });
 
-  it('that is cut anywhere gives an error, unless all of it but the end has come (c3)', async () => {
+  it('fails when it is cut anywhere before its last finish reason (c3)', async () => {
     const finished = whole.indexOf('"stop"') + '"stop"}]}'.length;
     const bytes = Buffer.from(whole);
     const textEnd = Buffer.byteLength(whole.slice(0, finished));
@@ -103,29 +103,29 @@ describe('a stream', () => {
     ['bad JSON in the middle', `${step({ content: 'a' })}data: {"choices\n\n${step({}, 'stop')}`],
     ['an error event after all had ended', `${step({}, 'stop')}${event({ error: { message: 'x' } })}`],
     ['the error field', `${step({ content: 'a' })}error: {"message":"x"}\n\n`],
-  ])('of %s is an error', async (_, text) => {
+  ])('fails on %s', async (_, text) => {
     expect(failureOf((await decoded(text)).fault, true).error).toEqual(providerError);
   });
 
-  it('that ended as asked but lost its connection is an error only while it mattered', async () => {
+  it('fails on a lost connection only before its finish reason', async () => {
     const fault = new Error('other side closed');
     expect((await decoded(step({ content: 'a' }), { fault })).fault).toBe(fault);
     expect((await decoded(step({ content: 'a' }, 'stop'), { fault })).fault).toBeUndefined();
   });
 });
 
-describe('the limits', () => {
+describe('the size limit of a stream', () => {
   it.each([
     ['an event', { max_event_bytes: 50, max_reply_bytes: 100_000 }],
     ['a reply', { max_event_bytes: 10_000, max_reply_bytes: 120 }],
-  ])('of %s', async (_, limits) => {
+  ])('applies to %s', async (_, limits) => {
     expect((await decoded(step({ content: 'x'.repeat(60) }, 'stop'), { limits })).fault).toEqual(
       expect.objectContaining({ code: 'provider_invalid' }),
     );
   });
 });
 
-describe('other answers to a streamed request (k4)', () => {
+describe('a streamed request with another answer (k4)', () => {
   const call = { id: 'a', type: 'function', function: { name: 'roll', arguments: '{}' } };
   const reply = {
     choices: [
@@ -135,7 +135,7 @@ describe('other answers to a streamed request (k4)', () => {
     usage: { prompt_tokens: 3, completion_tokens: 2 },
   };
 
-  it.each(['application/json', 'Application/JSON; charset=utf-8'])('%s is one chunk', async type => {
+  it.each(['application/json', 'Application/JSON; charset=utf-8'])('yields %s as one chunk', async type => {
     const { chunks, fault } = await decoded(JSON.stringify(reply), { type });
     expect(fault).toBeUndefined();
     expect(chunks).toEqual([
@@ -167,11 +167,11 @@ describe('other answers to a streamed request (k4)', () => {
     ['application/json', '{"error":{"message":"Overloaded"}}'],
     ['application/json', '{"choices":'],
     ['text/html; charset=utf-8', '<html></html>'],
-  ])('%s %s is an error', async (type, text) => {
+  ])('fails on %s %s', async (type, text) => {
     expect(failureOf((await decoded(text, { type })).fault, true).error).toEqual(providerError);
   });
 
-  it('no content type at all is taken for a stream', async () => {
+  it('treats a missing content type as a stream', async () => {
     expect((await decoded(whole, { type: '' })).fault).toBeUndefined();
   });
 });
@@ -181,21 +181,21 @@ describe('a whole reply', () => {
     decodeWhole(bytesOf([...Buffer.from(text)].map(byte => Buffer.from([byte]))), format, limits);
   const reply = JSON.stringify({ choices: [{ message: { content: 'Да 🎲' }, finish_reason: 'stop' }] });
 
-  it('is put together from its bytes', async () => {
+  it('is assembled from its bytes', async () => {
     expect((await reading(reply)).choices[0]!.message.content).toBe('Да 🎲');
   });
 
-  it.each(['', '{', 'OK', '<html></html>'])('%j is an error', async text => {
+  it.each(['', '{', 'OK', '<html></html>'])('fails on %j', async text => {
     await expect(reading(text)).rejects.toEqual(providerError);
   });
 
-  it('over the limit is an error', async () => {
+  it('fails above the size limit', async () => {
     await expect(reading(reply, { ...wide, max_reply_bytes: 20 })).rejects.toEqual(providerError);
   });
 });
 
-describe('a whole reply of more values than memory has room for', () => {
-  it('is refused before it is parsed', async () => {
+describe('a whole reply with more values than memory allows', () => {
+  it('is rejected before it is parsed', async () => {
     const text = `{"choices":[${'{},'.repeat(6_000_000)}{}]}`;
     const limits = { ...wide, max_reply_bytes: text.length };
     const reading = decodeWhole(bytesOf([Buffer.from(text)]), format, limits);

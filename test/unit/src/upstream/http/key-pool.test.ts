@@ -21,7 +21,7 @@ describe('the keys of a provider', () => {
     [429, 0, 1000],
     [429, 7, 7000],
     [429, 86_400, 300_000],
-  ])('rest after %i with Retry-After %p for %i ms', (status, retry_after_s, rest_ms) => {
+  ])('pause after %i with Retry-After %p for %i ms', (status, retry_after_s, rest_ms) => {
     const keys = pool('a', 'b');
     const [a] = [keys.next()];
     expect(keys.answered(a, status, retry_after_s)).toBe(true);
@@ -32,14 +32,14 @@ describe('the keys of a provider', () => {
     expect(new Set(turns(keys, 2))).toEqual(new Set(['a', 'b']));
   });
 
-  it('do not rest for what is not about them', () => {
+  it('do not pause for errors that do not concern them', () => {
     const keys = pool('a', 'b');
     for (const status of [200, 400, 404, 500, 503]) expect(keys.answered(keys.next(), status, 9)).toBe(false);
     expect(keys.hasFresh).toBe(true);
     expect(new Set(turns(keys, 2)).size).toBe(2);
   });
 
-  it('are used all the same when all rest, the one first that rests the shortest', () => {
+  it('are used even when all are paused, the one with the shortest pause first', () => {
     const keys = pool('a', 'b');
     const [a, b] = [keys.next(), keys.next()];
     keys.answered(a, 429, 30);
@@ -48,7 +48,7 @@ describe('the keys of a provider', () => {
     expect(turns(keys, 2)).toEqual(['b', 'b']);
   });
 
-  it('go on resting when they are replaced', () => {
+  it('stay paused when they are replaced', () => {
     const keys = pool('a', 'b');
     keys.answered(keys.next(), 401, undefined);
     keys.replace(['a', 'c']);

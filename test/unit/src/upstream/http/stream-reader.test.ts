@@ -60,7 +60,7 @@ function intakeOf(choices = 1) {
 }
 
 describe('the bytes of a stream', () => {
-  it('end with their marker, and the connection is given a second to be used again', () => {
+  it('end with their marker, and leave the connection a second to be reused', () => {
     const { intake, given, heard } = intakeOf();
     intake.bytes(Buffer.concat([word, last, done]));
     expect(heard).toEqual(['finished', 'released for 1000 ms']);
@@ -82,7 +82,7 @@ describe('the bytes of a stream', () => {
     expect(heard).toEqual([expect.stringMatching(/^failed: /)]);
   });
 
-  it('are not waited for longer than five seconds after the last finish reason', () => {
+  it('are awaited for at most five seconds after the last finish reason', () => {
     const { intake, heard } = intakeOf();
     intake.bytes(Buffer.concat([word, last]));
     jest.advanceTimersByTime(4000);
@@ -93,7 +93,7 @@ describe('the bytes of a stream', () => {
     expect(heard).toEqual(['finished', 'cancelled: the upstream did not end its stream']);
   });
 
-  it('are waited for after a finish reason where other choices may follow', () => {
+  it('are awaited after a finish reason while other choices may follow', () => {
     const { intake } = intakeOf(2);
     intake.bytes(Buffer.concat([word, last]));
     expect(jest.getTimerCount()).toBe(0);
@@ -117,7 +117,7 @@ describe('the bytes of a stream', () => {
     expect(wrong.heard).toEqual([fault]);
   });
 
-  it('do not fail where the answer had ended before the connection broke', () => {
+  it('do not fail when the answer had ended before the connection broke', () => {
     const { intake, heard } = intakeOf();
     intake.bytes(Buffer.concat([word, last]));
     intake.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
@@ -125,8 +125,8 @@ describe('the bytes of a stream', () => {
   });
 });
 
-describe('a stream that is read slowly', () => {
-  it('is paused when its client does not keep up, and goes on when it does', () => {
+describe('a stream with a slow client', () => {
+  it('is paused when its client does not keep up, and resumes when it does', () => {
     const { intake, client, heard } = intakeOf();
     expect(intake.bytes(words(63))).toBe(true);
     client.keepsUp = false;
@@ -165,7 +165,7 @@ describe('a compressed stream', () => {
     expect(heard).toEqual(['finished']);
   });
 
-  it('fails with what its decompression throws', async () => {
+  it('fails with the error of its decompression', async () => {
     const { intake, heard } = intakeOf();
     await intake.readFrom(source([word], new Error('bad data')).bytes);
     expect(heard).toEqual(['failed: bad data']);
@@ -184,7 +184,7 @@ describe('a compressed stream', () => {
     expect(heard).toContain('finished');
   });
 
-  it('is closed when its attempt is over while it waits', async () => {
+  it('is closed when its attempt ends while it waits', async () => {
     const { intake, client, end } = intakeOf();
     client.keepsUp = false;
     const { bytes, state } = source([words(64), word, word]);

@@ -57,7 +57,7 @@ describe('the head of a reply', () => {
     expect(await call.head).toEqual({ status: 200, headers: { etag: '1' } });
   });
 
-  it('fails when the upstream switches protocols unasked, and the connection is ended', async () => {
+  it('fails when the upstream switches protocols unasked, which ends the connection', async () => {
     call.onRequestStart(dispatcher);
     call.onResponseStart(dispatcher, 101, {});
     await expect(call.head).rejects.toMatchObject({ code: 'provider_invalid' });
@@ -70,8 +70,8 @@ describe('the head of a reply', () => {
   });
 });
 
-describe('a call that is cancelled', () => {
-  it('ends its connection, and everyone who waits sees why', async () => {
+describe('a cancelled call', () => {
+  it('ends its connection and rejects every wait with the reason', async () => {
     call.onRequestStart(dispatcher);
     const { told, body } = consumer();
     call.readInto(body);
@@ -81,13 +81,13 @@ describe('a call that is cancelled', () => {
     await expect(call.head).rejects.toThrow('not wanted');
   });
 
-  it('ends a connection that is made only then', () => {
+  it('ends a connection that is opened later', () => {
     call.cancel(new Error('not wanted'));
     call.onRequestStart(dispatcher);
     expect(controller.aborted?.message).toBe('not wanted');
   });
 
-  it('has nothing to end once its reply was whole', () => {
+  it('ends nothing once its reply was complete', () => {
     call.onRequestStart(dispatcher);
     call.onResponseEnd();
     call.cancel(new Error('not wanted'));
@@ -96,7 +96,7 @@ describe('a call that is cancelled', () => {
 });
 
 describe('a body that waits for its reader', () => {
-  it('pauses its connection above a bound, and lets it go on when it has been read', async () => {
+  it('pauses its connection above a limit, and resumes it when it has been read', async () => {
     call.onRequestStart(dispatcher);
     given(half);
     given(half);
@@ -117,7 +117,7 @@ describe('a body that waits for its reader', () => {
     expect(controller.aborted).toBeDefined();
   });
 
-  it('is given before the error that followed it', async () => {
+  it('is delivered before the error that followed it', async () => {
     given(Buffer.from('a'));
     call.onResponseError(dispatcher, new Error('reset'));
     const reader = call[Symbol.asyncIterator]();
@@ -126,8 +126,8 @@ describe('a body that waits for its reader', () => {
   });
 });
 
-describe('a body that a consumer takes', () => {
-  it('is what has come and what comes, and its end', () => {
+describe('a body with a consumer', () => {
+  it('delivers what has come, what follows, and its end', () => {
     given(Buffer.from('a'));
     const { told, body } = consumer();
     call.readInto(body);
@@ -136,7 +136,7 @@ describe('a body that a consumer takes', () => {
     expect([told, call.hasBody]).toEqual([['a', 'b', 'end'], true]);
   });
 
-  it('pauses its connection while it takes no more, until that is resumed', () => {
+  it('pauses its connection while the consumer takes no more, until that resumes', () => {
     call.onRequestStart(dispatcher);
     call.readInto(consumer(false).body);
     given(Buffer.from('a'));
@@ -145,7 +145,7 @@ describe('a body that a consumer takes', () => {
     expect(controller.paused).toBe(false);
   });
 
-  it('goes on after what had come, only if more is wanted', () => {
+  it('continues after what had come only if more is wanted', () => {
     for (const wants of [true, false]) {
       call = new UpstreamCall();
       call.onRequestStart(dispatcher);
@@ -156,7 +156,7 @@ describe('a body that a consumer takes', () => {
     }
   });
 
-  it('is told an end or an error that came before it', () => {
+  it('delivers an end or an error that came before its consumer', () => {
     call.onResponseEnd();
     const ended = consumer();
     call.readInto(ended.body);
@@ -169,8 +169,8 @@ describe('a body that a consumer takes', () => {
   });
 });
 
-describe('a body that nobody needs any longer', () => {
-  it('is thrown away so that the connection can be used again', () => {
+describe('a body that is not needed any longer', () => {
+  it('is discarded so that the connection can be reused', () => {
     call.onRequestStart(dispatcher);
     const { told, body } = consumer();
     call.readInto(body);
@@ -197,7 +197,7 @@ describe('a body that nobody needs any longer', () => {
 describe('a whole body', () => {
   const tooLarge = () => new Error('too large');
 
-  it('is one buffer, up to the bound and with it', async () => {
+  it('is one buffer, up to and including the limit', async () => {
     const whole = call.whole(4, tooLarge);
     given(Buffer.from('ab'));
     given(Buffer.from('cd'));
@@ -205,7 +205,7 @@ describe('a whole body', () => {
     expect(String(await whole)).toBe('abcd');
   });
 
-  it('is refused above the bound, and its connection is ended', async () => {
+  it('is rejected above the limit, which ends its connection', async () => {
     call.onRequestStart(dispatcher);
     const whole = call.whole(3, tooLarge);
     given(Buffer.from('ab'));

@@ -7,12 +7,12 @@ import {
 import { errorBodies } from '../../../../fixtures/error-bodies.ts';
 
 describe('the message of an error body', () => {
-  it.each(errorBodies)('from $from', ({ body, message }) => {
+  it.each(errorBodies)('is found in $from', ({ body, message }) => {
     expect(messageOfErrorBody(body)).toBe(message);
   });
 });
 
-describe('an error inside a 200', () => {
+describe('the error of a body with status 200', () => {
   it.each([
     { choices: [], error: null },
     { choices: [], detail: 'of the reply' },
@@ -20,12 +20,12 @@ describe('an error inside a 200', () => {
     { type: 'message' },
     'error',
     null,
-  ])('is not seen in %j', body => {
+  ])('is absent in %j', body => {
     expect(errorInBody(body)).toBeUndefined();
   });
 });
 
-describe('scrubbed (b6)', () => {
+describe('the scrubber of upstream messages (b6)', () => {
   it.each([
     ['Cannot reach http://10.0.0.7:8000/v1/chat?key=a, retrying.', 'Cannot reach [address] retrying.'],
     ['see https://internal.example/help for more', 'see [address] for more'],
@@ -41,7 +41,7 @@ describe('scrubbed (b6)', () => {
     ['token hf_abcdefghijkl is wrong', 'token [secret] is wrong'],
     ['sent Authorization: Bearer abc.def-ghi, sorry', 'sent Authorization: [secret], sorry'],
     ['in /usr/lib/python3/vllm/engine.py line 7', 'in [file] line 7'],
-  ])('%s', (given, expected) => {
+  ])('scrubs %s', (given, expected) => {
     expect(scrubbed(given)).toBe(expected);
   });
 
@@ -49,11 +49,11 @@ describe('scrubbed (b6)', () => {
     "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages).",
     'max_tokens: 0 is not accepted; use 1 or more. Version 1.2.3, ratio 3:10, at 12:30, e.g. and/or.',
     'messages[0].content: Input should be a valid string, got type=int',
-  ])('leaves the words alone: %s', words => {
+  ])('leaves unchanged: %s', words => {
     expect(scrubbed(words)).toBe(words);
   });
 
-  it('drops what a traceback tells', () => {
+  it('drops a traceback', () => {
     expect(scrubbed('Failed.\nTraceback (most recent call last):\n  File "x.py"\nKeyError: 1')).toBe(
       'Failed.',
     );
@@ -66,7 +66,7 @@ describe('scrubbed (b6)', () => {
     expect(scrubbed('x'.repeat(2000))).toBe('x'.repeat(2000));
   });
 
-  it('is quick on text that is made to be slow', () => {
+  it('takes little time for adversarial text', () => {
     const start_ms = performance.now();
     for (const piece of ['a.', 'a-', '1.1.1.1', 'sk-', '/a', 'bearer ', 'http://', '@a.', 'a:'])
       scrubbed(piece.repeat(60_000));

@@ -13,7 +13,7 @@ const usage = (completion_tokens: number, cached_tokens = 0) => ({
   prompt_tokens_details: { cached_tokens },
 });
 
-describe('a steady event', () => {
+describe('an event template', () => {
   const { data } = wire({ content: 'One' }, null, { usage: usage(1) });
   const steady = EventTemplate.of(data, decode)!;
 
@@ -23,7 +23,7 @@ describe('a steady event', () => {
     ['a text with escapes', wire({ content: '"\\\n\u0007' }, null, { usage: usage(1) }).data],
     ['an escaped character', data.replace('One', '\\u5c71\\/')],
     ['other figures', wire({ content: 'One' }, null, { usage: usage(12345, 4) }).data],
-  ])('is read with %s', (_, other) => {
+  ])('reads an event with %s', (_, other) => {
     expect(steady.read(other)).toEqual(decode(other)[0]);
     expect(steady.read(other)).toBeDefined();
   });
@@ -51,7 +51,7 @@ describe('a steady event', () => {
     ['an escape that is none', data.replace('One', '\\x')],
     ['half an escape', data.replace('One', '\\u12')],
     ['a text without its end', data.slice(0, data.indexOf('One') + 2)],
-  ])('is not read with %s', (_, other) => {
+  ])('does not read an event with %s', (_, other) => {
     expect(steady.read(other)).toBeUndefined();
   });
 
@@ -74,7 +74,7 @@ describe('a steady event', () => {
       event({ usage: usage(1), choices: [{ index: 0, delta: { content: 'a' } }] }).data,
     ],
     ['an escape after its usage', wire({ content: 'One' }, null, { usage: usage(1), note: '"1' }).data],
-  ])('is not learned from one with %s', (_, other) => {
+  ])('is not made from an event with %s', (_, other) => {
     expect(EventTemplate.of(other, decode)).toBeUndefined();
   });
 });
@@ -155,8 +155,8 @@ function outcomeOf(decoder: OpenAiStreamDecoder, data: string): unknown {
   }
 }
 
-describe('a decoder', () => {
-  it('reads every event as if it had learned nothing', () => {
+describe('a decoder with templates', () => {
+  it('reads every event as one without templates does', () => {
     fc.assert(
       fc.property(streams, ({ isSpaced, hasUsage, perChoice, rest, events }) => {
         const learning = new OpenAiStreamDecoder({ usagePerChoice: perChoice });

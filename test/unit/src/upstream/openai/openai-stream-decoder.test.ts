@@ -5,7 +5,7 @@ import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-s
 import { chunkOf } from '../../../chunk-stream.ts';
 import { decoded, event, wire } from '../openai-events.ts';
 
-describe('deltas', () => {
+describe('the deltas of a stream', () => {
   it.each<[string, object, object]>([
     ['a role', { role: 'assistant', content: '' }, { role: 'assistant', content: '' }],
     ['content', { content: 'Yes.' }, { content: 'Yes.' }],
@@ -31,7 +31,7 @@ describe('deltas', () => {
       { content: 'Yes.', reasoning: 'One.' },
     ],
     ['a refusal', { refusal: 'No.' }, { refusal: 'No.' }],
-  ])('%s', (_, given, expected) => {
+  ])('are decoded from %s', (_, given, expected) => {
     expect(decoded([wire(given)])).toEqual([chunkOf(expected)]);
   });
 
@@ -40,14 +40,14 @@ describe('deltas', () => {
     expect(decoded([event({ choices })])).toEqual([{ choices }]);
   });
 
-  it('are none in an event without choices or usage, such as a ping', () => {
+  it('are absent in an event without choices or usage, such as a ping', () => {
     expect(
       decoded([event({ type: 'ping' }), { data: '' }, { data: ' [DONE] ' }, event({ choices: [] })]),
     ).toEqual([]);
   });
 });
 
-describe('finish reasons (d12)', () => {
+describe('the finish reasons of a stream (d12)', () => {
   it.each([
     ['stop', 'stop'],
     ['end_turn', 'stop'],
@@ -56,11 +56,11 @@ describe('finish reasons (d12)', () => {
     ['content_filter', 'content_filter'],
     [null, null],
     ['', null],
-  ])('%j → %j', (given, expected) => {
+  ])('turn %j into %j', (given, expected) => {
     expect(decoded([wire({}, given)])[0]!.choices[0]!.finish_reason).toBe(expected);
   });
 
-  it('is tool_calls where there were some, though the server said stop', () => {
+  it('are tool_calls where there were some, even if the server says stop', () => {
     const [, end] = decoded([
       wire({ tool_calls: [{ index: 0, id: 'a', function: { name: 'roll' } }] }),
       wire({}, 'stop'),
@@ -69,7 +69,7 @@ describe('finish reasons (d12)', () => {
   });
 });
 
-describe('tool calls (d13)', () => {
+describe('the tool calls of a stream (d13)', () => {
   const calls = (...deltas: readonly (readonly object[])[]): ToolCallDelta[] =>
     decoded(deltas.map(tool_calls => wire({ tool_calls }))).flatMap(
       ({ choices }) => choices[0]!.delta.tool_calls!,
@@ -82,7 +82,7 @@ describe('tool calls (d13)', () => {
   });
   const more = (index: number, text: string) => ({ index, function: { arguments: text } });
 
-  it('pass as they are, mixed as they come', () => {
+  it('pass unchanged, in any interleaving', () => {
     const given = [first(0, 'a'), more(0, '{"d":'), first(1, 'b'), more(1, '{}'), more(0, '20}')];
     expect(calls(...given.map(call => [call]))).toEqual(given);
   });
@@ -96,7 +96,7 @@ describe('tool calls (d13)', () => {
     ).toEqual([first(0, 'a'), more(0, '{"d":20}')]);
   });
 
-  it('get an index where the server gives none, by their id', () => {
+  it('get an index from their id where the server sends none', () => {
     const given = (id: string | undefined, text: string, name?: string) => ({
       id,
       function: { name, arguments: text },
@@ -111,7 +111,7 @@ describe('tool calls (d13)', () => {
     ).toEqual([first(0, 'a'), more(0, '{"d":'), first(1, 'b', 'roll', '{}'), more(0, '20}')]);
   });
 
-  it('get an index and an id where the server gives neither: each name begins another', () => {
+  it('get an index and an id where the server sends neither: each name begins another call', () => {
     const whole = { function: { name: 'roll', arguments: '{}' } };
     const made = calls([whole, whole], [whole]);
     const id = expect.stringMatching(/^call_[0-9a-f]{24}$/) as unknown as string;
@@ -120,7 +120,7 @@ describe('tool calls (d13)', () => {
     expect(new Set(made.map(call => call?.id)).size).toBe(3);
   });
 
-  it('are counted for each choice alone', () => {
+  it('are counted separately for each choice', () => {
     const call = { function: { name: 'roll', arguments: '{}' } };
     const both = [0, 1].map(index => ({ index, delta: { tool_calls: [call] }, finish_reason: null }));
     const [chunk] = decoded([event({ choices: both })]);
@@ -128,7 +128,7 @@ describe('tool calls (d13)', () => {
   });
 });
 
-describe('usage', () => {
+describe('the usage of a stream', () => {
   const usage = (completion_tokens: number) => ({
     usage: { prompt_tokens: 12, completion_tokens, total_tokens: 12 + completion_tokens },
   });
@@ -139,13 +139,13 @@ describe('usage', () => {
     });
   const final = event({ choices: [], ...usage(30) });
 
-  it('stands beside choices or alone', () => {
+  it('may stand beside choices or alone', () => {
     const chunks = decoded([wire({ content: 'a' }, null, usage(1)), final, wire({}, null, { usage: null })]);
     expect(chunks.map(chunk => chunk.usage)).toEqual([usageOf(12, 1), usageOf(12, 30), undefined]);
     expect(chunks[1]!.choices).toEqual([]);
   });
 
-  it('that counts each choice for itself is summed, except the final figure (d8)', () => {
+  it('is summed when it counts each choice separately, except the final figure (d8)', () => {
     const chunks = decoded(
       [of(0, 1), of(1, 1), of(0, 2), of(1, 5), final],
       new OpenAiStreamDecoder({ usagePerChoice: true }),
@@ -153,7 +153,7 @@ describe('usage', () => {
     expect(chunks.map(chunk => chunk.usage!.completion_tokens)).toEqual([1, 2, 3, 7, 30]);
   });
 
-  it('that counts all choices together is left as it is', () => {
+  it('is left unchanged when it counts all choices together', () => {
     expect(decoded([of(0, 1), of(1, 2), of(0, 3)]).map(chunk => chunk.usage!.completion_tokens)).toEqual([
       1, 2, 3,
     ]);

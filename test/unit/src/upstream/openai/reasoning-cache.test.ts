@@ -13,8 +13,8 @@ function memoryOf(max_characters = 1000, max_age_ms = 1000) {
   return { clock, memory: new ReasoningCache<unknown>({ max_characters, max_age_ms }, () => clock.now_ms) };
 }
 
-describe('a turn that called tools', () => {
-  it('is found by its calls, as often as asked', () => {
+describe('a cached turn with tool calls', () => {
+  it('is found by its calls, however often', () => {
     const { memory } = memoryOf();
     memory.keep([call('a'), call('b')], { seal: 1 });
     expect(memory.recall([call('a'), call('b')])).toEqual({ seal: 1 });
@@ -34,13 +34,13 @@ describe('a turn that called tools', () => {
     expect(memory.recall(calls)).toBeUndefined();
   });
 
-  it('is found though its arguments were written anew', () => {
+  it('is found when its arguments are formatted differently', () => {
     const { memory } = memoryOf();
     memory.keep([call('a', '{"sides": 20,\n"times": 1}'), call('b', '')], 1);
     expect(memory.recall([call('a', '{"sides":20,"times":1}'), call('b', '{}')])).toBe(1);
   });
 
-  it('is found though its arguments are no JSON', () => {
+  it('is found when its arguments are no JSON', () => {
     const { memory } = memoryOf();
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     for (const text of ['{"sides":', deep]) {
@@ -49,7 +49,7 @@ describe('a turn that called tools', () => {
     }
   });
 
-  it('cannot be changed by who recalls it', () => {
+  it('cannot be changed by its reader', () => {
     const { memory } = memoryOf();
     memory.keep([call('a')], { seal: 1 });
     (memory.recall([call('a')]) as { seal: number }).seal = 2;
@@ -57,8 +57,8 @@ describe('a turn that called tools', () => {
   });
 });
 
-describe('the limits', () => {
-  it('forget the turn that was used longest ago', () => {
+describe('the limits of the reasoning cache', () => {
+  it('evict the least recently used turn', () => {
     const { memory } = memoryOf(330);
     for (const id of ['a', 'b', 'c']) memory.keep([call(id)], 'x'.repeat(8));
     expect(memory.characters).toBe(330);
@@ -68,13 +68,13 @@ describe('the limits', () => {
     expect(memory.characters).toBe(330);
   });
 
-  it('do not count a turn twice', () => {
+  it('count a turn once', () => {
     const { memory } = memoryOf(330);
     for (let time = 0; time < 10; time++) memory.keep([call('a')], 'x'.repeat(8));
     expect(memory.characters).toBe(110);
   });
 
-  it('forget what is too old', () => {
+  it('evict expired turns', () => {
     const { memory, clock } = memoryOf();
     memory.keep([call('a')], 1);
     clock.now_ms = 1000;
@@ -84,7 +84,7 @@ describe('the limits', () => {
     expect(memory.characters).toBe(0);
   });
 
-  it('make room of what is too old, though nobody asks for it', () => {
+  it('reclaim the space of expired turns without a lookup', () => {
     const { memory, clock } = memoryOf();
     memory.keep([call('a')], 1);
     clock.now_ms = 5000;
@@ -92,7 +92,7 @@ describe('the limits', () => {
     expect(memory.characters).toBe(101);
   });
 
-  it('keep nothing that is larger than all, and nothing at all with none', () => {
+  it('store nothing that exceeds the total, and nothing at all when they are zero', () => {
     const { memory } = memoryOf(109);
     memory.keep([call('a')], 'x'.repeat(8));
     expect(memory.recall([call('a')])).toBeUndefined();
@@ -111,10 +111,10 @@ describe('the limits', () => {
   });
 });
 
-describe('arguments of very many values', () => {
+describe('the arguments with very many values', () => {
   const wide = `[${'0,'.repeat(60_000)}0]`;
 
-  it('are found when they come back as they were, and are not parsed to compare them', () => {
+  it('are found when they come back unchanged, without being parsed', () => {
     const { memory } = memoryOf();
     memory.keep([call('a', wide)], { seal: 1 });
     expect(memory.recall([call('a', wide)])).toEqual({ seal: 1 });

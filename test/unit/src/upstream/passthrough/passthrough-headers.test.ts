@@ -4,8 +4,8 @@ import {
   headersForUpstream,
 } from '../../../../../src/upstream/passthrough/passthrough-headers.ts';
 
-describe('the headers that go upstream', () => {
-  it('are those of the body, those that are allowed by name, and the own ones over all', () => {
+describe('the headers sent upstream', () => {
+  it('are those of the body, those allowed by name, and the configured ones over all', () => {
     const from = {
       'content-type': 'text/plain',
       'content-length': '3',
@@ -33,13 +33,13 @@ describe('the headers that go upstream', () => {
   });
 });
 
-describe('the headers that reach the client', () => {
-  it('tell of the body and nothing of the server', () => {
+describe('the headers sent to the client', () => {
+  it('describe the body and hide the server', () => {
     const from = { etag: '"1"', 'content-type': 'image/png', server: 'nginx', 'set-cookie': ['a=b'] };
     expect(headersForClient(from)).toEqual({ etag: '"1"', 'content-type': 'image/png' });
   });
 
-  it('keep a stream of events from being held back', () => {
+  it('keep proxies from buffering a stream of events', () => {
     const from = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'public' };
     expect(headersForClient(from)).toEqual({
       'content-type': 'text/event-stream; charset=utf-8',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { isPlainPath, pathTest, queryOf } from '../../../../../src/upstream/passthrough/passthrough-path.ts';
 
-describe('a path that names the same place for every server', () => {
+describe('a path that means the same to every server', () => {
   it.each(['/v1/files', '/v1/files/a.b', '/v1/a:b@c,d', '/a%20b', '/%E4%BD%A0', '/...', '/.well-known'])(
     'may be %j',
     path => {
@@ -35,13 +35,13 @@ describe('a path that names the same place for every server', () => {
     '/..%20',
     '/%E2%88%95',
     '/%C2%85',
-  ])('is not %j', path => {
+  ])('cannot be %j', path => {
     expect(isPlainPath(path)).toBe(false);
   });
 });
 
 describe('a path of the configuration', () => {
-  it('is that path alone, or all below it', () => {
+  it('matches that path alone, or all below it', () => {
     expect(['/v1/a', '/v1/a/', '/v1/a/b', '/v1/ab'].map(pathTest('/v1/a'))).toEqual([
       true,
       false,

@@ -8,14 +8,14 @@ const system: Message = { role: 'system', content: 'You are a river guide.' };
 const question: Message = { role: 'user', content: 'Why do rivers bend?' };
 const answer: Message = { role: 'assistant', content: 'They erode.' };
 
-describe('a conversation', () => {
+describe('the affinity key of a conversation', () => {
   it('is the same in all its turns', () => {
     const first = of(system, question);
     expect(of(system, question, answer, { role: 'user', content: 'And then?' })).toBe(first);
     expect(of(system, question, answer, { role: 'user', content: 'Why?' }, answer)).toBe(first);
   });
 
-  it('is another one with another beginning', () => {
+  it('differs for another beginning', () => {
     const beginnings = [
       of(system, question),
       of(question),
@@ -28,11 +28,11 @@ describe('a conversation', () => {
     expect(new Set(beginnings).size).toBe(beginnings.length);
   });
 
-  it('is the same as text and as parts of text', () => {
+  it('is the same for text and for parts of text', () => {
     expect(of({ role: 'user', content: [{ type: 'text', text: 'Why do rivers bend?' }] })).toBe(of(question));
   });
 
-  it('is there without a message of the user', () => {
+  it('exists without a user message', () => {
     expect(of(system)).not.toBe(of(answer));
   });
 });

@@ -29,8 +29,8 @@ function upstreamWith(breaker: object = {}) {
 const failure = (kind: FailureKind): Failure => ({ kind, error: undefined as never });
 const one = { consecutive_failures: 1, open_ms: 1000, probes: 2 };
 
-describe('a place', () => {
-  it('is given back once, however the attempt ends', () => {
+describe('an attempt permit', () => {
+  it('is released once, however the attempt ends', () => {
     const { provider, acquire } = upstreamWith();
     for (const end of [undefined, 'given up', failure('broken')] as const) {
       const permit = acquire();
@@ -42,20 +42,26 @@ describe('a place', () => {
   });
 });
 
-describe('the breaker', () => {
-  it.each<FailureKind>(['status', 'unreachable', 'timeout', 'broken', 'invalid'])('hears of %s', kind => {
-    const { acquire, breaker } = upstreamWith(one);
-    acquire().ended(failure(kind), 0);
-    expect(breaker.state).toBe('open');
-  });
+describe('the circuit breaker', () => {
+  it.each<FailureKind>(['status', 'unreachable', 'timeout', 'broken', 'invalid'])(
+    'counts %s as a failure',
+    kind => {
+      const { acquire, breaker } = upstreamWith(one);
+      acquire().ended(failure(kind), 0);
+      expect(breaker.state).toBe('open');
+    },
+  );
 
-  it.each<FailureKind>(['refused', 'misconfigured', 'rate_limited'])('hears nothing bad of %s', kind => {
-    const { acquire, breaker } = upstreamWith(one);
-    acquire().ended(failure(kind), 0);
-    expect(breaker.state).toBe('closed');
-  });
+  it.each<FailureKind>(['refused', 'misconfigured', 'rate_limited'])(
+    'does not count %s as a failure',
+    kind => {
+      const { acquire, breaker } = upstreamWith(one);
+      acquire().ended(failure(kind), 0);
+      expect(breaker.state).toBe('closed');
+    },
+  );
 
-  it('hears of a probe with its first word, and once', () => {
+  it('counts the first token of a probe as its success, once', () => {
     const { acquire, breaker, clock } = upstreamWith(one);
     acquire().ended(failure('broken'), 0);
     clock.advance(1000);
@@ -68,7 +74,7 @@ describe('the breaker', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  it('hears of a probe that breaks off after its first word', () => {
+  it('counts a probe that breaks off after its first token as a failure', () => {
     const { acquire, breaker, clock } = upstreamWith(one);
     acquire().ended(failure('broken'), 0);
     clock.advance(1000);
@@ -78,7 +84,7 @@ describe('the breaker', () => {
     expect(breaker.state).toBe('open');
   });
 
-  it('hears of a stream that breaks off after its first word has closed it', () => {
+  it('reopens when a stream breaks off after its first token had closed it', () => {
     const { acquire, breaker, clock } = upstreamWith({ ...one, probes: 1 });
     acquire().ended(failure('broken'), 0);
     clock.advance(1000);
@@ -89,7 +95,7 @@ describe('the breaker', () => {
     expect(breaker.state).toBe('open');
   });
 
-  it('hears nothing of streams that began before the trouble', () => {
+  it('ignores streams that began before the failures', () => {
     const { acquire, breaker, clock } = upstreamWith(one);
     const [breaking, going, ending] = [acquire(), acquire(), acquire()];
     acquire().ended(failure('broken'), 0);
@@ -103,7 +109,7 @@ describe('the breaker', () => {
     expect(breaker.retry_in_ms).toBeGreaterThan(0);
   });
 
-  it('takes a stream that its client left for a good one, once it had begun', () => {
+  it('counts a stream that its client left as a success once it had begun', () => {
     const { acquire, breaker } = upstreamWith({ consecutive_failures: 2 });
     acquire().ended(failure('broken'), 0);
     const left = acquire();
@@ -114,8 +120,8 @@ describe('the breaker', () => {
   });
 });
 
-describe('the latency', () => {
-  it('is that of the first word, for streams and for whole replies apart', () => {
+describe('the measured latency', () => {
+  it('is that of the first token, separately for streams and for whole replies', () => {
     const { acquire, clock, latency_ms } = upstreamWith();
     const [stream, whole] = [acquire(true), acquire(false)];
     clock.advance(200);
@@ -126,13 +132,13 @@ describe('the latency', () => {
     expect([latency_ms(true), latency_ms(false)]).toEqual([200, 3200]);
   });
 
-  it('of one that fails at once is not good', () => {
+  it('is high for an attempt that fails at once', () => {
     const { acquire, clock, latency_ms } = upstreamWith();
     acquire().ended(failure('status'), clock.elapsed_ms());
     expect(latency_ms()).toBeGreaterThanOrEqual(1000);
   });
 
-  it.each(['given up', failure('refused')] as const)('is not told by an attempt that was %s', end => {
+  it.each(['given up', failure('refused')] as const)('ignores an attempt that was %s', end => {
     const { acquire, latency_ms } = upstreamWith();
     acquire().ended(end, 0);
     expect(latency_ms()).toBeUndefined();

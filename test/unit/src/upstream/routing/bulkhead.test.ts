@@ -4,14 +4,14 @@ import { Bulkhead } from '../../../../../src/upstream/routing/bulkhead.ts';
 const soon = 20;
 const long = 60_000;
 
-describe('places', () => {
-  it('are as many as there are without a cap', () => {
+describe('the permits of a bulkhead', () => {
+  it('are unlimited without a cap', () => {
     const bulkhead = new Bulkhead({ max_queue: 0 });
     for (let count = 0; count < 1000; count++) bulkhead.acquire();
     expect([bulkhead.hasPermit, bulkhead.in_flight]).toEqual([true, 1000]);
   });
 
-  it('come free one by one', () => {
+  it('are released one by one', () => {
     const bulkhead = new Bulkhead({ max_concurrent: 2, max_queue: 0 });
     bulkhead.acquire();
     expect(bulkhead.hasPermit).toBe(true);
@@ -22,8 +22,8 @@ describe('places', () => {
   });
 });
 
-describe('the queue for them', () => {
-  it('is bounded, and served in order', async () => {
+describe('the queue of a bulkhead', () => {
+  it('is bounded and served in order', async () => {
     const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 2 });
     bulkhead.acquire();
     const waiting = [bulkhead.wait(long), bulkhead.wait(long)];
@@ -40,7 +40,7 @@ describe('the queue for them', () => {
     expect([bulkhead.in_flight, bulkhead.queued]).toEqual([0, 0]);
   });
 
-  it('lets nobody overtake', () => {
+  it('lets no request overtake', () => {
     const bulkhead = new Bulkhead({ max_concurrent: 2, max_queue: 5 });
     bulkhead.acquire();
     bulkhead.acquire();
@@ -50,7 +50,7 @@ describe('the queue for them', () => {
     cancel();
   });
 
-  it('ends for one that has waited long enough, and keeps its place in order for others', async () => {
+  it('removes a request that has waited too long, and keeps the order of the others', async () => {
     const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 2 });
     bulkhead.acquire();
     const [hasty, patient] = [bulkhead.wait(soon), bulkhead.wait(long)];
@@ -70,7 +70,7 @@ describe('the queue for them', () => {
     expect([bulkhead.in_flight, bulkhead.queued]).toEqual([0, 0]);
   });
 
-  it('cannot be left by one who has a place already', async () => {
+  it('cannot be left by a request that already has a permit', async () => {
     const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 1 });
     bulkhead.acquire();
     const waiting = bulkhead.wait(long);

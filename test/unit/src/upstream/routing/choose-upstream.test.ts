@@ -33,15 +33,15 @@ function seeded(seed = 1) {
   return () => uniform(state++);
 }
 
-describe('of two upstreams', () => {
-  it('weights are shares while both are well', () => {
+describe('the choice of two upstreams', () => {
+  it('follows the weights while both are healthy', () => {
     const random = seeded();
     const all = [candidate('a', { weight: 3 }), candidate('b', { weight: 1 })];
     const { a } = shares(all, () => chooseOfTwo(all, random));
     expect(a).toBeCloseTo(0.75, 1);
   });
 
-  it('also a share of a hundredth, and while both are equally busy', () => {
+  it('follows a weight of a hundredth while both are equally busy', () => {
     const random = seeded();
     const all = [
       candidate('a', { weight: 0.99, in_flight: 99, latency_ms: 300 }),
@@ -52,17 +52,17 @@ describe('of two upstreams', () => {
     expect(b).toBeLessThan(0.015);
   });
 
-  it('the less busy one is taken', () => {
+  it('prefers the less busy one', () => {
     const all = [candidate('a', { in_flight: 9 }), candidate('b', { in_flight: 3 })];
     expect(shares(all, () => chooseOfTwo(all, seeded()))).toEqual({ a: 0, b: 1 });
   });
 
-  it('the faster one is taken', () => {
+  it('prefers the faster one', () => {
     const all = [candidate('a', { latency_ms: 900 }), candidate('b', { latency_ms: 100 })];
     expect(shares(all, () => chooseOfTwo(all, seeded()))).toEqual({ a: 0, b: 1 });
   });
 
-  it('a fast one is not buried: who waits longer for less busy ones counts the same', () => {
+  it('does not overload a fast one: load and latency are weighed together', () => {
     const random = seeded();
     const all = [
       candidate('fast', { latency_ms: 100, in_flight: 19 }),
@@ -71,19 +71,19 @@ describe('of two upstreams', () => {
     expect(shares(all, () => chooseOfTwo(all, random)).fast).toBeCloseTo(0.5, 1);
   });
 
-  it('small differences are noise', () => {
+  it('ignores small differences', () => {
     const random = seeded();
     const all = [candidate('a', { latency_ms: 110 }), candidate('b', { latency_ms: 100 })];
     expect(shares(all, () => chooseOfTwo(all, random)).a).toBeCloseTo(0.5, 1);
   });
 
-  it('one of which nothing is known is compared by its load alone', () => {
+  it('compares by load alone when the latency of one is unknown', () => {
     const random = seeded();
     const all = [candidate('new'), candidate('known', { latency_ms: 100 })];
     expect(shares(all, () => chooseOfTwo(all, random)).new).toBeCloseTo(0.5, 1);
   });
 
-  it('the worst of many is taken by nobody, the others by all', () => {
+  it('never picks the worst of many, and picks all others', () => {
     const random = seeded();
     const all = [candidate('a'), candidate('b'), candidate('c'), candidate('d', { in_flight: 20 })];
     const { d, ...others } = shares(all, () => chooseOfTwo(all, random));
@@ -91,7 +91,7 @@ describe('of two upstreams', () => {
     for (const share of Object.values(others)) expect(share).toBeGreaterThan(0.25);
   });
 
-  it('one of those that are there is chosen, whatever they are', () => {
+  it('is always one of the candidates', () => {
     const some = fc.record({
       weight: fc.double({ min: 0.001, max: 1000, noNaN: true }),
       seed: fc.integer(),
@@ -112,11 +112,11 @@ describe('of two upstreams', () => {
   });
 });
 
-describe('a conversation', () => {
+describe('the affinity of conversations', () => {
   const three = [candidate('a'), candidate('b'), candidate('c')];
   const stays = (all: readonly Named[], conversation: number) => chooseSticky(all, conversation, 1.5);
 
-  it('stays with one upstream, and they share all conversations', () => {
+  it('keeps each with one upstream, and spreads them over all', () => {
     const found = shares(three, draw => {
       expect(stays(three, draw)).toBe(stays(three.toReversed(), draw));
       return stays(three, draw);
@@ -124,12 +124,12 @@ describe('a conversation', () => {
     for (const share of Object.values(found)) expect(share).toBeCloseTo(1 / 3, 1);
   });
 
-  it('by weight', () => {
+  it('spreads them by weight', () => {
     const all = [candidate('a', { weight: 4 }), candidate('b')];
     expect(shares(all, draw => stays(all, draw)).a).toBeCloseTo(0.8, 1);
   });
 
-  it('moves only when its own upstream goes', () => {
+  it('moves one only when its own upstream goes', () => {
     const [a, b] = three as [Named, Named];
     for (let conversation = 0; conversation < 1000; conversation++) {
       const before = stays(three, conversation);
@@ -137,7 +137,7 @@ describe('a conversation', () => {
     }
   });
 
-  it('leaves an upstream that has more than its share, for the same other one each time', () => {
+  it('leaves an upstream above its share, always for the same other one', () => {
     const busy = three.map(each => ({ ...each, in_flight: each.name === 'a' ? 60 : 20 }));
     const found = shares(three, draw => {
       const chosen = stays(busy, draw);
@@ -147,12 +147,12 @@ describe('a conversation', () => {
     expect(found.a).toBe(0);
   });
 
-  it('does not leave one for a handful of others', () => {
+  it('does not leave an upstream for a few requests above its share', () => {
     const all = three.map(each => ({ ...each, in_flight: each.name === 'a' ? 3 : 0 }));
     expect(shares(all, draw => stays(all, draw)).a).toBeCloseTo(1 / 3, 1);
   });
 
-  it('stays where it is when all are as busy', () => {
+  it('keeps a conversation in place when all upstreams are equally busy', () => {
     const all = three.map(each => ({ ...each, in_flight: 500 }));
     for (let conversation = 0; conversation < 300; conversation++)
       expect(stays(all, conversation).name).toBe(stays(three, conversation).name);

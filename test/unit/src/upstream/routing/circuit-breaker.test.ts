@@ -19,8 +19,8 @@ function breakerWith(config: object = {}) {
   return { breaker, clock, states, fail, succeed };
 }
 
-describe('a breaker opens', () => {
-  it('after failures in a row, and not when one succeeds between them', () => {
+describe('a closed breaker', () => {
+  it('opens after consecutive failures, and not when a success comes between them', () => {
     const { breaker, fail, succeed } = breakerWith({ consecutive_failures: 3 });
     fail(2);
     succeed();
@@ -31,7 +31,7 @@ describe('a breaker opens', () => {
     expect(breaker.retry_in_ms).toBeGreaterThan(0);
   });
 
-  it('when too large a share fails, once enough were made to tell', () => {
+  it('opens when too large a share fails, once there were enough attempts', () => {
     const { breaker, fail, succeed } = breakerWith({
       consecutive_failures: 0,
       failure_ratio: 0.5,
@@ -47,19 +47,19 @@ describe('a breaker opens', () => {
     expect(breaker.state).toBe('open');
   });
 
-  it('never, where so configured', () => {
+  it('never opens when it is disabled', () => {
     const { breaker, fail } = breakerWith({ consecutive_failures: 0, failure_ratio: 1 });
     fail(1000);
     expect(breaker.state).toBe('closed');
   });
 
-  it('not for attempts that were given up', () => {
+  it('does not open for aborted attempts', () => {
     const { breaker } = breakerWith({ consecutive_failures: 1 });
     breaker.abandoned(breaker.begin());
     expect(breaker.state).toBe('closed');
   });
 
-  it('for a time of which half is random', () => {
+  it('opens for a time of which half is random', () => {
     for (let count = 0; count < 50; count++) {
       const { breaker, fail } = breakerWith({ open_ms: 1000 });
       fail(5);
@@ -77,15 +77,15 @@ function halfOpen(config: object = {}) {
   return all;
 }
 
-describe('a half open breaker', () => {
-  it('is one whose time is over, though nobody has come', () => {
+describe('a half-open breaker', () => {
+  it('is reached by time alone, without a request', () => {
     const { breaker, states } = halfOpen();
     expect(breaker.state).toBe('half_open');
     expect(breaker.retry_in_ms).toBe(0);
     expect(states).toEqual(['open']);
   });
 
-  it('admits one probe, after it two, and closes when enough have succeeded', () => {
+  it('admits one probe, then two, and closes when enough have succeeded', () => {
     const { breaker, states } = halfOpen({ probes: 4 });
     const first = breaker.begin();
     expect(breaker.retry_in_ms).toBeGreaterThan(0);
@@ -101,7 +101,7 @@ describe('a half open breaker', () => {
     expect(states).toEqual(['open', 'half_open', 'closed']);
   });
 
-  it('opens again for longer when a probe fails, up to the longest', () => {
+  it('opens again for longer when a probe fails, up to the maximum', () => {
     const { breaker, clock } = halfOpen({ max_open_ms: 4000 });
     for (const longest of [2000, 4000, 4000]) {
       breaker.failed(breaker.begin());
@@ -112,13 +112,13 @@ describe('a half open breaker', () => {
     }
   });
 
-  it('lets another probe in for one that was given up', () => {
+  it('admits another probe for one that was aborted', () => {
     const { breaker } = halfOpen();
     breaker.abandoned(breaker.begin());
     expect(breaker.retry_in_ms).toBe(0);
   });
 
-  it('does not listen to attempts that began before it opened', () => {
+  it('ignores attempts that began before it opened', () => {
     const { breaker, clock } = breakerWith({ open_ms: 1000, probes: 1 });
     const old = [breaker.begin(), breaker.begin()];
     for (let count = 0; count < 5; count++) breaker.failed(breaker.begin());
@@ -133,8 +133,8 @@ describe('a half open breaker', () => {
   });
 });
 
-describe('after its recovery', () => {
-  it('a provider gets a share that rises from a tenth to all', () => {
+describe('a recovered provider', () => {
+  it('gets a share that rises from a tenth to all', () => {
     const { breaker, clock, succeed } = halfOpen({ probes: 1, ramp_ms: 1000 });
     expect(breaker.share).toBe(1);
     succeed();
@@ -145,13 +145,13 @@ describe('after its recovery', () => {
     expect(breaker.share).toBe(1);
   });
 
-  it('a provider gets all at once where so configured', () => {
+  it('gets all requests at once where that is configured', () => {
     const { breaker, succeed } = halfOpen({ probes: 1, ramp_ms: 0 });
     succeed();
     expect(breaker.share).toBe(1);
   });
 
-  it('counts anew: old failures are forgotten, and so are long waits', () => {
+  it('starts with fresh counts: old failures and long open times are forgotten', () => {
     const { breaker, fail, succeed } = halfOpen({ probes: 1, consecutive_failures: 5 });
     succeed();
     fail(4);
@@ -162,7 +162,7 @@ describe('after its recovery', () => {
 });
 
 describe('an open breaker', () => {
-  it('that was passed over, and the provider answered, takes that for a probe', () => {
+  it('counts a success of a bypassing attempt as a probe', () => {
     const { breaker, fail } = breakerWith({ probes: 2 });
     fail(5);
     breaker.succeeded(breaker.begin());
@@ -171,7 +171,7 @@ describe('an open breaker', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  it('is half open at once when the health check is good again', () => {
+  it('becomes half open at once when the health check succeeds again', () => {
     const { breaker, fail } = breakerWith();
     fail(5);
     breaker.retryNow();

@@ -38,8 +38,8 @@ async function answered(status: number): Promise<void> {
   await settled();
 }
 
-describe('a server that is asked whether it is well', () => {
-  it('is well until shown otherwise, as often in a row as configured, and well again in the same way', async () => {
+describe('the health check of a server', () => {
+  it('changes its verdict after the configured number of equal results in a row, both ways', async () => {
     check.start();
     for (const [status, healthy] of [
       [503, true],
@@ -58,7 +58,7 @@ describe('a server that is asked whether it is well', () => {
     expect(new Set(asked.map(({ path }) => path))).toEqual(new Set(['/health']));
   });
 
-  it('is not well when it does not answer in time', async () => {
+  it('fails when the server does not answer in time', async () => {
     check.start();
     for (let round = 0; round < 2; round++) {
       await jest.advanceTimersToNextTimerAsync();
@@ -68,7 +68,7 @@ describe('a server that is asked whether it is well', () => {
     expect(check.healthy).toBe(false);
   });
 
-  it('is asked about every ten seconds, the first time at once', async () => {
+  it('runs about every ten seconds, the first time at once', async () => {
     check.start();
     await answered(200);
     expect(asked).toHaveLength(1);
@@ -78,7 +78,7 @@ describe('a server that is asked whether it is well', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is not asked any longer once that is over, also not after the answer that was waited for', async () => {
+  it('stops for good, even after an answer that was awaited', async () => {
     check.start();
     await jest.advanceTimersToNextTimerAsync();
     check.close();
@@ -88,8 +88,8 @@ describe('a server that is asked whether it is well', () => {
   });
 });
 
-describe('a reply that is waited for meanwhile', () => {
-  it('is told once when the server is found unhealthy', async () => {
+describe('a reply awaited during health checks', () => {
+  it('is notified once when the server is found unhealthy', async () => {
     const told = jest.fn();
     const reply = Promise.withResolvers<string>();
     const during = check.during(reply.promise, told);
@@ -103,7 +103,7 @@ describe('a reply that is waited for meanwhile', () => {
     expect(await during).toBe('reply');
   });
 
-  it('is told at once when the server is unhealthy already', async () => {
+  it('is notified at once when the server is unhealthy already', async () => {
     check.start();
     await answered(503);
     await answered(503);
@@ -112,7 +112,7 @@ describe('a reply that is waited for meanwhile', () => {
     expect(told).toHaveBeenCalledTimes(1);
   });
 
-  it('is told nothing once it has come, or failed', async () => {
+  it('is not notified once it has come or failed', async () => {
     const told = jest.fn();
     await check.during(Promise.resolve(), told);
     await expect(check.during(Promise.reject(new Error('broken')), told)).rejects.toThrow('broken');

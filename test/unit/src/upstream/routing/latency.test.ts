@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Latency } from '../../../../../src/upstream/routing/latency.ts';
 
-it('is unknown before anything was seen, and long after', () => {
+it('is unknown before the first sample, and long after the last', () => {
   const latency = new Latency();
   expect(latency.recent_ms(0)).toBeUndefined();
   latency.observe(200, 1000);
@@ -10,7 +10,7 @@ it('is unknown before anything was seen, and long after', () => {
   expect(latency.recent_ms(31_001)).toBeUndefined();
 });
 
-it('forgets with time, not with the number of samples', () => {
+it('decays with time, not with the number of samples', () => {
   const [few, many] = [new Latency(), new Latency()];
   for (const latency of [few, many]) latency.observe(100, 0);
   for (let now_ms = 1000; now_ms <= 10_000; now_ms += 1000) few.observe(500, now_ms);
@@ -20,7 +20,7 @@ it('forgets with time, not with the number of samples', () => {
   expect(many.recent_ms(10_000)).toBeCloseTo(500 - 400 / Math.E, 0);
 });
 
-it('begins anew with what comes long after', () => {
+it('starts anew with a sample after a long pause', () => {
   const latency = new Latency();
   latency.observe(100, 0);
   latency.observe(900, 100_000);

@@ -6,8 +6,8 @@ afterEach(closeRoutes);
 
 const now = (upstream: Upstream) => ({ when: 'now', upstream });
 
-describe('who is asked next', () => {
-  it('is one of the first priority that has anybody, then one of the next', () => {
+describe('the next upstream', () => {
+  it('is one of the first priority with candidates, then one of the next', () => {
     const { a, b, c, ask } = routeOver([{ priority: 3 }, { priority: 1 }, { priority: 2 }]);
     expect(ask()).toEqual(now(b));
     open(b);
@@ -16,7 +16,7 @@ describe('who is asked next', () => {
     expect(ask({ failed: new Map([[c, 1]]) })).toEqual(now(a));
   });
 
-  it('is nobody twice as long as there are others', () => {
+  it('is never the same twice while there are others', () => {
     const { a, b, ask } = routeOver([{}, {}]);
     expect(ask({ failed: new Map([[a, 1]]) })).toEqual(now(b));
     expect(ask({ failed: new Map([[b, 1]]) })).toEqual(now(a));
@@ -30,7 +30,7 @@ describe('who is asked next', () => {
     ).toMatchObject({ when: 'never', why: 'unusable' });
   });
 
-  it('is somebody twice where so configured, never one that has no words for the request', () => {
+  it('may be the same twice where that is configured, but never one that cannot express the request', () => {
     const { a, b, ask } = routeOver([{}, {}], { retries_per_upstream: 1 });
     const failed = new Map([
       [a, 1],
@@ -47,7 +47,7 @@ describe('who is asked next', () => {
     ).toMatchObject({ when: 'never' });
   });
 
-  it('may be one that has no place, where it has a queue', () => {
+  it('may be one without a free permit when it has a queue', () => {
     const { a, b, ask } = routeOver([{ provider: { max_concurrent: 1, max_queue: 1 } }, { priority: 2 }]);
     fill(a);
     expect(ask()).toEqual({ when: 'queued', upstream: a });
@@ -57,14 +57,14 @@ describe('who is asked next', () => {
     waiting.cancel();
   });
 
-  it('is a free one of the same priority before one that must be waited for', () => {
+  it('is a free one of the same priority before one that must be awaited', () => {
     const { a, b, ask } = routeOver([{ provider: { max_concurrent: 1, max_queue: 9 } }, {}]);
     fill(a);
     expect(ask()).toEqual(now(b));
   });
 });
 
-describe('an upstream that has just recovered', () => {
+describe('a recently recovered upstream', () => {
   const ramp = { breaker: { probes: 1, open_ms: 1000, max_open_ms: 1000, ramp_ms: 1000 } };
   const recovered = (draw: { value: number }, others: readonly Given[]) => {
     const all = routeOver([{ provider: ramp }, ...others], {}, () => draw.value);
@@ -75,7 +75,7 @@ describe('an upstream that has just recovered', () => {
     return all;
   };
 
-  it('gets its share of requests, the others go on, also to the next priority', () => {
+  it('gets its share of requests, and the others go on, even to the next priority', () => {
     const draw = { value: 0.05 };
     const { a, b, ask, clock } = recovered(draw, [{ priority: 2 }]);
     expect(ask()).toEqual(now(a));
@@ -88,7 +88,7 @@ describe('an upstream that has just recovered', () => {
     expect(ask()).toEqual(now(a));
   });
 
-  it('gets all of them where there is nobody else', () => {
+  it('gets all requests when there is no other', () => {
     const { a, b, ask } = recovered({ value: 0.9 }, [{ priority: 2 }]);
     open(b);
     expect(ask()).toEqual(now(a));
@@ -105,8 +105,8 @@ describe('an upstream that has just recovered', () => {
   });
 });
 
-describe('when nobody may be asked', () => {
-  it('the one that may be soonest is, of those with a place', () => {
+describe('a model without available upstreams', () => {
+  it('tries the one that is available soonest, among those with a free permit', () => {
     const { a, b, c, ask, clock } = routeOver([{}, {}, { provider: { max_concurrent: 1 } }]);
     pause(a, 60, clock);
     pause(b, 30, clock);
@@ -118,20 +118,20 @@ describe('when nobody may be asked', () => {
     expect(ask()).toEqual(now(b));
   });
 
-  it('nobody is, where so configured, and it is said how long', () => {
+  it('refuses where that is configured, with the time to wait', () => {
     const { a, b, ask, clock } = routeOver([{}, {}], { when_all_unavailable: 'refuse' });
     pause(a, 60, clock);
     pause(b, 30, clock);
     expect(ask()).toEqual({ when: 'never', why: 'unusable', usable_in_ms: 30_000 });
   });
 
-  it('nobody is after one that was: what rests is left to rest', () => {
+  it('tries no paused upstream after another attempt has failed', () => {
     const { a, b, ask, clock } = routeOver([{}, {}]);
     pause(b, 30, clock);
     expect(ask({ failed: new Map([[a, 1]]) })).toMatchObject({ when: 'never', why: 'unusable' });
   });
 
-  it('and all places are taken, that is why', () => {
+  it('refuses with the cause when all permits are taken', () => {
     const { a, b, ask } = routeOver([
       { provider: { max_concurrent: 1 } },
       { provider: { max_concurrent: 1 } },
@@ -145,7 +145,7 @@ describe('when nobody may be asked', () => {
   });
 });
 
-describe('a pause', () => {
+describe('the pause of an upstream', () => {
   it.each([
     ['Retry-After', { kind: 'status', retry_after_s: 2 }, 2000],
     ['a Retry-After beyond reason', { kind: 'rate_limited', retry_after_s: 1e9 }, 600_000],
@@ -153,7 +153,7 @@ describe('a pause', () => {
     ['a provider that was set up wrongly', { kind: 'misconfigured' }, 30_000],
     ['a declined key beside others', { kind: 'rate_limited', retry_after_s: 9, another_key: true }, 0],
     ['any other failure', { kind: 'broken' }, 0],
-  ] as const)('%s', (_, failure, pause_ms) => {
+  ] as const)('follows from %s', (_, failure, pause_ms) => {
     const { a, clock } = routeOver([{}]);
     a.failed(true, { error: undefined as never, ...failure }, 5, clock.elapsed_ms());
     expect(a.usable_in_ms(clock.elapsed_ms())).toBe(pause_ms);
@@ -161,7 +161,7 @@ describe('a pause', () => {
     expect(a.usable_in_ms(clock.elapsed_ms())).toBe(0);
   });
 
-  it('is never made shorter by a later one', () => {
+  it('is never shortened by a later one', () => {
     const { a, clock } = routeOver([{}]);
     pause(a, 60, clock);
     pause(a, 1, clock);

@@ -13,7 +13,7 @@ function drain(budget: RetryBudget): number {
 }
 
 describe('the retry budget', () => {
-  it('is a few per second for a model that nobody has asked', () => {
+  it('is a few per second for a model without requests', () => {
     const clock = new FakeClock();
     const budget = new RetryBudget({ retry_ratio: 0.2, min_retries_per_second: 10 }, clock);
     expect(drain(budget)).toBe(300);
@@ -36,7 +36,7 @@ describe('the retry budget', () => {
     expect(retries).toBeLessThanOrEqual(600);
   });
 
-  it('under steady failure is never more than that share', () => {
+  it('never exceeds that share under steady failure', () => {
     const clock = new FakeClock();
     const budget = new RetryBudget({ retry_ratio: 0.2, min_retries_per_second: 0 }, clock);
     let retries = 0;
@@ -52,7 +52,7 @@ describe('the retry budget', () => {
     expect(retries / 20_000).toBeGreaterThan(0.19);
   });
 
-  it('is forgotten with time', () => {
+  it('expires with time', () => {
     const clock = new FakeClock();
     const budget = new RetryBudget({ retry_ratio: 1, min_retries_per_second: 0 }, clock);
     for (let count = 0; count < 1000; count++) budget.deposit();

@@ -53,7 +53,7 @@ describe('the router', () => {
     expect(router.upstreamsOf('m/unknown')).toEqual([]);
   });
 
-  it('tells each upstream its model, the cap, and the parameters that its provider may be sent', () => {
+  it('gives each upstream its model, the cap, and the parameters that its provider accepts', () => {
     const { router } = setting({ max_completion_tokens: 77, starts_in_reasoning: true });
     expect(router.upstreamsOf('m/one').map(({ target }) => target)).toMatchObject([
       { model: 'a-1', extraParameters: ['top_k'], maxTokens: 77, startsInReasoning: true },
@@ -72,7 +72,7 @@ describe('the router', () => {
     },
   );
 
-  it('uses the routing of all models where the model has none of its own', async () => {
+  it('uses the global routing where the model has none of its own', async () => {
     const refuses = async (own: object) => {
       const { a, b, refusalFor } = setting({ routing: own }, { when_all_unavailable: 'refuse' });
       open(a);
@@ -86,7 +86,7 @@ describe('the router', () => {
     expect(await refuses({ when_all_unavailable: 'try', max_attempts: 1 })).toBe(false);
   });
 
-  it('makes attempts that acquire permits of the providers', async () => {
+  it('creates attempts that acquire permits of the providers', async () => {
     const { a, b, refusalFor } = setting();
     fill(a);
     fill(b);

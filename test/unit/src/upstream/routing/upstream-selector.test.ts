@@ -30,16 +30,16 @@ function selectorOver(given: readonly Given[], options: object = {}, stream = tr
   return { ...setting, exchange, selector, pass, bulkhead: setting.a.provider.bulkhead };
 }
 
-describe('an upstream that is free', () => {
-  it('is taken without a promise, with a place at its provider', () => {
+describe('an available upstream', () => {
+  it('is selected synchronously, with a permit of its provider', () => {
     const { selector, a, bulkhead } = selectorOver([{}]);
     expect(selector.next()).toMatchObject({ upstream: a });
     expect(bulkhead.in_flight).toBe(1);
   });
 });
 
-describe('a selector that waits for a place', () => {
-  it('gets the place of the attempt that ends first', async () => {
+describe('a selector that waits for a permit', () => {
+  it('gets the permit of the attempt that ends first', async () => {
     const { selector, exchange, a, bulkhead, pass } = selectorOver([{ provider: oneAtATime }]);
     fill(a);
     const found = selector.next();
@@ -49,7 +49,7 @@ describe('a selector that waits for a place', () => {
     expect([bulkhead.in_flight, exchange.upstream_wait_ms, jest.getTimerCount()]).toEqual([1, 300, 0]);
   });
 
-  it('gives its place back when the breaker has opened with the attempt that left it, and asks another', async () => {
+  it('releases its permit when the breaker has opened with the attempt that ended, and tries another', async () => {
     const { selector, a, b, bulkhead } = selectorOver([{ provider: oneAtATime }, { priority: 2 }]);
     fill(a);
     const found = selector.next();
@@ -59,7 +59,7 @@ describe('a selector that waits for a place', () => {
     expect(bulkhead.in_flight).toBe(0);
   });
 
-  it('gives its place back when its client has left in the same moment', async () => {
+  it('releases its permit when its client has left in the same moment', async () => {
     const { selector, a, bulkhead } = selectorOver([{ provider: oneAtATime }]);
     fill(a);
     const found = selector.next();
@@ -69,7 +69,7 @@ describe('a selector that waits for a place', () => {
     expect(bulkhead.in_flight).toBe(0);
   });
 
-  it('gives its place in the queue up when its client leaves', async () => {
+  it('leaves the queue when its client leaves', async () => {
     const { selector, exchange, a, bulkhead } = selectorOver([{ provider: oneAtATime }]);
     fill(a);
     const found = selector.next();
@@ -78,7 +78,7 @@ describe('a selector that waits for a place', () => {
     expect([bulkhead.queued, bulkhead.in_flight, jest.getTimerCount()]).toEqual([0, 1, 0]);
   });
 
-  it('asks another upstream when no place comes free in time', async () => {
+  it('tries another upstream when no permit is released in time', async () => {
     const { selector, a, b, bulkhead, pass } = selectorOver([{ provider: oneAtATime }, { priority: 2 }]);
     fill(a);
     const found = selector.next();
@@ -98,7 +98,7 @@ describe('a selector that waits for a place', () => {
   it.each([
     ['until a stream must have begun', true, limits.stream_commit_ms],
     ['until a whole reply must be there', false, limits.non_stream_timeout_ms],
-  ])('waits no longer than %s', async (_, stream, limit_ms) => {
+  ])('waits at most %s', async (_, stream, limit_ms) => {
     const patient = { provider: { ...oneAtATime, queue_timeout_ms: 600_000 } };
     const { selector, a, bulkhead, pass } = selectorOver([patient], {}, stream);
     fill(a);
@@ -126,7 +126,7 @@ describe('a selector that waits for a place', () => {
   });
 });
 
-describe('a selector that asks the same upstream once more', () => {
+describe('a selector that retries the same upstream', () => {
   const retries = { retries_per_upstream: 1, backoff_ms: 100, max_backoff_ms: 100 };
   const failedOnce = (options: object = {}, provider: object = {}) => {
     const setting = selectorOver([{ provider }], { ...retries, ...options });
@@ -142,7 +142,7 @@ describe('a selector that asks the same upstream once more', () => {
     expect(exchange.upstream_wait_ms).toBe(100);
   });
 
-  it('waits as long as Retry-After asks for, and a moment more', async () => {
+  it('waits as long as Retry-After says, and a moment more', async () => {
     const { selector, clock, a, bulkhead, pass } = failedOnce();
     pause(a, 3, clock);
     const found = selector.next();
@@ -153,7 +153,7 @@ describe('a selector that asks the same upstream once more', () => {
     expect(await found).toMatchObject({ upstream: a });
   });
 
-  it('does not wait where that would take too long', async () => {
+  it('does not wait when that would take too long', async () => {
     const { selector, clock, a } = failedOnce();
     pause(a, 10, clock);
     await expect(selector.next()).rejects.toMatchObject({ why: 'time', usable_in_ms: 10_000 });
@@ -168,7 +168,7 @@ describe('a selector that asks the same upstream once more', () => {
     expect([bulkhead.in_flight, jest.getTimerCount()]).toEqual([0, 0]);
   });
 
-  it('does not ask an upstream whose breaker has opened meanwhile', async () => {
+  it('does not try an upstream whose breaker has opened meanwhile', async () => {
     const { selector, a, bulkhead, pass } = failedOnce();
     const found = selector.next();
     open(a);
@@ -177,7 +177,7 @@ describe('a selector that asks the same upstream once more', () => {
     expect(bulkhead.in_flight).toBe(0);
   });
 
-  it('does not take a place that another has taken meanwhile', async () => {
+  it('does not take a permit that another attempt has taken meanwhile', async () => {
     const { selector, a, bulkhead, pass } = failedOnce({}, { max_concurrent: 1 });
     const found = selector.next();
     fill(a);
@@ -186,21 +186,21 @@ describe('a selector that asks the same upstream once more', () => {
     expect(bulkhead.in_flight).toBe(1);
   });
 
-  it('asks none again that has no words for the request', async () => {
+  it('tries none again that cannot express the request', async () => {
     const { selector, a } = selectorOver([{}], retries);
     selector.unfit(a);
     await expect(selector.next()).rejects.toMatchObject({ why: 'unusable' });
   });
 
-  it('asks none more often than configured', async () => {
+  it('tries none more often than configured', async () => {
     const { selector, a } = failedOnce();
     selector.failed(a);
     await expect(selector.next()).rejects.toMatchObject({ why: 'unusable' });
   });
 });
 
-describe('another upstream than the present one', () => {
-  it('is there while it may be asked, and somebody wants its answer', () => {
+describe('an alternative upstream', () => {
+  it('exists while it is available and the selector has not ended', () => {
     const { selector, a, b } = selectorOver([{}, {}]);
     expect([selector.hasOther(a), selector.hasOther(b)]).toEqual([true, true]);
     selector.failed(b);
@@ -209,7 +209,7 @@ describe('another upstream than the present one', () => {
     expect(selector.hasOther(b)).toBe(false);
   });
 
-  it('is not one that would have to be waited for', () => {
+  it('excludes one that would have to be awaited', () => {
     const { selector, a, b } = selectorOver([{}, { provider: oneAtATime }]);
     fill(b);
     expect(selector.hasOther(a)).toBe(false);
