@@ -25,9 +25,9 @@ export interface Place {
   readonly upstream_port: number;
 }
 
-/** Something that stands between the load generator and the upstream. */
+/** A gateway or proxy between the load generator and the upstream. */
 export interface Contestant {
-  /** For `--only`. */
+  /** Name for `--only`. */
   readonly name: string;
   readonly title: string;
   readonly task?: TaskName;

@@ -37,7 +37,7 @@ export interface Result {
   readonly count: number;
   readonly seconds: number;
   readonly cpu_s: number;
-  /** Of the load generator and the upstream, which share a core. */
+  /** CPU seconds of the load generator and the upstream, which share a core. */
   readonly load_cpu_s: number;
   /** Share of the upstream's pace that arrived; 1 for requests. */
   readonly pace: number;

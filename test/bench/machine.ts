@@ -25,7 +25,7 @@ export function thisMachine(): Machine {
   };
 }
 
-/** What should keep a reader from believing the numbers. */
+/** Reasons to distrust the numbers. */
 export function disturbance({ load }: Machine): string[] {
   if (load <= quiet_load) return [];
   return [`the machine was not quiet: load average ${load.toFixed(2)} before the start`];

@@ -68,7 +68,7 @@ function chosenTables(): readonly Table[] {
   });
 }
 
-/** Asks once more and again until the gateway delivers the upstream's answer: the first job is a short one. */
+/** Retries until the gateway delivers the upstream's answer: the first job is a short one. */
 async function untilAnswering(
   entry: Entry,
   job: (measure_ms: number) => Promise<Result | undefined>,
@@ -187,7 +187,7 @@ function tableText({ title, baseline, contestants }: Table, entries: ReadonlyMap
   return `**${title}**, × baseline: divided by ${baseline}\n\n${markdownTable(head, rows)}`;
 }
 
-/** Where a contestant was not what limited its own figure. */
+/** Notes on contestants whose figures were limited by something else. */
 function doubts({ contestant, requests, streams }: Entry): string[] {
   const loaded = median([...requests, ...streams].map(({ load_cpu_s, seconds }) => load_cpu_s / seconds));
   const pace = median(streams.map(result => result.pace));

@@ -4,7 +4,7 @@ import { type Errand, idIn, type Kind, type Reply } from './clients/errand.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Call } from './provider-child.ts';
 
-/** What is looked at in a line of the log. */
+/** The fields of a log line that are checked. */
 interface Line {
   readonly level: number;
   readonly request_id?: string;
@@ -15,7 +15,7 @@ interface Line {
   readonly completion_tokens?: number;
 }
 
-/** A call as its provider told of it. */
+/** A call as its provider reported it. */
 interface ToldCall extends Omit<Call, 'at' | 'call'> {
   readonly begun_ms: number;
   /** Its provider had been stopped, and took it from where it had waited: it may have been sent long before. */
@@ -23,7 +23,7 @@ interface ToldCall extends Omit<Call, 'at' | 'call'> {
   word_ms?: number;
 }
 
-/** One errand that was begun, and what each side has told of it. */
+/** One errand, and what each side has reported of it. */
 interface Entry {
   readonly kind: Kind;
   readonly gateway: GatewayProcess;
@@ -43,13 +43,13 @@ const lost_with_instance_ms = 5000;
 /** A call that begins so long after the first word of another one has left cannot have begun for want of it. */
 export const surely_later_ms = 500;
 
-/** Holds what clients saw, what the gateways logged, what providers produced and what the ledger says against each other. */
+/** Compares what clients received, what the gateways logged, what providers produced and what the ledger holds. */
 export class Books {
   /** How many errands were begun, by kind. */
   readonly asked = new Map<string, number>();
   /** Exchanges by status and end reason, as logged. */
   readonly ends = new Map<string, number>();
-  /** What replies and records should not have been. */
+  /** Faults found in replies and records. */
   readonly faults: string[] = [];
   fault_count = 0;
   /** Lines of level error and above. */
@@ -60,9 +60,9 @@ export class Books {
   rows = 0;
   row_tokens = 0;
   calls = 0;
-  /** What providers have produced, as far as they have told. */
+  /** What providers have produced, as far as they have reported it. */
   provider_tokens = 0;
-  /** Rows whose tokens were compared with what the provider had told. */
+  /** Number of rows whose tokens were compared with the provider's report. */
   compared = 0;
   readonly #now: () => number;
   readonly #entries = new Map<string, Entry>();
@@ -82,7 +82,7 @@ export class Books {
     });
   }
 
-  /** The client has done with it. */
+  /** Adds the reply that the client received. */
   end(id: string, reply: Reply): void {
     const entry = this.#entries.get(id);
     if (!entry?.open) return this.#fault(id, 'was recorded before its client had begun');
@@ -116,7 +116,7 @@ export class Books {
     this.#compare(id, entry);
   }
 
-  /** What a provider, in one of its lives, tells of a call. */
+  /** Adds a report of a provider process about a call. */
   call(provider: string, { at, call, id, ...told }: Call, is_stale: boolean): void {
     const key = `${provider}.${call}`;
     const known = this.#calls.get(key) ?? { begun_ms: this.#now(), is_stale };

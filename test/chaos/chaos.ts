@@ -1,4 +1,4 @@
-/** `npm run chaos`: gateways under load while clients, stores, providers and signals do what they do on bad days. */
+/** `npm run chaos`: gateways under load while clients, stores and providers fail and processes get signals. */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { thisMachine } from '../bench/machine.ts';

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const start_ms = 60_000;
 const stop_ms = 60_000;
 
-/** A time in which an instance was not there, on `performance.now()`. */
+/** A period in which an instance was down, on `performance.now()`. */
 interface Absence {
   readonly from_ms: number;
   until_ms: number;
@@ -32,7 +32,7 @@ export class GatewayProcess {
   /** Idle, after its last start. */
   before: Vitals | undefined;
   readonly absences: Absence[] = [];
-  /** Ended in another way than it was asked to. */
+  /** Whether it ended in another way than requested. */
   readonly bad_ends: string[] = [];
   /** The most resident memory that any of its processes has had. */
   peak_rss_bytes = 0;
@@ -164,7 +164,7 @@ export class GatewayProcess {
   }
 }
 
-/** Moves a process to these cores, where that can be done. */
+/** Moves a process to these cores, if the machine allows it. */
 export function onCores(cores: string, pid: number): void {
   try {
     execFileSync('taskset', ['-acp', cores, String(pid)], { stdio: 'ignore' });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** From now on no process or file that this one makes outlives it, not even after SIGKILL. Returns where its files go. */
+/** Ensures that no process or file created from now on outlives this process, even after SIGKILL. Returns the directory for its files. */
 export async function guard(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
   // PostgreSQL runs as another user.

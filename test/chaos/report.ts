@@ -11,7 +11,7 @@ const stepsOf = ({ scenario, findings: { steps_ms, begun_ms } }: Result): string
     ({ what }, at) => `${what}: done after ${((steps_ms[at]! - begun_ms) / 1000).toFixed(1)} s`,
   );
 
-/** What a run has shown, as numbers. */
+/** The figures of a run. */
 export function figuresOf(result: Result) {
   const { scenario, findings, checks, figures } = result;
   const { books, world, seconds, end } = findings;

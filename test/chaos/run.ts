@@ -7,7 +7,7 @@ import { checksOf, spare } from './verdict.ts';
 import { readVitals, type Vitals } from './vitals.ts';
 import { World } from './world.ts';
 
-/** How long gateways may take until all is as it was before. */
+/** Milliseconds within which gateways must be back in their idle state. */
 const settling_ms = 30_000;
 const rows_per_page = 10_000;
 
@@ -19,7 +19,7 @@ export interface Result {
   readonly figures: Readonly<Record<string, string>>;
 }
 
-/** Starts what a scenario needs, lets its clients and faults come, and holds the books against each other. */
+/** Starts the servers of a scenario, runs its clients and faults, and audits the result. */
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<Result> {
   const books = new Books();
   const world = new World(scenario.servers ?? {}, books, options);
@@ -100,7 +100,7 @@ async function work(
   }
 }
 
-/** How the first gateway is, again and again, while it is there. */
+/** Samples the vitals of the first gateway while it runs. */
 async function sample(
   { gateways }: World,
   samples: Vitals[],
@@ -120,7 +120,7 @@ async function sample(
   }
 }
 
-/** How gateways are when clients and providers are gone, or when they should long be idle and are not. */
+/** The vitals of the gateways once clients and providers are gone, or after the time within which they should be idle. */
 async function settled({ gateways, providers }: World, books: Books): Promise<Vitals[]> {
   const deadline_ms = performance.now() + settling_ms;
   const live = gateways.filter(({ isUp }) => isUp);

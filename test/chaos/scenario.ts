@@ -43,7 +43,7 @@ export interface Step {
   do(world: World): unknown;
 }
 
-/** What a run has shown. */
+/** The result of a run. */
 export interface Findings {
   readonly seconds: number;
   readonly world: World;
@@ -56,7 +56,7 @@ export interface Findings {
   readonly begun_ms: number;
 }
 
-/** One way to make life hard for the gateway. */
+/** A chaos scenario: servers, clients, faults and what must hold. */
 export interface Scenario {
   readonly name: string;
   readonly what: string;
@@ -73,7 +73,7 @@ export interface Scenario {
   readonly slowest_good_ms?: number;
   /** The most resident memory of a gateway; 600 without. */
   readonly peak_rss_mb?: number;
-  /** What else must hold. */
+  /** Further checks of the result. */
   checks?(findings: Findings, options: RunOptions): readonly Check[];
 }
 

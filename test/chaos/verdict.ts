@@ -8,7 +8,7 @@ export const spare = { open_files: 32, timers: 16 };
 const default_slowest_ms = 15_000;
 const default_peak_mb = 600;
 
-/** What must hold after every run. To be asked once all processes have ended but the stores. */
+/** Checks that must hold after every run. Call once all processes except the stores have ended. */
 export async function checksOf(
   scenario: Scenario,
   findings: Findings,

@@ -2,14 +2,14 @@ import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as after } from 'node:timers/promises';
 
 /**
- * One connection for all looks. One for each would be one of the open files that are counted; and where the kernel is short of
- * memory, as when thousands of clients do not read, it resets connections that their server has closed, whatever they still carry.
+ * One connection for all reads. A new one for each would add to the open files that are counted. Where the kernel is short of memory,
+ * as when thousands of clients do not read, it also resets closed connections with data still unread.
  */
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 const patience_ms = 20_000;
 const looks = 3;
 
-/** How the gateway's process is, as its admin address tells. */
+/** Vitals of the gateway's process, from its admin metrics. */
 export interface Vitals {
   readonly rss_bytes: number;
   readonly heap_bytes: number;

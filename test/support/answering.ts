@@ -23,7 +23,7 @@ export interface AnsweringApp {
   readonly url: string;
   /** How its exchanges have ended so far. */
   outcomes(): readonly Outcome[];
-  /** How often the upstream or handler was asked. */
+  /** Number of requests that reached the upstream or handler. */
   asked(): number;
   /** Ends the gateway before `closeApps` does. */
   close(): Promise<void>;

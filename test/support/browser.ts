@@ -15,7 +15,7 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Whatever is asked for beyond this machine is not found.
+  // Names beyond this machine do not resolve.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 
@@ -70,7 +70,7 @@ export async function signIn(page: Page, password: string = operator.password): 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const pageFaults = readFileSync(new URL('page-faults.js', import.meta.url), 'utf8');
 
-/** Every rule of WCAG that axe-core can tell, up to 2.2 AA, and what it holds to be good practice. */
+/** The axe-core tags of every WCAG rule up to 2.2 AA, and of its best practices. */
 const asked = `axe.run(document, {
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice'],
   resultTypes: ['violations'],
@@ -92,7 +92,7 @@ async function load(page: Page): Promise<void> {
   await session.detach();
 }
 
-/** What keeps people from using the page that is shown: what axe-core finds, and what it does not look for. */
+/** Accessibility faults of the current page: what axe-core finds, and what it does not look for. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await load(page);
   const { violations, passes } = await page.evaluate<AxeResults>(asked);

@@ -20,7 +20,7 @@ import { clientKey } from './gateway-under-test.ts';
 
 const log = createLog('silent');
 const accounts = { tester: { keys: [{ value: clientKey }] } };
-/** The example catalog as a chain takes it: who serves a model is the handler's business. */
+/** The example catalog for a chain, without upstreams: the handler chooses them. */
 const models = defaultModels('handler').map(({ upstreams: _, ...model }) => model);
 
 /** Every built-in stage, in the default order. */
@@ -42,7 +42,7 @@ export const chainOf = (stages: Stages = allStages(), options: ChainOptions = {}
   return createChain(stages, { models, log, ...(hasAuth && { accounts }), ...options });
 };
 
-/** The application's own proxy as its authors write it: nothing of it is changed for the chain. */
+/** The application's own proxy, unchanged for the chain. */
 export const proxyTo = (upstream: { readonly url: string }) =>
   createProxyMiddleware({ target: new URL(upstream.url).origin });
 

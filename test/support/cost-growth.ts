@@ -1,13 +1,13 @@
 import { threadCpuUsage } from 'node:process';
 
-/** Makes work of a size ready; what it returns is measured. */
+/** Prepares work of a given size; the returned function is measured. */
 export type Prepare = (size: number) => () => unknown;
 
-/** How many times the input is the larger of the two that are compared: two doublings. */
+/** The larger input divided by the smaller: two doublings. */
 const factor = 4;
-/** The work may grow to 2.5 times at each doubling of the input. */
+/** The most that the work may grow by over both doublings: 2.5 times at each. */
 export const most_growth = 2.5 ** 2;
-/** Some systems count CPU time in steps of ten milliseconds, and a collection takes as long: of less there is nothing to tell. */
+/** Shorter times are not compared: some systems count CPU time in steps of 10 ms, and a garbage collection takes as long. */
 const least_ms = 25;
 const most_rounds = 8;
 

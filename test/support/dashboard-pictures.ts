@@ -70,7 +70,7 @@ async function take(page: Page, name: string): Promise<void> {
   }
 }
 
-/** What an operator sees who has looked for a while at a gateway that is used. */
+/** Takes the overview after 45 s of traffic, then the usage and models pages. */
 async function takeLive(page: Page, home: string, gateway: GatewayUnderTest, keys: string[]): Promise<void> {
   await page.goto(home);
   const using = traffic(gateway, keys, 48_000);

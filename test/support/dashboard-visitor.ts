@@ -1,9 +1,9 @@
-/** What a page answered. */
+/** The reply of a page. */
 export interface Visited {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Where it leads, below the dashboard. */
+  /** Target of the redirect, relative to the dashboard. */
   readonly location: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export const dashboardAdmin = (more: object = {}) => ({
 export class DashboardVisitor {
   readonly base: string;
   readonly cookies = new Map<string, string>();
-  /** Of the last page that had a form. */
+  /** CSRF token of the last page that had a form. */
   token = '';
   #origin: string;
 
@@ -34,7 +34,7 @@ export class DashboardVisitor {
     return this.#send(page, { headers });
   }
 
-  /** Sends a form with the token that was seen last, unless `fields` has another. */
+  /** Sends a form with the latest token, unless `fields` has another. */
   post(
     page: string,
     fields: Readonly<Record<string, string>>,

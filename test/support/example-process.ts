@@ -5,7 +5,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Starting takes a second; a machine that is busy with other tests may need many. */
 const start_ms = 25_000;
 
-/** A program of the repository that has said where it listens. */
+/** A program of the repository, once it has printed its address. */
 export interface ExampleProcess {
   readonly url: string;
   /** Where `/metrics` is, of programs with an admin address. */
@@ -18,7 +18,7 @@ export interface ExampleProcess {
 
 const running: ExampleProcess[] = [];
 
-/** Runs `node --conditions=sluice-source ARGUMENTS` until it says where it listens. */
+/** Runs `node --conditions=sluice-source ARGUMENTS` and resolves when it has printed its address. */
 export async function startExample(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,

@@ -50,21 +50,21 @@ export function goodAnswer(n: number, stream: boolean): Buffer {
   );
 }
 
-/** Lets every provider answer well. */
+/** Makes every provider answer without a fault. */
 export const allWell = ({ upstreams }: Books): void => {
   for (const [at, upstream] of upstreams.entries()) upstream.reply(answering(at + 1));
 };
 
-/** Provider `n`'s answer to whatever it is asked, streamed or not. */
+/** Makes provider `n` give its answer to every request, streamed or not. */
 export const answering =
   (n: number): Script =>
   (socket, { body }) =>
     socket.write(goodAnswer(n, body.stream === true));
 
-/** How often each provider was asked. */
+/** Requests per provider. */
 export const askedOf = ({ upstreams }: Books): number[] => upstreams.map(({ requests }) => requests.length);
 
-/** The client has exactly the answer of provider `n`, once, and pays for that one and no other. */
+/** Expects exactly the answer of provider `n`, once, and a bill for that one alone. */
 export function expectAnswerOf(n: number, { reply, outcome }: Sent, failed: readonly string[]): void {
   expect(reply.status).toBe(200);
   if (reply.headers.get('content-type')?.startsWith('text/event-stream'))
@@ -84,7 +84,7 @@ export function expectAnswerOf(n: number, { reply, outcome }: Sent, failed: read
 export const failuresOf = ({ failed_attempts }: Outcome): string[] =>
   failed_attempts.map(({ provider, kind }) => `${provider}: ${kind}`);
 
-/** The client was told of an error, and pays nothing. */
+/** Expects an error reply that is not billed. */
 export function expectNothing({ reply, outcome }: Sent, status: number, type: string): void {
   expect({ status: reply.status, text: reply.text }).toEqual({ status, text: reply.text });
   expect(JSON.parse(reply.text)).toEqual({ error: { message: expect.any(String), type } });
@@ -92,7 +92,7 @@ export function expectNothing({ reply, outcome }: Sent, status: number, type: st
   expect(outcome.cost_usd).toBe('0');
 }
 
-/** The client was told of an error on a stream that had begun, after `content`. */
+/** Expects a stream that ends with an error event after `content`. */
 export function expectBroken({ reply }: Sent, content: string, type = 'provider_error'): void {
   expectBrokenStream(reply, content, type);
   expect(contentOf(reply)).toBe(content);

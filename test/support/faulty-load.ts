@@ -6,10 +6,10 @@ import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { registerTraceMetrics } from '../../src/telemetry/trace-metrics.ts';
 import { ask, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 
-/** A gateway with everything that is measured in use: two providers of which one fails, places to wait for, limits that refuse. */
+/** A gateway that exercises every metric: two providers of which one fails, queues, and limits that reject. */
 export interface FaultyService {
   readonly gateway: GatewayUnderTest;
-  /** Sends what clients send, well and badly, for `seconds`. */
+  /** Sends valid and faulty requests for `seconds`. */
   load(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -89,7 +89,7 @@ async function load({ post }: GatewayUnderTest, seconds: number): Promise<void> 
   }
 }
 
-/** A client that leaves in the middle of its stream. */
+/** A client that disconnects in the middle of its stream. */
 function leave(post: GatewayUnderTest['post']): void {
   const { signal, abort } = leaving();
   post(ask('Never mind', { stream: true }), { signal })

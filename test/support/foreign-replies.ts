@@ -15,7 +15,7 @@ export async function chatOf(handler: Handler, ...before: Parameters<typeof star
   return `${app.url}/v1/chat/completions`;
 }
 
-/** What an OpenAI-compatible server answers; it has characters of one to four bytes. */
+/** The reply text of an OpenAI-compatible server, with characters of one to four bytes. */
 export const answer = 'Answer é€😀.';
 /** Its whole reply. */
 export const whole = JSON.stringify({

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 const first_port = 10_000;
 const last_port = 32_000;
 
-/** A port of 127.0.0.1 without a listener. Another process may take it before it is used, which the start then tells. */
+/** A port of 127.0.0.1 without a listener. If another process takes it before it is used, the start fails. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(first_port, last_port);

@@ -33,7 +33,7 @@ export const clientKey = 'sk-client-key-0123456789';
 /** The key that the gateway shows to its upstream; no client must ever see it. */
 export const upstreamKey = 'sk-upstream-key-9876543210';
 
-/** What an event may carry: a chunk, an error, or an event of the responses endpoint. */
+/** Payload of an event: a chunk, an error, or an event of the responses endpoint. */
 export interface ClientJson {
   readonly id?: string;
   readonly object?: string;
@@ -69,7 +69,7 @@ export interface GatewayUnderTest {
   post(body: unknown, init?: RequestInit & { path?: string }): Promise<Response>;
   /** The same with `stream: true`, read to its end. */
   stream(body: object, init?: RequestInit & { path?: string }): Promise<ClientStream>;
-  /** What `/metrics` says. */
+  /** The text of `/metrics`. */
   metrics(): Promise<string>;
   /** The sum of a metric's samples whose labels include `labels`. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
@@ -114,7 +114,7 @@ export async function startGateway(overrides: GatewayOverrides): Promise<Gateway
   };
 }
 
-/** What the providers of a gateway under test are called. */
+/** Names of the providers of a gateway under test. */
 export const providerNames = ['upstream', 'second', 'third', 'fourth'] as const;
 
 function configOf(overrides: GatewayOverrides): GatewayConfig {

@@ -22,7 +22,7 @@ export interface Setting {
   stream(more?: object): Promise<ClientStream>;
 }
 
-/** For `it.each`: most cases are told to both kinds of requests. */
+/** Rows for `it.each`: most cases apply to plain and streamed requests alike. */
 export const bothWays = [
   { way: 'streamed', stream: true },
   { way: 'not streamed', stream: false },
@@ -30,7 +30,7 @@ export const bothWays = [
 
 const open: Setting[] = [];
 
-/** A gateway in front of an upstream that will be told what to play; ended by `closeHealthy`. */
+/** A gateway in front of a scripted upstream; closed by `closeHealthy`. */
 export async function hostileSetting(
   overrides: Omit<GatewayOverrides, 'upstream'> = {},
   connections = 1,
@@ -48,7 +48,7 @@ export async function hostileSetting(
   return setting;
 }
 
-/** For afterEach: whatever the upstream did, the gateway must still be in order. Closes everything. */
+/** For afterEach: expects the gateway to be healthy whatever the upstream did, then closes everything. */
 export async function closeHealthy(): Promise<void> {
   const settings = open.splice(0);
   try {
@@ -64,7 +64,7 @@ export async function closeHealthy(): Promise<void> {
   }
 }
 
-/** Nothing in flight, every exchange counted, no connection left that cannot be used, and the next requests work. */
+/** Expects nothing in flight, every exchange counted, no unusable connection, and that the next requests work. */
 async function expectHealthy({ gateway, upstream, connections, send, stream }: Setting): Promise<void> {
   await until(async () => (await gateway.metric('sluice_in_flight')) === 0);
   expect(gateway.gateway.inFlight).toBe(0);
@@ -86,7 +86,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   }
 }
 
-/** What an upstream says of itself in every reply; no client may see any of it. */
+/** Fields in which every reply of the upstream identifies itself; no client may see any of these values. */
 const internals = {
   id: 'chatcmpl-of-the-upstream',
   created: 1234567890,
@@ -137,14 +137,14 @@ export const used = (prompt: number, completion_tokens: number, cached = 0) => (
   usage: usage(prompt, completion_tokens, cached),
 });
 
-/** Fails on anything that only the upstream can have said of itself. */
+/** Fails on anything that identifies the upstream. */
 export function expectNoTrace(text: string, headers: Headers, { port }: ScriptedUpstream): void {
   const shown = `${[...headers].map(pair => pair.join(': ')).join('\n')}\n${text}`;
   const secrets = Object.values(internals).map(String);
   for (const secret of [...secrets, upstreamKey, `127.0.0.1:${port}`]) expect(shown).not.toContain(secret);
 }
 
-/** A true HTTP status and the envelope of spec 2.6 with exactly its two keys. Gives the message. */
+/** Expects a true HTTP status and the envelope of spec 2.6 with exactly its two keys. Returns the message. */
 export async function expectRefusal(
   response: Response,
   status: number,
@@ -178,7 +178,7 @@ export function expectBrokenStream(
   expect(contentOf(stream)).toBe(content);
 }
 
-/** A stream as protocol 3.1 has it: roles first, the finish chunk last and with the usage, `[DONE]`. Gives its chunks. */
+/** Expects a stream as protocol 3.1 has it: roles first, the finish chunk last and with the usage, `[DONE]`. Returns its chunks. */
 export function expectWholeStream(stream: ClientStream, content: string, finish = 'stop'): ClientEvent[] {
   expect({ status: stream.status, text: stream.text }).toEqual({ status: 200, text: stream.text });
   expect(stream.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');

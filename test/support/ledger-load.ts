@@ -4,10 +4,10 @@ import { ask } from './gateway-under-test.ts';
 import { until } from './raw-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-upstream.ts';
 
-/** An upstream that remembers what it has told of usage, each reply other than the last. */
+/** An upstream that records the usage it has reported; each reply differs from the last. */
 export interface TellingUpstream {
   readonly upstream: ScriptedUpstream;
-  /** What it has told in all. */
+  /** The sum of the reported usage. */
   readonly told: { requests: number; prompt_tokens: number; completion_tokens: number };
 }
 

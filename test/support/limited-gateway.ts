@@ -12,16 +12,16 @@ import {
 import { until } from './raw-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
-/** A gateway whose one account, `tester`, has limits, and whose state a test can see. */
+/** A gateway whose one account, `tester`, has limits, with access to its state. */
 export interface LimitedGateway {
   readonly upstream: ScriptedUpstream;
   readonly gateway: GatewayUnderTest;
   readonly state: MemoryStateStore;
   readonly clock: FakeClock;
   send(more?: object, init?: RequestInit): Promise<Response>;
-  /** What remains of the tester's limits of that name. */
+  /** The remaining amounts of the tester's limits of that name. */
   remaining(name: LimitName, max: number): number;
-  /** When no exchange runs any longer. */
+  /** Resolves when no exchange is in flight. */
   idle(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function startLimited(
   return limited;
 }
 
-/** For afterEach. Whatever has happened, no lease is left. */
+/** For afterEach. Expects that no lease is left. */
 export async function closeLimited(): Promise<void> {
   const all = open.splice(0);
   for (const { gateway, upstream } of all) {

@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs';
 
-/** What OTLP says of traces (opentelemetry-proto 1.7), read by a decoder that has nothing to do with what is tested. */
+/** The trace messages of OTLP (opentelemetry-proto 1.7), for a decoder that shares no code with what is tested. */
 const { root } = protobuf.parse(`
   syntax = "proto3";
   message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }

@@ -13,7 +13,7 @@ export interface ReceivedSpan {
   readonly events: readonly string[];
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly failed: boolean;
-  /** Of the process that sent it. */
+  /** Resource attributes of the process that sent it. */
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
@@ -21,9 +21,9 @@ export interface OtlpReceiver {
   /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string;
   readonly spans: ReceivedSpan[];
-  /** The last request, but for its body. */
+  /** The last request, without its body. */
   readonly lastRequest: { path: string; headers: IncomingHttpHeaders } | undefined;
-  /** Answers everything with this status from now on, and takes nothing unless it is 200. */
+  /** Answers every request with this status from now on; accepts spans only with 200. */
   status: number;
   close(): void;
 }

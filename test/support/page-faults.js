@@ -1,4 +1,4 @@
-/** Run in a browser: what keeps people from using the page that is shown, and axe-core does not look for. */
+/** Runs in a browser: returns the accessibility faults of the current page that axe-core does not look for. */
 (() => {
   const faults = [];
   const all = selector => [...document.querySelectorAll(selector)];

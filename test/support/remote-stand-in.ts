@@ -7,13 +7,13 @@ import type {
 } from '../../src/stores/limits/remote-state.ts';
 import type { LimitStatus, ReservationRequest } from '../../src/stores/limits/state-store.ts';
 
-/** A remote store that admits everybody and can be out, fail or be slow as a test says. */
+/** A remote store that admits every request, and is down, fails or is slow as a test sets it. */
 export class RemoteStandIn implements RemoteState {
   life = 1;
   instances = 1;
-  /** What everything rejects with, while it is set. */
+  /** The error with which every call rejects while it is set. */
   fault: Error | undefined;
-  /** What statuses and takes say of each limit. */
+  /** The status that statuses and reservations report for each limit. */
   standing: Pick<LimitStatus, 'remaining' | 'reset_ms'> = { remaining: 5, reset_ms: 1000 };
   readonly takes: string[] = [];
   readonly settled: Settlement[] = [];

@@ -13,16 +13,16 @@ export interface UpstreamRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** The number of the connection it came on, from 0: equal numbers show that a connection was used again. */
   readonly connection: number;
-  /** Resolves with who ended the connection first, once it is closed. */
+  /** Resolves, once the connection is closed, with the side that ended it first. */
   readonly closed: Promise<'gateway' | 'upstream'>;
-  /** Whether that has happened. */
+  /** Whether the connection is closed. */
   readonly isClosed: boolean;
 }
 
 /** Bytes to write as they are, or what to do with the socket. */
 export type Script = string | Buffer | ((socket: Socket, request: UpstreamRequest) => unknown);
 
-/** A server that plays exact bytes, whatever HTTP would say of them. */
+/** A server that plays exact bytes, valid HTTP or not. */
 export class ScriptedUpstream {
   readonly requests: UpstreamRequest[] = [];
   readonly #server: Server;
@@ -52,17 +52,17 @@ export class ScriptedUpstream {
     return last;
   }
 
-  /** How many connections are open now. */
+  /** Number of open connections. */
   get open(): number {
     return this.#sockets.size;
   }
 
-  /** What every request is answered from now on. */
+  /** Sets the reply to every request from now on. */
   reply(script: Script): void {
     this.#script = script;
   }
 
-  /** What the next request is answered, before `reply` applies again; calls queue up. */
+  /** Sets the reply to the next request only, before `reply` applies again; calls queue up. */
   replyOnce(script: Script): void {
     this.#once.push(script);
   }

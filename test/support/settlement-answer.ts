@@ -6,7 +6,7 @@ import { completion, delta, used } from './hostile-setting.ts';
 import { chunk, events, lastChunk, streamHead, whole } from './scripted-upstream.ts';
 import { question } from './settlement.ts';
 
-/** When an upstream tells its usage: on every chunk, at the end, never. */
+/** When an upstream reports its usage: on every chunk, at the end, never. */
 export interface UsageKind {
   readonly usage: 'running' | 'final' | 'none';
   readonly adapter: 'vllm' | 'openai';
@@ -23,7 +23,7 @@ const halves = [
   ' then release the reservation: settle(exchange, { reason: "client_gone" }). Do it in `finally`, so that HTTP 502s, time-outs, idle sockets & resets (ECONNRESET, UND_ERR_SOCKET) pass through the same line. Otherwise quotas drift: 1,000 cancelled streams × ~400 tokens = 400,000 unbilled tokens per hour.',
 ] as const;
 
-/** What a client has received when the first half, and when all of the text has come. */
+/** Patterns in the bytes a client has received: after the first half, after all of the text, after `[DONE]`. */
 export const halfSeen = /" event,"/;
 export const textSeen = /" hour\."/;
 export const doneSeen = /data: \[DONE\]\n\n/;
@@ -37,7 +37,7 @@ export const settledEndpoints = [
   { endpoint: 'responses', kinds: usageKinds.slice(0, 1) },
 ] as const;
 
-/** What the upstream counts: far from any estimate, so that the two cannot be confused. */
+/** The upstream's usage: far from any estimate, so that the two cannot be confused. */
 const prompt = 331;
 const perWord = 7;
 const cached = 108;
@@ -87,7 +87,7 @@ export function compressed(kind: UsageKind, how: 'whole' | 'half'): Buffer {
 }
 
 const upToHalf = ['head', 'role', 'firstHalf'] as const;
-/** The first half, as most accidents happen in the middle. */
+/** The first half of the stream, since most faults happen in the middle. */
 export const middleOf = (kind: UsageKind): Buffer => partsOf(kind, ...upToHalf);
 
 export const wholeStreamOf = (kind: UsageKind): Buffer =>
@@ -105,7 +105,7 @@ export function wholeReplyOf({ usage }: UsageKind): Buffer {
  */
 export type Bill = 'nothing' | 'prompt' | 'role' | 'half' | 'text' | 'all';
 
-/** Fails unless `usage` is exact where the upstream told it, and within 15 % of the true count where it did not (protocol e). */
+/** Fails unless `usage` is exact where the upstream reported it, and within 15 % of the true count where it did not (protocol e). */
 export function expectBilled(usage: Readonly<RunningUsage>, kind: UsageKind, bill: Bill): void {
   const { prompt_tokens, completion_tokens, cached_tokens, estimated } = usage;
   const words = { nothing: 0, prompt: 0, role: 0, half: firstWords, text: allWords, all: allWords }[bill];

@@ -41,7 +41,7 @@ export interface Asked {
   settled(): Promise<Outcome>;
 }
 
-/** A gateway whose every exchange is written down, in front of an upstream that will be told what to play. */
+/** A gateway in front of a scripted upstream, with the record of every exchange. */
 export interface Books {
   readonly upstream: ScriptedUpstream;
   /** All of them, `upstream` first. */
@@ -62,7 +62,7 @@ export interface BookOverrides extends Omit<GatewayOverrides, 'upstream' | 'stag
   readonly endpoint?: 'chat.completions' | 'responses';
 }
 
-/** A reply as its client had it, and the record of it. */
+/** A reply as its client received it, and its record. */
 export interface Sent {
   readonly reply: ClientStream;
   readonly outcome: Outcome;
@@ -187,7 +187,7 @@ export async function expectConnection({ upstream, ...books }: Books, connection
   expect(upstream.last.connection).toBe(0);
 }
 
-/** Every record costs exactly what its tokens do and has not changed since; metrics and records agree. */
+/** Expects every record to cost exactly what its tokens do and to be unchanged since; metrics and records must agree. */
 async function expectBalance({ gateway, entries }: Books): Promise<void> {
   for (const { outcome, asTold } of entries) {
     expect(outcome).toEqual(asTold);

@@ -6,7 +6,7 @@ import { type SidecarProcess, sidecarConfig, startSidecar } from './sidecar-proc
 
 type Limits = NonNullable<GatewayConfig['plans']>[string];
 
-/** What a client saw of one request. */
+/** The outcome of one request as its client saw it. */
 export interface Sent {
   readonly status: number;
   readonly headers: Headers;
@@ -52,7 +52,7 @@ export class Fleet {
     return Promise.all(Array.from({ length: count }, () => this.send(account)));
   }
 
-  /** What Redis holds of an account's tokens of the day. */
+  /** The tokens of the day that Redis counts for an account. */
   async tokensOfDay(account: string): Promise<number> {
     return Number(await this.redis.cli('HGET', `sluice:{${account}}:tokens_per_day`, 'used'));
   }
@@ -62,7 +62,7 @@ export class Fleet {
     return Number(await this.redis.cli('ZCARD', `sluice:{${account}}:concurrent_requests`));
   }
 
-  /** What an instance says of itself at `/readyz`. */
+  /** The reply of an instance to `/readyz`. */
   async readiness(instance: number): Promise<{ status: number; text: string }> {
     const reply = await fetch(`${this.sidecars[instance]!.adminUrl}/readyz`);
     return { status: reply.status, text: await reply.text() };

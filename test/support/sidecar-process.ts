@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Starting takes a second; a machine that is busy with other tests may need many. */
 const start_ms = 25_000;
 
-/** A sidecar in a process of its own that has said where it listens. */
+/** A sidecar in its own process, once it has printed its address. */
 export interface SidecarProcess {
   readonly url: string;
   readonly adminUrl: string;
@@ -30,7 +30,7 @@ export interface SidecarProcess {
   stop(): Promise<number | null>;
 }
 
-/** What a command that ends by itself has said. */
+/** The output and exit code of a finished command. */
 export interface FinishedCommand {
   readonly code: number | null;
   readonly stdout: string;

@@ -120,6 +120,6 @@ export const isAnswerOrCut =
     return content !== '' && answer.startsWith(content) ? undefined : wrong;
   };
 
-/** Refused for what the client did, or cut without a word; never served, and never our fault. */
+/** Returns a fault unless the request was answered with a 4xx or cut without a reply. */
 export const isTurnedAway = ({ status, text }: Reply): string | undefined =>
   status === 0 || (status >= 400 && status < 500) ? undefined : `status ${status}: ${shortened(text)}`;

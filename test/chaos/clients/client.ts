@@ -11,7 +11,7 @@ const tail_bytes = 300;
 /** Does errands, on connections that are kept and on such that are not. */
 export class Client {
   readonly #agent = new Agent({ keepAlive: true });
-  /** Ends what only ends when the gateway ends it. */
+  /** Aborts requests that otherwise end only when the gateway ends them. */
   readonly #over: AbortSignal;
 
   constructor(over: AbortSignal) {

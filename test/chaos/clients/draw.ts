@@ -1,4 +1,4 @@
-/** Chance that repeats itself: the same seed, the same draws (mulberry32). */
+/** A seeded random generator: the same seed gives the same draws (mulberry32). */
 export class Draw {
   #state: number;
 

@@ -2,7 +2,7 @@ import type { EndReason } from '../../../src/exchange/exchange-end.ts';
 import { clientKey } from '../../support/gateway-under-test.ts';
 import type { Draw } from './draw.ts';
 
-/** What came back, as far as it came. */
+/** The reply as far as it was received. */
 export interface Reply {
   /** 0: nothing came. */
   readonly status: number;
@@ -42,17 +42,17 @@ export interface Manner {
   readonly stall?: true;
 }
 
-/** One thing that a client does, and what may come of it. */
+/** One client action, and its permitted outcomes. */
 export interface Errand {
   readonly request: Request;
   readonly manner?: Manner;
-  /** How its record may end; none: it never becomes an exchange. */
+  /** Permitted end reasons of its record; none if it never becomes an exchange. */
   readonly endings: readonly EndReason[];
   /** It may be refused before it becomes an exchange. */
   readonly may_lack_record?: true;
-  /** What is wrong with a reply. Asked only when the client has not left. */
+  /** Returns what is wrong with a reply. Not called when the client has left. */
   readonly check?: (reply: Reply) => string | undefined;
-  /** The operator must hear of it: lines of level error are right. */
+  /** The operator must be alerted: log lines of level error are expected. */
   readonly alarms?: true;
 }
 
@@ -60,7 +60,7 @@ export interface Errand {
 export interface Kind {
   readonly name: string;
   readonly weight: number;
-  /** Its clients behave; how long they wait is a promise. */
+  /** Its clients are well-behaved; how long they wait is checked. */
   readonly good?: true;
   make(draw: Draw, id: string): Errand;
 }

@@ -1,7 +1,7 @@
 /** Limits of the gateway under load: small enough to be met often, too large for a busy machine to meet by itself. */
 export const max_body_bytes = 1024 * 1024;
 export const time_limit_ms = 8000;
-/** Of the upstream's silence. undici looks at it about once a second. */
+/** Milliseconds for which the upstream may be silent. undici checks this about once a second. */
 export const idle_timeout_ms = 4000;
 /** Longer than that, since an upstream that is held back is not silent. */
 export const slow_client_ms = 6000;

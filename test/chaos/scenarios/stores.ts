@@ -11,7 +11,7 @@ const records_alarms = /the records store is out/;
 const clients = [{ count: 12, kinds: everydayKinds }];
 const away_ms = ({ options }: World): number => Math.min(10_000, options.seconds * 300);
 
-/** Stores that answer, and cannot do what they are asked. */
+/** Stores that answer but cannot serve. */
 export const storeScenarios: readonly Scenario[] = [
   {
     name: 'redis-out-of-memory',
