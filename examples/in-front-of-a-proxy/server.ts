@@ -13,7 +13,7 @@ import {
 
 const { PORT = '8080', UPSTREAM_URL = 'http://127.0.0.1:8000/v1', DEMO_KEY = '' } = process.env;
 
-// The application's own proxy, as it was before.
+// The application's own proxy, unchanged.
 const proxy = createProxyMiddleware({ target: new URL(UPSTREAM_URL).origin });
 
 const models = [
@@ -31,7 +31,7 @@ const models = [
 ];
 const accounts = { demo: { keys: [{ value: DEMO_KEY }] } };
 
-// Read down on the way in and up on the way out. One of them alone works as well: app.use(auth({ accounts })).
+// Stages run in order for requests and in reverse for replies. One of them alone works as well: app.use(auth({ accounts })).
 const stages = [errorEnvelope(), auth(), validation(), requestRewrite(), streamRechunk(), reasoningSplit()];
 
 const app = express();

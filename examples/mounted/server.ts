@@ -4,7 +4,7 @@ import compression from 'compression';
 import express from 'express';
 import { createGateway } from 'sluice';
 
-// An application as it may be in production already.
+// An existing application.
 const app = express();
 app.use(compression());
 app.use(express.json({ limit: '16mb' }));
@@ -15,7 +15,7 @@ app.get('/', (_request, response) => void response.send('the parent application\
 const gateway = await createGateway(join(import.meta.dirname, '../sidecar/sluice.yaml'));
 app.use(gateway);
 
-// For operators only: keep it behind whatever guards such paths in the application.
+// For operators only: protect it as other internal paths of the application.
 app.get('/metrics', async (_request, response) => {
   response.type(gateway.registry.contentType).send(await gateway.registry.metrics());
 });
@@ -25,7 +25,7 @@ const server = app.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => {
 });
 
 process.once('SIGTERM', async () => {
-  // Running exchanges may finish; new ones are sent away.
+  // Running exchanges may finish; new ones are rejected.
   await gateway.close();
   server.close();
   server.closeIdleConnections();

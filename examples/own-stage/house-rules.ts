@@ -2,11 +2,15 @@ import { defineStage, invalidField } from 'sluice/plugin';
 import { z } from 'zod';
 
 const schema = z.strictObject({
-  rules: z.string().min(1).describe('Put before every conversation, as a message of the system.'),
-  max_messages: z.int().min(1).default(100).describe('Longer conversations are refused.'),
+  rules: z.string().min(1).describe('System message before every conversation.'),
+  max_messages: z
+    .int()
+    .min(1)
+    .default(100)
+    .describe('Most messages of a conversation; longer ones are rejected.'),
 });
 
-/** Puts the rules of the house before every conversation, and refuses endless ones. */
+/** Prepends the configured rules to every conversation, and rejects conversations of too many messages. */
 export default defineStage({
   name: 'house-rules',
   schema,

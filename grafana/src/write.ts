@@ -26,7 +26,7 @@ export async function madeFiles(): Promise<ReadonlyMap<string, string>> {
   return files;
 }
 
-/** Of a gateway with everything switched on. */
+/** Markdown table of the metrics of a gateway with every feature enabled. */
 async function tableOfAllMetrics(): Promise<string> {
   const gateway = await createGateway({
     log: { level: 'silent' },
