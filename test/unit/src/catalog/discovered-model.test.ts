@@ -40,7 +40,7 @@ describe('discoveredModels()', () => {
     ],
     ['OpenAI', { id: 'm', object: 'model', created: 1, owned_by: 'x' }, { id: 'm' }],
     [
-      'nonsense in the fields',
+      'a server with invalid fields',
       { id: 'm', max_model_len: '9', context_length: -1, pricing: 'free', created: 'x' },
       {},
     ],

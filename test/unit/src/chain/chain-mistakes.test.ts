@@ -65,16 +65,28 @@ describe('the check of a chain without authentication', () => {
 
 describe('the errors in the options of createChain', () => {
   it.each<[string, unknown, string[]]>([
-    ['no list', auth(), ['stages: must be a list of stages, such as [auth(), validation()]']],
-    ['a factory', [auth], ['stages[0]: is the factory of the stage auth; call it, with options or without']],
     [
-      'no stages',
+      'stages that are not a list',
+      auth(),
+      ['stages: must be a list of stages, such as [auth(), validation()]'],
+    ],
+    [
+      'a factory that was not called',
+      [auth],
+      ['stages[0]: is the factory of the stage auth; call it, with options or without'],
+    ],
+    [
+      'entries that are not stages',
       [validation(), 'auth', undefined, () => {}, { onHeaders() {} }],
       [1, 2, 3, 4].map(
         at => `stages[${at}]: must be a stage: what auth() returns, or a factory made with defineStage`,
       ),
     ],
-    ['a stage twice', [validation(), validation()], ['stages[1]: the stage validation is listed twice']],
+    [
+      'a stage listed twice',
+      [validation(), validation()],
+      ['stages[1]: the stage validation is listed twice'],
+    ],
   ])('name the position of the stage at fault: %s', (_, stages, expected) => {
     expect(mistakesOf(stages)).toEqual(expected);
   });

@@ -12,9 +12,9 @@ describe('the refusal counter', () => {
   };
 
   it.each<[string, Stage, 'onHeaders' | 'onRequest' | 'onReply']>([
-    ['at once', { name: 'b', onHeaders: refusing }, 'onHeaders'],
-    ['later', { name: 'b', onRequest: async () => wait(1).then(refusing) }, 'onRequest'],
-    ['on the way back', { name: 'b', onReply: refusing }, 'onReply'],
+    ['a synchronous refusal', { name: 'b', onHeaders: refusing }, 'onHeaders'],
+    ['an asynchronous refusal', { name: 'b', onRequest: async () => wait(1).then(refusing) }, 'onRequest'],
+    ['a refusal of a reply', { name: 'b', onReply: refusing }, 'onReply'],
   ])('counts %s once, with its stage and hook', async (_, stage, hook) => {
     const { passage, settle, refusals } = measured([
       { name: 'a', onHeaders: () => {} },

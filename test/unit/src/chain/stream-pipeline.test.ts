@@ -86,9 +86,9 @@ describe('a stream through transformers', () => {
   it.each<[string, Partial<StreamTransformer>]>([
     ['the start', { start: () => fail() }],
     ['a chunk', { transform: () => fail() }],
-    ['a chunk, later', { transform: async () => fail() }],
+    ['a chunk asynchronously', { transform: async () => fail() }],
     ['the end', { flush: () => fail() }],
-    ['the end, later', { flush: async () => fail() }],
+    ['the end asynchronously', { flush: async () => fail() }],
   ])('fails with what a transformer throws at %s, and closes its source', async (_, faulty) => {
     let closed = false;
     async function* source() {

@@ -16,74 +16,74 @@ describe('an invalid routing option', () => {
       ['providers.local.max_queue: has no effect: without max_concurrent there are always places'],
     ],
     [
-      "a queue's time without a queue",
+      'a queue timeout without a queue',
       withProvider({ max_concurrent: 5, queue_timeout_ms: 10 }),
       ['providers.local.queue_timeout_ms: has no effect: without max_queue no request waits'],
     ],
     [
-      'a first token that may come after the end',
+      'a first-token timeout not below the total timeout',
       withProvider({ first_token_timeout_ms: 500, total_timeout_ms: 500 }),
       ['providers.local.first_token_timeout_ms: has no effect: total_timeout_ms is over after 500'],
     ],
     [
-      'fields of a breaker that never opens',
+      'an option of a breaker that never opens',
       withProvider({ breaker: { consecutive_failures: 0, failure_ratio: 1, open_ms: 500 } }),
       ['providers.local.breaker.open_ms: has no effect: the breaker never opens'],
     ],
     [
-      'a window that nobody looks at',
+      'a window without a failure ratio',
       withProvider({ breaker: { failure_ratio: 1, window: 10 } }),
       ['providers.local.breaker.window: has no effect: failure_ratio 1 looks at no window'],
     ],
     [
-      'a longest time below the first',
+      'a maximum open time below the first',
       withProvider({ breaker: { open_ms: 500, max_open_ms: 400 } }),
       ['providers.local.breaker.max_open_ms: must not be shorter than open_ms'],
     ],
     [
-      'a weight among nobody',
+      'a weight without other upstreams of its priority',
       served([local, { ...local, model: 'b', priority: 2, weight: 3 }]),
       ['models[0].upstreams[1].weight: has no effect: no other upstream has priority 2'],
     ],
     [
-      'a weight of nothing',
+      'a weight of 0',
       served([local, { ...local, model: 'b', weight: 0 }]),
       ['models[0].upstreams[1].weight: must be above 0; leave an upstream out that is to get nothing'],
     ],
     [
-      'an upstream twice',
+      'an upstream listed twice',
       served([local, { ...local, priority: 2 }]),
       ['models[0].upstreams[1]: a at local is listed twice; use weight for a larger share'],
     ],
     [
-      'conversations with nowhere else to go',
+      'sticky conversations with a single upstream',
       served([local], { sticky: 'conversation' }),
       ['models[0].routing.sticky: has no effect: the model has one upstream'],
     ],
     [
-      'attempts with nobody else to make them at',
+      'several attempts with a single upstream',
       served([local], { max_attempts: 2 }),
       ['models[0].routing.max_attempts: has no effect: the model has one upstream'],
     ],
     [
-      'an overload of nobody',
+      'a sticky overload without sticky conversations',
       served(two, { sticky_overload: 2 }),
       ['models[0].routing.sticky_overload: has no effect: sticky is none'],
     ],
     [
-      'a wait before nothing',
+      'a backoff without retries of the same upstream',
       served(two, { backoff_ms: 20 }),
       [
         'models[0].routing.backoff_ms: has no effect: retries_per_upstream is 0, and other upstreams are asked at once',
       ],
     ],
     [
-      'retries beyond the only attempt',
+      'retries with a single attempt',
       sampleConfig({ routing: { max_attempts: 1, retries_per_upstream: 1 } }),
       ['routing.retries_per_upstream: has no effect: max_attempts is 1'],
     ],
     [
-      'a path that is none',
+      'an invalid health check path',
       withProvider({ health_check: { path: 'http://elsewhere/' } }),
       ['providers.local.health_check.path: must be a path from the root of the server, such as /health'],
     ],
@@ -94,14 +94,14 @@ describe('an invalid routing option', () => {
 
 describe('a valid routing option', () => {
   it.each<[string, object]>([
-    ['a queue for a cap', withProvider({ max_concurrent: 5, max_queue: 5, queue_timeout_ms: 10 })],
-    ['weights of one priority', served([local, { ...local, model: 'b', weight: 0.05 }])],
+    ['a queue beside a cap', withProvider({ max_concurrent: 5, max_queue: 5, queue_timeout_ms: 10 })],
+    ['weights within one priority', served([local, { ...local, model: 'b', weight: 0.05 }])],
     [
       'retries of the only upstream',
       served([local], { max_attempts: 2, retries_per_upstream: 1, backoff_ms: 9 }),
     ],
     [
-      'for all models, what only some have use for',
+      'global options that only some models use',
       sampleConfig({ routing: { sticky: 'conversation', backoff_ms: 9 } }),
     ],
   ])('is accepted: %s', async (_, config) => {

@@ -61,7 +61,7 @@ describe('the list of stages', () => {
       'nonsense',
       /^stages\[0\]: there is no stage 'nonsense'; built in are: .*; others by path/,
     ],
-    ['a name that is none', 'not a name', /^stages\[0\]: there is no stage 'not a name'/],
+    ['an invalid name', 'not a name', /^stages\[0\]: there is no stage 'not a name'/],
     ['a missing file', './absent.ts', /^stages\[0\]: cannot be loaded: \S/],
     [
       'a module without a stage',
@@ -69,11 +69,15 @@ describe('the list of stages', () => {
       /must export a stage made with defineStage/,
     ],
     [
-      'a module with two',
+      'a module with two stages',
       join(fixtures, 'two.ts'),
       /must export a stage made with defineStage, as its default or only one/,
     ],
-    ['two names in one', { auth: {}, validation: {} }, /^stages\[0\]: must be one stage with its options/],
+    [
+      'two names in one entry',
+      { auth: {}, validation: {} },
+      /^stages\[0\]: must be one stage with its options/,
+    ],
     ['an empty entry', {}, /^stages\[0\]: must be one stage with its options/],
   ])('rejects %s', async (_, stage, expected) => {
     const found = await mistakesOf(sampleConfig({ stages: [stage] }));

@@ -14,39 +14,39 @@ describe('an invalid configuration', () => {
 
   it.each<[string, object, string[]]>([
     [
-      'an unknown name',
+      'an unknown key at the top level',
       sampleConfig({ sever: {} }),
       [
         `sever: unknown name; did you mean 'server'? Accepted here: ${Object.keys(configSchema.shape).join(', ')}`,
       ],
     ],
     [
-      '… below',
+      'an unknown key below',
       sampleConfig({ admin: { prot: 1 } }),
       [
         `admin.prot: unknown name; did you mean 'port'? Accepted here: ${Object.keys(adminSchema.shape).join(', ')}`,
       ],
     ],
     [
-      '… of a provider',
+      'an unknown key of a provider',
       sampleConfig({ providers: { local: { ...local, max_tokens_field: 'max_tokens' } } }),
       [
         `providers.local.max_tokens_field: unknown name; accepted here: ${Object.keys(providerBaseSchema.shape).join(', ')}, adapter, thinking_switches`,
       ],
     ],
     [
-      '… of a key',
+      'an unknown key of an API key',
       account({ keys: [{ valeu: 'sk-12345678' }] }),
       ['accounts.demo.keys[0]: must be an object with one name: value or sha256'],
     ],
-    ['a missing part', { models: sampleConfig().models }, ['providers: is required: record']],
+    ['a missing section', { models: sampleConfig().models }, ['providers: is required: record']],
     [
       'a wrong type',
       sampleConfig({ server: { port: 'x' } }),
       [expect.stringMatching(/^server\.port: .*number/) as unknown as string],
     ],
     [
-      'an effort that the adapter has no words for',
+      'an effort that the adapter cannot express',
       withModel({ reasoning_effort: { supported: true, levels: ['low', 'ultra'], default: 'low' } }),
       [
         "models[0].reasoning_effort.levels[1]: the adapter vllm has no words for 'ultra'; say in effort_map.ultra what is sent",
@@ -54,21 +54,21 @@ describe('an invalid configuration', () => {
     ],
     ['no models', sampleConfig({ models: [] }), ['models: must list at least one model']],
     [
-      'another adapter',
+      'an unknown adapter',
       sampleConfig({ providers: { local: { ...local, adapter: 'vlm' } } }),
       [
         "providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic; not 'vlm'; did you mean 'vllm'?",
       ],
     ],
     [
-      'another word where there are a few',
+      'a value outside a fixed set',
       sampleConfig({ log: { level: 'wran' } }),
       [
         "log.level: must be one of: fatal, error, warn, info, debug, trace, silent; not 'wran'; did you mean 'warn'?",
       ],
     ],
     [
-      'a stage, a provider and a plan that are nearly there',
+      'a misspelt stage, provider and plan',
       {
         ...withModel({ upstreams: [{ provider: 'Local', model: 'm' }] }),
         plans: { free: {} },
@@ -87,12 +87,12 @@ describe('an invalid configuration', () => {
       ] as string[],
     ],
     [
-      'no adapter',
+      'a missing adapter',
       sampleConfig({ providers: { local: { base_url: 'http://a' } } }),
       ['providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic'],
     ],
     [
-      'another address',
+      'an unsupported URL scheme',
       sampleConfig({ providers: { local: { ...local, base_url: 'ftp://a' } } }),
       ['providers.local.base_url: must be an http:// or https:// address'],
     ],
@@ -102,7 +102,7 @@ describe('an invalid configuration', () => {
       ['accounts.demo.keys[0].value: must have at least 8 characters'],
     ],
     [
-      'no digest',
+      'an invalid digest',
       account({ keys: [{ sha256: 'xyz' }] }),
       ['accounts.demo.keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits'],
     ],
@@ -124,22 +124,22 @@ describe('an invalid configuration', () => {
       ['models[0].starts_in_reasoning: must be true, false or "auto"'],
     ],
     [
-      'no such provider',
+      'an unknown provider',
       withModel({ upstreams: [{ provider: 'remote', model: 'm' }] }),
       ["models[0].upstreams[0].provider: there is no provider 'remote'; there are: local"],
     ],
     [
-      'an effort that is no level',
+      'an effort outside the levels',
       withModel({ effort_map: { huge: {} } }),
       ['models[0].effort_map.huge: is not one of reasoning_effort.levels'],
     ],
     [
-      'the same model twice',
+      'a model listed twice',
       sampleConfig({ models: [sampleConfig().models[0], sampleConfig().models[0]] }),
       ['models[1].id: aion-labs/aion-3.5 is listed twice'],
     ],
     [
-      'no such plan',
+      'an unknown plan',
       account({ plan: 'gold' }),
       ["accounts.demo.plan: there is no plan 'gold'; there are: (none)"],
     ],
@@ -151,14 +151,14 @@ describe('an invalid configuration', () => {
       ],
     ],
     [
-      'an amount that is none',
+      'an invalid amount',
       sampleConfig({ plans: { free: { usd_per_month: '5 dollars' } } }),
       [
         'plans.free.usd_per_month: must be an amount above 0 with at most 9 decimal places, such as 5 or "0.50"',
       ],
     ],
     [
-      'limits on a model that there is not, of a plan and of an account',
+      'limits of a plan and an account on an unknown model',
       sampleConfig({
         plans: { free: { models: { 'aion-labs/aion-9': { requests_per_minute: 1 } } } },
         accounts: {
@@ -171,12 +171,12 @@ describe('an invalid configuration', () => {
       ],
     ],
     [
-      'limits of a plan that no stage holds',
+      'limits of a plan that no stage enforces',
       sampleConfig({ plans: { free: { requests_per_minute: 1 } }, stages: ['auth', 'validation'] }),
       ['stages: must list rate-limit: nothing else holds the limits of plans.free'],
     ],
     [
-      'limits of an account on one model that no stage holds',
+      'limits of an account on one model that no stage enforces',
       sampleConfig({
         accounts: { demo: { limits: { models: { 'aion-labs/aion-3.5': { tokens_per_day: 1 } } } } },
         stages: ['auth'],
@@ -184,7 +184,7 @@ describe('an invalid configuration', () => {
       ['stages: must list rate-limit: nothing else holds the limits of accounts.demo'],
     ],
     [
-      'limits of the stage on a model that there is not, and plans of its own',
+      'limits of the stage on an unknown model, and its own plans',
       sampleConfig({
         stages: [
           'auth',
@@ -197,12 +197,12 @@ describe('an invalid configuration', () => {
       ],
     ],
     [
-      'limits that are held before the account is known',
+      'limits that are enforced before the account is known',
       sampleConfig({ plans: { free: { tokens_per_day: 1 } }, stages: ['rate-limit', 'auth'] }),
       ['stages[0]: must come after auth, which finds the account that is limited'],
     ],
     [
-      'keys from two places, and from a file that is not there',
+      'keys from two sources, one a missing file',
       sampleConfig({ providers: { local: { ...local, api_key: 'k', api_key_file: './no-such-file' } } }),
       [
         'providers.local.api_key_file: only one of api_key, api_keys, api_key_file may be given; there are: api_key, api_key_file',
@@ -210,7 +210,7 @@ describe('an invalid configuration', () => {
       ],
     ],
     [
-      'paths that cannot be let through',
+      'invalid passthrough paths',
       sampleConfig({
         passthrough: [
           { path: '/v1/*', provider: 'local' },
@@ -309,13 +309,13 @@ stages:
     ['that is missing', 'absent.yaml', undefined, '(top level): cannot be read: ENOENT'],
     ['that is not YAML', 'broken.yaml', 'server: {\nmodels: [', /^\(top level\) \(line \d\): /],
     [
-      'with a name given twice',
+      'with a duplicate key',
       'twice.yaml',
       'log: {}\nserver: {}\nlog: {}\n',
       /^\(top level\) \(line 3\): .*unique/i,
     ],
     ['that is empty', 'empty.yaml', '', 'providers: is required: record'],
-    ['that is a text', 'text.yaml', 'hello', /^\(top level\)( \(line 1\))?: .*expected object/],
+    ['that is plain text', 'text.yaml', 'hello', /^\(top level\)( \(line 1\))?: .*expected object/],
   ])('names a file %s', async (_, name, text, expected) => {
     const path = text === undefined ? join(dirname(file('x', '')), name) : file(name, text);
     const [first] = await mistakesOf(path);

@@ -43,7 +43,7 @@ it('concatenates the lists of logprobs', () => {
 
 it.each<[string, Chunk[]]>([
   ['no choice', []],
-  ['a choice that does not end', [{ choices: [piece(0, { content: 'a' })] }]],
+  ['an unfinished choice', [{ choices: [piece(0, { content: 'a' })] }]],
 ])('rejects a stream with %s', (_, chunks) => {
   expect(() => assembled(...chunks)).toThrow(expect.objectContaining({ type: 'server_error' }));
 });

@@ -50,14 +50,14 @@ describe('a reply with unknown framing', () => {
     ['whose head has not been sent', () => {}],
     ['of a known length', response => response.writeHead(200, { 'content-length': 0 })],
     [
-      'of a framework with a prototype of its own',
+      'of a framework with its own prototype',
       response => {
         Object.setPrototypeOf(response, Object.create(ServerResponse.prototype));
         response.writeHead(200);
       },
     ],
     [
-      'whose writing is changed by something above',
+      'whose write is patched',
       response => {
         response.writeHead(200);
         const { write } = response;
@@ -65,7 +65,7 @@ describe('a reply with unknown framing', () => {
       },
     ],
     [
-      'whose end is changed by something above',
+      'whose end is patched',
       response => {
         response.writeHead(200);
         const { end } = response;

@@ -184,7 +184,11 @@ describe('a whole reply', () => {
   });
 
   it.each([
-    ['costs its prompt where it was given up here, after its client had left', 'server_error', prompt_tokens],
+    [
+      'costs its prompt where the gateway gave it up after its client had left',
+      'server_error',
+      prompt_tokens,
+    ],
     ['costs nothing where the upstream failed, after its client had left', 'provider_unreachable', 0],
   ] as const)('%s', async (_, code, expected) => {
     const exchange = sampleExchange({ request: prompt });

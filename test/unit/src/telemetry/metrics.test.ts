@@ -60,7 +60,7 @@ describe('the time per output token', () => {
   it.each([
     ['of one token', endOf({ completion_tokens: 1 })],
     ['without tokens', endOf({ completion_tokens: 0 })],
-    ['that is no stream', endOf({}, { timings: { duration_ms: 2100, first_token_ms: undefined } })],
+    ['that is not a stream', endOf({}, { timings: { duration_ms: 2100, first_token_ms: undefined } })],
   ])('is not measured for an answer %s', async (_, end) => {
     metrics.settled(exchange, end);
     expect(await samples(name)).toEqual({});

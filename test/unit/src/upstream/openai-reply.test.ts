@@ -89,30 +89,26 @@ describe('the finish reason of a reply (d12)', () => {
 
 describe('the message of a reply', () => {
   it.each<[string, object, object]>([
-    [
-      'has only what the interface knows',
-      { content: 'Yes.', audio: {}, annotations: [] },
-      { content: 'Yes.' },
-    ],
+    ['has only known fields', { content: 'Yes.', audio: {}, annotations: [] }, { content: 'Yes.' }],
     ['has a refusal', { content: null, refusal: 'No.' }, { content: '', refusal: 'No.' }],
-    ['has empty content where there is none (d11)', { content: null }, { content: '' }],
+    ['has empty content where none is sent (d11)', { content: null }, { content: '' }],
     [
-      'reasons under `reasoning` (d3)',
+      'has reasoning from `reasoning` (d3)',
       { content: 'Yes.', reasoning: 'One.' },
       { content: 'Yes.', reasoning: 'One.' },
     ],
     [
-      '… `reasoning_content`',
+      'has reasoning from `reasoning_content`',
       { content: 'Yes.', reasoning_content: 'One.' },
       { content: 'Yes.', reasoning: 'One.' },
     ],
     [
-      '… both, said once',
+      'has reasoning once from both fields',
       { content: 'Yes.', reasoning: 'One.', reasoning_content: 'One.' },
       { content: 'Yes.', reasoning: 'One.' },
     ],
     [
-      '… `reasoning_details`',
+      'has reasoning from `reasoning_details`',
       {
         content: 'Yes.',
         reasoning: null,

@@ -15,7 +15,7 @@ it.each([
   ['of another operator', cookie, 'otto', 'hash of olga'],
   ['of an earlier password', cookie, 'olga', 'new hash of olga'],
   ['that was changed', `A${cookie.slice(1)}`.replace(/^AA/, 'AB'), 'olga', 'hash of olga'],
-  ['that was made up', 'A'.repeat(43), 'olga', 'hash of olga'],
+  ['that was forged', 'A'.repeat(43), 'olga', 'hash of olga'],
   ['of another length', cookie.slice(4), 'olga', 'hash of olga'],
 ])('does not recognize a cookie %s', (_, given, name, hash) => {
   expect(knownBrowserOf(given, name, hash)).toBeUndefined();

@@ -52,22 +52,30 @@ describe('the parser of chat requests', () => {
   });
 
   it.each<[string, object, Partial<ChatRequest>]>([
-    ['bounds (m1, m3)', { temperature: 0, max_tokens: 1 }, { temperature: 0, max_tokens: 1 }],
-    ['the other bound', { temperature: 2 }, { temperature: 2 }],
     [
-      'the newer name of the cap, which wins (m3)',
+      'values at their lower bounds (m1, m3)',
+      { temperature: 0, max_tokens: 1 },
+      { temperature: 0, max_tokens: 1 },
+    ],
+    ['a value at its upper bound', { temperature: 2 }, { temperature: 2 }],
+    [
+      'max_completion_tokens before max_tokens (m3)',
       { max_tokens: 5, max_completion_tokens: 7 },
       { max_tokens: 7, client: { field_names: { max_tokens: 'max_completion_tokens' } } },
     ],
     [
-      'the newer name alone',
+      'max_completion_tokens alone',
       { max_completion_tokens: 7 },
       { max_tokens: 7, client: { field_names: { max_tokens: 'max_completion_tokens' } } },
     ],
     ['one stop sequence (m2)', { stop: '\n' }, { stop: ['\n'] }],
-    ['more than four', { stop: ['a', 'b', 'c', 'd', 'e'] }, { stop: ['a', 'b', 'c', 'd', 'e'] }],
-    ['no tools (m9)', { tools: [] }, { tools: [] }],
-    ['tools with all they have', { tools: [tool] }, { tools: [tool] }],
+    [
+      'more than four stop sequences',
+      { stop: ['a', 'b', 'c', 'd', 'e'] },
+      { stop: ['a', 'b', 'c', 'd', 'e'] },
+    ],
+    ['an empty list of tools (m9)', { tools: [] }, { tools: [] }],
+    ['tools with all their fields', { tools: [tool] }, { tools: [tool] }],
     [
       'stream options of a stream',
       { stream: true, stream_options: { continuous_usage_stats: true } },
@@ -76,7 +84,7 @@ describe('the parser of chat requests', () => {
         stream_options: { continuous_usage_stats: true },
       },
     ],
-    ['an empty object of them without one (m11)', { stream_options: {} }, { stream_options: {} }],
+    ['empty stream options without a stream (m11)', { stream_options: {} }, { stream_options: {} }],
     [
       'forwarded parameters (m5)',
       { top_p: 0.9, seed: 7, user: 'me', logit_bias: { 5: -1 } },
@@ -89,15 +97,19 @@ describe('the parser of chat requests', () => {
       { top_k: 5, chat_template: 'x' },
       { unknown: { top_k: 5, chat_template: 'x' } },
     ],
-    ['metadata, whose values another place judges (m10)', { metadata: { a: 'b' } }, { metadata: { a: 'b' } }],
-    ['no metadata', { metadata: {} }, { metadata: {} }],
+    [
+      'metadata, whose values are checked elsewhere (m10)',
+      { metadata: { a: 'b' } },
+      { metadata: { a: 'b' } },
+    ],
+    ['empty metadata', { metadata: {} }, { metadata: {} }],
   ])('accepts %s', (_, fields, expected) => {
     expect(parse(fields)).toEqual({ ...parse({}), ...expected });
   });
 
   it.each<[string, object, object]>([
     [
-      'a developer, read as system (m7)',
+      'the role developer, read as system (m7)',
       { role: 'developer', content: 'a' },
       { role: 'system', content: 'a' },
     ],

@@ -90,11 +90,11 @@ describe('the parser of Responses requests', () => {
     ['temperature', { temperature: 0 }, { temperature: 0 }],
     ['metadata', { metadata: { a: 'b' } }, { metadata: { a: 'b' } }],
     [
-      'stream options, those of OpenAI among them',
+      'stream options, including those of OpenAI',
       { stream: true, stream_options: { continuous_usage_stats: true, include_obfuscation: false } },
       { stream: true, stream_options: { continuous_usage_stats: true } },
     ],
-    ['no tools', { tools: [] }, { tools: [] }],
+    ['an empty list of tools', { tools: [] }, { tools: [] }],
     ['function tools', { tools: [tool] }, { tools: [chatTool] }],
     [
       'a tool with its name alone',
@@ -114,7 +114,7 @@ describe('the parser of Responses requests', () => {
       { parameters: { response_format: { type: 'json_object' } } },
     ],
     [
-      'a schema',
+      'a JSON schema',
       { text: { format } },
       {
         parameters: {
@@ -126,7 +126,7 @@ describe('the parser of Responses requests', () => {
       },
     ],
     [
-      'what is forwarded (m5)',
+      'forwarded parameters (m5)',
       { top_p: 0.5, presence_penalty: 1, frequency_penalty: -1, parallel_tool_calls: false, user: 'me' },
       {
         parameters: {
@@ -139,9 +139,13 @@ describe('the parser of Responses requests', () => {
       },
     ],
     ['log probabilities', { top_logprobs: 3 }, { parameters: { logprobs: true, top_logprobs: 3 } }],
-    ['the word for them', { include: ['message.output_text.logprobs'] }, { parameters: { logprobs: true } }],
     [
-      'what changes nothing here (h10)',
+      'log probabilities by include',
+      { include: ['message.output_text.logprobs'] },
+      { parameters: { logprobs: true } },
+    ],
+    [
+      'fields without effect (h10)',
       {
         store: true,
         include: ['reasoning.encrypted_content'],
@@ -156,7 +160,7 @@ describe('the parser of Responses requests', () => {
       {},
     ],
     [
-      'unknown fields, kept apart (m5), with the field in which they stand',
+      'unknown fields, kept apart with their parent field (m5)',
       { top_k: 5, max_tokens: 7, reasoning: { summary: 'auto' }, text: { verbosity: 'low' } },
       { unknown: { top_k: 5, max_tokens: 7, 'reasoning.summary': 'auto', 'text.verbosity': 'low' } },
     ],
@@ -206,9 +210,13 @@ describe('the parser of input items (h9)', () => {
 
   it.each<[string, unknown, object]>([
     ['a message', { role: 'user', content: 'a' }, { role: 'user', content: 'a' }],
-    ['its type', { type: 'message', role: 'user', content: 'a' }, { role: 'user', content: 'a' }],
     [
-      'with the keys that clients copy',
+      'a message with its type',
+      { type: 'message', role: 'user', content: 'a' },
+      { role: 'user', content: 'a' },
+    ],
+    [
+      'a message with the keys that clients copy',
       {
         type: 'message',
         id: 'msg_1',
@@ -219,14 +227,14 @@ describe('the parser of input items (h9)', () => {
       },
       { role: 'assistant', content: 'a' },
     ],
-    ['a developer', { role: 'developer', content: 'a' }, { role: 'system', content: 'a' }],
+    ['a message of a developer', { role: 'developer', content: 'a' }, { role: 'system', content: 'a' }],
     [
-      'one part',
+      'a message of one part',
       { role: 'user', content: [{ type: 'input_text', text: 'a' }] },
       { role: 'user', content: 'a' },
     ],
     [
-      'several parts',
+      'a message of several parts',
       {
         role: 'user',
         content: [
@@ -241,7 +249,7 @@ describe('the parser of input items (h9)', () => {
       },
     ],
     [
-      'a reply of ours',
+      'a reply of the gateway',
       {
         type: 'message',
         role: 'assistant',
@@ -253,7 +261,7 @@ describe('the parser of input items (h9)', () => {
       { role: 'assistant', content: 'a' },
     ],
     [
-      'a reply that said nothing',
+      'a reply without text',
       { role: 'assistant', content: [{ type: 'reasoning', text: 'Hm.' }] },
       { role: 'assistant', content: '' },
     ],
@@ -262,7 +270,11 @@ describe('the parser of input items (h9)', () => {
       { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
       { role: 'assistant', content: 'No.' },
     ],
-    ['a name', { role: 'user', content: 'a', name: 'Ann' }, { role: 'user', content: 'a', name: 'Ann' }],
+    [
+      'a message with a name',
+      { role: 'user', content: 'a', name: 'Ann' },
+      { role: 'user', content: 'a', name: 'Ann' },
+    ],
   ])('accepts %s', (_, given, expected) => {
     expect(messagesOf(given)).toEqual([expected]);
   });

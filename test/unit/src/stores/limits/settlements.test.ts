@@ -86,7 +86,7 @@ describe('the queue of settlements', () => {
   });
 
   it.each([
-    ['is not reached', () => new Unreachable('no answer')],
+    ['cannot be reached', () => new Unreachable('no answer')],
     ['cannot be written', () => new CannotServe('OOM')],
   ])('waits for a store that %s, however often they are sent', async (_, fault) => {
     add(1);

@@ -55,7 +55,7 @@ describe('the stream of an exchange over its attempts', () => {
     ['reasoning', chunk({ reasoning: 'Hm' })],
     ['a tool call', chunk({ tool_calls: [{ index: 0 }] })],
     ['a refusal', chunk({ refusal: 'No' })],
-    ['an end', chunk({}, 'stop')],
+    ['a finish reason', chunk({}, 'stop')],
   ])('counts %s as content', (_, first) => {
     const { stream } = streamOver(16);
     stream.give([first]);
@@ -65,9 +65,9 @@ describe('the stream of an exchange over its attempts', () => {
   it.each<[string, Chunk]>([
     ['a role', role],
     ['usage', usage],
-    ['an empty text', chunk({ content: '' })],
+    ['empty text', chunk({ content: '' })],
     ['nothing', chunk({ content: null })],
-    ['no tool calls', chunk({ tool_calls: [] })],
+    ['an empty list of tool calls', chunk({ tool_calls: [] })],
   ])('does not count %s as content', (_, first) => {
     const { stream } = streamOver(16);
     stream.give([first]);

@@ -121,7 +121,7 @@ describe('the failover after a failed attempt', () => {
   it.each([
     ['the request is refused', whole(400, {}), 'refused'],
     [
-      'a part of the reply has come',
+      'part of the reply has arrived',
       thenReset('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"cho'),
       'upstream_failed',
     ],

@@ -97,12 +97,15 @@ describe('a decoded stream', () => {
   });
 
   it.each<[string, string]>([
-    ['nothing', ''],
+    ['an empty body', ''],
     ['[DONE] alone', done],
     ['an end without finish_reason', step({ content: 'a' }) + done],
     ['bad JSON in the middle', `${step({ content: 'a' })}data: {"choices\n\n${step({}, 'stop')}`],
-    ['an error event after all had ended', `${step({}, 'stop')}${event({ error: { message: 'x' } })}`],
-    ['the error field', `${step({ content: 'a' })}error: {"message":"x"}\n\n`],
+    [
+      'an error event after the last finish reason',
+      `${step({}, 'stop')}${event({ error: { message: 'x' } })}`,
+    ],
+    ['an SSE error field', `${step({ content: 'a' })}error: {"message":"x"}\n\n`],
   ])('fails on %s', async (_, text) => {
     expect(failureOf((await decoded(text)).fault, true).error).toEqual(providerError);
   });

@@ -18,11 +18,11 @@ describe('an event template', () => {
   const steady = EventTemplate.of(data, decode)!;
 
   it.each([
-    ['the same', data],
-    ['another text', wire({ content: ' river, 山 🦆' }, null, { usage: usage(1) }).data],
-    ['a text with escapes', wire({ content: '"\\\n\u0007' }, null, { usage: usage(1) }).data],
+    ['the same text', data],
+    ['different text', wire({ content: ' river, 山 🦆' }, null, { usage: usage(1) }).data],
+    ['escapes in the text', wire({ content: '"\\\n\u0007' }, null, { usage: usage(1) }).data],
     ['an escaped character', data.replace('One', '\\u5c71\\/')],
-    ['other figures', wire({ content: 'One' }, null, { usage: usage(12345, 4) }).data],
+    ['different usage', wire({ content: 'One' }, null, { usage: usage(12345, 4) }).data],
   ])('reads an event with %s', (_, other) => {
     expect(steady.read(other)).toEqual(decode(other)[0]);
     expect(steady.read(other)).toBeDefined();
@@ -31,26 +31,23 @@ describe('an event template', () => {
   it.each([
     ['no text', wire({ content: '' }, null, { usage: usage(1) }).data],
     ['a role', wire({ role: 'assistant', content: 'One' }, null, { usage: usage(1) }).data],
-    ['its end', wire({ content: 'One' }, 'stop', { usage: usage(1) }).data],
+    ['a finish reason', wire({ content: 'One' }, 'stop', { usage: usage(1) }).data],
     ['a tool call', wire({ content: 'One', tool_calls: [] }, null, { usage: usage(1) }).data],
     [
-      'a breakdown',
+      'a usage breakdown',
       wire({ content: 'One' }, null, { usage: { ...usage(1), completion_tokens_details: {} } }).data,
     ],
     ['no usage', wire({ content: 'One' }).data],
-    ['something after it', `${data} `],
+    ['trailing characters', `${data} `],
     ['an octal number', data.replace('"completion_tokens":1', '"completion_tokens":01')],
-    ['no number', data.replace('"completion_tokens":1', '"completion_tokens":')],
+    ['a missing number', data.replace('"completion_tokens":1', '"completion_tokens":')],
     ['a negative number', data.replace('"completion_tokens":1', '"completion_tokens":-1')],
-    ['a broken number', data.replace('"completion_tokens":1', '"completion_tokens":1.5')],
-    [
-      'more digits than a number holds',
-      data.replace('"completion_tokens":1', `"completion_tokens":${'9'.repeat(16)}`),
-    ],
+    ['a fraction', data.replace('"completion_tokens":1', '"completion_tokens":1.5')],
+    ['too many digits', data.replace('"completion_tokens":1', `"completion_tokens":${'9'.repeat(16)}`)],
     ['a control character', data.replace('One', 'O\ne')],
-    ['an escape that is none', data.replace('One', '\\x')],
-    ['half an escape', data.replace('One', '\\u12')],
-    ['a text without its end', data.slice(0, data.indexOf('One') + 2)],
+    ['an invalid escape', data.replace('One', '\\x')],
+    ['a truncated escape', data.replace('One', '\\u12')],
+    ['unterminated text', data.slice(0, data.indexOf('One') + 2)],
   ])('does not read an event with %s', (_, other) => {
     expect(steady.read(other)).toBeUndefined();
   });
@@ -64,7 +61,7 @@ describe('an event template', () => {
     ],
     ['the same text twice', wire({ reasoning: 'One', reasoning_content: 'One' }).data],
     [
-      'a breakdown',
+      'a usage breakdown',
       wire({ content: 'One' }, null, {
         usage: { ...usage(1), completion_tokens_details: { reasoning_tokens: 1 } },
       }).data,

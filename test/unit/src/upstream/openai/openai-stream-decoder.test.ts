@@ -19,7 +19,7 @@ describe('the deltas of a stream', () => {
       { content: '', reasoning: 'One.' },
     ],
     ['reasoning_details alone', { reasoning_details: [{ text: 'One.' }] }, { reasoning: 'One.' }],
-    ['an empty reasoning, which is none', { reasoning: '', content: 'Yes.' }, { content: 'Yes.' }],
+    ['empty reasoning, which is dropped', { reasoning: '', content: 'Yes.' }, { content: 'Yes.' }],
     [
       'parts (f14)',
       {

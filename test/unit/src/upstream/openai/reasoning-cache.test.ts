@@ -23,7 +23,7 @@ describe('a cached turn with tool calls', () => {
 
   it.each([
     ['other ids', [call('x'), call('b')]],
-    ['one call less', [call('a')]],
+    ['one call fewer', [call('a')]],
     ['another order', [call('b'), call('a')]],
     ['other arguments', [call('a', '{"sides":6}'), call('b')]],
     ['another name', [call('a', '{}', 'toss'), call('b')]],

@@ -148,9 +148,9 @@ describe('a model without available upstreams', () => {
 describe('the pause of an upstream', () => {
   it.each([
     ['Retry-After', { kind: 'status', retry_after_s: 2 }, 2000],
-    ['a Retry-After beyond reason', { kind: 'rate_limited', retry_after_s: 1e9 }, 600_000],
-    ['a limit without it', { kind: 'rate_limited' }, 1000],
-    ['a provider that was set up wrongly', { kind: 'misconfigured' }, 30_000],
+    ['an excessive Retry-After', { kind: 'rate_limited', retry_after_s: 1e9 }, 600_000],
+    ['a rate limit without Retry-After', { kind: 'rate_limited' }, 1000],
+    ['a misconfigured provider', { kind: 'misconfigured' }, 30_000],
     ['a declined key beside others', { kind: 'rate_limited', retry_after_s: 9, another_key: true }, 0],
     ['any other failure', { kind: 'broken' }, 0],
   ] as const)('follows from %s', (_, failure, pause_ms) => {

@@ -96,8 +96,8 @@ describe('a selector that waits for a permit', () => {
   });
 
   it.each([
-    ['until a stream must have begun', true, limits.stream_commit_ms],
-    ['until a whole reply must be there', false, limits.non_stream_timeout_ms],
+    ['until the deadline to start a stream', true, limits.stream_commit_ms],
+    ['until the deadline of a whole reply', false, limits.non_stream_timeout_ms],
   ])('waits at most %s', async (_, stream, limit_ms) => {
     const patient = { provider: { ...oneAtATime, queue_timeout_ms: 600_000 } };
     const { selector, a, bulkhead, pass } = selectorOver([patient], {}, stream);

@@ -202,7 +202,7 @@ describe('a reservation in Redis', () => {
   it.each([
     ['was', () => taken()],
     ['may never have been', async () => unheard()],
-  ])('is not restored by a renewal after its settlement, where it %s taken', async (_, held) => {
+  ])('is not restored by a renewal after its settlement, where it %s made', async (_, held) => {
     const hold = await held();
     await opened.remote.renew([hold]);
     expect((await remaining())[3]).toBe(4);
