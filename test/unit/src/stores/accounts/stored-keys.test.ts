@@ -186,7 +186,7 @@ describe('a stored key', () => {
 });
 
 describe('a key that is not in the store', () => {
-  it('is not looked up when its format is wrong', () => {
+  it('is not looked up when its format or checksum is wrong', () => {
     const { key } = newSecret();
     const wrong = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
     const before = queries;
