@@ -1,18 +1,18 @@
-/** One row of the error catalogue: what a client is sent, and when. */
+/** One row of the error catalogue. */
 export interface ErrorRow {
   readonly status: number;
   readonly type: string;
-  /** The message when the place that refuses has nothing more precise to say. */
+  /** Default message. */
   readonly message: string;
-  /** Reply headers that belong to this error. */
+  /** Reply headers of this error. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** For the operator: when this is sent. Shown in the README's table. */
+  /** When this error is sent, for operators; shown in the README's table. */
   readonly when: string;
 }
 
 /**
- * Every error that a client can receive (spec 7; protocol a1, a2, b1 to b9, j2). The README's table is held equal to it.
- * The name of a row is the `code` that clients see when `openai_fields` is on.
+ * Every error that a client can receive (spec 7; protocol a1, a2, b1 to b9, j2). A test holds the README's table equal to it. Row names are
+ * the `code` that clients see when `openai_fields` is on.
  */
 export const errorCatalogue = {
   missing_api_key: {
@@ -132,7 +132,7 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** What a refusal may add to its row of the catalogue. */
+/** Details that a refusal adds to its row of the catalogue. */
 export interface ErrorDetail {
   readonly message?: string | undefined;
   /** The request field at fault, such as `messages[2].content`. */
@@ -145,8 +145,8 @@ export interface ErrorDetail {
 const brand = Symbol.for('sluice.GatewayError');
 
 /**
- * An error that a client may see: `type`, `status` and `message` as they go out (spec 2.6). The `cause` goes to the log. It has no stack of
- * its own: to capture one takes longer than all else in a refusal, and only the cause's tells of a bug.
+ * An error as the client sees it: `type`, `status` and `message` (spec 2.6). The `cause` is only logged. Has no stack of its own: capturing
+ * one takes longer than the rest of a refusal, and only the cause's stack points to a bug.
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
@@ -176,18 +176,18 @@ export class GatewayError extends Error {
     this.param = detail.param;
   }
 
-  /** True also for errors of another copy of this package, as plugins may bring one along. */
+  /** Whether `thrown` is a GatewayError, also of another copy of this package, which plugins may bring along. */
   static is(thrown: unknown): thrown is GatewayError {
     return typeof thrown === 'object' && thrown !== null && brand in thrown;
   }
 
-  /** What a client may see of anything thrown: a GatewayError as it is, everything else as `server_error`. */
+  /** The GatewayError that a client may see for anything thrown: a GatewayError as it is, all else as `server_error`. */
   static from(thrown: unknown): GatewayError {
     return GatewayError.is(thrown) ? thrown : refusal('server_error', { cause: thrown });
   }
 }
 
-/** An error of the catalogue, ready to be thrown. */
+/** Creates an error of the catalogue. */
 export function refusal(code: ErrorCode, detail: ErrorDetail = {}): GatewayError {
   const row: ErrorRow = errorCatalogue[code];
   return new GatewayError(row.type, row.status, detail.message ?? row.message, {
@@ -199,8 +199,8 @@ export function refusal(code: ErrorCode, detail: ErrorDetail = {}): GatewayError
 }
 
 /**
- * The refusal of a field: `message` starts with its name, as in `max_tokens: 0 is not accepted; …`. Stages say the name that it has in the
- * canonical request; where the client's endpoint has another one, the client reads that.
+ * Refuses a field: `message` starts with its name, as in `max_tokens: 0 is not accepted; …`. Stages use the name in the canonical request;
+ * the client reads the name that its own endpoint has for it.
  */
 export function invalidField(param: string, problem: string): GatewayError {
   return refusal('invalid_request', { message: `${param}: ${problem}`, param });

@@ -37,7 +37,7 @@ export type Gateway = RequestHandler & {
   readonly conditions: readonly string[];
   /** How many exchanges have begun and are not settled. */
   readonly inFlight: number;
-  /** The operators' dashboard, for `app.use('/ops', gateway.dashboard)`. Leaves everything to the parent where nobody can sign in. */
+  /** The operators' dashboard, for `app.use('/ops', gateway.dashboard)`. Calls `next` if no way to sign in is configured. */
   readonly dashboard: RequestHandler;
   /** Makes `ready` false and serves on: for the time in which a load balancer notices, before `close`. */
   markUnready(): void;

@@ -11,13 +11,13 @@ import { StageTimes } from './instrument.ts';
 import type { StageTransformer } from './stage-link.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
 
-/** Stages in order: read down on the way in, up on the way out. */
+/** Stages in order for requests, reversed for replies. */
 export class Chain {
   readonly stages: readonly Stage[];
   readonly metrics: Metrics | undefined;
-  /** The series of the stages' times, by stage and hook, once they have been asked for. */
+  /** Series of the stages' times, by stage and hook, created on first use. */
   readonly stageSeries: (HistogramSeries | undefined)[] = [];
-  /** How many stages an exchange has entered before the first hook has run. */
+  /** Stages that an exchange has entered before the first hook runs. */
   readonly enteredAtStart: number;
 
   constructor(stages: readonly Stage[], metrics?: Metrics) {
@@ -32,19 +32,19 @@ export class Chain {
       );
   }
 
-  /** Begins the way of `exchange` through these stages. */
+  /** Begins the run of `exchange` through these stages. */
   enter(exchange: Exchange): ChainRun {
     return new ChainRun(this, exchange);
   }
 }
 
-/** One exchange on its way through a chain: which stages it has entered, and how long each took. */
+/** The run of one exchange through a chain: which stages it has entered, and how long each took. */
 export class ChainRun {
   readonly #chain: Chain;
   readonly #exchange: Exchange;
   readonly #times: StageTimes;
   #entered: number;
-  /** How many stages the reply passes: fewer than all where a stage has answered. */
+  /** Stages that the reply passes: fewer than all if a stage has answered. */
   #replied: number;
   #settled = false;
 
@@ -56,7 +56,7 @@ export class ChainRun {
     this.#replied = chain.stages.length;
   }
 
-  /** First to last, before the body is read. */
+  /** Runs `onHeaders`, first to last, before the body is read. */
   async onHeaders(): Promise<void> {
     const { stages } = this.#chain;
     for (let index = 0; index < stages.length; index++) {
@@ -67,7 +67,7 @@ export class ChainRun {
     }
   }
 
-  /** First to last, the canonical request is there. An answer ends the way down: the reply passes the stages up to the one that gave it. */
+  /** Runs `onRequest`, first to last. A stage's answer ends the run: its reply passes the stages up to that one. */
   async onRequest(): Promise<Answer | undefined> {
     const { stages } = this.#chain;
     for (let index = 0; index < stages.length; index++) {
@@ -81,7 +81,7 @@ export class ChainRun {
     return undefined;
   }
 
-  /** Last to first over a whole reply. */
+  /** Runs `onReply` over a whole reply, last to first. */
   async onReply(reply: Completion): Promise<Completion> {
     const { stages } = this.#chain;
     let current = reply;
@@ -93,7 +93,7 @@ export class ChainRun {
     return current;
   }
 
-  /** Last to first over a stream: the transformers of the stages that want it, timed. */
+  /** Pipes a stream through the transformers of the stages that want it, last to first, and times them. */
   onStream(source: ChunkSource): ChunkSource {
     const { stages } = this.#chain;
     const transformers: StageTransformer[] = [];
@@ -105,7 +105,7 @@ export class ChainRun {
     return transformers.length > 0 ? new StreamPipeline(source, transformers, this.#times) : source;
   }
 
-  /** What the client will see of `error`, in its own words, after the stages that were entered, last to first. */
+  /** The error that the client will see, after `onError` of the stages that were entered, last to first. */
   onError(thrown: unknown): GatewayError {
     let error = GatewayError.from(thrown);
     if (this.#exchange.hasRequest) error = withClientFieldName(error, this.#exchange.request);
@@ -121,7 +121,7 @@ export class ChainRun {
     return error;
   }
 
-  /** Tells every stage that was entered, once however often it is called. */
+  /** Calls `onSettled` of every stage that was entered, once even if called again. */
   onSettled(outcome: Outcome): void {
     if (this.#settled) return;
     this.#settled = true;
@@ -136,7 +136,7 @@ export class ChainRun {
     this.#times.report();
   }
 
-  /** Keeps in the log the error that a stage was to be told of when it threw. */
+  /** Logs an error thrown by a stage's hook, and the error that the hook was handling. */
   #logFault(index: number, hook: string, err: unknown, told?: GatewayError): void {
     const { name: stage } = this.#chain.stages[index]!;
     const error = told && {

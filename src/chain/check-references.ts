@@ -8,8 +8,8 @@ import type { ProviderDefinition } from '../upstream/adapter.ts';
 const anyRecord = z.record(z.string(), z.unknown());
 
 /**
- * What refers to what. Anything that is not as it should be is read as absent: its own schema tells that, and the names beside it are
- * still checked in the same run.
+ * The parts of a configuration that refer to one another. Invalid parts are read as absent: their own schema reports them, and the names
+ * beside them are still checked in the same run.
  */
 const limitsSchema = z.object({ models: anyRecord.catch({}) }).catch({ models: {} });
 const someNames = z.union([z.string().transform(name => [name]), z.array(z.string())]).catch([]);
@@ -73,7 +73,7 @@ type Names = z.output<typeof namesSchema>;
 
 type Adapter = Pick<ProviderDefinition, 'name' | 'efforts'>;
 
-/** What no schema sees, of a configuration that may be wrong elsewhere: names that point nowhere, and names given twice. */
+/** Reports what no schema sees, even in a configuration that is wrong elsewhere: references to unknown names, and duplicate names. */
 export function checkReferences(config: unknown, adapters: readonly Adapter[] = []): ConfigIssue[] {
   const names = namesSchema.safeParse(config);
   if (!names.success) return [];
@@ -126,7 +126,7 @@ function* checkPassthrough({ passthrough, providers }: Names): Generator<ConfigI
   }
 }
 
-/** A level that an upstream's adapter has no words for would mean nothing there. */
+/** Reports effort levels that an upstream's adapter does not support. */
 function* checkEfforts(
   { models, providers = {} }: Names,
   adapters: readonly Adapter[],
@@ -170,7 +170,7 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
   }
 }
 
-/** A limit on a model that there is not would silently limit nothing. */
+/** Reports limits on unknown models, which would silently limit nothing. */
 function* checkLimits({ models, plans, accounts, stages }: Names): Generator<ConfigIssue> {
   const known = models.flatMap(model => model?.id ?? []);
   if (known.length === 0) return;
@@ -192,7 +192,7 @@ function* checkLimits({ models, plans, accounts, stages }: Names): Generator<Con
   }
 }
 
-/** A class of streams for a model or plan that there is not would never match. */
+/** Reports stream classes for unknown models or plans, which would never match. */
 function* checkClasses({ models, plans, stages }: Names): Generator<ConfigIssue> {
   const known = { model: models.flatMap(model => model?.id ?? []), plan: Object.keys(plans) };
   for (const [at, { 'stream-rechunk': stage }] of stages.entries())

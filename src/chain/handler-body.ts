@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-/** Above this many unread bytes the handler is told to wait. */
+/** Unread bytes above which the handler has to wait for `drain`. */
 const high_water_bytes = 256 * 1024;
 
 type Callback = (error?: Error | null) => void;
@@ -15,33 +15,33 @@ export class HandlerBody implements AsyncIterable<Buffer> {
   #ended = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
-  /** Runs out when the handler has been silent for too long. */
+  /** Fires when the handler has been silent for too long. */
   readonly #idle: NodeJS.Timeout;
   #begun = false;
 
-  /** `silent` is called when the handler writes nothing for `idle_ms` while its bytes are waited for. */
+  /** Calls `silent` when the handler writes nothing for `idle_ms` while its bytes are waited for. */
   constructor(idle_ms: number, silent: () => void) {
     this.#idle = setTimeout(() => {
       if (this.#ended) return;
-      // A reader that is busy with the client does not wait for the handler.
+      // A reader that is busy with the client is not waiting for the handler.
       if (this.#begun && !this.#wake) this.#idle.refresh();
       else silent();
     }, idle_ms).unref();
   }
 
-  /** The handler must wait for `drain` before it writes on. */
+  /** True if the handler must wait for `drain` before it writes on. */
   get full(): boolean {
     return this.#full;
   }
 
-  /** As `response.write`: false says that the reader does not keep up. What comes after the end is thrown away. */
+  /** Like `response.write`: returns false when the reader does not keep up. Discards what comes after the end. */
   push(part: unknown, encoding?: unknown, callback?: unknown): boolean {
     const done = typeof encoding === 'function' ? encoding : callback;
     if (typeof done === 'function') process.nextTick(done as Callback, null);
     if (this.#ended) return true;
     this.#begun = true;
     this.#idle.refresh();
-    // Copied, because the handler may use its buffer again once the callback has been called.
+    // Copied: the handler may reuse its buffer once the callback was called.
     const bytes =
       typeof part === 'string'
         ? Buffer.from(part, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
@@ -53,12 +53,12 @@ export class HandlerBody implements AsyncIterable<Buffer> {
     return !this.#full;
   }
 
-  /** Nothing more will come. */
+  /** True when no more bytes will come. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** The end, for the reader a fault if there is an error. Only the first call counts. */
+  /** Ends the body; `error` is thrown to the reader. Only the first call counts. */
   finish(error?: Error): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -67,7 +67,7 @@ export class HandlerBody implements AsyncIterable<Buffer> {
     this.#wakeUp();
   }
 
-  /** All bytes that have come since the last turn, joined. May be called again to read on after a reader has left. */
+  /** Yields all bytes that arrived since the last turn, joined. May be iterated again after a reader has left. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     while (true) {
       if (this.#queue.length > 0) yield this.#take();
@@ -86,7 +86,7 @@ export class HandlerBody implements AsyncIterable<Buffer> {
     this.#queued_bytes = 0;
     if (this.#full) {
       this.#full = false;
-      // Not in the reader's turn: the handler's code is none of its business.
+      // In a turn of its own, so that the handler's code cannot throw into the reader.
       process.nextTick(() => this.events.emit('drain'));
     }
     return bytes;

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 
-/** Headers that speak of the handler's bytes, which are written anew, or to the handler as the upstream's client. */
+/** Headers about the handler's bytes, which are written anew, or for the handler as the upstream's client. */
 const ofTheBytes = [
   'content-length',
   'content-encoding',
@@ -23,7 +23,7 @@ const ofTheBytes = [
   'proxy-authenticate',
 ];
 
-/** Headers of a connection and of who answers on it: those of the application, never the upstream's. */
+/** Headers of a connection and its server: the application's are sent, never the upstream's. */
 const ofTheHop = ['connection', 'keep-alive', 'upgrade', 'server', 'x-powered-by'];
 
 const kept = new Set([...ofTheBytes, ...ofTheHop]);
@@ -43,13 +43,13 @@ export type HeaderMethods = Pick<ServerResponse, (typeof methods)[number]>;
 export type HeaderList = OutgoingHttpHeaders | OutgoingHttpHeader[] | OutgoingHttpHeader[][];
 
 /**
- * The headers that a foreign handler sets, apart from those of the response: Node would take the mere removal of some of them later as a
- * wish for a reply without framing, and none may be set once the head of a stream has gone out early.
+ * Headers that a foreign handler sets, kept apart from the response's. Node takes the later removal of some of them as a wish for a reply
+ * without framing, and none may be set once the head of a stream has gone out early.
  */
 export class HandlerHead {
-  /** Those of the response, as they were before it got `stand_ins`. */
+  /** The response's own methods, from before it got `standIns`. */
   readonly own: HeaderMethods;
-  /** What the handler calls in their place. */
+  /** The methods that the handler calls instead. */
   readonly standIns: HeaderMethods;
   readonly #response: ServerResponse;
   readonly #store = new OutgoingMessage();
@@ -73,7 +73,7 @@ export class HandlerHead {
     return { ...this.#store.getHeaders() } as IncomingHttpHeaders;
   }
 
-  /** Names and values in any form that `writeHead` takes. */
+  /** Adds names and values in any form that `writeHead` takes. */
   add(headers: HeaderList | undefined): void {
     const store = this.#store;
     if (!Array.isArray(headers)) {
@@ -83,12 +83,12 @@ export class HandlerHead {
     }
     const pairs = pairsOf(headers);
     for (const [name] of pairs) store.removeHeader(String(name));
-    // A list may have a name more than once, as with `set-cookie`.
+    // A list may repeat a name, as with `set-cookie`.
     for (const [name, value] of pairs)
       store.appendHeader(String(name), Array.isArray(value) ? value : String(value));
   }
 
-  /** Runs `write` with the response's own methods in place, whoever has put others there. */
+  /** Runs `write` with the response's own methods in place, even if other middleware has replaced them. */
   withOwn<T>(write: () => T): T {
     const response = this.#response;
     const current = Object.fromEntries(methods.map(name => [name, response[name]]));
@@ -100,7 +100,7 @@ export class HandlerHead {
     }
   }
 
-  /** Gives the response what may go out with a reply that is made of the handler's. Within `withOwn`. */
+  /** Copies to the response the headers that may go out with a reply made of the handler's. Call it within `withOwn`. */
   apply(): void {
     const headers = this.#store.getHeaders();
     for (const name of this.#response.getHeaderNames())

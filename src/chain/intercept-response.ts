@@ -5,17 +5,17 @@ import { DetachedResponse } from './detached-response.ts';
 import { HandlerBody } from './handler-body.ts';
 import { HandlerHead, type HeaderList } from './handler-head.ts';
 
-/** What a foreign handler writes, as if it were an upstream's reply, and the real way out for what is made of it. */
+/** A foreign handler's reply, read like an upstream's, and the response to which the resulting reply is written. */
 export interface Interception {
-  /** Resolves when the handler has begun its reply. Rejects when it destroys the response, or its client leaves, before that. */
+  /** Resolves when the handler begins its reply. Rejects if it destroys the response, or its client leaves, before that. */
   readonly head: Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders }>;
   /** The handler's body. Throws if the handler destroys the response in the middle, or its client leaves. */
   readonly bytes: AsyncIterable<Buffer>;
-  /** The response as it was before. An error goes out without any of the handler's headers. */
+  /** The original response. An error goes out without any of the handler's headers. */
   readonly sink: ReplySink;
-  /** The handler has ended, or was ended. */
+  /** True if the handler has ended, or was ended. */
   readonly ended: boolean;
-  /** From now on the end of the response does not end the handler, whose reply is read on. */
+  /** Keeps the end of the response from ending the handler, whose reply is read on. */
   readOn(): void;
   /** Ends the handler; readers of its reply get `server_error`. */
   cancel(): void;
@@ -34,15 +34,15 @@ type Listening = Pick<ServerResponse, (typeof listening)[number]>;
 
 const intercepted = new WeakSet<object>();
 
-/** Whether what is written to `response` goes up a chain before it goes to the client. */
+/** Whether `response` is intercepted by a chain. */
 export function isIntercepted(response: ServerResponse): boolean {
   return intercepted.has(response);
 }
 
 /**
- * Puts itself between a response and the handler behind the chain (design: the one place where a response is patched). The handler's
- * `writeHead`, `write`, `end`, `destroy` and headers no longer reach the client, nor the client's `drain` the handler; `close` and
- * `finish` do, unless its reply is read on. `onSend` is called before a head goes out. A handler that is silent for `idle_ms` has failed.
+ * Intercepts a response for the handler behind the chain (design: the one place where a response is patched). The handler's `writeHead`,
+ * `write`, `end`, `destroy` and headers no longer reach the client, nor does the client's `drain` reach the handler; `close` and `finish`
+ * do, unless its reply is read on. Calls `onSend` before a head goes out. A handler that is silent for `idle_ms` has failed.
  */
 export function interceptResponse(
   response: ServerResponse & { flush?: () => void },
@@ -56,7 +56,7 @@ export function interceptResponse(
   const detached = new DetachedResponse(response, body.events);
   const sink = sinkOf(response, handlerHead, sent, onSend);
   const head = Promise.withResolvers<{ status: number; headers: IncomingHttpHeaders }>();
-  // Nobody may be waiting for the head any longer when it fails.
+  // It may fail while nothing waits for it; an unhandled rejection would end the process.
   head.promise.catch(() => {});
   let begun = false;
 
@@ -110,7 +110,7 @@ export function interceptResponse(
   Object.assign(response, patched, handlerHead.standIns, divertedEvents(response, body.events));
   const outer = Object.getOwnPropertyDescriptor(response, 'headersSent');
   Object.defineProperties(response, {
-    // A handler that looks must see that it has begun, though nothing has reached the client yet.
+    // A handler that asks must see that its reply has begun, though nothing has reached the client yet.
     headersSent: {
       configurable: true,
       get: () => begun || (!detached.isOn && (sent.head || (outer?.get?.() ?? false))),
@@ -133,7 +133,7 @@ export function interceptResponse(
 
 const ofTheHandler = ['drain', 'finish', 'close'];
 
-/** What the handler waits for, its reader and its own end, it hears from `events`; all other listeners stay where they are. */
+/** Makes `drain` and the handler's own end come from `events`; all other listeners stay on the response. */
 function divertedEvents(response: ServerResponse, events: NodeJS.EventEmitter): Listening {
   const diverted: Record<string, unknown> = {};
   for (const name of listening) {
@@ -147,7 +147,7 @@ function divertedEvents(response: ServerResponse, events: NodeJS.EventEmitter): 
   return diverted as Listening;
 }
 
-/** The response by its methods before they are patched. */
+/** A sink that calls the response's methods from before they are patched. */
 function sinkOf(
   response: ServerResponse & { flush?: () => void },
   handlerHead: HandlerHead,

@@ -8,16 +8,16 @@ import type { StateStore } from '../stores/limits/state-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
 
-/** What a stage is given when it is made: the parts of the gateway around it. */
+/** What a stage factory receives: the parts of the gateway around the stage. */
 export interface StageSetup {
   readonly catalog: Catalog;
   readonly accounts: AccountDirectory;
   readonly plans: Plans;
-  /** Counters and concurrency of all accounts. Whoever made it closes it. */
+  /** Counters and concurrency of all accounts. Closed by the code that created it, not by a stage. */
   readonly state: StateStore;
-  /** Makes metrics of the stage; their names begin with `sluice_` and its name, or with its `metricPrefix`. */
+  /** Creates the stage's metrics; their names begin with `sluice_` and its name, or with its `metricPrefix`. */
   readonly metrics: PluginMetrics;
-  /** Names the stage in every line. */
+  /** Log with the stage's name on every line. */
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -25,11 +25,11 @@ export interface StageSetup {
 /** A stage's hooks; its name is added from the definition. */
 export type Hooks = Omit<Stage, 'name'>;
 
-/** A stage with its options, not yet made: what chains and configurations are composed of. */
+/** A stage with its options, not yet created; chains and configurations are composed of these. */
 export interface StagePlan {
   readonly name: string;
   readonly metricPrefix: string | undefined;
-  /** As its schema has checked them. */
+  /** Options as parsed by its schema. */
   readonly options: unknown;
   create(setup: StageSetup): Stage;
 }

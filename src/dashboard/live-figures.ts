@@ -18,7 +18,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** The figures on `registry`; nought for what nobody has counted there yet. */
+/** Current figures from `registry`; 0 for what has not been counted yet. */
 export async function liveFigures(registry: Registry): Promise<LiveFigures> {
   const [requests, tokens, buckets] = await Promise.all([
     samplesOf(registry, 'sluice_requests_total'),

@@ -9,7 +9,7 @@ export type EndReason =
   | 'shutdown'
   | 'internal_error';
 
-/** What can end an exchange before its reply is complete. */
+/** Reasons that can end an exchange before its reply is complete. */
 export type Cause = Exclude<EndReason, 'completed'>;
 
 /**
@@ -42,12 +42,12 @@ export class ExchangeEnd {
   #error_type: string | undefined;
   #reply_ended = false;
 
-  /** The cause that will be the `end_reason`; undefined while nothing has gone wrong. */
+  /** The future `end_reason`; undefined while nothing has gone wrong. */
   get cause(): Cause | undefined {
     return this.#cause;
   }
 
-  /** Decides, for an exchange that has ended. */
+  /** The `end_reason` of an exchange that has ended. */
   get reason(): EndReason {
     return this.#cause ?? conclusion(this.#error_type, this.#status) ?? 'completed';
   }
@@ -62,38 +62,38 @@ export class ExchangeEnd {
     return this.#error_type;
   }
 
-  /** All of the reply has been handed to the connection. A response that closes earlier has lost its client. */
+  /** True once the whole reply was handed to the connection. A response that closes earlier has lost its client. */
   get reply_ended(): boolean {
     return this.#reply_ended;
   }
 
-  /** The connection was closed, whatever the `cause`. */
+  /** True if the connection was closed, whatever the `cause`. */
   get client_gone(): boolean {
     return this.#client_gone;
   }
 
-  /** Something ends the exchange. */
+  /** Reports a cause; the first one counts. */
   causedBy(cause: Cause): void {
     this.#cause ??= cause;
   }
 
-  /** The connection was closed before the reply was complete. */
+  /** Reports that the connection was closed before the reply was complete. */
   clientLeft(): void {
     this.#client_gone = true;
     this.#cause ??= 'client_gone';
   }
 
-  /** An error of this type goes to a chain around, which decides what its client sees. */
+  /** Reports an error that goes to an outer chain, which decides what its client sees. */
   handedOn(error_type: string): void {
     this.#cause ??= conclusion(error_type, 0);
   }
 
-  /** A head was written. The last one counts, since an outer chain writes last; but 524 stays while the reply behind it is read on. */
+  /** Reports a written head. The last one counts, since an outer chain writes last; but 524 stays while the reply behind it is read on. */
   replied(status: number): void {
     if (this.#status !== 524) this.#status = status;
   }
 
-  /** An error was sent, as the reply or in a stream. */
+  /** Reports an error sent as the reply or in a stream. */
   errorSent(error_type: string): void {
     this.#error_type = error_type;
   }
@@ -103,7 +103,7 @@ export class ExchangeEnd {
   }
 }
 
-/** What an error or status says of the end. */
+/** End reason implied by an error type or status; undefined for a success. */
 function conclusion(error_type: string | undefined, status: number): Cause | undefined {
   if (error_type === 'server_error') return 'internal_error';
   if (error_type === 'provider_error') return 'upstream_failed';

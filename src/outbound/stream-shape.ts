@@ -12,14 +12,14 @@ export class StreamShape implements ChunkSink {
   readonly #exchange: Exchange;
   readonly #next: ChunkSink;
   readonly #continuous: boolean;
-  /** Choices whose role chunk has been sent. */
+  /** Choices with their role chunk sent. */
   readonly #begun = new Set<number>();
-  /** Choices whose finish chunk has been sent. */
+  /** Choices with their finish chunk sent. */
   readonly #ended = new Set<number>();
-  /** The newest chunk with a finish reason: the last of the stream carries the usage, and only the end shows which is last (d5). */
+  /** The newest chunk with a finish reason. Held back: the last chunk carries the usage, and only the end shows which one is last (d5). */
   #finish: ChunkChoice | undefined;
   #failed = false;
-  /** The running usage that was shown last. */
+  /** The running usage shown last. */
   #shown = usageOf(0, 0);
 
   constructor(exchange: Exchange, next: ChunkSink) {
@@ -28,7 +28,7 @@ export class StreamShape implements ChunkSink {
     this.#continuous = exchange.request.stream_options?.continuous_usage_stats === true;
   }
 
-  /** What is no chunk, or cannot be rendered, fails the stream. */
+  /** Writes a chunk. A value that is not a chunk, or cannot be rendered, fails the stream. */
   chunk(chunk: Chunk): boolean {
     if (this.#failed) return true;
     try {
@@ -57,7 +57,7 @@ export class StreamShape implements ChunkSink {
     this.#next.fail(fault);
   }
 
-  /** Nearly every chunk of a long answer: one more text of a choice that has begun and goes on. */
+  /** Whether a chunk is the most frequent kind: one more text of a choice that has begun and has not ended. */
   #isPlain({ choices }: Chunk): boolean {
     if (choices.length !== 1 || this.#finish) return false;
     const { index, delta, finish_reason } = choices[0]!;
@@ -76,7 +76,7 @@ export class StreamShape implements ChunkSink {
     const delta = withoutEmpty(choice.delta);
     const says = delta !== undefined || choice.logprobs != null;
     const ends = finish_reason !== null && !this.#ended.has(index);
-    // Some servers repeat a choice beside the usage: it says nothing new.
+    // Some servers repeat a choice beside the usage; it adds nothing.
     if (!says && !ends && this.#begun.has(index)) return;
     if (this.#finish && this.#finish.index !== index) this.#sendFinish(this.#running());
     if (!this.#begun.has(index)) this.#sendRole(index);
@@ -101,8 +101,8 @@ export class StreamShape implements ChunkSink {
   }
 
   /**
-   * The same four keys in every chunk (d6), never less than before: an estimate may have been above what the upstream tells. The true
-   * figure and the upstream's own breakdown are on the last chunk.
+   * Running usage for one chunk: the same four keys in every chunk (d6), never decreasing, since an estimate may have been above the
+   * upstream's figure. The last chunk has the true figure and the upstream's own breakdown.
    */
   #running(): Usage | undefined {
     if (!this.#continuous) return undefined;
@@ -120,7 +120,7 @@ export class StreamShape implements ChunkSink {
   }
 }
 
-/** Exactly one of reasoning and content, with something in it. */
+/** Whether a delta has exactly one of reasoning and content, not empty. */
 const isText = ({ reasoning, content }: Delta): boolean =>
   content ? reasoning === undefined : content === undefined && !!reasoning;
 

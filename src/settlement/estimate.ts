@@ -3,20 +3,20 @@ import { textOf } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import { type TokenCounter, TokenEstimator } from './token-estimator.ts';
 
-/** About how many tokens `text` has. */
+/** Estimated tokens of `text`. */
 export function estimateTokens(text: string): number {
   const estimator = new TokenEstimator();
   estimator.add(text);
   return estimator.tokens;
 }
 
-/** About how many tokens the upstream will count for the prompt: its text, tools, and four for the frame of each message. */
+/** Estimated prompt tokens as the upstream will count them: text, tools, and four for the frame of each message. */
 export function estimatePrompt(
   { messages, tools }: ChatRequest,
   estimator: TokenCounter = new TokenEstimator(),
 ): number {
   for (const message of messages) {
-    // A space costs nothing and keeps the last word of one message from joining the first of the next.
+    // A space costs nothing and keeps the last word of one message apart from the first of the next.
     estimator.add(` ${textOf(message.content)}`);
     if (message.tool_calls) estimator.add(JSON.stringify(message.tool_calls));
   }
@@ -36,19 +36,19 @@ interface Counted {
  * decreasing; the upstream's final figure replaces both. Reasoning, text and tool arguments count alike.
  */
 export class UsageMeter {
-  /** The estimate divided by the upstream's final figure, where both were there. */
+  /** The estimate divided by the upstream's final figure; undefined unless both exist. */
   error_ratio: number | undefined;
   readonly #exchange: Exchange;
   readonly #newCounter: () => TokenCounter;
-  /** One for each run of text: what a choice reasons, says, and calls. Words of one must not join those of another. */
+  /** One counter for each run of text: the reasoning, the text and the calls of each choice, whose words must not join. */
   readonly #counters = new Map<string, TokenCounter>();
-  /** The sum of all counters, kept up: an upstream may begin a run with every chunk. */
+  /** Sum of all counters, kept incrementally: an upstream may begin a run with every chunk. */
   #counted = 0;
-  /** Text has come since the upstream last told its usage. */
+  /** True if text has arrived since the upstream last reported usage. */
   #uncounted = false;
-  /** What the upstream told last; the estimate adds to it. */
+  /** The upstream's last figure; the estimate adds to it. */
   #told = 0;
-  /** The estimator's count when the upstream told its usage last. */
+  /** The estimator's count at the upstream's last figure. */
   #base = 0;
 
   constructor(exchange: Exchange, newCounter: () => TokenCounter = () => new TokenEstimator()) {
@@ -56,7 +56,7 @@ export class UsageMeter {
     this.#newCounter = newCounter;
   }
 
-  /** Before the first chunk: what is known without the upstream. */
+  /** Sets what is known before the first chunk, without the upstream. */
   begin(): void {
     const { request, usage } = this.#exchange;
     if (request.stream && request.stream_options?.continuous_usage_stats)
@@ -83,12 +83,13 @@ export class UsageMeter {
   }
 
   /**
-   * At the end, however it came. A prompt that nobody has counted is estimated if the upstream's reply had `begun`, or if the upstream
-   * was given up while it worked for a client that had left or been answered 524; one that `failed` by itself is owed nothing.
+   * Ends the count, however the exchange ended. A prompt without the upstream's figure is estimated if the reply had `begun`, or if the
+   * upstream was cancelled while it worked because its client had left or been answered 524. Nothing is billed for an upstream that
+   * `failed` by itself.
    */
   end(begun: boolean, failed = false): void {
     const { usage, request, client_gone, end_reason, attempts, failed_attempts } = this.#exchange;
-    // Between two attempts nobody works.
+    // Between two attempts no upstream is working.
     const atWork = attempts > failed_attempts.length && !failed;
     const givenUp = atWork && (client_gone || end_reason === 'time_limit');
     if (begun || givenUp) usage.prompt_tokens ||= estimatePrompt(request, this.#newCounter());
@@ -129,7 +130,7 @@ export class UsageMeter {
   }
 }
 
-/** A running value must not exceed the final one, and that cannot exceed what was asked for (protocol e). */
+/** `tokens`, at most as many as were asked for: a running value must not exceed the final one (protocol e). */
 function capped(tokens: number, request: ChatRequest): number {
   return request.max_tokens === undefined ? tokens : Math.min(tokens, request.max_tokens * (request.n ?? 1));
 }

@@ -3,13 +3,13 @@ import type { Exchange } from '../exchange.ts';
 import { timeOrderedUuid } from '../stores/records/ids.ts';
 import type { LedgerRow } from '../stores/records/ledger-entry.ts';
 
-/** The ledger's row of an exchange that has ended; none for one that is nobody's. To be made once for each. */
+/** Ledger row of a settled exchange; undefined without an account. Call once: it creates the row id. */
 export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): LedgerRow | undefined {
   if (!account) return undefined;
   const { usage, timings } = outcome;
   const { first_token_ms } = timings;
   return {
-    // Not the request id: clients choose that, and may choose the same one twice.
+    // Not the request id: clients choose it, and may reuse one.
     id: timeOrderedUuid(clock.epoch_ms()),
     request_id: outcome.id,
     account: account.id,
@@ -28,7 +28,7 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     completion_tokens: usage.completion_tokens,
     cached_tokens: usage.cached_tokens,
     reasoning_tokens: usage.completion_details?.reasoning_tokens ?? 0,
-    // What used nothing was not estimated either.
+    // Usage of zero was not estimated.
     estimated: usage.estimated && usage.prompt_tokens + usage.completion_tokens > 0,
     cost_usd: outcome.cost_usd,
   };

@@ -22,7 +22,7 @@ export interface StageTime {
   readonly own_ms: number;
 }
 
-/** What of a request its span tells; never its query, which may hold anything. */
+/** Span attributes of a request; never its query, which may hold anything. */
 export interface TracedRequest {
   readonly id: string;
   readonly method: string;

@@ -31,11 +31,11 @@ export interface UpstreamRequest {
 
 /** Turns one stream's events into canonical chunks; keeps that stream's state. */
 export interface StreamDecoder {
-  /** The chunks of one event. Throws an UpstreamError for an error in the stream (protocol c3, c4). */
+  /** Decodes one event to chunks. Throws an UpstreamError for an error in the stream (protocol c3, c4). */
   decode(event: SseEvent): Chunk[];
-  /** Every choice that began has its finish reason. A stream that ends before has broken off (protocol c3). */
+  /** True once every choice that began has its finish reason. A stream that ends earlier was cut off (protocol c3). */
   readonly complete: boolean;
-  /** The format's own end has come, where that is not `[DONE]`. */
+  /** True after the format's own end event, in formats without `[DONE]`. */
   readonly done?: boolean;
 }
 
@@ -49,26 +49,26 @@ export interface Adapter {
   readonly headers?: Readonly<Record<string, string>>;
   /** Headers that carry the key; without it, `Authorization: Bearer`. */
   credential?(api_key: string): Readonly<Record<string, string>>;
-  /** Throws a GatewayError that names a field without which the request would mean something else here. */
+  /** Encodes a request. Throws a GatewayError that names a field which this server's format cannot express and the request needs. */
   encode(request: ChatRequest, target: Target): UpstreamRequest;
-  /** A whole reply. Throws an UpstreamError for an error, a GatewayError for what is no reply at all. */
+  /** Decodes a whole reply. Throws an UpstreamError for an error, a GatewayError for a body that is not a reply. */
   decodeReply(body: unknown): Completion;
   openStream(): StreamDecoder;
-  /** The meaning of an error status that the server uses in its own way; `body` is parsed if it was JSON. */
+  /** Standard HTTP status for an error status that the server uses in its own way; `body` is parsed if it was JSON. */
   errorStatus?(status: number, body: unknown): number;
 }
 
-/** What an adapter is given when it is made, once for each provider that uses it. */
+/** What an adapter factory receives; called once per provider that uses the adapter. */
 export interface AdapterSetup {
   /** The provider's name in the configuration. */
   readonly provider: string;
   readonly log: Log;
   readonly clock: Clock;
-  /** Makes metrics of the adapter, shared by its providers; their names begin with `sluice_` and its name. */
+  /** Creates the adapter's metrics, shared by its providers; their names begin with `sluice_` and its name. */
   readonly metrics: PluginMetrics;
 }
 
-/** An adapter as a plugin: a name for the configuration, a schema for its options, and how to make it. */
+/** An adapter plugin: its name in the configuration, the schema of its options, and its factory. */
 export interface ProviderDefinition<Options = unknown> {
   /** The value of `adapter` in the configuration. */
   readonly name: string;

@@ -93,7 +93,7 @@ export function finishReasonOf(reason: unknown): FinishReason | undefined {
 export const refusalIn = (details: unknown): string | undefined =>
   isObject(details) && details.type === 'refusal' ? textOf(details.explanation) || undefined : undefined;
 
-/** Usage as it is told and told again: counts of a stream are cumulative, and later ones may leave out what earlier ones said. */
+/** Usage merged from several events: counts of a stream are cumulative, and later events may omit earlier ones. */
 export class RunningUsage {
   #input = 0;
   #cached = 0;

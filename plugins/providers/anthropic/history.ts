@@ -61,7 +61,10 @@ export class History {
 
 const charactersOf = ({ type, characters }: Block): number => (type === 'text' ? Number(characters) : 0);
 
-/** The words that the model said, as far as their number tells. With `reasoning_split: false` the thinking stands before them. */
+/**
+ * The model's own text in `words`, found by its known length; undefined if it does not fit. With `reasoning_split: false` the thinking
+ * precedes it.
+ */
 function ownWords(words: string, outline: Outline): string | undefined {
   const rest = words.length - outline.reduce((sum, block) => sum + charactersOf(block), 0);
   if (rest === 0) return words;

@@ -115,7 +115,7 @@ export class AnthropicStream implements StreamDecoder {
     }
   }
 
-  /** A call without arguments is told none; clients parse them. */
+  /** Gives a call that came without argument deltas its block's `input`, since clients parse arguments. */
   #stop({ index }: Json): Chunk[] {
     const open = this.#blocks.get(Number(index));
     if (open?.call?.function.arguments !== '') return [];

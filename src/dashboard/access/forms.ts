@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 /** The name of the hidden field that every form has. */
 export const token_field = 'form_token';
 
-/** Tells the forms of this process from those of others. */
+/** Distinguishes the forms of this process from those of others. */
 export class FormTokens {
   readonly #secret = randomBytes(32);
 

@@ -64,7 +64,7 @@ export class Answer {
     this.#fault({ message: 'The connection broke off before the answer was complete.' });
   }
 
-  /** Shows what is billed in place of what was seen last, once the ledger has it. Nobody's request has no record. */
+  /** Shows what is billed in place of what was seen last, once the ledger has it. Requests without an account have no record. */
   async settled(signal) {
     if (this.#request_id === undefined) return;
     const id = encodeURIComponent(this.#request_id);
@@ -115,7 +115,7 @@ export class Answer {
     }
     if (id === 'reasoning-text') element('reasoning').hidden = false;
     this.#say(id === 'text' ? 'Answering…' : 'Reasoning…');
-    // Only the reasoning scrolls by itself, and whoever has scrolled up there is left there.
+    // Only the reasoning scrolls by itself, unless the reader has scrolled up.
     const follows = id === 'reasoning-text' && place.scrollHeight - place.scrollTop - place.clientHeight < 24;
     if (place.firstChild) place.firstChild.appendData(text);
     else place.append(text);

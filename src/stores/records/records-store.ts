@@ -26,7 +26,7 @@ export interface RecordsStore {
   readonly audit: AuditLog;
   readonly changes: ChangeFeed;
   readonly pruning: Pruning;
-  /** Brings the schema up to date and tells `log` how far that is; to be called before anything else, and safe to call again. */
+  /** Migrates the schema to the newest version and logs the progress. Call it before anything else; safe to call again. */
   migrate(epoch_ms: number, log?: MigrateOptions['log']): Promise<void>;
   /** Ends connections and threads. */
   close(): Promise<void>;

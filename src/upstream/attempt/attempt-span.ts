@@ -9,7 +9,7 @@ import type { Upstream } from '../routing/upstream.ts';
 export class AttemptSpan {
   readonly #exchange: Exchange;
   readonly #span: Span;
-  /** Whether it is recorded. */
+  /** Whether the span is recorded. */
   readonly observes: boolean;
   readonly #content: ContentCapture | undefined;
   readonly #finish_reasons: string[] = [];
@@ -28,7 +28,7 @@ export class AttemptSpan {
     this.#content = ContentCapture.of(this.#span, upstream.provider.content, exchange.request.messages);
   }
 
-  /** Chunks of the answer; need not be called unless `observes`. */
+  /** Adds chunks of the answer; needed only if `observes`. */
   saw(chunks: readonly Chunk[]): void {
     if (this.#first_chunk_ms === undefined && chunks.length > 0)
       this.#first_chunk_ms = this.#exchange.clock.elapsed_ms() - this.#started_ms;
@@ -40,7 +40,7 @@ export class AttemptSpan {
     }
   }
 
-  /** The whole answer. */
+  /** Adds a whole answer. */
   answered({ choices }: Completion): void {
     for (const { message, finish_reason } of choices) {
       this.#finish_reasons.push(finish_reason);
@@ -53,19 +53,19 @@ export class AttemptSpan {
     return traceHeaders(this.#span);
   }
 
-  /** The attempt has ended; its usage may not be known yet. */
+  /** Notes the end of the attempt; its usage may not be known yet. */
   ended(error_type: string | undefined): void {
     this.#error_type = error_type;
     this.#end_epoch_ms = this.#exchange.clock.epoch_ms();
   }
 
-  /** Another attempt follows: closes the span, without usage. */
+  /** Closes the span without usage, because another attempt follows. */
   superseded(): void {
     this.#content?.end();
     endSpan(this.#span, this.#error_type, this.#end_epoch_ms);
   }
 
-  /** The exchange has ended, and its usage is known: closes the span, at the time at which the attempt ended. */
+  /** Closes the span with the exchange's usage, at the time at which the attempt ended. */
   settled(): void {
     if (this.observes) {
       this.#content?.end();

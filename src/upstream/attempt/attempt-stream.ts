@@ -5,28 +5,28 @@ import type { ChunkSink, StreamHandle } from '../../stream.ts';
 /** Makes the attempts that fill a stream. */
 export interface StreamProducer {
   begin(): void;
-  /** The sink takes chunks again. */
+  /** Called when the sink takes chunks again. */
   drained(): void;
-  /** The sink has stopped the stream. */
+  /** Called when the sink has stopped the stream. */
   left(): void;
 }
 
-/** Is told how far its attempt has come. */
+/** Callbacks for the progress of one attempt. */
 export interface AttemptProgress {
-  /** The first chunk with something generated. */
+  /** Called at the first chunk with generated content. */
   firstWord(): void;
-  /** The first chunk is passed on, generated or not. */
+  /** Called when the first chunk is passed on, generated or not. */
   released(): void;
 }
 
 /**
- * The one stream of an exchange that its attempts fill, one after another. Up to `max_held` chunks of an attempt wait for its first word:
- * until a chunk has been passed on, another attempt may take its place.
+ * The client's stream of one exchange, filled by its attempts one after another. Holds back up to `max_held` chunks of an attempt until its
+ * first generated one: another attempt may take its place only before a chunk was passed on.
  */
 export class AttemptStream implements StreamHandle {
-  /** The sink has asked for a pause. */
+  /** True while the sink has asked for a pause. */
   isFull = false;
-  /** Something generated has come. */
+  /** True once generated content has arrived. */
   generated = false;
   readonly #sink: ChunkSink;
   readonly #producer: StreamProducer;
@@ -44,7 +44,7 @@ export class AttemptStream implements StreamHandle {
     this.#max_held = max_held;
   }
 
-  /** The next attempt fills it. Resolves when a chunk was passed on; rejects when the attempt fails before. */
+  /** Lets the next attempt fill the stream. Resolves when a chunk was passed on; rejects when the attempt fails before. */
   attempt(progress: AttemptProgress): Promise<void> {
     this.#held = [];
     this.#progress = progress;
@@ -52,7 +52,7 @@ export class AttemptStream implements StreamHandle {
     return this.#begun.promise;
   }
 
-  /** Chunks that came together. */
+  /** Takes chunks that arrived together. */
   give(chunks: readonly Chunk[]): void {
     if (chunks.length === 0 || this.#over) return;
     if (this.generated) return this.#pass(chunks);
@@ -72,8 +72,8 @@ export class AttemptStream implements StreamHandle {
   }
 
   /**
-   * Before the first chunk is passed on: rejects `attempt`, so that another may follow. After it: fails the stream and returns true. The
-   * late fault of an attempt that another has followed is ignored.
+   * Before the first chunk is passed on: rejects `attempt`, so that failover can happen. After: fails the stream and returns true. Ignores
+   * the late error of an attempt that another has replaced.
    */
   fail(error: GatewayError, from: AttemptProgress): boolean {
     if (from !== this.#progress) return false;
@@ -82,7 +82,7 @@ export class AttemptStream implements StreamHandle {
     return this.#released;
   }
 
-  /** No attempt has answered, and no other follows. */
+  /** Fails the stream: no attempt was answered, and no other follows. */
   giveUp(fault: unknown): void {
     this.#end({ fault });
   }
@@ -128,7 +128,7 @@ export class AttemptStream implements StreamHandle {
   }
 }
 
-/** Whether a chunk carries anything of the answer, its end included; a role and usage are nothing of it. */
+/** Whether a chunk carries generated content or a finish reason; a role or usage alone does not count. */
 function isGenerated({ choices }: Chunk): boolean {
   return choices.some(
     ({ delta, finish_reason }) =>

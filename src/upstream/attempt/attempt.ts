@@ -18,7 +18,7 @@ import { SentRequest } from './sent-request.ts';
 export class Attempt implements AttemptProgress, StreamReaderOwner {
   /** Set once the attempt has failed; not by `cancel`, nor when nothing was sent. */
   failure: Failure | undefined;
-  /** Something generated has arrived: no retry may follow (protocol i6). */
+  /** True once generated content has arrived: no retry may follow (protocol i6). */
   generated = false;
   readonly #exchange: Exchange;
   readonly #permit: AttemptPermit;
@@ -45,12 +45,12 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     return this.#permit.upstream;
   }
 
-  /** False before the request was sent, and if the adapter cannot express it. */
+  /** True once the request was sent; it never is if the adapter cannot express it. */
   get sent(): boolean {
     return this.#sent !== undefined;
   }
 
-  /** The whole reply, or a GatewayError. */
+  /** Resolves with the whole reply; rejects with a GatewayError. */
   async reply(): Promise<Completion> {
     try {
       const { call, head } = await this.#open();
@@ -84,7 +84,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     this.#wait();
   }
 
-  /** The sink takes chunks again. */
+  /** Resumes reading, because the sink takes chunks again. */
   drained(): void {
     this.#reader?.drained();
   }
@@ -113,7 +113,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     return this.#ended;
   }
 
-  /** After the end another attempt may fill the stream. False asks for a pause. */
+  /** Passes chunks on; false asks for a pause. Ignores chunks after the end, when another attempt may fill the stream. */
   give(chunks: readonly Chunk[]): boolean {
     if (this.#ended) return true;
     const span = this.#sent?.span;
@@ -147,7 +147,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
       if (!isPlain(head)) return await textOf(bytesOf(call, head), max_reply_bytes);
       return (await call.whole(max_reply_bytes, tooLarge)).toString('utf8');
     } catch (thrown) {
-      // What has broken off, or is too large, was generated (protocol i6).
+      // A reply that was cut off or is too large was generated all the same (protocol i6).
       this.generated = call.hasBody;
       throw thrown;
     }
@@ -182,7 +182,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
 
   readonly #cancel = () => this.cancel();
 
-  /** A time limit has passed. */
+  /** Fails the attempt because a time limit has passed. */
   readonly #late = (limit: string): void => {
     this.#sent?.call.cancel(refusal('provider_timeout', { cause: new Error(`the limit: ${limit}`) }));
   };
@@ -230,13 +230,13 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     span.ended(kind);
   }
 
-  /** Another attempt follows this failed one, whose usage is not billed. */
+  /** Closes a failed attempt that another one follows; its usage is not billed. */
   superseded(): void {
     this.#superseded = true;
     this.#sent?.span.superseded();
   }
 
-  /** The exchange has ended, and its usage is known. */
+  /** Closes the attempt after its exchange has ended and the usage is known. */
   settled(): void {
     if (!this.#superseded) this.#sent?.span.settled();
   }

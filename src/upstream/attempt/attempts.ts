@@ -13,7 +13,7 @@ import { Attempt } from './attempt.ts';
 import { AttemptStream } from './attempt-stream.ts';
 import { causeOf, type Failure, isRetryable } from './failure.ts';
 
-/** How many chunks without content may wait for the first with content, where a retry is possible. */
+/** Chunks without content that may wait for the first with content, while a retry is possible. */
 const max_held = 16;
 
 /**
@@ -41,12 +41,12 @@ export class Attempts {
     balancer.budget.deposit();
   }
 
-  /** The whole reply, or a GatewayError. */
+  /** Resolves with the whole reply; rejects with a GatewayError. */
   reply(): Promise<Completion> {
     return this.#untilAnswered(attempt => attempt.reply());
   }
 
-  /** The reply as a stream, counted by `meter`. No upstream is asked before it is resumed. */
+  /** The reply as a stream, counted by `meter`. No request is sent before the stream is resumed. */
   stream(meter: StreamMeter): ChunkSource {
     const held = this.#balancer.canRetry ? max_held : 0;
     const source: ChunkSource = {
@@ -65,19 +65,19 @@ export class Attempts {
     return metered(source, meter);
   }
 
-  /** No attempt runs, and none will follow. */
+  /** True if no attempt runs and none will follow. */
   get ended(): boolean {
     return this.#ended || this.#current?.isOver === true;
   }
 
-  /** Ends the running attempt; no other follows. */
+  /** Ends the running attempt and prevents further ones. */
   cancel(): void {
     this.#ended = true;
     this.#selector.end();
     this.#current?.cancel();
   }
 
-  /** The exchange has ended, and its usage is known. */
+  /** Closes the last attempt after the exchange has ended and its usage is known. */
   settled(): void {
     for (const attempt of this.#made) attempt.settled();
   }
@@ -85,7 +85,7 @@ export class Attempts {
   async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
     while (true) {
       const permit = this.#permit();
-      // Awaited only if it is not there: usually it is.
+      // Usually a permit is there at once, and need not be awaited.
       const attempt = this.#begin(permit instanceof Promise ? await permit : permit);
       try {
         return await this.#answerOf(attempt, ask);
@@ -102,8 +102,8 @@ export class Attempts {
   }
 
   /**
-   * Called when the health check of the upstream fails. Its server may hang until the client's time is over, so another upstream is tried,
-   * if one is free and nothing of the reply has arrived (protocol i6).
+   * Fails over when the health check of the upstream fails, since its server may hang until the client's time limit. Only if another
+   * upstream is free and nothing of the reply has arrived (protocol i6).
    */
   #failOver(attempt: Attempt): void {
     const { max_attempts } = this.#balancer.options;
@@ -131,7 +131,7 @@ export class Attempts {
     }
     this.#made.push(attempt);
     this.#current = attempt;
-    // The permit came in the same turn as `cancel`.
+    // The permit arrived in the same turn as `cancel`.
     if (this.#ended) attempt.cancel();
     return attempt;
   }
@@ -199,7 +199,7 @@ export class Attempts {
   }
 }
 
-/** Of two errors the later one, unless it only says that one of several upstreams is misconfigured. */
+/** The later of two errors, unless it only says that one of several upstreams is misconfigured. */
 function errorOf(earlier: GatewayError | undefined, later: GatewayError): GatewayError {
   return earlier && later.code === 'provider_misconfigured' ? earlier : later;
 }

@@ -8,7 +8,7 @@ export interface Failure {
   readonly kind: FailureKind;
   /** The upstream's `Retry-After`. */
   readonly retry_after_s?: number | undefined;
-  /** It was about the key alone, and the provider has another one. */
+  /** True if only the key was at fault and the provider has another one. */
   readonly another_key?: boolean;
 }
 
@@ -27,7 +27,7 @@ export const failureKinds = [
 
 export type FailureKind = (typeof failureKinds)[number];
 
-/** Thrown where a failure is known already. */
+/** Error that carries a failure which was classified where it was thrown. */
 export class AttemptFailed extends Error {
   readonly failure: Failure;
 
@@ -44,19 +44,19 @@ const kindsOfErrors: Readonly<Record<string, FailureKind>> = {
   provider_unhealthy: 'unhealthy',
 };
 
-/** Kinds that open the circuit breaker: not those of a provider that refuses, is at its limit or is misconfigured. */
+/** Kinds that count against the circuit breaker; refusals, rate limits and misconfiguration do not. */
 const faults: ReadonlySet<FailureKind> = new Set(['status', 'unreachable', 'timeout', 'broken', 'invalid']);
 
 export const isProvidersFault = ({ kind }: Failure): boolean => faults.has(kind);
 
-/** False for a request that is wrong at every provider, and for what was aborted from here. */
+/** False if the request is wrong at every provider, or the gateway aborted it. */
 export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' && kind !== 'aborted';
 
-/** Why an exchange ends that ends with this failure. */
+/** End reason of an exchange whose last attempt failed in this way. */
 export const causeOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
   kind === 'refused' ? 'refused' : 'upstream_failed';
 
-/** The upstream answered with an error status (protocol b6 to b8). */
+/** Failure for an upstream's error status (protocol b6 to b8). */
 export function failureOfStatus(
   status: number,
   headers: IncomingHttpHeaders,
@@ -75,7 +75,7 @@ interface Circumstances {
   readonly pass_upstream_429: boolean;
 }
 
-/** An error with this status, of a head or inside a reply. */
+/** Failure for an error status of a head or inside a reply. */
 function failureOfError(
   status: number,
   message: string | undefined,
@@ -104,14 +104,14 @@ function failureOfError(
   }
 }
 
-/** A `Retry-After` that clients can rely on: whole seconds or a date, nothing else is copied. */
+/** `value` if it is a valid `Retry-After`: whole seconds or a date. */
 function retryAfter(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,6}$/.test(value)) return value;
   return /^[A-Z][a-z]{2}, .+ GMT$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
 }
 
-/** Seconds that the upstream wants to get no requests, from `retry-after-ms` or `retry-after`. */
+/** Seconds for which the upstream wants no requests, from `retry-after-ms` or `retry-after`. */
 export function retryAfter_s(headers: IncomingHttpHeaders, now_epoch_ms: number): number | undefined {
   const precise_ms = headers['retry-after-ms'];
   if (typeof precise_ms === 'string' && /^\d{1,9}(\.\d+)?$/.test(precise_ms))
@@ -127,7 +127,7 @@ const timeouts: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** What was thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
+/** Failure for an error thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
 export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = false): Failure {
   if (thrown instanceof AttemptFailed) return thrown.failure;
   if (UpstreamError.is(thrown)) {

@@ -26,10 +26,10 @@ export interface FittedRequest {
 /** Droppable fields that are not among a request's `parameters`. */
 const ownFields = ['temperature', 'stop'] as const;
 
-/** A copy of `request` without what its upstream does not accept; the next attempt may need the original. */
+/** A copy of `request` without fields that its upstream does not accept; the next attempt may need the original. */
 export function fitted(request: ChatRequest, { parameters, drop, extra }: AcceptedParameters): FittedRequest {
   const unknown = Object.keys(request.unknown).filter(name => !extra.includes(name));
-  // Most servers take everything.
+  // Fast path: most servers accept every parameter.
   if (!parameters && drop.length === 0) return { request, ignored: unknown };
   const isLost = (name: string) =>
     drop.includes(name) ||

@@ -15,7 +15,7 @@ export interface ReplyLimits {
 
 type Decoding = Pick<Adapter, 'decodeReply' | 'openStream'>;
 
-/** 32,768 tokens with log probabilities of twenty alternatives each have as many; a reply of 64 MiB could have seven times that. */
+/** Enough for 32,768 tokens with log probabilities of twenty alternatives each; a reply of 64 MiB could have seven times as many. */
 const max_reply = { values: 6_000_000, keys: 4_000_000 };
 
 /** A whole reply's text in the canonical form. Throws `provider_invalid` for what is not JSON, or would be too large in memory. */
@@ -40,7 +40,7 @@ export async function decodeWhole(
   return decodeText(await textOf(bytes, limits.max_reply_bytes), adapter);
 }
 
-/** How a streamed request was answered: with events, or with a plain reply, as some servers do (protocol k4). */
+/** Whether a streamed request was answered with events; some servers send a plain reply (protocol k4). */
 export function isEventStream(headers: IncomingHttpHeaders): boolean {
   const type = String(headers['content-type'] ?? '').toLowerCase();
   if (type.startsWith('text/html')) throw refusal('provider_invalid', { cause: new Error('an HTML page') });
@@ -74,13 +74,13 @@ export async function* decodeStream(
   if (reader.fault !== undefined) throw reader.fault;
 }
 
-/** The bytes of one stream to chunks, without waiting for anything. What came before a fault is returned before the fault is told. */
+/** Decodes the bytes of one stream to chunks, synchronously. Returns the chunks before an error, then reports the error. */
 export class EventReader {
-  /** `[DONE]` has come, or what the format has in its place. */
+  /** True after `[DONE]`, or the format's equivalent. */
   done = false;
-  /** What is wrong with the stream; nothing can be read after it. */
+  /** The stream's error; nothing can be read after it. */
   fault: unknown;
-  /** The fault is that there is too much of it, be it one event or all. */
+  /** True if the error is size: one event or the whole stream is too large. */
   tooLarge = false;
   readonly #decoder: StreamDecoder;
   readonly #limits: ReplyLimits;
@@ -106,15 +106,15 @@ export class EventReader {
     return this.#decode(() => this.#parser.feed(this.#characters.write(bytes)));
   }
 
-  /** Every choice that has begun has its finish reason. */
+  /** True once every choice that began has its finish reason. */
   get complete(): boolean {
     return this.#decoder.complete;
   }
 
-  /** The stream has ended in good order: what its last event left, and whether every choice came to its end. */
+  /** Chunks left by the last event, at the regular end of the bytes. Sets `fault` if a choice has not finished. */
   end(): Chunk[] {
     const chunks = this.#decode(() => this.#parser.end());
-    // All choices had ended: a cut within `[DONE]` takes nothing from the client (protocol c3).
+    // All choices have finished, so a cut within `[DONE]` loses nothing (protocol c3).
     if (this.#decoder.complete) {
       if (GatewayError.is(this.fault) && this.fault.code === 'provider_invalid') this.fault = undefined;
     } else {
@@ -123,7 +123,7 @@ export class EventReader {
     return chunks;
   }
 
-  /** Every choice had ended before the connection broke or fell silent: that takes nothing from the client (protocol c3). */
+  /** Whether all choices had finished before the connection broke or timed out: then nothing is lost (protocol c3). */
   survives(thrown: unknown): boolean {
     const { kind } = failureOf(thrown, true);
     return this.#decoder.complete && (kind === 'broken' || kind === 'timeout');

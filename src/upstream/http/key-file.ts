@@ -1,9 +1,9 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 
-/** The interval of polling. Mounted secrets are replaced by links, which no event of the file tells. */
+/** Polling interval. Mounted secrets are replaced through symbolic links, for which the file has no change event. */
 const poll_ms = 2000;
 
-/** The keys of a file: one in each line, empty lines and lines that begin with `#` left out. Throws when there are none. */
+/** Reads one key per line; skips empty lines and lines that begin with `#`. Throws if there are no keys. */
 export function readKeyFile(file: string): string[] {
   const keys = readFileSync(file, 'utf8')
     .split(/\r?\n/)

@@ -67,7 +67,7 @@ export class KeyPool {
   answered(key: ProviderKey | undefined, status: number, retry_after_s: number | undefined): boolean {
     if (!key || (status !== 401 && status !== 403 && status !== 429)) return false;
     const entry = this.#entries.find(({ value }) => value === key.value);
-    // Replaced meanwhile.
+    // The key was replaced meanwhile.
     if (!entry) return true;
     const asked_ms = retry_after_s === undefined ? limited_pause_ms : retry_after_s * 1000;
     const limited_ms = Math.min(Math.max(asked_ms, min_pause_ms), max_pause_ms);

@@ -18,17 +18,17 @@ import { UpstreamCall } from './upstream-call.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What a provider uses of the gateway. */
+/** The parts of the gateway that a provider uses. */
 export interface ProviderSetup {
   readonly clock: Clock;
   readonly log: Log;
-  /** Where metrics of adapters are; without it they are shown nowhere. */
+  /** Registry of the adapters' metrics, which are not exported without it. */
   readonly registry?: Registry;
-  /** What of prompts and answers goes onto the spans of attempts. */
+  /** How much of prompts and answers is recorded on the spans of attempts. */
   readonly content: ContentLimits;
 }
 
-/** A configured upstream server: its adapter, connections, keys and limits, and whether it works. */
+/** A configured upstream server: its adapter, connections, keys, limits and health. */
 export class Provider {
   readonly name: string;
   readonly adapter: Adapter;
@@ -40,7 +40,7 @@ export class Provider {
   readonly ownHeaders: Headers;
   readonly breaker: CircuitBreaker;
   readonly bulkhead: Bulkhead;
-  /** There if one is configured. */
+  /** Undefined unless configured. */
   readonly health: HealthCheck | undefined;
   readonly #log: Log;
   readonly #pool: Pool;
@@ -100,7 +100,7 @@ export class Provider {
       );
   }
 
-  /** Shows its state in `metrics` and runs its health check, until it is closed. */
+  /** Reports the provider's state to `metrics` and runs its health check, until it is closed. */
   watch(metrics: RoutingMetrics): void {
     this.#metrics = metrics;
     this.#unwatch = metrics.watch(this);
@@ -112,7 +112,7 @@ export class Provider {
     return this.health?.healthy ?? true;
   }
 
-  /** `request` in this server's format; `ignored` names what its format cannot express. */
+  /** Encodes `request` in this server's format; `ignored` names what the format cannot express. */
   encode(request: ChatRequest, target: Target): UpstreamRequest {
     const fit = fitted(request, {
       parameters: this.adapter.parameters,
@@ -124,7 +124,7 @@ export class Provider {
     return { ...encoded, ignored: [...fit.ignored, ...(encoded.ignored ?? [])] };
   }
 
-  /** `text` without keys and header values of this provider; shorter ones would be found in every text. */
+  /** `text` without this provider's keys and header values of at least 8 characters; shorter ones would be found in every text. */
   redacted(text: string): string {
     return [...this.keys.values, ...Object.values(this.config.headers)]
       .filter(({ length }) => length >= 8)

@@ -10,9 +10,9 @@ const decompressors = {
   br: createBrotliDecompress,
 };
 
-/** How much of an error body is read: some servers repeat the whole prompt in it. */
+/** Bytes of an error body that are read: some servers repeat the whole prompt in it. */
 const error_body_bytes = 1024 * 1024;
-/** How long an error body may take: its status is known, and a client waits for it. */
+/** Time to read an error body: its status is known, and a client waits for it. */
 const error_body_ms = 3000;
 
 /** A body that is ended by `cancel` of a call or `destroy` of a stream. */
@@ -28,7 +28,7 @@ interface Head {
 const encodingOf = ({ headers }: Head): string =>
   String(headers['content-encoding'] ?? 'identity').toLowerCase();
 
-/** Whether the body is as it was requested: not compressed. */
+/** Whether the body is uncompressed, as requested. */
 export const isPlain = (head: Head): boolean => encodingOf(head) === 'identity';
 
 /** The body's bytes, decompressed if the upstream compressed them unasked. */

@@ -7,28 +7,28 @@ const done_patience_ms = 1000;
 /** How long usage and `[DONE]` may follow the last finish reason; the client's last chunk waits for them. */
 const finish_patience_ms = 5000;
 
-/** What is made of the stream. */
+/** Receives the decoded stream. */
 export interface StreamReaderOwner {
-  /** Nothing more is to be given to it. */
+  /** True if it takes nothing more. */
   readonly isOver: boolean;
-  /** Chunks that came together. False asks for a pause until `drained`. */
+  /** Takes chunks that arrived together. False asks for a pause until `drained`. */
   give(chunks: readonly Chunk[]): boolean;
   finish(): void;
-  /** `tooLarge`: an event, or all of it. */
+  /** Ends the stream with an error. `tooLarge`: one event, or the whole stream, exceeds its limit. */
   fault(thrown: unknown, tooLarge: boolean): void;
 }
 
 /** The call that brings the bytes. */
 export type StreamCall = Pick<UpstreamCall, 'release' | 'cancel' | 'resume'>;
 
-/** The bytes of one event stream to chunks, in the turn in which they come. */
+/** Decodes the bytes of one event stream to chunks, in the turn in which they arrive. */
 export class StreamReader implements BodyConsumer {
   readonly #reader: EventReader;
   readonly #call: StreamCall;
   readonly #owner: StreamReaderOwner;
-  /** Of several choices one may end long before the next begins. */
+  /** Whether there is one choice only: of several, one may end long before the next begins. */
   readonly #isSingle: boolean;
-  /** Continues `readFrom`. */
+  /** Resumes `readFrom`. */
   #wanted: (() => void) | undefined;
   #patience: NodeJS.Timeout | undefined;
 
@@ -62,7 +62,7 @@ export class StreamReader implements BodyConsumer {
   }
 
   fail(error: Error): void {
-    // The stream's own fault has been told; that its call was ended for it says nothing more.
+    // The stream's own error was reported; the error of the call that was ended for it adds nothing.
     if (this.#reader.fault !== undefined) return;
     if (!this.#owner.isOver && this.#reader.survives(error)) this.#finish();
     else this.#owner.fault(error, false);
@@ -82,13 +82,13 @@ export class StreamReader implements BodyConsumer {
     this.end();
   }
 
-  /** All that was given has been read: more is welcome. */
+  /** Reads on, because all chunks were taken. */
   drained(): void {
     this.#call.resume();
     this.#wanted?.();
   }
 
-  /** Nothing more is waited for. */
+  /** Stops waiting for the end of the stream. */
   close(): void {
     clearTimeout(this.#patience);
     this.#wanted?.();

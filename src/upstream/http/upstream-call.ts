@@ -28,7 +28,7 @@ export const switchedProtocols = (): Error =>
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<Buffer> {
   readonly head: Promise<ResponseHead>;
-  /** At least one byte of a body has come. */
+  /** True once a byte of the body has arrived. */
   hasBody = false;
   #resolveHead!: (head: ResponseHead) => void;
   #rejectHead!: (error: Error) => void;
@@ -114,7 +114,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.resume();
   }
 
-  /** Pushes what has come and what comes to `consumer`, in place of reading the call as an iterable. */
+  /** Pushes the bytes received so far and all later ones to `consumer`, in place of reading the call as an iterable. */
   readInto(consumer: BodyConsumer): void {
     this.#consumer = consumer;
     const parts = this.#queue;
@@ -128,7 +128,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     } else if (more) this.resume();
   }
 
-  /** Lets a paused upstream go on. */
+  /** Resumes a paused upstream. */
   resume(): void {
     if (this.#controller?.paused) this.#controller.resume();
   }
@@ -144,7 +144,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
           total_bytes += part.length;
           if (total_bytes > max_bytes) {
             const error = tooLarge();
-            // The call may have ended before anybody read it.
+            // The call may have ended before its body was read.
             reject(error);
             this.cancel(error);
           }
@@ -156,7 +156,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     });
   }
 
-  /** The bytes of one network read at a time, joined. */
+  /** Yields the bytes of each network read, joined. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     try {
       while (true) {

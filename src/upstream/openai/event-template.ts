@@ -5,7 +5,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const digit_0 = 0x30;
 const digit_9 = 0x39;
-/** More digits would not be exact. */
+/** Numbers with more digits would not be exact. */
 const max_digits = 15;
 /** A longer event is not worth learning from. */
 const max_characters = 8192;
@@ -13,8 +13,8 @@ const probe_text = 'probe';
 const first_probe = 1_000_003;
 
 /**
- * Reads events that differ from a first one only in one text and in the figures of their usage, as nearly all events of a stream do, in a
- * third of the time of parsing. Probes made from the first event and read by the decoder show that both read alike.
+ * Reads stream events that differ from an earlier one only in one text and in the numbers of their usage, as nearly all events do, in a
+ * third of the time of parsing. Probes, made from that event and read by the decoder, show that both read alike.
  */
 export class EventTemplate {
   readonly #head: string;
@@ -22,7 +22,7 @@ export class EventTemplate {
   readonly #between: readonly string[];
   readonly #index: number;
   readonly #kind: 'content' | 'reasoning';
-  /** Which of the numbers is what; -1: not told, which counts as 0. */
+  /** Index of each usage figure among the numbers; -1 if the event has none, which counts as 0. */
   readonly #figures: Figures | undefined;
   readonly #numbers: number[];
 
@@ -35,7 +35,7 @@ export class EventTemplate {
     this.#numbers = parts.between.slice(1).map(() => 0);
   }
 
-  /** A template of `data`; `undefined` if it has none. `decode` reads an event in the middle of a stream. */
+  /** Creates a template of `data`; `undefined` if none is possible. `decode` reads an event in the middle of a stream. */
   static of(data: string, decode: (data: string) => readonly Chunk[]): EventTemplate | undefined {
     const parts = partsOf(data);
     if (!parts) return undefined;
@@ -66,7 +66,7 @@ export class EventTemplate {
     }
     if (!this.#readNumbers(data, at)) return undefined;
     const text = isPlain ? data.slice(from, at) : unescaped(data.slice(from - 1, at + 1));
-    // What is empty may mean something else, as it does for reasoning.
+    // An empty text may mean something else, as it does for reasoning.
     if (!text) return undefined;
     const delta = this.#kind === 'content' ? { content: text } : { reasoning: text };
     const choices = [{ index: this.#index, delta, finish_reason: null }];
@@ -129,7 +129,7 @@ function partsOf(data: string): Parts | undefined {
   return { head, between: [rest.slice(0, usage_at) + first, ...others] };
 }
 
-/** The same text in one piece of memory: what was cut or joined is compared ten times as slowly. */
+/** `text` as one flat string: V8 compares sliced and concatenated strings ten times as slowly. */
 const flat = (text: string): string => Buffer.from(text).toString();
 
 /** The event with another text and other numbers. */

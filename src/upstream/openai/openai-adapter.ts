@@ -12,7 +12,7 @@ export interface OpenAiServer extends OpenAiStreamOptions {
   fields(request: ChatRequest, target: Target): Readonly<Json>;
   /** Fields added to the body of a streamed request; the default asks for usage, without which nothing could be billed. */
   readonly streamFields?: Readonly<Json>;
-  /** A whole reply; `decodeOpenAiReply` without it. */
+  /** Decodes a whole reply; the default is `decodeOpenAiReply`. */
   decodeReply?(body: unknown): Completion;
 }
 

@@ -38,7 +38,7 @@ export function encodeOpenAi(request: ChatRequest, target: Target): Json {
   return body;
 }
 
-/** A finish reason in any server's words (protocol d12). `undefined`: not ended yet. Throws if the words mean a failure. */
+/** Canonical finish reason for any server's value (protocol d12). `undefined`: not ended yet. Throws if the value means a failure. */
 export function finishReasonOf(value: unknown): FinishReason | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   switch (value) {
@@ -75,7 +75,7 @@ export function textsOf(content: unknown): { content?: string; reasoning?: strin
   return { content: text, ...(reasoning !== '' && { reasoning }) };
 }
 
-/** The reasoning that a server separates, under any of its names (protocol d3). */
+/** Separated reasoning of a message, under any server's field name (protocol d3). */
 export function reasoningOf(message: Json): string | undefined {
   const { reasoning: newer, reasoning_content: older, reasoning_details: details } = message;
   if (typeof newer === 'string' && newer !== '') return newer;
@@ -93,10 +93,10 @@ export function reasoningOf(message: Json): string | undefined {
 export const argumentsText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 
-/** Usage with the four keys that the interface shows, or `undefined` if the server said nothing usable. */
+/** Usage with the four keys that the interface shows; `undefined` if the server's figures are incomplete. */
 export function readUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;
-  // Half a figure would be billed as exact; nothing is estimated instead.
+  // Incomplete usage would be billed as if it were exact, and no estimate would replace it.
   if (!isCount(value.prompt_tokens) || !isCount(value.completion_tokens)) return undefined;
   const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const completion = completionDetails(value);
@@ -108,14 +108,14 @@ export function readUsage(value: unknown): Usage | undefined {
   );
 }
 
-/** SGLang counts reasoning beside the other figures, everybody else in a breakdown. */
+/** Breakdown of completion tokens. SGLang counts reasoning beside the other figures, all other servers in the breakdown. */
 function completionDetails({ completion_tokens_details: details, reasoning_tokens }: Json) {
   const counts = isObject(details) ? countsOf(details) : undefined;
   if (!isCount(reasoning_tokens) || reasoning_tokens === 0) return counts;
   return { reasoning_tokens: Math.trunc(reasoning_tokens), ...counts };
 }
 
-/** No server has more figures in its breakdown; it is written again with every chunk of running usage. */
+/** Figures kept of a breakdown. No server has more, and it is written with every chunk of running usage. */
 const max_details = 32;
 
 /** The upstream's breakdown goes to clients and metrics as it is, so nothing but numbers may be in it. */

@@ -17,15 +17,15 @@ import {
 
 /** How streams of servers of this format differ. */
 export interface OpenAiStreamOptions {
-  /** Running usage counts each choice for itself (protocol d8). */
+  /** The server's running usage counts each choice for itself (protocol d8). */
   readonly usagePerChoice?: boolean;
-  /** The status of an error inside a stream is the true one; some servers call all their errors 400. */
+  /** The status of an error inside a stream can be trusted; some servers use 400 for all errors. */
   readonly errorsHaveStatus?: boolean;
-  /** The final usage counts one choice too: the one that ended last. */
+  /** The final usage, too, counts one choice only: the one that ended last. */
   readonly finalUsagePerChoice?: boolean;
-  /** The usage of an event; its `usage` without this option. */
+  /** Finds the usage of an event; the default is its `usage`. */
   usageIn?(event: Json): unknown;
-  /** Is called with every choice as it came; throws an UpstreamError for an error in it. */
+  /** Called with every choice as it was sent; throws an UpstreamError for an error in it. */
   onChoice?(choice: Json): void;
 }
 
@@ -34,7 +34,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   readonly #options: OpenAiStreamOptions;
   /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
   readonly #tokensByChoice = new Map<number, number>();
-  /** Their sum, kept up: an upstream may name a choice more with every event. */
+  /** Their sum, kept incrementally: an upstream may add a choice with every event. */
   #tokens = 0;
   readonly #open = new Set<number>();
   readonly #finished = new Set<number>();
@@ -43,7 +43,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   /** The choice of the newest event that had one. */
   #last = 0;
   #template: EventTemplate | undefined;
-  /** Events parsed so far, and after how many of them the next template is made: ever fewer. */
+  /** Events parsed so far, and the count at which the next template is made; it doubles each time. */
   #parsed = 0;
   #template_at = 2;
 
@@ -71,7 +71,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     return chunks;
   }
 
-  /** Where an option looks at whole events, all are parsed. */
+  /** Makes a template of `data`, unless an option has to see every event parsed. */
   #makeTemplate(data: string): void {
     this.#template_at *= 2;
     if (this.#options.onChoice || this.#options.usageIn) return;
@@ -79,7 +79,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     this.#template = EventTemplate.of(data, decode) ?? this.#template;
   }
 
-  /** The chunk goes on with a choice, and no other has usage of its own: only that figure has to be remembered. */
+  /** Whether a chunk continues an open choice and needs no other bookkeeping than its usage, which is noted here. */
   #isExpected({ choices, usage }: Chunk): boolean {
     const { index } = choices[0]!;
     if (!this.#open.has(index)) return false;

@@ -9,7 +9,7 @@ export interface ReasoningCacheLimits {
   readonly max_age_ms: number;
 }
 
-/** What an entry counts beside its text. */
+/** Characters counted for an entry beside its text. */
 const entry_characters = 100;
 
 interface Entry {
@@ -33,7 +33,7 @@ export class ReasoningCache<Value> {
     this.#now = now;
   }
 
-  /** Its size, counted in the same way. */
+  /** Size of the cache, counted as in `max_characters`. */
   get characters(): number {
     return this.#characters;
   }
@@ -89,7 +89,7 @@ const sizeOf = (text: string): number => text.length + entry_characters;
 /** Larger arguments are compared as text: to compare values they must be parsed. */
 const max_compared = { values: 50_000, keys: 50_000 };
 
-/** Clients that parse arguments send them back formatted anew. */
+/** Cache key of `calls`. Compares arguments by value, since clients that parse them send them back reformatted. */
 function keyOf(calls: readonly ToolCall[]): string {
   const said = calls.map(call => [call.id, call.function.name, sameArguments(call.function.arguments)]);
   return hash('sha256', JSON.stringify(said), 'base64');

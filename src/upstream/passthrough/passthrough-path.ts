@@ -28,7 +28,7 @@ function isPlainSegment(text: string): boolean {
   return seen !== '' && seen !== '.' && seen !== '..';
 }
 
-/** `undefined` for what is no UTF-8, such as a dot of two bytes. */
+/** Percent-decoded `text`; `undefined` if it is not UTF-8, such as a dot of two bytes. */
 function decodedOf(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -39,7 +39,7 @@ function decodedOf(text: string): string | undefined {
 
 const dotsIn = (text: string): number => text.split('.').length;
 
-/** A path of the configuration as a test for paths of requests: a whole path, or `…/*` for all below it. */
+/** Compiles a configured path to a test for paths of requests: one whole path, or `…/*` for all below it. */
 export function pathTest(pattern: string): (path: string) => boolean {
   if (!pattern.endsWith('/*')) return path => path === pattern;
   const prefix = pattern.slice(0, -1);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isPlainPath } from './passthrough-path.ts';
 
-/** Headers that say who the client is or how its connection is kept: they end here, whatever is configured. */
+/** Headers that identify the client or control its connection: never forwarded, whatever is configured. */
 const never =
   /^(?:authorization|cookie|x-api-key|host|connection|keep-alive|te|trailer|upgrade|expect|transfer-encoding|proxy-.+|forwarded|x-forwarded-.+|x-real-ip|via)$/;
 

@@ -25,7 +25,7 @@ import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
 import type { PassthroughRule } from './passthrough-rule.ts';
 import { ProviderProxy } from './provider-proxy.ts';
 
-/** A route of the configuration: what lies behind it is one provider. */
+/** A configured route to one provider. */
 export interface PassthroughRoute extends Route {
   readonly rule: PassthroughRule;
 }
@@ -55,7 +55,7 @@ export class Passthrough {
   ) {
     this.#limits = limits;
     this.#metrics = metrics;
-    // Whole paths first, so that they may differ from what is said of all paths around them.
+    // Whole paths first, so that they take precedence over the patterns that include them.
     const ordered = rules.toSorted((a, b) => Number(a.path.endsWith('*')) - Number(b.path.endsWith('*')));
     this.#routes = ordered.map(rule => ({ matches: pathTest(rule.path), route: routeOfRule(rule) }));
     for (const provider of providers) {
@@ -64,14 +64,17 @@ export class Passthrough {
     }
   }
 
-  /** The route of a request's path, if it is let through. A path that could lead elsewhere is let through by no rule. */
+  /** Route for a request path, if a rule allows it. No rule allows a path that servers may read differently. */
   routeOf(path: string): PassthroughRoute | undefined {
     const route = this.#routes.find(({ matches }) => matches(path))?.route;
-    // A path of the configuration was checked there.
+    // A configured path was checked with the configuration.
     return route && (path === route.pattern || isPlainPath(path)) ? route : undefined;
   }
 
-  /** Asks the provider and passes its reply on. Throws a GatewayError while the reply has not begun, and destroys it after. */
+  /**
+   * Forwards the request to the provider and its reply to the client. Throws a GatewayError before the reply has begun; destroys the reply
+   * after.
+   */
   async send(
     exchange: Exchange,
     { rule }: PassthroughRoute,
@@ -134,13 +137,13 @@ const routeOfRule = (rule: PassthroughRule): PassthroughRoute => ({
   rule,
 });
 
-/** What the gateway itself refuses is the client's mistake. */
+/** Failure of a call; a refusal by the gateway itself counts as the client's mistake. */
 const failureOfCall = (thrown: unknown, begun: boolean): Failure =>
   GatewayError.is(thrown) && thrown.status < 500
     ? { kind: 'refused', error: thrown }
     : failureOf(thrown, begun);
 
-/** What the upstream's error status means to the client; a file that does not exist is the client's mistake, not the operator's. */
+/** Failure for the upstream's error status. A missing file is the client's mistake, not the operator's. */
 async function failureOfReply(status: number, reply: IncomingMessage, provider: Provider): Promise<Failure> {
   const text = provider.redacted(await errorTextOf(reply, reply.headers));
   if (status !== 404) return failureOfStatus(status, reply.headers, text, provider.config.pass_upstream_429);

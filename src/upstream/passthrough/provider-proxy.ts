@@ -11,7 +11,7 @@ import { limitUpload, type UploadLimits } from './upload-limits.ts';
 /** Milliseconds that an idle connection is kept; servers such as uvicorn close theirs after 5 s. */
 const keep_alive_ms = 4000;
 
-/** One request on its way through http-proxy-middleware. */
+/** One request that http-proxy-middleware forwards. */
 interface Transfer {
   readonly exchange: Exchange;
   readonly limits: UploadLimits;
@@ -59,7 +59,7 @@ export class ProviderProxy {
   ): Promise<IncomingMessage> {
     const replied = Promise.withResolvers<IncomingMessage>();
     this.#transfers.set(request, { exchange, limits, replied });
-    // For the application around the gateway the request stays what it was.
+    // The application around the gateway must find the request unchanged.
     const own = { url: request.url, headers: request.headers };
     Object.assign(request, { url, headers });
     const fault = (error: unknown) =>
@@ -67,7 +67,7 @@ export class ProviderProxy {
     void this.#proxy(request, response, fault);
     try {
       const reply = await replied.promise;
-      // httpxy would destroy the client's response when the reply breaks off, before an error could be told.
+      // httpxy would destroy the client's response when the reply breaks off, before an error could be sent.
       return reply.removeAllListeners('close').removeAllListeners('error');
     } finally {
       Object.assign(request, own);
@@ -86,7 +86,7 @@ export class ProviderProxy {
     this.#agent.destroy();
   }
 
-  /** A connection has been found, and the body is about to be piped. */
+  /** Called when there is a connection and the body is about to be piped. */
   #onSending(request: IncomingMessage, outgoing: ClientRequest): void {
     const transfer = this.#transfers.get(request)!;
     const { exchange, limits } = transfer;

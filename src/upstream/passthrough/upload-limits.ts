@@ -12,7 +12,7 @@ export interface UploadLimits {
   readonly min_body_bytes_per_second: number;
 }
 
-/** Holds the body that is about to be piped from `request` to `outgoing` to its limits; calls `refuse` when it breaks one. */
+/** Enforces `limits` on the body piped from `request` to `outgoing`; calls `refuse` when one is exceeded. */
 export function limitUpload(
   request: IncomingMessage,
   outgoing: ClientRequest,
@@ -26,7 +26,7 @@ export function limitUpload(
     return;
   }
   let sent_bytes = 0;
-  /** When the body must be complete; later with every byte. */
+  /** Deadline of the body; once it has passed, every byte extends it. */
   let ends_ms = clock.elapsed_ms() + body_timeout_ms;
   let paused_ms = 0;
   const onIdle = () => {

@@ -8,7 +8,7 @@ export class AttemptPermit {
   readonly #begun_ms: number;
   readonly #term: number;
   #answered = false;
-  /** The breaker knows already that the provider works. */
+  /** True once the breaker was told of a success. */
   #reported = false;
   #ended = false;
 
@@ -18,7 +18,7 @@ export class AttemptPermit {
     return new AttemptPermit(upstream, stream, now_ms);
   }
 
-  /** For a permit that was waited for and is held already. */
+  /** Wraps a permit that is held already, such as one that was waited for. */
   constructor(upstream: Upstream, stream: boolean, now_ms: number) {
     this.upstream = upstream;
     this.#stream = stream;
@@ -26,7 +26,7 @@ export class AttemptPermit {
     this.#term = upstream.provider.breaker.begin();
   }
 
-  /** The first word, or the whole reply, has arrived. */
+  /** Reports success to the breaker and the latency average: the first word, or the whole reply, has arrived. */
   answered(now_ms: number): void {
     if (this.#answered) return;
     this.#answered = true;
@@ -38,7 +38,7 @@ export class AttemptPermit {
     this.#reported = true;
   }
 
-  /** The attempt is over: well, with a failure, or aborted from here. Releases the permit. */
+  /** Releases the permit and reports how the attempt ended: well, with a failure, or aborted by the gateway. */
   ended(end: Failure | 'given up' | undefined, now_ms: number): void {
     if (this.#ended) return;
     this.#ended = true;

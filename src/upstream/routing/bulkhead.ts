@@ -1,4 +1,4 @@
-/** How many attempts may run at a provider, and how many may wait. */
+/** Limits of running and of waiting attempts at a provider. */
 export interface BulkheadLimits {
   readonly max_concurrent?: number | undefined;
   readonly max_queue: number;
@@ -9,7 +9,7 @@ export type QueueOutcome = 'entered' | 'late' | 'left';
 
 export interface QueuedPermit {
   readonly outcome: Promise<QueueOutcome>;
-  /** Ends the waiting. A permit that was granted before has to be released. */
+  /** Stops waiting. A permit that was granted already must still be released. */
   cancel(): void;
 }
 
@@ -33,7 +33,7 @@ export class Bulkhead {
     return this.#queue.size;
   }
 
-  /** A permit is free, and none waits for it. */
+  /** True if a permit is free and no attempt waits for it. */
   get hasPermit(): boolean {
     return this.in_flight < this.#max_concurrent && this.#queue.size === 0;
   }
@@ -42,7 +42,7 @@ export class Bulkhead {
     return this.#queue.size < this.#max_queue;
   }
 
-  /** Takes a permit, to be released once; also above `max_concurrent`. */
+  /** Takes a permit, even above `max_concurrent`; it must be released once. */
   acquire(): void {
     this.in_flight++;
   }

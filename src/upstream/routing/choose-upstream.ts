@@ -1,4 +1,4 @@
-/** What a choice knows of an upstream. */
+/** What load balancing knows of an upstream. */
 export interface Candidate {
   readonly weight: number;
   /** Never changes; for rendezvous hashing. */
@@ -9,14 +9,14 @@ export interface Candidate {
   readonly latency_ms: number | undefined;
 }
 
-/** By how much the second draw must be better to be preferred: less is noise. */
+/** Factor by which the second draw must be better to be preferred; less is noise. */
 const clearly = 1.25;
-/** Up to so many attempts at a time no provider is overloaded. */
+/** Attempts in flight up to which a provider counts as idle. */
 const free_in_flight = 4;
 
 /**
- * The power of two choices: of two upstreams drawn by weight the first, unless the second is clearly less busy or faster. So weights are
- * shares as long as all are well, and not all requests go to the one that looks best (Mitzenmacher).
+ * The power of two choices: of two upstreams drawn by weight the first, unless the second is clearly less busy or faster. Weights are exact
+ * shares while all upstreams are healthy, and the best one does not get all requests (Mitzenmacher).
  */
 export function chooseOfTwo<C extends Candidate>(candidates: readonly C[], random = Math.random): C {
   if (candidates.length === 1) return candidates[0]!;
@@ -70,7 +70,7 @@ export function chooseSticky<C extends Candidate>(
 const totalWeight = (candidates: readonly Candidate[]): number =>
   candidates.reduce((sum, { weight }) => sum + weight, 0);
 
-/** A number between 0 and 1, exclusive, that looks random and is the same for the same 32 bits (Murmur's last steps). */
+/** Pseudorandom number between 0 and 1, exclusive, determined by 32 bits (Murmur's last steps). */
 export function uniform(bits: number): number {
   let mixed = bits;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

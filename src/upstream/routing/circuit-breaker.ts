@@ -56,17 +56,17 @@ export const breakerSchema = z
 export type BreakerConfig = z.output<typeof breakerSchema>;
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
-/** What is left of a provider's share when its breaker has just closed. */
+/** A provider's share right after its breaker has closed. */
 const first_share = 0.1;
-/** When to try again where all probes run: they decide. */
+/** Retry interval while all probes are running: they decide. */
 const probing_ms = 1000;
 
 /**
- * Whether a provider may be sent attempts. cockatiel decides when it opens and for how long; its policy is not used, because it makes
- * further calls wait for a probe where they should go to another provider, judges every call by its end where a stream is judged by its
- * first word, and counts a call that its client gave up.
+ * Circuit breaker of a provider. cockatiel decides when it opens and for how long. cockatiel's policy is not used: it makes further calls
+ * wait for a probe instead of going to another provider, judges every call by its end where a stream is judged by its first word, and
+ * counts calls that their client gave up.
  *
- * Every attempt has a term, the number of the state in which it began: its result counts only while that state lasts.
+ * Every attempt has a term, the number of the state in which it began; its result counts only while that state lasts.
  */
 export class CircuitBreaker {
   readonly #config: BreakerConfig;
@@ -118,17 +118,17 @@ export class CircuitBreaker {
     return first_share + (1 - first_share) * (closed_for_ms / ramp_ms);
   }
 
-  /** The present term; for what is learnt later than by an attempt's end. */
+  /** The current term, for results that come after an attempt was reported. */
   get term(): number {
     return this.#term;
   }
 
-  /** Attempts are probes: the first word of one decides, not its end. */
+  /** True while attempts are probes: their first word decides, not their end. */
   get isProbing(): boolean {
     return this.#state !== 'closed';
   }
 
-  /** An attempt begins. Returns its term. */
+  /** Notes the beginning of an attempt and returns its term. */
   begin(): number {
     if (this.state === 'half_open') {
       if (this.#state === 'open') this.#become('half_open');
@@ -137,14 +137,14 @@ export class CircuitBreaker {
     return this.#term;
   }
 
-  /** An attempt of `term` has shown that the provider works. */
+  /** Reports that an attempt of `term` has shown that the provider works. */
   succeeded(term: number): void {
     if (term !== this.#term) return;
     if (this.#state === 'closed') {
       for (const criterion of this.#criteria) criterion.success(CircuitState.Closed);
       return;
     }
-    // An attempt in spite of an open breaker was answered.
+    // The attempt was made although the breaker was open, and was answered.
     if (this.#state === 'open') {
       this.#become('half_open');
       this.#probing = 1;
@@ -154,21 +154,21 @@ export class CircuitBreaker {
     if (this.#passed >= this.#config.probes) this.#close();
   }
 
-  /** An attempt of `term` has shown that the provider does not work. */
+  /** Reports that an attempt of `term` has shown that the provider does not work. */
   failed(term: number): void {
     if (term !== this.#term || this.#state === 'open') return;
     if (this.#state === 'half_open') return this.#open();
-    // Each has to count it.
+    // Every criterion has to count the failure, so no `some`.
     const opens = this.#criteria.map(criterion => criterion.failure(CircuitState.Closed));
     if (opens.includes(true)) this.#open();
   }
 
-  /** An attempt of `term` has ended without showing anything. */
+  /** Reports that an attempt of `term` has ended without a result. */
   abandoned(term: number): void {
     if (term === this.#term && this.#state === 'half_open') this.#probing--;
   }
 
-  /** The provider was seen to work elsewhere: it is probed without further waiting. */
+  /** Probes the provider without further waiting, because it was seen to work elsewhere. */
   retryNow(): void {
     if (this.#state === 'open') this.#open_until_ms = 0;
   }

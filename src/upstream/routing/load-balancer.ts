@@ -4,30 +4,30 @@ import { chooseOfTwo, chooseSticky, uniform } from './choose-upstream.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { Upstream } from './upstream.ts';
 
-/** What an exchange needs an upstream for. */
+/** An exchange's query for its next upstream. */
 export interface UpstreamQuery {
   readonly stream: boolean;
   readonly now_ms: number;
   /** Failed attempts of this exchange by upstream; `Infinity` for one that cannot serve the request. */
   readonly failed: ReadonlyMap<Upstream, number>;
-  /** Where conversations stay at one upstream. */
+  /** Key that keeps a conversation at one upstream; undefined without affinity. */
   readonly affinity_key: number | undefined;
 }
 
-/** The next upstream: at once, after a wait for a permit, or after a time; or why there is none. */
+/** The next upstream: now, after a wait for a permit, or after a delay; or why there is none. */
 export type Selection =
   | { readonly when: 'now' | 'queued'; readonly upstream: Upstream }
   | { readonly when: 'later'; readonly upstream: Upstream; readonly wait_ms: number }
   | { readonly when: 'never'; readonly why: 'full' | 'unusable'; readonly usable_in_ms: number };
 
-/** Keeps the draw of a recovering upstream's share apart from the one that ranks it. */
+/** Separates the draw for a recovering upstream's share from the draw that ranks it. */
 const share_salt = 0x5bd1e995;
 
 /** Selects among one model's upstreams: by priority, then by weight, load and latency. */
 export class LoadBalancer {
   readonly options: RoutingOptions;
   readonly budget: RetryBudget;
-  /** Another attempt can follow a failed one. */
+  /** True if another attempt can follow a failed one. */
   readonly canRetry: boolean;
   readonly isSticky: boolean;
   /** All upstreams, first priority first. */
@@ -54,14 +54,14 @@ export class LoadBalancer {
       this.#only = { when: 'now', upstream: upstreams[0]! };
   }
 
-  /** An upstream that has failed in this exchange is selected again only after all others. */
+  /** Selects the next upstream. One that has failed in this exchange is selected again only after all others. */
   next(query: UpstreamQuery): Selection {
     const isFirst = query.failed.size === 0;
     if (isFirst && this.#only && this.upstreams[0]!.provider.bulkhead.hasPermit) return this.#only;
     return this.#fresh(query) ?? (isFirst ? this.#lastResort(query) : this.#again(query));
   }
 
-  /** One that has not failed, of the first priority that has a usable one. */
+  /** Selects one that has not failed, of the first priority that has a usable one. */
   #fresh(query: UpstreamQuery): Selection | undefined {
     let recovering: readonly Upstream[] | undefined;
     for (const group of this.#groups) {
@@ -81,7 +81,7 @@ export class LoadBalancer {
     return recovering && { when: 'now', upstream: this.#chosen(recovering, query) };
   }
 
-  /** Whether this request is in the share of an upstream that recovers; a conversation always is or never. */
+  /** Whether this request is in the share of a recovering upstream; with an affinity key, decided by conversation. */
   #isInShare({ provider, seed }: Upstream, { affinity_key }: UpstreamQuery): boolean {
     const { share } = provider.breaker;
     if (share === 1) return true;
@@ -104,17 +104,17 @@ export class LoadBalancer {
     return chosen.upstream;
   }
 
-  /** None is usable: the one that will be first, or none. */
+  /** If none is usable: the one that will be usable first, or none. */
   #lastResort({ now_ms }: UpstreamQuery): Selection {
     const { upstream, usable_in_ms } = soonest(this.upstreams, now_ms);
-    // A usable one has no permit, or it would have been chosen.
+    // A usable upstream has no free permit here, or it would have been selected.
     if (usable_in_ms === 0 || !upstream) return { when: 'never', why: 'full', usable_in_ms };
     if (this.options.when_all_unavailable === 'refuse')
       return { when: 'never', why: 'unusable', usable_in_ms };
     return { when: 'now', upstream };
   }
 
-  /** One that has failed in this exchange: the one that will be usable first. */
+  /** Selects one that has failed in this exchange: the one that will be usable first. */
   #again({ failed, now_ms }: UpstreamQuery): Selection {
     const { retries_per_upstream } = this.options;
     const left = this.upstreams.filter(
@@ -127,7 +127,7 @@ export class LoadBalancer {
   }
 }
 
-/** The first usable one that has a permit; and when any is usable, with a permit or without. */
+/** The upstream with a free permit that is usable first, and the milliseconds until any is usable, with a permit or without. */
 function soonest(upstreams: readonly Upstream[], now_ms: number) {
   let upstream: Upstream | undefined;
   let upstream_in_ms = Number.POSITIVE_INFINITY;

@@ -3,16 +3,16 @@ import type { Clock } from '../../clock.ts';
 export interface RetryBudgetLimits {
   /** Retries for each request. */
   readonly retry_ratio: number;
-  /** Retries per second beside those, so that a quiet model has some. */
+  /** Further retries per second, so that a model with few requests has some. */
   readonly min_retries_per_second: number;
 }
 
-/** How long a request counts: as long as requests that fail with a dying provider may have run. */
+/** Time for which a request counts: as long as requests that fail with a dying provider may have run. */
 const window_ms = 30_000;
 
 /**
- * How many retries a model may make: a share of its requests of the last half minute and a few per second, so that retries do not bury a
- * failing upstream. One number that fades with time.
+ * Retry budget of a model: a share of its requests of the last half minute, and a few per second, so that retries do not overload a failing
+ * upstream. Kept as one number that decays with time.
  */
 export class RetryBudget {
   readonly #limits: RetryBudgetLimits;

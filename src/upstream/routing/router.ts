@@ -10,7 +10,7 @@ import { LoadBalancer } from './load-balancer.ts';
 import { Upstream } from './upstream.ts';
 import type { RouterSetup, WaitLimits } from './upstream-selector.ts';
 
-/** Configuration of routes, beside that of providers. */
+/** Configuration of routing, beside that of providers. */
 export interface RouterSettings {
   readonly models: readonly Model[];
   readonly routing: RoutingOptions;
@@ -66,6 +66,6 @@ function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Up
   });
 }
 
-/** Without absent fields, which would hide those for all models. */
+/** `routing` without undefined fields, which would override the settings for all models. */
 const defined = (routing: Model['routing']): Partial<RoutingOptions> =>
   Object.fromEntries(Object.entries(routing).filter(([, value]) => value !== undefined));

@@ -18,7 +18,9 @@ export interface RouterSetup {
   readonly limits: WaitLimits;
 }
 
-/** No upstream can be tried: all permits are taken, none is usable, it would take too long, or the reply is not wanted any longer. */
+/**
+ * Thrown if no upstream can be tried: all permits are taken, none is usable, it would take too long, or the reply is not wanted any longer.
+ */
 export class NoUpstreamAvailable extends Error {
   readonly why: 'full' | 'unusable' | 'time' | 'left';
   /** Milliseconds until one is usable; `Infinity` if unknown. */
@@ -34,7 +36,7 @@ export class NoUpstreamAvailable extends Error {
 /** Timers fire up to a millisecond early. */
 const timer_slack_ms = 2;
 
-/** Never again in this exchange. */
+/** Failure count that excludes an upstream for the rest of the exchange. */
 const never = Number.POSITIVE_INFINITY;
 
 /** Finds one upstream after another for an exchange; waits for permits and for retries. */
@@ -57,12 +59,12 @@ export class UpstreamSelector {
     this.#affinity_key = balancer.isSticky ? affinityKeyOf(exchange.request) : undefined;
   }
 
-  /** A reply is still wanted: the client has not left, was not answered 524, and `end` was not called. */
+  /** True while a reply is wanted: the client has not left, was not answered 524, and `end` was not called. */
   get isWanted(): boolean {
     return !this.#ended && !this.#exchange.aborted && this.#exchange.end_reason === undefined;
   }
 
-  /** A permit of the next upstream, without a promise if it is free. Throws NoUpstreamAvailable. */
+  /** Acquires a permit of the next upstream, without a promise if one is free. Throws NoUpstreamAvailable. */
   next(): AttemptPermit | Promise<AttemptPermit> {
     const selection = this.#select();
     return selection.when === 'now' ? this.#acquire(selection.upstream) : this.#wait(selection);
@@ -77,12 +79,12 @@ export class UpstreamSelector {
     this.#failed.set(upstream, (this.#failed.get(upstream) ?? 0) + 1);
   }
 
-  /** Its format cannot express this request. */
+  /** Excludes an upstream whose format cannot express this request. */
   unfit(upstream: Upstream): void {
     this.#failed.set(upstream, never);
   }
 
-  /** Ends the waiting; no upstream is wanted any longer. */
+  /** Ends all waiting; no further upstream is selected. */
   readonly end = (): void => {
     this.#ended = true;
     this.#wake?.();
@@ -122,7 +124,7 @@ export class UpstreamSelector {
     }
   }
 
-  /** The same upstream once more, when it is usable and a random backoff has passed. */
+  /** Tries the same upstream again, once it is usable and a random backoff has passed. */
   async #retry(upstream: Upstream, usable_in_ms: number): Promise<AttemptPermit> {
     const { backoff_ms, max_backoff_ms } = this.#balancer.options;
     const options = { initialDelay: backoff_ms, maxDelay: max_backoff_ms, generator: fullJitterGenerator };
@@ -161,7 +163,7 @@ export class UpstreamSelector {
       bulkhead.release();
     }
     if (!this.isWanted) throw new NoUpstreamAvailable('left', never);
-    // Otherwise its breaker has opened meanwhile, or a pause begun, and it is found unusable.
+    // If a permit was granted, the breaker has opened or a pause begun meanwhile, and the next selection finds it unusable.
     if (how !== 'entered') {
       this.#isOverflown = true;
       this.#failed.set(upstream, never);

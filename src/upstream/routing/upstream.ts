@@ -17,7 +17,7 @@ const max_pause_ms = 600_000;
 const limited_pause_ms = 1000;
 /** The pause of an upstream that does not accept its key, address or model name: an operator has to change something. */
 const misconfigured_pause_ms = 30_000;
-/** What a failed attempt costs its client beyond the time that it took. */
+/** Added to the latency of a failed attempt: what the failure costs its client beyond the time that it took. */
 const failure_penalty_ms = 1000;
 
 /** One upstream of a model: a provider, the model's name there, and its recent latency and pauses. */
@@ -52,12 +52,12 @@ export class Upstream {
     return (stream ? this.#streams : this.#replies).recent_ms(now_ms);
   }
 
-  /** A stream has begun, or a whole reply come, `wait_ms` after it was requested. */
+  /** Records a success: a stream has begun, or a whole reply come, `wait_ms` after the request. */
   answered(stream: boolean, wait_ms: number, now_ms: number): void {
     (stream ? this.#streams : this.#replies).observe(wait_ms, now_ms);
   }
 
-  /** An attempt has failed before it was answered. */
+  /** Records an attempt that failed before it was answered. */
   failed(stream: boolean, failure: Failure, wait_ms: number, now_ms: number): void {
     this.answered(stream, wait_ms + failure_penalty_ms, now_ms);
     const pause_ms = pauseAfter_ms(failure);
