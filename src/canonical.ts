@@ -34,7 +34,7 @@ export interface Tool {
   };
 }
 
-/** What a client asks for, after its dialect (spec 4.3). Fields the client left out are absent, never null (protocol m6). */
+/** A client's request, translated by its dialect (spec 4.3). Fields that the client left out are absent, never null (protocol m6). */
 export interface ChatRequest {
   model: string;
   messages: Message[];
@@ -42,7 +42,7 @@ export interface ChatRequest {
   temperature?: number;
   max_tokens?: number;
   stop?: string[];
-  /** Only what a client may ask of a stream; usage is always asked of the upstream. */
+  /** Stream options for the client; usage is always requested from the upstream. */
   stream_options?: { continuous_usage_stats?: boolean; include_usage?: boolean };
   tools?: Tool[];
   reasoning_effort?: string;
@@ -51,16 +51,16 @@ export interface ChatRequest {
   n?: number;
   /** Sampling parameters of the OpenAI format that are forwarded as they are (protocol m5). */
   parameters: Record<string, unknown>;
-  /** Fields that the interface does not know. A provider forwards those its configuration names, no other. */
+  /** Fields that the interface does not know. A provider forwards only those that its configuration names. */
   unknown: Record<string, unknown>;
   client?: ClientForm;
 }
 
-/** What a dialect keeps of the client's own form, for error messages and for the reply. Stages need not look at it. */
+/** Parts of the client's own form that its dialect keeps for error messages and the reply. Stages can ignore it. */
 export interface ClientForm {
-  /** The client's names of fields that have another one here, such as `max_output_tokens` for `max_tokens`. */
+  /** The client's names of fields that are called differently here, such as `max_output_tokens` for `max_tokens`. */
   readonly field_names?: Readonly<Record<string, string>>;
-  /** What the reply repeats and no field here has, such as `instructions`, which stand among the messages. */
+  /** Values that the reply repeats and no field here has, such as `instructions`, which are among the messages. */
   readonly echo?: Readonly<Record<string, unknown>>;
 }
 
@@ -125,7 +125,7 @@ export interface Chunk {
   usage?: Usage;
 }
 
-/** `usage` with `total_tokens` added up and the details that the interface always shows (protocol d10). */
+/** Usage with `total_tokens` and the details that the interface always shows (protocol d10). */
 export function usageOf(
   prompt_tokens: number,
   completion_tokens: number,
@@ -142,7 +142,7 @@ export function usageOf(
   return usage;
 }
 
-/** The text of a message, its parts joined. */
+/** Text of a message, its parts joined. */
 export function textOf(content: Message['content']): string {
   if (typeof content === 'string') return content;
   return content ? content.map(part => part.text).join('') : '';

@@ -56,11 +56,11 @@ export const bodyLimits = {
 const schema = z.object(bodyLimits);
 export type BodyLimits = z.output<typeof schema>;
 
-/** Refuses a body, compressed or not, above `max_body_bytes`. */
+/** Error for a body, compressed or not, above `max_body_bytes`. */
 export function tooLarge(max_body_bytes: number): GatewayError {
   return refusal('body_too_large', {
     message: `The request body is larger than the ${max_body_bytes} bytes accepted.`,
-    // The rest of it is not read, so the connection cannot serve another request.
+    // The rest of the body is not read, so the connection cannot serve another request.
     headers: { connection: 'close' },
   });
 }

@@ -5,13 +5,13 @@ import type { BodyLimits } from './body-limits.ts';
 
 type BufferLimits = Pick<BodyLimits, 'max_buffered_bytes' | 'max_buffered_bytes_per_account'>;
 
-/** Stands for all requests without an account; no account can be called this. */
+/** Key for all requests without an account; no account can have this name. */
 const no_account = '';
 const accountOf = ({ account }: Exchange): string => account?.id ?? no_account;
 
 /**
- * Bounds the bytes of request bodies held in memory at a time, of all accounts and of each. Bytes count as they arrive, until their exchange
- * has ended: until then the parsed request is held for further attempts.
+ * Limits the bytes of request bodies in memory, in total and per account. Bytes count from their arrival to the end of their exchange:
+ * until then the parsed request is kept for further attempts.
  */
 export class BufferedBytes {
   readonly #limits: BufferLimits;
@@ -24,12 +24,12 @@ export class BufferedBytes {
     this.#metrics = metrics;
   }
 
-  /** Begins to count the body of one exchange, to be ended by its `release`. */
+  /** Starts counting the body of one exchange; its `release` ends that. */
   open(exchange: Exchange): BufferedBody {
     return new BufferedBody(this, exchange);
   }
 
-  /** Throws `server_error` where `bytes` more of the exchange's account would exceed a bound. */
+  /** Throws `server_error` if `bytes` more for the exchange's account would exceed a limit. */
   check(exchange: Exchange, bytes: number): void {
     const account = accountOf(exchange);
     const { max_buffered_bytes, max_buffered_bytes_per_account } = this.#limits;
@@ -40,7 +40,7 @@ export class BufferedBytes {
       this.#refuse(exchange, 'total', `max_buffered_bytes: ${max_buffered_bytes}`);
   }
 
-  /** Counts a change, which may be negative. */
+  /** Adds to the count, or subtracts a negative number. */
   change(account: string, bytes: number): void {
     const own_bytes = (this.#byAccount.get(account) ?? 0) + bytes;
     if (own_bytes === 0) this.#byAccount.delete(account);
@@ -50,14 +50,14 @@ export class BufferedBytes {
   }
 
   #refuse(exchange: Exchange, bound: BufferBound, limit: string): never {
-    // Overload, and no fault of this process.
+    // Overload is not an internal error.
     exchange.end.causedBy('refused');
     this.#metrics.refused(bound);
     throw refusal('server_error', { cause: new Error(`request bodies have reached ${limit}`) });
   }
 }
 
-/** The bytes that one exchange holds. */
+/** Counted bytes of one exchange. */
 export class BufferedBody {
   readonly #all: BufferedBytes;
   readonly #exchange: Exchange;
@@ -70,25 +70,25 @@ export class BufferedBody {
     this.#account = accountOf(exchange);
   }
 
-  /** Throws `server_error` where a body of that size could not be held now. Counts nothing, since it has not arrived. */
+  /** Throws `server_error` if a body of that size could not be held now. Counts nothing, since nothing has arrived. */
   expect(bytes: number): void {
     this.#all.check(this.#exchange, bytes);
   }
 
-  /** Counts bytes that have arrived or were decompressed. Throws `server_error` above a bound, and counts nothing then. */
+  /** Counts bytes that have arrived or were decompressed. Throws `server_error` above a limit, without counting them. */
   add(bytes: number): void {
     this.#all.check(this.#exchange, bytes);
     this.#bytes += bytes;
     this.#all.change(this.#account, bytes);
   }
 
-  /** Counts bytes no longer, such as those that have been decompressed. */
+  /** Stops counting bytes, such as those that have been decompressed. */
   drop(bytes: number): void {
     this.#bytes -= bytes;
     this.#all.change(this.#account, -bytes);
   }
 
-  /** Ends the count. May be called again. */
+  /** Ends the count. Safe to call again. */
   release(): void {
     if (this.#bytes > 0) this.drop(this.#bytes);
   }

@@ -9,8 +9,8 @@ const max_levels = 64;
 const max_levels_in_tools = 256;
 
 /**
- * Refuses JSON text with more values or keys than `limits` accept, before it is parsed; in time linear to its bytes. True when it is known
- * to be nested no more than anything may be, and need not be walked once it is parsed.
+ * Rejects JSON text with more values or keys than `limits` before it is parsed, in time linear to its bytes. Returns true if it cannot be
+ * nested too deeply, and need not be checked once parsed.
  */
 export function checkText(bytes: Buffer, limits: SizeLimits): boolean {
   const accepted = { values: limits.max_body_values, keys: limits.max_body_keys };
@@ -22,8 +22,8 @@ export function checkText(bytes: Buffer, limits: SizeLimits): boolean {
 }
 
 /**
- * Refuses a parsed body with more values or keys than `limits` accept, as a parent application may have let in, and nesting that JSON.parse
- * takes but JSON.stringify and recursive code do not (protocol m15). The walk goes no further than the limits.
+ * Rejects a parsed body with more values or keys than `limits`, since a parent application may have parsed it, and nesting that JSON.parse
+ * accepts but JSON.stringify and recursive code do not (protocol m15). The walk stops at the limits.
  */
 export function checkBody(body: Record<string, unknown>, limits: SizeLimits): void {
   const walk = new Walk(limits);
@@ -39,7 +39,7 @@ export function checkBody(body: Record<string, unknown>, limits: SizeLimits): vo
   }
 }
 
-/** Counts what it passes, and throws where that is too much. */
+/** Walks a value, counts what it visits, and throws above the limits. */
 class Walk {
   readonly #limits: SizeLimits;
   #values = 0;

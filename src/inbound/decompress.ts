@@ -11,14 +11,14 @@ const decompressors = {
 };
 type Encoding = keyof typeof decompressors;
 
-/** What any compressed body may decompress to: a ratio says nothing of a small one. */
+/** Decompressed bytes allowed to any body: a ratio means little for a small one. */
 const allowance_bytes = 1024 * 1024;
-/** Four times zlib's own, for fewer turns of the event loop. */
+/** Four times zlib's default, for fewer turns of the event loop. */
 const chunk_bytes = 65_536;
 
 /**
- * What a body is without its `Content-Encoding`. Decompression ends where the output exceeds `max_body_bytes` or
- * `max_decompression_ratio`, so that no more of it is ever held.
+ * Decodes a body by its `Content-Encoding`. Stops where the output exceeds `max_body_bytes` or `max_decompression_ratio`, so that no more
+ * is ever held.
  */
 export async function decompressed(
   bytes: Buffer,

@@ -5,8 +5,8 @@ import type { BodyLimits } from './body-limits.ts';
 const linger_ms = 1000;
 
 /**
- * Reads on and drops what a client still sends of a body that is not wanted, so that it reads the reply instead of a reset. Destroys the
- * request above `max_body_bytes`, after a pause of `body_idle_ms`, or after `body_timeout_ms` in all, of which `elapsed_ms` have passed.
+ * Reads and discards the rest of an unwanted body, so that the client can read the reply instead of being reset. Destroys the request above
+ * `max_body_bytes`, after a pause of `body_idle_ms`, or after `body_timeout_ms` in all, of which `elapsed_ms` have passed.
  */
 export function discardBody(
   request: IncomingMessage,

@@ -13,8 +13,8 @@ const malformed = (message: string, cause?: unknown): GatewayError =>
   refusal('invalid_request', { message, cause });
 
 /**
- * The JSON object that the client sent (protocol b3, b4, m15). A body that the parent application has parsed already is taken as it
- * is, if it is within `limits` too; otherwise the bytes are read here, within `limits` and until the exchange aborts, decompressed and decoded.
+ * Reads the client's JSON object (protocol b3, b4, m15). Takes a body that the parent application has parsed as it is, if within `limits`;
+ * otherwise reads the bytes, within `limits` and until the exchange aborts, decompresses and parses them.
  */
 export async function readBody(
   request: IncomingMessage & { body?: unknown },
@@ -23,7 +23,7 @@ export async function readBody(
   buffered: BufferedBody,
 ): Promise<Record<string, unknown>> {
   const parsed = request.body;
-  // Also of a parsed body: a form that the parent reads into an object is still not JSON.
+  // Applies to a parsed body too: a form that the parent has read into an object is still not JSON.
   checkContentType(request.headers['content-type']);
   if (typeof parsed === 'object' && parsed !== null && !Buffer.isBuffer(parsed)) {
     const body = objectOf(parsed);
@@ -38,7 +38,7 @@ export async function readBody(
   return body;
 }
 
-/** The bytes of a body that the parent application has read and not parsed. */
+/** Bytes of a body that the parent application has read but not parsed. */
 function rawBodyOf(given: unknown): Buffer | undefined {
   if (typeof given === 'string') return Buffer.from(given);
   return Buffer.isBuffer(given) ? given : undefined;

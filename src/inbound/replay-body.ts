@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { refusal } from '../errors.ts';
 
 /**
- * Gives a request whose body has been read a body again, for the handler behind the chain: as a stream, for those that pipe, and as
- * `request.body` in the form that a body parser has put there, for those that look there. Must not be called before the end of the body.
+ * Gives a request whose body was read a body again, for the handler behind the chain: as a stream, for handlers that pipe, and as
+ * `request.body` in the form in which a body parser has set it. Call it only after the end of the body.
  */
 export function replayBody(
   request: IncomingMessage & { body?: unknown },
@@ -18,8 +18,8 @@ export function replayBody(
 }
 
 /**
- * The same for a request that is passed on as it is: if another middleware has read its body, its bytes are there again. Throws when they
- * were left nowhere, as parsers of forms do.
+ * Restores the body of a request that is passed on unchanged, if another middleware has read it. Throws if that has not kept the bytes, as
+ * parsers of forms do not.
  */
 export function restoreBody(request: IncomingMessage & { body?: unknown }): void {
   if (!request.readableEnded || !hasBody(request)) return;
@@ -39,7 +39,7 @@ function replayBytes(request: IncomingMessage, bytes: Buffer): void {
   request.headers['content-length'] = String(bytes.length);
   delete request.headers['transfer-encoding'];
   delete request.headers['content-encoding'];
-  // A Readable's constructor on an existing stream sets its state back to the beginning; listeners stay.
+  // Calling Readable's constructor on an existing stream resets its state; listeners stay.
   Reflect.apply(Readable as unknown as (options: object) => void, request, [
     { read() {}, autoDestroy: false },
   ]);

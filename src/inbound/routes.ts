@@ -4,16 +4,16 @@ import type { Endpoint } from '../exchange/exchange-view.ts';
 /** An endpoint with its methods. */
 export interface Route extends Endpoint {
   readonly methods: readonly string[];
-  /** What is spoken there; none where bytes are passed through. */
+  /** Dialect of the endpoint; undefined where bytes are passed through. */
   readonly dialect?: Dialect;
-  /** The path that stands for all of this route's paths, if it has several: for spans. */
+  /** One path for all of this route's paths, if it has several; for spans. */
   readonly pattern?: string;
 }
 
-/** Stands for every path that is not offered here; behind a chain of stages it may still be the parent's, and needs a key. */
+/** Endpoint of every path that is not offered here. It needs a key, as behind a chain of stages it may be the parent's. */
 export const unknownEndpoint: Endpoint = { name: 'unknown', public: false };
 
-/** The path of a request target without its query and without a slash at its end. */
+/** Path of a request target, without query and trailing slash. */
 export function pathOf(url: string): string {
   const target = url.startsWith('/') ? url : withoutOrigin(url);
   const query = target.indexOf('?');
@@ -21,10 +21,10 @@ export function pathOf(url: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** The absolute form of a request target, which servers must understand (RFC 9112, 3.2.2). */
+/** Path and query of a request target in absolute form, which servers must accept (RFC 9112, 3.2.2). */
 const withoutOrigin = (url: string): string => url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 
-/** The paths of dialects. */
+/** Routes by path, from the dialects. */
 export class Routes {
   readonly #byPath: ReadonlyMap<string, Route>;
 
@@ -37,8 +37,8 @@ export class Routes {
   }
 
   /**
-   * The route of a whole path in an application, where what precedes it is `mount` or the beginning of it: `/llm/v1/models` in `/llm`. A path
-   * that only ends like a route is none, since a public one lets requests through without a key.
+   * Route for a path in an application, where the part before it is `mount` or a prefix of that: `/llm/v1/models` in `/llm`. A path that
+   * only ends like a route has none: a public route would let it through without a key.
    */
   mounted(path: string, mount: string): Route | undefined {
     for (const [known, route] of this.#byPath)

@@ -5,10 +5,10 @@ import { type BodyLimits, tooLarge } from './body-limits.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
 import { sendContinue } from './expect-continue.ts';
 
-/** Rejects `bytesOf` when the client leaves while it is sending. */
+/** Rejection of `bytesOf` when the client leaves while it is sending. */
 export class UploadAborted extends Error {}
 
-/** The refusal of a body that comes too slowly, for the reason that ends the message. */
+/** Error for a body that arrives too slowly; `reason` ends the message. */
 export function tooSlow(reason: string): GatewayError {
   return refusal('invalid_request', {
     message: `The request body did not arrive${reason}.`,
@@ -16,7 +16,7 @@ export function tooSlow(reason: string): GatewayError {
   });
 }
 
-/** The bytes of a request body, collected within `limits` and until the exchange aborts, and counted in `buffered`. */
+/** Collects the bytes of a request body within `limits` and until the exchange aborts, counted in `buffered`. */
 export async function bytesOf(
   request: IncomingMessage,
   limits: BodyLimits,
@@ -29,7 +29,7 @@ export async function bytesOf(
   return new Upload(request, limits, exchange, buffered).received;
 }
 
-/** One body on its way in. */
+/** One body that is being received. */
 class Upload {
   readonly received: Promise<Buffer>;
   readonly #request: IncomingMessage;
@@ -39,7 +39,7 @@ class Upload {
   readonly #ends_ms: number;
   readonly #parts: Buffer[] = [];
   #total_bytes = 0;
-  /** Runs to the end of the longest pause or, once that would come later, to the total deadline. */
+  /** Fires at the end of the longest pause, or at the total deadline if that is earlier. */
   #timer: NodeJS.Timeout | undefined;
   #isLastTimer = false;
   #resolve: (bytes: Buffer) => void = () => {};
@@ -85,7 +85,7 @@ class Upload {
     this.#wait();
   };
 
-  /** One timer for both limits: refreshed while the pause ends before the total does, then set once more. */
+  /** Uses one timer for both limits: refreshed while the pause ends before the total does, then set once more. */
   #wait(): void {
     if (this.#isLastTimer) return;
     const { body_idle_ms } = this.#limits;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How replies are sent. */
+/** Options for sending streams. */
 export const streamLimits = {
   stream_commit_ms: z
     .int()
@@ -19,7 +19,7 @@ export const streamLimits = {
     .describe('How long a client may read nothing while data waits for it.'),
 };
 
-/** How long replies are waited for. */
+/** Time limits for replies. */
 export const replyLimits = {
   non_stream_timeout_ms: z
     .int()

@@ -2,7 +2,7 @@ import type { Choice, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import { shownUsage } from './shown-usage.ts';
 
-/** What the protocol promises of every whole reply, whatever stages are configured: usage (d10), and content that is null beside tool calls only (d11). */
+/** Applies to a whole reply what the protocol promises with any stages: usage (d10), and null content only beside tool calls (d11). */
 export function shapeReply(exchange: Exchange, reply: Completion): Completion {
   return { choices: reply.choices.map(withContent), usage: reply.usage ?? shownUsage(exchange) };
 }

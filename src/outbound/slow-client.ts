@@ -4,15 +4,15 @@ import type { ReplySink } from './reply-sink.ts';
 /** Timers fire up to a millisecond early. */
 const timer_slack_ms = 2;
 
-/** What is called back when a client has read on, and when its reply is over: read to its end, or closed. */
+/** Callbacks for a client that has read on, and for the end of its reply: read completely, or closed. */
 export interface ClientWatcher {
   onDrained(): void;
   onOver(): void;
 }
 
 /**
- * The client of a reply that is passed on part by part. A large one is waited for after nearly every part, so waiting makes nothing anew:
- * the listeners stay, and the timer runs on and looks when it fires since when is waited.
+ * Watches the client of a reply that is written part by part. A large reply waits after nearly every part, so waiting allocates nothing:
+ * the listeners stay, and the timer keeps running and checks when it fires.
  */
 export class ClientWatch {
   readonly #exchange: Exchange;
@@ -30,7 +30,7 @@ export class ClientWatch {
     response.on('drain', this.#drained).on('finish', watcher.onOver).on('close', watcher.onOver);
   }
 
-  /** What has been written is not read yet: cuts the client off when it has not been for too long. */
+  /** Waits until what was written is read; cuts off a client that takes too long. */
   wait(): void {
     this.#waiting_since_ms = this.#exchange.clock.elapsed_ms();
     this.#timer ??= setTimeout(this.#look, this.#slow_client_ms);
@@ -56,7 +56,7 @@ export class ClientWatch {
   };
 }
 
-/** Waits until the client has read on, has left, or has read nothing for `slow_client_ms` and is cut off. */
+/** Resolves when the client has read on, has left, or was cut off because it read nothing for `slow_client_ms`. */
 export function untilDrained(exchange: Exchange, response: ReplySink, slow_client_ms: number): Promise<void> {
   return new Promise(resolve => {
     const cut = setTimeout(() => cutSlow(exchange, response), slow_client_ms);
@@ -71,7 +71,7 @@ export function untilDrained(exchange: Exchange, response: ReplySink, slow_clien
   });
 }
 
-/** Resolves when the client has read all of the reply or has left; a client that reads nothing for `slow_client_ms` is cut off. */
+/** Resolves when the client has read the whole reply or has left; cuts off a client that reads nothing for `slow_client_ms`. */
 export function untilFinished(
   exchange: Exchange,
   response: ReplySink,
@@ -90,20 +90,20 @@ export function untilFinished(
 
 function cutSlow(exchange: Exchange, response: ReplySink): void {
   exchange.end.causedBy('slow_client');
-  // When the process ends, what the system has taken may still be read.
+  // At a shutdown, the client may still read what the system has taken.
   if (exchange.end_reason === 'shutdown') response.destroy();
   else cutOff(response);
 }
 
 /**
- * Ends the connection of a client that does not read. Closed in order it would live on: the system keeps the megabytes that it has taken
- * for as long as that client answers.
+ * Resets the connection of a client that does not read. After a normal close the system would keep the megabytes that it has taken for as
+ * long as that client answers.
  */
 export function cutOff(response: ReplySink): void {
   try {
     response.socket?.resetAndDestroy();
   } catch {
-    // TLS and pipes know no reset.
+    // TLS and pipes have no reset.
   }
   response.destroy();
 }

@@ -10,16 +10,16 @@ import type { StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { untilDrained, untilFinished } from './slow-client.ts';
 
-/** Text that waits for the end of the turn is written at once when it is longer than this. */
+/** Pending characters above which text is written at once instead of at the end of the turn. */
 const max_pending_characters = 64 * 1024;
 
 /** Timers fire up to a millisecond early. */
 const timer_slack_ms = 2;
 
-/** How long a client may take to read the end of its stream when the gateway shuts down. */
+/** Time for a client to read the end of its stream when the gateway shuts down. */
 const closing_patience_ms = 2000;
 
-/** The wire of one stream: commit, heartbeat, one write for what comes together, back-pressure. */
+/** Writes one stream: commit of the head, heartbeat, one write per batch, back-pressure. */
 export class StreamWriter implements ChunkSink {
   committed = false;
   readonly #exchange: Exchange;
@@ -31,13 +31,13 @@ export class StreamWriter implements ChunkSink {
   #pending = '';
   /** When the last event or comment was written. */
   #written_ms = 0;
-  /** The client has not read on yet. */
+  /** True while the client has not read on. */
   #isFull = false;
   #stream: StreamHandle | undefined;
   readonly #over = Promise.withResolvers<void>();
-  /** What settles `run`, once the client has read on. */
+  /** Settles `run` once the client has read on. */
   #ending: (() => void) | undefined;
-  /** There from the second write on, where it can be. */
+  /** Set from the second write on, where possible. */
   #framing: Framing | undefined;
   #begun = false;
 
@@ -49,7 +49,7 @@ export class StreamWriter implements ChunkSink {
     this.#commitTimer = setTimeout(() => this.#commitEarly(), limits.stream_commit_ms);
   }
 
-  /** Begins `stream`. Resolves at its end or when the client leaves, rejects with its fault. */
+  /** Starts `stream`. Resolves at its end or when the client leaves; rejects with its error. */
   run(stream: StreamHandle): Promise<void> {
     this.#stream = stream;
     this.#exchange.onAbort(this.#aborted);
@@ -81,7 +81,7 @@ export class StreamWriter implements ChunkSink {
     this.#write();
   }
 
-  /** Sends what is left and the end of the stream, and waits until the system has taken it. */
+  /** Sends the rest and the end of the stream, and waits until the system has taken it. */
   async finish(): Promise<void> {
     const response = this.#response;
     const last = this.#pending + this.#renderer.end();
@@ -109,7 +109,7 @@ export class StreamWriter implements ChunkSink {
     this.#pending = '';
   }
 
-  /** A client that does not keep up reads what it has before the stream ends. */
+  /** Ends after a slow client has read what was sent to it. */
   #end(settle: () => void): void {
     if (this.#isFull) this.#ending ??= settle;
     else settle();
@@ -152,7 +152,10 @@ export class StreamWriter implements ChunkSink {
     this.#write();
   }
 
-  /** The timer runs on while events are written, and looks when it fires how long ago the last one was: writing is the hot path. */
+  /**
+   * Sends a heartbeat if nothing was written for long enough. Writes do not restart the timer, since they are the hot path: it checks the
+   * time of the last write when it fires.
+   */
   readonly #beat = () => {
     if (this.#exchange.client_gone) return;
     const { keepalive_ms } = this.#limits;
@@ -185,7 +188,7 @@ export class StreamWriter implements ChunkSink {
     await untilDrained(this.#exchange, this.#response, this.#limits.slow_client_ms);
     this.#isFull = false;
     if (this.#ending) this.#ending();
-    // What came meanwhile goes first.
+    // Text that came meanwhile goes first.
     else if (this.flush()) this.#stream?.resume();
   }
 }

@@ -1,12 +1,12 @@
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 
-/** Rejects `beforeTimeLimit` when the client has left; never sent to a client. */
+/** Rejection of `beforeTimeLimit` when the client has left; never sent to a client. */
 export class ClientGone extends Error {}
 
 /**
- * `reply`, unless the time limit of non-streamed requests passes first, or the client leaves a reply that `outlivesClient` (spec 8;
- * protocol j1 to j4). Either way `reply` itself goes on: generation is read to its end and billed.
+ * Resolves with `reply`. Rejects if the time limit of non-streamed requests passes first, or if the client leaves a reply that
+ * `outlivesClient` (spec 8; protocol j1 to j4). `reply` itself goes on even then: generation is read to its end and billed.
  */
 export function beforeTimeLimit<T>(
   reply: Promise<T>,

@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { writeJson } from './write-reply.ts';
 
-/** Sends what a dialect answers from the catalog. */
+/** Sends a dialect's answer from the catalog. */
 export function writeAnswer(exchange: Exchange, response: ReplySink, answer: CatalogAnswer): void {
   const { status, headers, body } = answer;
   if (body !== undefined) return writeJson(exchange, response, status, body, headers);

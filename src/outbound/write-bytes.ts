@@ -6,8 +6,8 @@ import type { ReplySink } from './reply-sink.ts';
 import { ClientWatch, cutOff } from './slow-client.ts';
 
 /**
- * Sends a reply byte by byte as `body` brings it, paused while the client does not read; destroys what is left of it when the client has
- * left or was cut off. Throws what `body` throws, after the client's connection has been cut: a reply that broke off must not look complete.
+ * Sends the bytes of `body` as a reply, paused while the client does not read. Destroys the rest of `body` when the client has left or was
+ * cut off. When `body` throws, cuts the client's connection, since a reply that broke off must not look complete, and rethrows.
  */
 export async function writeBytes(
   exchange: Exchange,
@@ -30,8 +30,8 @@ export async function writeBytes(
 }
 
 /**
- * Resolves when the client has all of `body`, or reads no longer. What is known to be the last part, since `length_bytes` have been
- * announced, leaves together with the end. Listens where `for await` would do: most replies are one part, and an iterator costs more.
+ * Resolves when the client has all of `body`, or reads no longer. The last part, recognized by the announced `length_bytes`, is sent
+ * together with the end. Uses listeners instead of `for await`: most replies are one part, and an iterator costs more.
  */
 function passedOn(
   exchange: Exchange,
@@ -41,7 +41,7 @@ function passedOn(
   slow_client_ms: number,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Made for a client that has to be waited for; most take their whole reply at once.
+    // Created only for a client that has to be waited for; most take their whole reply at once.
     let client: ClientWatch | undefined;
     const wait = () => {
       client ??= new ClientWatch(exchange, response, slow_client_ms, watcher);
@@ -68,7 +68,7 @@ function passedOn(
       if (hasTakenAll(response)) over(resolve);
       else wait();
     };
-    // Events before these listeners are not repeated.
+    // Events from before these listeners are not repeated.
     if (body.destroyed) return void broke(body.errored ?? cut());
     let left_bytes = length_bytes;
     exchange.onAbort(left);
@@ -83,12 +83,12 @@ function passedOn(
     });
     body.on('end', () => exchange.end.reply_ended || end());
     body.on('error', broke);
-    // Without an end before, it was cut. An error costs more than a reply, so none is made for nothing.
+    // Closed without an end means cut off. The error is created only then, since it costs more than a reply.
     body.on('close', () => exchange.end.reply_ended || broke(cut()));
   });
 }
 
-/** Whether the operating system has taken all of the reply; false while another middleware holds part of it back. */
+/** Whether the operating system has taken the whole reply; false while other middleware holds part of it back. */
 const hasTakenAll = ({ writableEnded, socket }: ReplySink): boolean =>
   writableEnded === true && socket?.writableLength === 0;
 

@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { writeJson } from './write-reply.ts';
 
-/** Sends an error with its status in the form of the endpoint's dialect, for an exchange whose reply has not begun. */
+/** Sends an error in the form of the endpoint's dialect, for an exchange whose reply has not begun. */
 export function writeError(exchange: Exchange, response: ReplySink, error: GatewayError): void {
   exchange.end.errorSent(error.type);
   const { errorBody = openAiErrorBody } = exchange.endpoint;

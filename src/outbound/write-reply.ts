@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.ts';
 import { waitsToContinue } from '../inbound/expect-continue.ts';
 import type { ReplySink } from './reply-sink.ts';
 
-/** Sends a whole JSON body with the exchange's own headers. Does nothing for a client that has gone. */
+/** Sends a whole JSON body with the exchange's headers. Does nothing if the client has gone. */
 export function writeJson(
   exchange: Exchange,
   response: ReplySink,
@@ -14,7 +14,7 @@ export function writeJson(
   if (exchange.client_gone || response.headersSent || response.destroyed) return;
   exchange.end.replied(status);
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
-  // The Edge's status of spec 7 has no name in Node's table.
+  // Node has no name for the Edge's status of spec 7.
   if (status === 524) response.statusMessage = 'A Timeout Occurred';
   response.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
@@ -28,8 +28,9 @@ export function writeJson(
 }
 
 /**
- * After the end of a reply Node closes a connection that is not kept alive. A client that still sends its body would be reset then and
- * might never read the reply, so the end waits for the body, which must be read or discarded meanwhile; not for one that waits for leave to be sent.
+ * Ends the reply after the request body has been received. Node closes a connection without keep-alive at the end of a reply, and a client
+ * that is still sending would be reset before it reads the reply. The caller must read or discard the body meanwhile. Does not wait for a
+ * client that expects `100 Continue`.
  */
 export function endWhenReceived(response: ReplySink, body: string): void {
   const { req: request } = response;

@@ -8,8 +8,8 @@ import { StreamShape } from './stream-shape.ts';
 import { StreamWriter } from './stream-writer.ts';
 
 /**
- * Sends a stream. An error before the first event is thrown, so that it becomes a true HTTP status; one after it becomes the
- * dialect's error event, and the stream ends as every stream ends (protocol c1 to c3).
+ * Sends a stream. An error before the first event is thrown, to become a true HTTP status; a later one becomes the dialect's error event,
+ * and the stream ends as every stream does (protocol c1 to c3).
  */
 export async function writeStream(
   exchange: Exchange,

@@ -2,21 +2,21 @@ import type { Exchange } from '../exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 export interface BackgroundLimits {
-  /** How long a reply whose client has its answer, or has gone, is read on. */
+  /** Time for reading on a reply whose client has its answer or has gone. */
   readonly max_background_ms: number;
-  /** How many such replies are read at the same time; further ones are aborted. */
+  /** Replies that may be read on at the same time; further ones are aborted. */
   readonly max_background: number;
 }
 
 /** A reply that may be read on. */
 export interface BackgroundRead {
-  /** Nothing more will come. */
+  /** True when nothing more will come. */
   readonly ended: boolean;
-  /** Ends it; what is pending of it rejects. */
+  /** Ends the reply; pending reads reject. */
   cancel(): void;
 }
 
-/** Replies that are read to their end for the bill alone (protocol j3, j4), bounded in time and number. */
+/** Reads replies to their end for the bill alone (protocol j3, j4), limited in time and number. */
 export class Background {
   readonly #limits: BackgroundLimits;
   #running = 0;
@@ -28,7 +28,7 @@ export class Background {
     this.#metrics = metrics;
   }
 
-  /** Waits for the end of `pending`, if it has not come; what is pending longer than allowed is aborted. Never throws. */
+  /** Waits for `pending` to end; aborts it after the time allowed, or at once above `max_background`. Never throws. */
   async finish(
     exchange: Exchange,
     source: BackgroundRead | undefined,
@@ -37,7 +37,7 @@ export class Background {
     if (!source) return;
     if (!pending || source.ended || this.#running >= this.#limits.max_background) {
       source.cancel();
-      // What it comes to is counted before the record is made.
+      // Its usage must be counted before the record is made.
       await pending?.catch(() => {});
       return;
     }

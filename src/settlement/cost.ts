@@ -5,7 +5,7 @@ import { picoUsd, usdOf } from '../money.ts';
 type Pricing = Model['pricing'];
 type BilledTokens = Pick<RunningUsage, 'prompt_tokens' | 'completion_tokens' | 'cached_tokens'>;
 
-/** Prices of a token. */
+/** Prices per token. */
 interface ExactPricing {
   readonly prompt: bigint;
   readonly completion: bigint;
@@ -28,8 +28,8 @@ function exactPricing(pricing: Pricing): ExactPricing {
 }
 
 /**
- * What `usage` costs at `pricing`, as an exact decimal string: prices are decimal strings and tokens integers, so nothing is ever
- * rounded (spec 2.1). Cached tokens are a part of the prompt's, at their own price where the model has one.
+ * Cost of `usage` at `pricing`, as an exact decimal string: prices are decimal strings and tokens integers, so nothing is rounded (spec
+ * 2.1). Cached tokens are part of the prompt's, and have their own price if the model sets one.
  */
 export function costOf(usage: Readonly<BilledTokens>, pricing: Pricing): string {
   const { prompt, completion, cached } = exactPricing(pricing);

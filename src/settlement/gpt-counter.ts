@@ -1,13 +1,13 @@
 import type { TokenCounter } from './token-estimator.ts';
 
-/** What looks like a control token, such as `<|endoftext|>`, is text like any other; without this it would throw. */
+/** Text that looks like a control token, such as `<|endoftext|>`, counts as text; by default it would throw. */
 const asText = { disallowedSpecial: new Set<string>() };
-/** Counting takes quadratic time over what has no spaces, so long texts are counted in parts, each boundary a token at most. */
+/** Counting text without spaces takes quadratic time, so long texts are counted in parts; each boundary costs at most one token. */
 const part_characters = 512;
 
 /**
- * Counts with the package `gpt-tokenizer`, o200k. Pieces are counted one by one as they come: within 3 % of the whole text's
- * count where pieces are tokens, as those of inference servers are (protocol e). Rejects if the package is not installed.
+ * Loads a counter from the package `gpt-tokenizer`, o200k. It counts each piece as it comes: within 3 % of the whole text's count where
+ * pieces are tokens, as from inference servers (protocol e). Rejects if the package is not installed.
  */
 export async function loadGptCounter(): Promise<() => TokenCounter> {
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');

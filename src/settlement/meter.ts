@@ -7,7 +7,7 @@ import { markEvent } from '../telemetry/tracing.ts';
 import { UsageMeter } from './estimate.ts';
 import type { TokenCounter } from './token-estimator.ts';
 
-/** Counts an upstream's stream as it passes, so that no stage and no wish of the client can avoid the count. */
+/** Counts an upstream's stream before any stage sees it, so that no stage or client option can avoid the count. */
 export class StreamMeter {
   readonly #exchange: Exchange;
   readonly #metrics: Metrics;
@@ -31,7 +31,7 @@ export class StreamMeter {
     }
   }
 
-  /** What comes first counts: the end of the stream, or that of its exchange. */
+  /** Ends the count, with the stream or with its exchange; the first call counts. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -40,7 +40,7 @@ export class StreamMeter {
   }
 }
 
-/** The upstream's whole reply, counted, with the usage that the client will see. */
+/** Counts the upstream's whole reply and sets the usage that the client will see. */
 export async function meteredReply(
   exchange: Exchange,
   reply: Promise<Completion>,
@@ -51,11 +51,11 @@ export async function meteredReply(
   try {
     const completion = await reply;
     meter.reply(completion);
-    // Before the reply is handed on: what the client sees is what is billed.
+    // Before the reply is handed on, so that the client sees what is billed.
     meter.end(true);
     return { ...completion, usage: shownUsage(exchange) };
   } catch (thrown) {
-    // An attempt that was ended here, and not by the upstream, throws `server_error`.
+    // An attempt that the gateway itself ended throws `server_error`.
     meter.end(false, GatewayError.from(thrown).type !== 'server_error');
     throw thrown;
   } finally {

@@ -4,12 +4,12 @@ import type { StreamMeter } from './meter.ts';
 
 type Meter = Pick<StreamMeter, 'chunk' | 'end'>;
 
-/** `source`, counted: `meter` sees each chunk when the stages take it, and the end once. What it throws fails the stream. */
+/** Counts `source`: `meter` gets each chunk when the stages take it, and the end once. An error of `meter` fails the stream. */
 export function metered(source: ChunkSource, meter: Meter): ChunkSource {
   return { pushInto: sink => new MeteredStream(source, meter, sink) };
 }
 
-/** While a stage works on a chunk, those that came with it wait here, uncounted: what no stage has taken is not billed. */
+/** Holds uncounted the chunks that arrive while a stage works on an earlier one: what no stage has taken is not billed. */
 class MeteredStream implements ChunkSink, StreamHandle {
   readonly #stream: StreamHandle;
   readonly #meter: Meter;

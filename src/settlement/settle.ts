@@ -7,8 +7,8 @@ import { costOf } from './cost.ts';
 import { ledgerRowOf } from './ledger-row.ts';
 
 /**
- * The one end of an exchange: what it used and how it ended, told to metrics, ledger, span and log. Called exactly once, from the one
- * `finally` that every exchange passes through.
+ * Settles an exchange: reports its usage and end to metrics, ledger, span and log. Called exactly once, from the `finally` that every
+ * exchange passes through.
  */
 export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledger, 'record'>): Outcome {
   const outcome = outcomeOf(exchange);
@@ -24,7 +24,7 @@ export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledge
   return outcome;
 }
 
-/** Ends the span of `exchange`, with how it ended. */
+/** Ends the exchange's span with its outcome. */
 export function endServerSpan({ span }: Exchange, outcome: Outcome): void {
   if (span.isRecording()) {
     span.setAttributes({
@@ -38,7 +38,7 @@ export function endServerSpan({ span }: Exchange, outcome: Outcome): void {
   endSpan(span, outcome.error_type);
 }
 
-/** How an exchange stands; its record, once it has ended. */
+/** Outcome of an exchange so far; its record, once it has ended. */
 export function outcomeOf(exchange: Exchange): Outcome {
   const { account, model, usage, first_token_ms, started_ms, end } = exchange;
   return {

@@ -4,7 +4,7 @@ export interface TokenCounter {
   readonly tokens: number;
 }
 
-/** What a character is to a tokenizer. `letter` is one of an alphabet other than the Latin, or an accented one. */
+/** Kind of character for the estimate. `letter` is accented, or of an alphabet other than the Latin. */
 type Kind =
   | 'start'
   | 'latin'
@@ -30,9 +30,9 @@ function kindOf(unit: number): Kind {
 }
 
 /**
- * What the `run`-th character of its kind in a row adds: a word is a token with the space before it, a long one more; three digits are
- * one. Fitted to o200k over prose in English, Russian and Chinese, JavaScript, TypeScript and Python: of 646 excerpts of 900
- * characters all of prose, JavaScript and TypeScript and 98 % of Python are within 15 %.
+ * Tokens that the `run`-th consecutive character of a kind adds: a word is a token with the space before it, a long one more; three digits
+ * are one. Fitted to o200k over prose in English, Russian and Chinese, JavaScript, TypeScript and Python: of 646 excerpts of 900 characters
+ * all of prose, JavaScript and TypeScript and 98 % of Python are within 15 %.
  */
 function shareOf(kind: Kind, run: number, before: Kind): number {
   switch (kind) {
@@ -57,12 +57,12 @@ function shareOf(kind: Kind, run: number, before: Kind): number {
   }
 }
 
-/** No character adds more on the average of any text. */
+/** Upper bound of the average per character, for any text. */
 export const max_tokens_per_character = 1.105;
-/** A capital within a word begins another: camelCase. */
+/** Added for a capital within a word, which begins another token: camelCase. */
 const camel_share = 0.476;
 
-/** The estimator by default, without a dependency. What it says does not depend on the pieces in which the text comes, and never falls. */
+/** Default estimator, without a dependency. Its count does not depend on how the text is cut into pieces, and never decreases. */
 export class TokenEstimator implements TokenCounter {
   #tokens = 0;
   #last: Kind = 'start';

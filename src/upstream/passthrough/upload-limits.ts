@@ -26,7 +26,7 @@ export function limitUpload(
     return;
   }
   let sent_bytes = 0;
-  /** Deadline of the body; once it has passed, every byte extends it. */
+  /** Deadline of the body; every byte that arrives extends it. */
   let ends_ms = clock.elapsed_ms() + body_timeout_ms;
   let paused_ms = 0;
   const onIdle = () => {

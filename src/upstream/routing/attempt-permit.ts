@@ -8,7 +8,7 @@ export class AttemptPermit {
   readonly #begun_ms: number;
   readonly #term: number;
   #answered = false;
-  /** True once the breaker was told of a success. */
+  /** True once the success was reported to the breaker. */
   #reported = false;
   #ended = false;
 

@@ -11,11 +11,11 @@ export interface Candidate {
 
 /** Factor by which the second draw must be better to be preferred; less is noise. */
 const clearly = 1.25;
-/** Attempts in flight up to which a provider counts as idle. */
+/** Attempts in flight up to which no provider counts as overloaded. */
 const free_in_flight = 4;
 
 /**
- * The power of two choices: of two upstreams drawn by weight the first, unless the second is clearly less busy or faster. Weights are exact
+ * The power of two choices: of two upstreams drawn by weight the first, unless the second is clearly less busy or faster. Weights are
  * shares while all upstreams are healthy, and the best one does not get all requests (Mitzenmacher).
  */
 export function chooseOfTwo<C extends Candidate>(candidates: readonly C[], random = Math.random): C {

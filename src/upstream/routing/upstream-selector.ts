@@ -36,7 +36,7 @@ export class NoUpstreamAvailable extends Error {
 /** Timers fire up to a millisecond early. */
 const timer_slack_ms = 2;
 
-/** Failure count that excludes an upstream for the rest of the exchange. */
+/** As a failure count, excludes an upstream for the rest of the exchange; as a time, unknown. */
 const never = Number.POSITIVE_INFINITY;
 
 /** Finds one upstream after another for an exchange; waits for permits and for retries. */
