@@ -15,7 +15,7 @@ import { chainDialectSections } from './dialect-options.ts';
 import type { StagePlan } from './stage-plan.ts';
 import { surroundings } from './surroundings.ts';
 
-/** What the stages of a chain in front of a foreign handler need to know; the same shapes as in a gateway's configuration. */
+/** Configuration for the stages of a chain in front of a foreign handler, in the form of a gateway's configuration. */
 export const chainOptionsSchema = z.strictObject({
   models: z
     .array(modelSchema.partial({ upstreams: true }))
@@ -44,18 +44,18 @@ export const chainOptionsSchema = z.strictObject({
 
 export type ChainOptions = z.input<typeof chainOptionsSchema> & {
   readonly log?: Log;
-  /** Where the times of the stages are registered; not measured without it. */
+  /** Registry of the stages' times, which are not measured without it. */
   readonly registry?: Registry;
-  /** Counters and concurrency, where several chains or gateways share them; in this chain's memory without it. */
+  /** Counters and concurrency, to share them between chains or gateways; by default in this chain's memory. */
   readonly state?: StateStore;
 };
 
-/** What `createChain` takes as a stage: what a factory such as `auth` returns. */
+/** A stage for `createChain`, as returned by a factory such as `auth`. */
 export type ChainStage = { readonly plan: StagePlan };
 
 const schema = chainOptionsSchema.extend(surroundings);
 
-/** The options of `createChain`, checked, and the plans of its stages. Throws a ConfigError that lists every mistake. */
+/** Validates the options of `createChain`, and returns them with the plans of its stages. Throws a ConfigError that lists every mistake. */
 export function checkedChain(stages: readonly ChainStage[], options: ChainOptions) {
   const issues = [...checkStages(stages)];
   const parsed = schema.safeParse(options);
@@ -106,7 +106,7 @@ function* checkChain(plans: readonly StagePlan[], options: Checked): Generator<C
       yield { path: [own], message: `has no effect: the stage ${stage} has ${own} of its own` };
 }
 
-/** Options that are accepted and under which every request is refused. */
+/** Warnings about valid options under which every request is refused. */
 function* warningsOf(plans: readonly StagePlan[], { accounts }: Checked): Generator<string> {
   const hasAuth = plans.some(({ name }) => name === 'auth');
   const keys = Object.values(accounts as AccountsConfig).flatMap(account => account.keys);
@@ -114,6 +114,6 @@ function* warningsOf(plans: readonly StagePlan[], { accounts }: Checked): Genera
     yield 'createChain: accounts has no key, so the stage auth refuses every request';
 }
 
-/** The option `own` of a stage, in place of what the chain has for it. */
+/** The option `own` of a stage, which replaces the chain's. */
 const ownOf = (plans: readonly StagePlan[], stage: string, own: string): unknown =>
   (plans.find(({ name }) => name === stage)?.options as Record<string, unknown> | undefined)?.[own];

@@ -2,24 +2,24 @@ import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import type { AccountsConfig } from '../stores/accounts/accounts.ts';
 import { AccountLimits, type Plans } from '../stores/limits/plan-limits.ts';
 
-/** What decides who is served, and within which limits. */
+/** The settings that decide who is served, within which limits. */
 export interface Access {
   /** Names of the stages, in order. */
   readonly stages: readonly string[];
   readonly accounts: AccountsConfig;
   readonly plans: Plans;
-  /** Requests are to be served without `auth`. */
+  /** True if requests are to be served without `auth`. */
   readonly open: boolean;
 }
 
-/** The path of `open`, how it is written, and whether something else lets requests in where there are neither accounts nor plans. */
+/** Where and how `open` is written, for messages; and whether anything else admits requests without accounts and plans. */
 export interface AccessPlace {
   readonly path: readonly PropertyKey[];
   readonly written: string;
   readonly mayBeInner: boolean;
 }
 
-/** A chain that would serve everybody, or hold no limits, although the configuration reads as if it did. */
+/** Reports a chain that would serve everyone, or enforce no limits, although its configuration reads otherwise. */
 export function* checkAccess(access: Access, place: AccessPlace): Generator<ConfigIssue> {
   const { stages, open } = access;
   const hasAuth = stages.includes('auth');
@@ -33,7 +33,7 @@ export function* checkAccess(access: Access, place: AccessPlace): Generator<Conf
   yield* checkLimitStage(access);
 }
 
-/** Limits that the chain would not hold: without the stage, or with it where the account is not known yet. */
+/** Reports limits that would not be enforced: the stage is missing, or runs before the account is known. */
 function* checkLimitStage({ stages, accounts, plans }: Access): Generator<ConfigIssue> {
   const at = stages.indexOf('rate-limit');
   if (at !== -1 && at < stages.indexOf('auth'))
@@ -46,7 +46,7 @@ function* checkLimitStage({ stages, accounts, plans }: Access): Generator<Config
 const isEmpty = ({ accounts, plans }: Access): boolean =>
   Object.keys(accounts).length === 0 && pathOfLimits(plans, {}) === undefined;
 
-/** Where the first limits are, if there are any. */
+/** Path of the first limits, if any. */
 function pathOfLimits(plans: Plans, accounts: AccountsConfig): string | undefined {
   for (const [name, plan] of Object.entries(plans))
     if (new AccountLimits(plan, undefined).all.length > 0) return `plans.${name}`;

@@ -156,7 +156,7 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
       yield { path: ['accounts', id, 'plan'], message: noSuchName('plan', plan, Object.keys(plans)) };
     }
     for (const [at, { value, sha256 }] of keys.entries()) {
-      // One key may be written in both forms.
+      // The same key may be written in both forms.
       const digest = value === undefined ? sha256?.toLowerCase() : hashKey(value);
       if (digest === undefined) continue;
       const owner = owners.get(digest);

@@ -34,9 +34,9 @@ type Checked = ReturnType<typeof checkedChain>;
 type Next = (error?: unknown) => void;
 
 /**
- * Stages in front of a handler that is there already, such as the application's own proxy to an OpenAI-compatible server:
- * `app.use('/v1/chat/completions', createChain([auth(), validation()], { models, accounts }), proxy)`. The handler receives the request
- * as the stages left it, and its reply goes back through them. Requests to other paths pass through `onHeaders` only.
+ * Puts stages in front of an existing handler, such as the application's own proxy to an OpenAI-compatible server:
+ * `app.use('/v1/chat/completions', createChain([auth(), validation()], { models, accounts }), proxy)`. The handler receives the request as
+ * changed by the stages, and its reply goes back through them. Requests to other paths only run `onHeaders`.
  */
 export function createChain(stages: readonly ChainStage[], options: ChainOptions = {}): RequestHandler {
   const checked = checkedChain(stages, options);
@@ -44,7 +44,7 @@ export function createChain(stages: readonly ChainStage[], options: ChainOptions
   for (const warning of checked.warnings) log.warn(warning);
   const parts = partsOf(checked, log);
   return (request, response, next) => {
-    // Another handler has replied, or has begun to.
+    // Another handler has begun or ended a reply.
     if (response.headersSent || response.writableEnded) return next();
     runExchange(parts, new ChainExchange(parts, request, response, next)).catch(fault => {
       log.fatal({ err: fault }, 'failed to finalize request');
@@ -57,11 +57,11 @@ interface ChainParts extends RunnerParts {
   readonly routes: Routes;
   readonly options: Checked['options'];
   readonly log: Log;
-  /** The metrics if they go anywhere. */
+  /** The metrics, if there is a registry for them. */
   readonly measured: Metrics | undefined;
-  /** Some stage wants the request; without one the body is left to the handler. */
+  /** True if a stage needs the request; otherwise the body is left to the handler. */
   readonly looksIn: boolean;
-  /** Some stage wants the reply. */
+  /** True if a stage needs the reply. */
   readonly looksBack: boolean;
 }
 
@@ -100,7 +100,7 @@ function partsOf({ plans, options }: Checked, log: Log): ChainParts {
   };
 }
 
-/** A request in one of the chains that it passes through, on its way to the handler behind them. */
+/** One request in one of the chains before its handler. */
 class ChainExchange implements PreparedExchange {
   readonly exchange: Exchange;
   readonly request: Incoming;
@@ -112,7 +112,7 @@ class ChainExchange implements PreparedExchange {
   readonly #isFirst: boolean;
   readonly #next: Next;
   readonly #looksBack: boolean;
-  /** The client's dialect, where the handler is asked for a chat completion in its place. */
+  /** The client's dialect, if the handler is asked for a chat completion instead. */
   readonly #converted: Dialect | undefined;
 
   constructor(parts: ChainParts, request: Incoming, response: ServerResponse, next: Next) {
@@ -132,13 +132,13 @@ class ChainExchange implements PreparedExchange {
     this.format = isRead ? dialect : undefined;
   }
 
-  /** The handler, if stages want its reply. */
+  /** The handler as the reply's source, if stages need the reply. */
   async source(): Promise<ReplySource | undefined> {
     const { exchange, request, response } = this;
     const { limits, options } = this.#parts;
     if (this.format) {
       if (!request.readableEnded) {
-        // The parent has put a body of its own in place and not read the client's.
+        // The parent has set a body of its own without reading the client's.
         discardBody(request, limits, exchange.elapsed_ms);
         await finished(request.resume()).catch(() => {});
       }
@@ -179,7 +179,7 @@ class ChainExchange implements PreparedExchange {
     });
   }
 
-  /** The first chain settles the exchange; a later one waits for that, since the first one writes last. */
+  /** Settles the exchange in the first chain. A later one waits for that, since the first one writes last. */
   async settle(): Promise<Outcome> {
     const { exchange, response } = this;
     if (!this.#isFirst && !response.closed) await new Promise(resolve => response.once('close', resolve));
@@ -190,12 +190,12 @@ class ChainExchange implements PreparedExchange {
   }
 }
 
-/** The dialect of a route on which replies are generated. */
+/** Dialect of a route that generates replies. */
 function formatOf(route: Route | undefined): (Dialect & GenerationFormat) | undefined {
   return route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
 }
 
-/** Asks the handler for a chat completion, at the path that it has for them; a later chain reads the same from `originalUrl`. */
+/** Rewrites `url` and `originalUrl` to the handler's path for chat completions, so that a later chain reads the same. */
 function askForChat(request: Incoming, { paths }: Dialect): void {
   const [ownPath, chatPath] = [paths, handlerDialect.paths].map(of =>
     Object.keys(of)[0]!.slice('/v1'.length),
@@ -206,7 +206,10 @@ function askForChat(request: Incoming, { paths }: Dialect): void {
   if (request.originalUrl !== undefined) request.originalUrl = chatUrl(request.originalUrl);
 }
 
-/** Asks the handler for a reply that can be read here. Returns how to give the client's wish back, for what goes out to it. */
+/**
+ * Asks the handler for an uncompressed reply, which can be read here. Returns a function that restores the client's own header for the
+ * final reply.
+ */
 function askForPlain({ headers }: Incoming): () => void {
   const wish = headers['accept-encoding'];
   headers['accept-encoding'] = 'identity';

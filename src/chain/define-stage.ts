@@ -4,10 +4,10 @@ import { aFunction } from '../diagnostics/methods.ts';
 import { createChain } from './create-chain.ts';
 import type { Hooks, RequestHandler, StagePlan, StageSetup } from './stage-plan.ts';
 
-/** A chain of this one stage for `app.use`, and the plan of it for `createChain`. */
+/** A handler for `app.use`, which runs this stage alone, with the stage's plan for `createChain`. */
 export type StageHandler = RequestHandler & { readonly plan: StagePlan };
 
-/** Makes a stage with options; carries its definition for configurations and documents. */
+/** Creates a stage with options; carries the definition for configurations and documents. */
 export interface StageFactory<Schema extends z.ZodType = z.ZodType> {
   (options?: z.input<Schema>): StageHandler;
   readonly stageName: string;
@@ -15,13 +15,13 @@ export interface StageFactory<Schema extends z.ZodType = z.ZodType> {
 }
 
 /**
- * Declares a stage: a name in kebab-case, a zod schema of its options with their documentation, and how to make its hooks.
- * The factory throws a ConfigError when options are wrong.
+ * Declares a stage: its name in kebab-case, a zod schema of its options with their documentation, and a function that creates its hooks.
+ * The factory throws a ConfigError if options are wrong.
  */
 export function defineStage<Schema extends z.ZodType>(definition: {
   name: string;
   schema: Schema;
-  /** The beginning of its metrics' names, in place of `sluice_` and its own name. */
+  /** Prefix of its metrics' names, in place of `sluice_` and its own name. */
   metricPrefix?: string;
   create(options: z.output<Schema>, setup: StageSetup): Hooks;
 }): StageFactory<Schema> {
@@ -36,7 +36,7 @@ export function defineStage<Schema extends z.ZodType>(definition: {
     };
     let alone: RequestHandler | undefined;
     const handler: RequestHandler = (request, response, next) => {
-      // Made on first use: within a chain or a gateway the handler itself is never called.
+      // Created on first use: within a chain or a gateway this handler is never called.
       alone ??= createChain([{ plan }]);
       alone(request, response, next);
     };
@@ -45,7 +45,7 @@ export function defineStage<Schema extends z.ZodType>(definition: {
   return Object.assign(factory, { stageName: name, schema });
 }
 
-/** Whether a module's export is what `defineStage` returned, of this copy of the package or another. */
+/** Whether a module's export was returned by `defineStage`, of this copy of the package or another. */
 export function isStageFactory(value: unknown): value is StageFactory {
   return typeof value === 'function' && 'stageName' in value && 'schema' in value;
 }
@@ -85,7 +85,7 @@ const hookSchema = z.strictObject(
   ),
 );
 
-/** The hooks unless one is misspelt, and so would never run, or is no function. */
+/** Returns `hooks`. Throws if one is misspelt, and so would never run, or is not a function. */
 function checkedHooks(name: string, hooks: Hooks): Hooks {
   const named = hooks && Object.fromEntries(Object.entries(hooks).filter(([key]) => /^on[A-Z]/.test(key)));
   const checked = hookSchema.safeParse(named);

@@ -2,12 +2,12 @@ import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
 /**
- * A response whose client has had its answer, while the handler behind the chain goes on: the handler must not see that it has ended,
- * because proxies cut their upstream then, and would not hand on its reply.
+ * A response whose client has had its answer while the handler behind the chain goes on. The handler must not see that it has ended, or
+ * proxies would cut their upstream and stop passing on its reply.
  */
 export class DetachedResponse {
   readonly #response: ServerResponse;
-  /** What the handler listens to. */
+  /** Events for the handler. */
   readonly #events: EventEmitter;
   #isOn = false;
   #isOver = false;
@@ -17,7 +17,7 @@ export class DetachedResponse {
     this.#events = events;
   }
 
-  /** The response's own end no longer reaches the handler. */
+  /** True once the response's own end no longer reaches the handler. */
   get isOn(): boolean {
     return this.#isOn;
   }
@@ -26,14 +26,14 @@ export class DetachedResponse {
     this.#isOn = true;
   }
 
-  /** To be called when the real response has closed: for the handler it is as if nothing had been sent. */
+  /** Call it when the real response has closed: to the handler it appears as if nothing had been sent. */
   revive(): void {
     if (this.#isOver) return;
     this.#response.statusCode = 200;
     this.#show({ destroyed: false, isEnded: false, isClosed: false });
   }
 
-  /** The handler has ended its reply. */
+  /** Shows the handler that its reply has ended. */
   finish(): void {
     if (!this.#isOn || this.#isOver) return;
     this.#isOver = true;
@@ -44,7 +44,7 @@ export class DetachedResponse {
     });
   }
 
-  /** The handler has failed, or is to end. */
+  /** Shows the handler a closed response, because it has failed or is to end. */
   close(): void {
     if (!this.#isOn || this.#isOver) return;
     this.#isOver = true;
@@ -57,7 +57,7 @@ export class DetachedResponse {
     this.#events.emit('close');
   }
 
-  /** Over the properties of the response that say how far it is. */
+  /** Overrides the response's state properties. */
   #show(state: { destroyed: boolean; isEnded: boolean; isClosed: boolean }): void {
     const { destroyed, isEnded, isClosed } = state;
     const shown = {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type BuiltInDialect, configurableDialects } from '../dialects/built-in-dialects.ts';
 import { chatCompletions } from '../dialects/chat-completions/index.ts';
 
-/** The format that a handler behind a chain speaks. */
+/** The format spoken by handlers behind a chain. */
 export const handlerDialect = chatCompletions;
 
 const from_chat = z.boolean().default(false);
@@ -14,7 +14,7 @@ type SectionOf<D extends BuiltInDialect> = D extends { readonly name: typeof han
     : never;
 type Sections = { [D in BuiltInDialect as D['section'] & string]: z.ZodPrefault<SectionOf<D>> };
 
-/** The options of the dialects in a chain. The others can be answered by asking the handler for a chat completion. */
+/** Options of the dialects in a chain. Dialects other than the handler's are answered by asking the handler for a chat completion. */
 export const chainDialectSections = Object.fromEntries(
   configurableDialects.map(({ name, section, schema, paths }) => {
     const [path] = Object.keys(paths);

@@ -15,18 +15,18 @@ import type { Interception } from './intercept-response.ts';
 
 type Reply = Pick<Interception, 'head' | 'bytes'>;
 
-/** What may reach the client of a foreign handler's reply; larger ones are errors. */
+/** Size limits for a foreign handler's reply; larger ones are errors. */
 const reply_limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 };
 const error_body_bytes = 64 * 1024;
-/** How long a handler may take to end its reply after `[DONE]`. */
+/** Time for a handler to end its reply after `[DONE]`. */
 const done_patience_ms = 1000;
-/** A handler ends by itself, or when its client leaves. */
+/** No-op controls: a handler ends by itself, or when its client leaves. */
 const unowned = { release() {}, cancel() {}, resume() {} };
 const openAiFormat = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
 
 /**
- * The request as the handler receives it, with the model name that the client used. Where the reply is read here, usage is asked for, so
- * that it can be metered; where it is not, the client gets what it asked for itself.
+ * Request body for the handler, with the model name that the client used. If the reply is read here, asks for usage to meter it; otherwise
+ * the client gets only what it asked for.
  */
 export function foreignBody({ request, model }: Exchange, metered: boolean): Record<string, unknown> {
   const target = { model: request.model, effortMap: {}, extraParameters: model?.extra_parameters ?? [] };
@@ -46,7 +46,7 @@ export function foreignBody({ request, model }: Exchange, metered: boolean): Rec
   return body;
 }
 
-/** The handler's stream in the canonical form; fails with a GatewayError. */
+/** The handler's stream as canonical chunks; fails with a GatewayError. */
 export function foreignStream(exchange: Exchange, reply: Reply, meter: StreamMeter): ChunkSource {
   return metered({ pushInto: sink => new HandlerStream(exchange, reply, sink) }, meter);
 }
@@ -58,9 +58,9 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   readonly #sink: ChunkSink;
   readonly #waited: () => void;
   #reader: StreamReader | undefined;
-  /** The stream has been resumed once. */
+  /** True once the stream was resumed. */
   #started = false;
-  /** The handler has replied, and not with an error. */
+  /** True once the handler has replied without an error. */
   #begun = false;
 
   constructor(exchange: Exchange, reply: Reply, sink: ChunkSink) {
@@ -116,7 +116,7 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   }
 }
 
-/** The handler's whole reply in the canonical form, or a GatewayError. */
+/** Resolves with the handler's whole reply in the canonical form; rejects with a GatewayError. */
 export async function foreignReply(exchange: Exchange, { head, bytes }: Reply): Promise<Completion> {
   const waited = waitOf(exchange);
   let begun = false;
@@ -131,7 +131,7 @@ export async function foreignReply(exchange: Exchange, { head, bytes }: Reply): 
   }
 }
 
-/** Notes once how long the exchange has waited for the handler. */
+/** Returns a function that records, once, how long the exchange has waited for the handler. */
 function waitOf(exchange: Exchange): () => void {
   const asked_ms = exchange.clock.elapsed_ms();
   return () => {
@@ -139,7 +139,7 @@ function waitOf(exchange: Exchange): () => void {
   };
 }
 
-/** The reply unless it is an error. Some handlers compress, though they were asked not to. */
+/** Throws if the reply is an error; decompresses it, since some handlers compress unasked. */
 async function accepted(head: Reply['head'], bytes: Reply['bytes']) {
   const { status, headers } = await head;
   const plain = bytesOf(bytes, { headers });
@@ -155,8 +155,8 @@ function failed(exchange: Exchange, thrown: unknown, begun: boolean): Error {
 }
 
 /**
- * A handler whose client is done with before it has ended cuts its connection to the upstream, which could serve the next request; so
- * what comes after `[DONE]` is read away first.
+ * Reads and discards what follows `[DONE]`. A handler that is closed before it has ended cuts its connection to the upstream, which could
+ * serve the next request.
  */
 function untilEnded(bytes: AsyncIterable<Buffer>): Promise<void> {
   return new Promise(resolve => {

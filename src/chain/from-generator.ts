@@ -2,9 +2,9 @@ import type { Chunk } from '../canonical.ts';
 import type { StreamController, StreamTransformer } from '../stream.ts';
 
 /**
- * A transformer from an async generator: `onStream: () => fromGenerator(async function* (chunks) { … })`. The upstream is paused until the
- * generator asks for the next chunk, the generator until the client reads on, and it is closed when the client leaves. At a fault of the
- * upstream its input ends; the fault is passed on after what it still yields. Costs a few promises per chunk.
+ * Transformer from an async generator: `onStream: () => fromGenerator(async function* (chunks) { … })`. The upstream is paused until the
+ * generator asks for the next chunk, and the generator until the client reads on; it is closed when the client leaves. On an upstream error
+ * its input ends, and the error follows what it still yields. Costs a few promises per chunk.
  */
 export function fromGenerator(
   generate: (chunks: AsyncIterable<Chunk>) => AsyncIterable<Chunk>,
@@ -20,9 +20,9 @@ class GeneratorTransformer implements StreamTransformer, AsyncIterableIterator<C
   /** Resolves when the generator has ended; rejects with what it threw. */
   #finished: Promise<void> = Promise.resolve();
   #failed = false;
-  /** Reads of the generator that no chunk has answered yet. */
+  /** The generator's pending reads. */
   #reads: ((result: IteratorResult<Chunk>) => void)[] = [];
-  /** Given, and not read by the generator yet. */
+  /** A chunk that the generator has not read yet. */
   #chunk: Chunk | undefined;
   #asked: { resolve(): void; reject(fault: unknown): void } | undefined;
   #inputEnded = false;
@@ -34,7 +34,7 @@ class GeneratorTransformer implements StreamTransformer, AsyncIterableIterator<C
   start(controller: StreamController): Promise<void> {
     const asked = this.#untilAsked();
     this.#finished = this.#run(controller);
-    // It is reported by the transform that waits, by the next one, or by `flush`.
+    // Reported by the waiting transform, the next one, or `flush`.
     this.#finished.catch(fault => {
       this.#failed = true;
       this.#asked?.reject(fault);
@@ -58,11 +58,11 @@ class GeneratorTransformer implements StreamTransformer, AsyncIterableIterator<C
 
   cancel(): void {
     this.#endInput();
-    // Its own `finally` may take time, and what it throws there has no reader.
+    // Its `finally` may take time, and nothing reads what it throws there.
     void (async () => this.#output?.return?.())().catch(() => {});
   }
 
-  /** The generator reads its input. */
+  /** Called when the generator reads its input. */
   next(): Promise<IteratorResult<Chunk>> {
     const chunk = this.#chunk;
     this.#chunk = undefined;
@@ -81,7 +81,7 @@ class GeneratorTransformer implements StreamTransformer, AsyncIterableIterator<C
     return this;
   }
 
-  /** Until the generator reads again. */
+  /** Resolves when the generator reads again. */
   #untilAsked(): Promise<void> {
     return new Promise((resolve, reject) => (this.#asked = { resolve, reject }));
   }

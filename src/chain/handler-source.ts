@@ -7,7 +7,7 @@ import type { ChunkSource } from '../stream.ts';
 import { foreignReply, foreignStream } from './foreign-handler.ts';
 import type { Interception } from './intercept-response.ts';
 
-/** The handler behind a chain as the source of a reply. It sees its client leave, as it would without the chain. */
+/** Reply source for the handler behind a chain. The handler sees its client leave, as it would without the chain. */
 export class HandlerSource implements ReplySource {
   readonly outlivesClient = false;
   readonly #exchange: Exchange;
@@ -15,7 +15,7 @@ export class HandlerSource implements ReplySource {
   readonly #call: () => void;
   readonly #onReadOn: (pending: Promise<unknown>) => void;
 
-  /** `call` calls the handler; `onReadOn` hears of a reply that is read on after a 524. */
+  /** `call` calls the handler; `onReadOn` receives a reply that is read on after a 524. */
   constructor(
     exchange: Exchange,
     interception: Interception,

@@ -12,14 +12,14 @@ const hookAt = Object.fromEntries(timedHooks.map((hook, at) => [hook, at])) as R
 type CalledHook = Exclude<TimedHook, 'onStream'>;
 type CalledStage = Record<CalledHook, (exchange: Exchange, argument: unknown) => unknown>;
 
-/** The own time of every stage and hook in one exchange, reported together at its end. */
+/** Own time of every stage and hook in one exchange, reported together at its end. */
 export class StageTimes {
   readonly #stages: readonly Stage[];
   readonly #exchange: Exchange;
   readonly #metrics: Metrics | undefined;
-  /** Where the times are observed, found once for the whole chain. */
+  /** Series of the times, resolved once per chain. */
   readonly #series: (HistogramSeries | undefined)[];
-  /** Milliseconds by stage and hook; negative where a hook has not run. */
+  /** Milliseconds by stage and hook; negative if a hook has not run. */
   readonly #own_ms: number[];
 
   constructor(
@@ -35,7 +35,7 @@ export class StageTimes {
     this.#own_ms = new Array<number>(stages.length * timedHooks.length).fill(-1);
   }
 
-  /** Runs a hook with what it takes beside the exchange, waiting only if it returned a promise, and counts what it throws. */
+  /** Runs and times a hook, awaits it only if it returned a promise, and counts what it throws. */
   run(index: number, hook: CalledHook, argument?: unknown): unknown {
     const start_ms = performance.now();
     let result: unknown;
@@ -51,7 +51,7 @@ export class StageTimes {
     return result;
   }
 
-  /** The stage's transformer of this exchange's stream, if it wants one. */
+  /** Opens the stage's transformer for this exchange's stream, if it has one. */
   open(index: number): StreamTransformer | undefined {
     const start_ms = performance.now();
     let transformer: StreamTransformer | undefined;
@@ -63,7 +63,7 @@ export class StageTimes {
     } finally {
       const end_ms = performance.now();
       this.add(index, 'onStream', end_ms - start_ms);
-      // A transformer has a span of its own when the stream has ended.
+      // A transformer gets its span when the stream has ended.
       if (!transformer) this.span(index, 'onStream', start_ms, end_ms, end_ms - start_ms);
     }
     return transformer;

@@ -1,27 +1,27 @@
 import type { ChunkSink, StreamHandle } from '../stream.ts';
 
-/** What of a link its control calls. */
+/** The part of a link that its control calls. */
 interface PipelineLink {
   start(): void;
-  /** The output is no longer read. */
+  /** Called when the output is no longer read. */
   cancel(): void;
 }
 
 /** Pauses, resumes and ends one stream for its links. */
 export class PipelineControl implements StreamHandle {
-  /** The nearest to the upstream first. */
+  /** Links, the nearest to the upstream first. */
   readonly links: PipelineLink[] = [];
   source!: StreamHandle;
-  /** How many links wait for a promise. */
+  /** Number of links that wait for a promise. */
   busy = 0;
-  /** When a chunk last went from one link to another, or left. */
+  /** Time at which a chunk last went from one link to another, or out. */
   now_ms = 0;
   readonly #sink: ChunkSink;
   #begun = false;
   #over = false;
-  /** The sink has asked for a pause. */
+  /** True while the sink has asked for a pause. */
   #full = false;
-  /** The source has been told to pause. */
+  /** True while the source is paused. */
   #paused = false;
   #flushScheduled = false;
   #ready: PromiseWithResolvers<void> | undefined;
@@ -47,7 +47,7 @@ export class PipelineControl implements StreamHandle {
     for (const link of this.links) link.cancel();
   }
 
-  /** Nothing more is wanted from below `link`. */
+  /** Stops everything upstream of `link`. */
   stopBelow(link: PipelineLink): void {
     this.source.stop();
     for (const below of this.links) {
@@ -56,24 +56,24 @@ export class PipelineControl implements StreamHandle {
     }
   }
 
-  /** The sink has the end of the stream. */
+  /** Notes that the sink has received the end of the stream. */
   ended(): void {
     this.#over = true;
   }
 
-  /** A stage is at work: the source waits until it has settled. */
+  /** Pauses the source until a stage's promise has settled. */
   pause(): void {
     this.#paused = true;
   }
 
-  /** What came together has been given. False asks the source for a pause. */
+  /** Ends a batch of chunks. False asks the source for a pause. */
   flush(): boolean {
     this.#full = !this.#sink.flush();
     this.#paused = this.#full || this.busy > 0;
     return !this.#paused;
   }
 
-  /** Chunks came outside of the source's turn: they leave together after this one. */
+  /** Flushes after this turn, for chunks that came outside of the source's turn. */
   flushSoon(): void {
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;

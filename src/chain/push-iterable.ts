@@ -1,7 +1,7 @@
 import type { Chunk } from '../canonical.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
 
-/** The chunks of an iterable as a stream: read one by one, no faster than the sink takes them, closed when the sink stops. */
+/** Streams the chunks of an iterable one by one, no faster than the sink takes them; closes it when the sink stops. */
 export function pushIterable(chunks: AsyncIterable<Chunk> | Iterable<Chunk>): ChunkSource {
   return { pushInto: sink => new IterablePush(chunks, sink) };
 }
@@ -32,7 +32,7 @@ class IterablePush implements StreamHandle {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#wake?.();
-    // What an iterable throws while it is closed has no reader.
+    // Nothing reads what an iterable throws while it is closed.
     void (async () => this.#iterator?.return?.())().catch(() => {});
   }
 

@@ -9,23 +9,23 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { startServerSpan } from '../telemetry/tracing.ts';
 
-/** A request as Express hands it on: with its whole target, and the part of it at which the chain is mounted. */
+/** A request in Express, with its whole target and the path at which the chain is mounted. */
 export type Incoming = IncomingMessage & { originalUrl?: string; readonly baseUrl?: string };
 
-/** The exchange of a request, the same in all chains that it passes through, so that a later one sees the account that an earlier one found. */
+/** The exchange that all chains of a request share, so that a later chain sees the account found by an earlier one. */
 export interface SharedExchange {
   readonly exchange: Exchange;
-  /** How many chains the request has reached. The first settles the exchange. */
+  /** Chains that the request has reached. The first settles the exchange. */
   chains: number;
-  /** Of the first chain that measures: there the exchange is counted, once. */
+  /** Metrics of the first chain that has any; they count the exchange, once. */
   metrics: Metrics | undefined;
-  /** A reply that is read on after its client has had an answer: no chain settles the exchange before it is over. */
+  /** A reply that is read on after its client has had an answer; no chain settles the exchange before it ends. */
   pending: Promise<unknown> | undefined;
 }
 
 const requests = new WeakMap<IncomingMessage, SharedExchange>();
 
-/** The exchange of `request`, which begins in its first chain. `measured` are the metrics of this chain, if it has any. */
+/** The shared exchange of `request`, created in its first chain. `measured` are this chain's metrics, if any. */
 export function sharedExchangeOf(
   request: Incoming,
   response: ServerResponse,
@@ -47,7 +47,7 @@ export function sharedExchangeOf(
   return shared;
 }
 
-/** The route of a request if its method is offered there; anything else is the handler's, and needs a key. */
+/** Route of a request, if its method is offered there; anything else is for the handler, and needs a key. */
 export function routeFor(request: Incoming, routes: Routes): Route | undefined {
   const route = routes.mounted(pathOf(targetOf(request)), request.baseUrl ?? '');
   return route?.methods.includes(request.method ?? '') ? route : undefined;

@@ -9,10 +9,10 @@ export interface StageTransformer {
   readonly transformer: StreamTransformer;
 }
 
-/** `#since_ms` of a stage whose own time does not run. */
+/** Value of `#since_ms` while the stage's time is not measured. */
 const stopped = -1;
 
-/** One stage in a stream: runs its transformer, measures the stage's own time, and passes the end on. */
+/** One stage in a stream: runs its transformer, measures its own time, and passes the end on. */
 export class StageLink implements ChunkSink, StreamController {
   readonly #transformer: StreamTransformer;
   readonly #index: number;
@@ -23,11 +23,11 @@ export class StageLink implements ChunkSink, StreamController {
   readonly #start_ms = performance.now();
   #own_ms = 0;
   #since_ms = stopped;
-  /** A promise of the transformer is pending. */
+  /** True while a promise of the transformer is pending. */
   #isBusy = false;
-  /** A call of the transformer is on the stack. */
+  /** True while a call of the transformer is on the stack. */
   #inCall = false;
-  /** What came while a promise was pending. */
+  /** Chunks that came while a promise was pending. */
   #waiting: Chunk[] = [];
   #ending: { readonly fault?: unknown } | undefined;
   #flushing = false;
@@ -94,14 +94,14 @@ export class StageLink implements ChunkSink, StreamController {
   ready(): Promise<void> | undefined {
     const ready = this.#control.ready();
     if (!ready) return undefined;
-    // The client's time is not the stage's.
+    // Time spent in the client is not the stage's.
     this.#pause();
     return ready.then(() => {
       if (this.#isBusy) this.#since_ms = performance.now();
     });
   }
 
-  /** The output is no longer read. */
+  /** Stops the stage, because its output is no longer read. */
   cancel(): void {
     if (this.#over) return;
     this.#finish();

@@ -3,7 +3,7 @@ import { withMethods } from '../diagnostics/methods.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** What chains and gateways are given in code by the application around them. */
+/** Options that the application passes to chains and gateways in code. */
 export const surroundings = {
   log: withMethods<Log>('a logger such as pino makes', [
     'fatal',

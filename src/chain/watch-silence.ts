@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Calls `silent`, once, when nothing is written to `response` for `idle_ms`, or at most twice that, unless its client is what is waited
- * for. For replies that are written past the chain, and so cannot be seen piece by piece. Returns how to stop.
+ * Calls `silent` once if nothing is written to `response` for `idle_ms`, or at most twice that, unless the client is the cause. For replies
+ * that bypass the chain and so cannot be observed part by part. Returns a function that stops the watch.
  */
 export function watchSilence(response: ServerResponse, idle_ms: number, silent: () => void): () => void {
   const { socket } = response;

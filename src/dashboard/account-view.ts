@@ -2,17 +2,17 @@ import { AccountLimits, limitOverridesSchema, type Plan } from '../stores/limits
 import type { LimitStatus } from '../stores/limits/state-store.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 
-/** An account as the dashboard shows it, wherever it stands. */
+/** An account as shown in the dashboard, from the configuration or the records store. */
 export interface AccountView {
   readonly id: string;
   readonly plan: string | undefined;
   readonly limits: Readonly<Record<string, unknown>>;
-  /** Those of the configuration are changed there. */
+  /** True for accounts of the configuration, which are changed there. */
   readonly isConfigured: boolean;
   readonly created_ms: number | undefined;
 }
 
-/** The account of this name. One of the configuration wins over one of the store, as it does for requests. */
+/** Finds an account by name. The configuration takes precedence over the store, as for requests. */
 export async function findAccount(context: DashboardContext, id: string): Promise<AccountView | undefined> {
   const configured = configuredAccount(context, id);
   if (configured) return configured;
@@ -20,7 +20,7 @@ export async function findAccount(context: DashboardContext, id: string): Promis
   return stored && { ...stored, plan: stored.plan ?? undefined, isConfigured: false };
 }
 
-/** The account of the configuration of this name. */
+/** Finds an account of the configuration by name. */
 export function configuredAccount({ settings }: DashboardContext, id: string): AccountView | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
   const { plan, limits = {} } = settings.accounts[id]!;
@@ -30,10 +30,10 @@ export function configuredAccount({ settings }: DashboardContext, id: string): A
 /** The usage of one limit. */
 export type Use = LimitStatus & { readonly used: number };
 
-/** The usage of each limit of an account, or the reason why there is none. */
+/** Usage of each limit of an account, or why there is none. */
 export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
 
-/** The current usage of each limit, as counted by all instances together. */
+/** Current usage of each limit, as counted by all instances together. */
 export async function usesOf(context: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
   const stage = context.settings.stages.find(({ name }) => name === 'rate-limit');
   if (!stage) return 'no stage';

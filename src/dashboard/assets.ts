@@ -8,7 +8,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Styles and scripts, by their paths below the dashboard: `assets/style.css`. Read once; nothing else of the disk can be asked for. */
+/** Loads styles and scripts, by their paths below the dashboard: `assets/style.css`. Read once; no other file can be requested. */
 export function loadAssets(): ReadonlyMap<string, PageResponse> {
   const folder = new URL('./assets/', import.meta.url);
   const files = readdirSync(folder).filter(name => extname(name) in types);

@@ -1,12 +1,12 @@
 import type { Parts } from '../assemble.ts';
 import type { GatewayCalls } from './gateway-calls.ts';
 
-/** What pages show and change. */
+/** Data and actions for the pages. */
 export interface DashboardContext extends Parts {
-  /** How many exchanges have begun and are not settled. */
+  /** Number of exchanges that have begun and are not settled. */
   inFlight(): number;
-  /** The gateway as its clients meet it. */
+  /** Calls the gateway as a client. */
   readonly calls: GatewayCalls;
-  /** Where clients reach it, as far as that is known. */
+  /** URL for clients, if known. */
   publicUrl(): string | undefined;
 }

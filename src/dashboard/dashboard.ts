@@ -12,8 +12,8 @@ import { type OperatorOf, SessionGuard } from './session-guard.ts';
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 
 /**
- * The dashboard as a handler, to be mounted at a path. Serves operators who are signed in by `admin.users`, or whom `operatorOf` names;
- * without both it passes every request on to the parent.
+ * Creates the dashboard's handler, to be mounted at a path. Serves operators who are signed in through `admin.users` or named by
+ * `operatorOf`; without both, calls `next`.
  */
 export function createDashboard(
   context: DashboardContext,
@@ -84,7 +84,7 @@ class Dashboard {
   }
 }
 
-/** The path below the mount; `undefined` for the mount itself without its slash, from which no link would lead below it. */
+/** Path below the mount; `undefined` for the mount without its slash, where relative links would not work. */
 function placeOf(request: MountedRequest): { path: string | undefined; query: URLSearchParams } {
   const [path = '', query] = (request.url ?? '/').split('?');
   const whole = (request.originalUrl ?? request.url ?? '/').split('?')[0]!;

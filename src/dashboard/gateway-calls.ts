@@ -2,36 +2,36 @@ import { createServer, type IncomingMessage, request as newRequest } from 'node:
 import { type Duplex, duplexPair } from 'node:stream';
 import type { RequestHandler } from '../chain/stage-plan.ts';
 
-/** How many calls run at the same time. */
+/** Calls that may run at the same time. */
 const max_running = 16;
 
-/** A request of a client, for chat completions. */
+/** A client's request for a chat completion. */
 export interface GatewayCall {
-  /** JSON, sent as it is. */
+  /** JSON, sent unchanged. */
   readonly body: string;
-  /** Without one there is no header, and the gateway refuses as it sees fit. */
+  /** API key; if empty, no header is sent. */
   readonly key: string;
-  /** Ends the call as a client does that leaves. */
+  /** Aborts the call, as a client does that leaves. */
   readonly signal: AbortSignal;
 }
 
-/** All places are taken. */
+/** Thrown when too many calls are running. */
 export class TooManyCalls extends Error {
   override readonly name = 'TooManyCalls';
   readonly max_running = max_running;
 }
 
 /**
- * Calls the gateway as any client does: HTTP through its own handler, so with the same authentication, limits, settlement and records. The
- * connection lies within this process, because a mounted gateway has no listener of its own, and one of a sidecar may stand where only
- * its proxy reaches it.
+ * Calls the gateway as any client does: HTTP through its own handler, with the same authentication, limits, settlement and records. The
+ * connection stays within this process, because a mounted gateway has no listener, and that of a sidecar may be reachable by its proxy
+ * only.
  */
 export class GatewayCalls {
   readonly #server;
   #running = 0;
 
   constructor(gateway: RequestHandler) {
-    // Never listens: it is given its connections.
+    // Never listens: connections are injected.
     this.#server = createServer((request, response) =>
       gateway(request, response, () => response.writeHead(404).end()),
     );
@@ -39,7 +39,10 @@ export class GatewayCalls {
     this.#server.requestTimeout = 0;
   }
 
-  /** The reply when its headers are there; the call holds its place until that has ended. Rejects with TooManyCalls, or when `signal` aborts. */
+  /**
+   * Resolves with the reply once its headers are there; the call counts as running until the reply ends. Rejects with TooManyCalls, or when
+   * `signal` aborts.
+   */
   chat({ body, key, signal }: GatewayCall): Promise<IncomingMessage> {
     if (this.#running >= max_running) return Promise.reject(new TooManyCalls('too many calls are running'));
     return new Promise((resolve, reject) => {
@@ -63,11 +66,11 @@ export class GatewayCalls {
     });
   }
 
-  /** The client's side of a new connection. */
+  /** Client side of a new connection. */
   #connected(): Duplex {
     const [ours, theirs] = duplexPair();
     ours.on('close', () => theirs.destroy());
-    // What was written before an orderly end is still there to be read.
+    // After an orderly end, what was written can still be read.
     theirs.on('close', () => theirs.writableFinished || ours.destroy());
     this.#server.emit('connection', theirs);
     return ours;

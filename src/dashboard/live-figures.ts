@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-/** What the gateway has counted since its process began; rates are the difference of two. */
+/** Counters of the gateway since its process began; rates are the difference of two. */
 export interface LiveFigures {
   /** Exchanges that have ended. */
   readonly requests: number;
@@ -8,7 +8,7 @@ export interface LiveFigures {
   readonly errors: Readonly<Record<string, number>>;
   /** Billable tokens, in and out; counted when an exchange ends. */
   readonly tokens: number;
-  /** How many streams began within so many seconds, for each bound upwards; the last is `null` for all. */
+  /** Cumulative histogram of streams by time to first token; the last bound is `null` for all. */
   readonly first_tokens: readonly { readonly within_s: number | null; readonly count: number }[];
 }
 

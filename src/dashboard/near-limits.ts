@@ -2,7 +2,7 @@ import { dayOf } from '../stores/records/usage-slices.ts';
 import { findAccount, type Use, usesOf } from './account-view.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 
-/** Newest exchanges searched for active accounts, accounts looked up, limits shown. */
+/** Newest exchanges searched for active accounts; then accounts looked up, limits shown. */
 const newest_rows = 200;
 const max_accounts = 20;
 const max_shown = 8;
@@ -14,13 +14,13 @@ export interface NearLimit {
   readonly share: number;
 }
 
-/** Of the accounts that were active last, the limits that are nearest to their end, nearest first; why not, where the store that counts is out. */
+/** Limits of recently active accounts that are nearest to being reached, nearest first; or why not, if the state store is unavailable. */
 export async function nearLimits(context: DashboardContext): Promise<readonly NearLimit[] | 'out'> {
   if (context.state.outage) return 'out';
   const { ledger, usage } = context.records.store;
   const [rows, refused] = await Promise.all([
     ledger.list({ limit: newest_rows }),
-    // Exchanges that are refused have no rows, and those who have reached a limit have nothing else.
+    // Refused exchanges have no rows, and an account at its limit has no others.
     usage.refusals({ from_day: dayOf(context.clock.epoch_ms()), limit: max_accounts / 2 }),
   ]);
   const named = [...refused, ...rows].map(({ account }) => account);

@@ -1,7 +1,7 @@
 import { htmlResponse, type PageResponse } from './page-response.ts';
 import { errorPage } from './view/error-page.ts';
 
-/** Refuses a request of an operator; its message and advice become an error page. */
+/** Error for an operator's request; message and advice become an error page. */
 export class PageError extends Error {
   override readonly name = 'PageError';
   readonly status: number;

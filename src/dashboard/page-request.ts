@@ -6,20 +6,20 @@ import type { PageResponse } from './page-response.ts';
 
 /** One request to the dashboard. */
 export interface DashboardRequest {
-  /** Below the mount: `keys` for `/dashboard/keys`. All links of pages are relative to it: `account?id=…`. */
+  /** Path below the mount: `keys` for `/dashboard/keys`. All links of pages are relative to it: `account?id=…`. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly incoming: IncomingMessage;
-  /** For replies in pieces; a page that writes here returns no response. */
+  /** Response, for pages that stream; such a page returns nothing. */
   readonly response: ServerResponse;
 }
 
-/** What signing in adds to a request. */
+/** Additions to a request by its session. */
 export interface SignedIn {
   readonly session: Session;
-  /** The fields of a form; empty for what was not posted. */
+  /** Fields of a posted form; otherwise empty. */
   readonly form: URLSearchParams;
-  /** For the hidden field of forms. */
+  /** CSRF token for the hidden field of forms. */
   readonly form_token: string;
 }
 
@@ -30,17 +30,17 @@ export interface PageRequest extends DashboardRequest, SignedIn {
 
 type Handler = (request: PageRequest) => PageResponse | undefined | Promise<PageResponse | undefined>;
 
-/** A page under one name. Pages are one level deep, so that their links are the same wherever the dashboard is mounted. */
+/** A page with its name. Pages are one level deep, so that links are the same wherever the dashboard is mounted. */
 export interface Page {
   readonly name: string;
   readonly get?: Handler;
-  /** Only ever called for forms of this dashboard. */
+  /** Called for forms of this dashboard only. */
   readonly post?: Handler;
-  /** By default as much as the fields of ordinary forms need. */
+  /** Maximum size of a form; the default fits the fields of ordinary forms. */
   readonly max_form_bytes?: number;
 }
 
-/** The author and time of a change, for the audit log. */
+/** Author and time of a change, for the audit log. */
 export const operatorOf = ({ session, context }: PageRequest): Operator => ({
   actor: session.actor,
   at_ms: context.clock.epoch_ms(),

@@ -5,7 +5,7 @@ import { PageError } from './page-error.ts';
 const usual_max_bytes = 32 * 1024;
 const patience_ms = 10_000;
 
-/** The fields of a form. One that the parent application has read already is taken as it is. Throws a PageError. */
+/** Reads the fields of a form, or takes those that the parent application has parsed. Throws a PageError. */
 export async function readForm(
   request: IncomingMessage & { body?: unknown },
   max_bytes = usual_max_bytes,
@@ -33,7 +33,7 @@ async function textOf(request: IncomingMessage, max_bytes: number): Promise<Buff
   let bytes = 0;
   sendContinue(request);
   try {
-    // What is refused is still answered.
+    // The connection must stay open to answer a form that is refused.
     for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += part.length;
       if (bytes > max_bytes) throw tooLarge(max_bytes);

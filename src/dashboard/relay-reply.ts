@@ -6,12 +6,12 @@ import { costOf } from '../settlement/cost.ts';
 import { encodeEvent, keepAliveComment } from '../sse/encode.ts';
 import { SseParser } from '../sse/parse.ts';
 
-/** More than any event that the gateway sends. */
+/** Larger than any event of the gateway. */
 const max_event_bytes = 64 * 1024 * 1024;
-/** For replies that are not streamed: errors, and completions without `stream`. */
+/** Limit for replies that are not streamed: errors, and completions without `stream`. */
 const max_reply_bytes = 1024 * 1024;
 
-/** What is read of an event of the gateway. */
+/** The fields of a gateway event that are read here. */
 interface GatewayEvent {
   readonly model?: string;
   readonly usage?: Usage;
@@ -19,9 +19,9 @@ interface GatewayEvent {
 }
 
 /**
- * Passes a reply of the gateway on to the page as fast as that reads it, as events: `reply` with the status and the request id, for what is
- * no stream also with the body; then `chunk` for each chunk, with the cost so far; `fault` for an error within the stream; `done`. Throws
- * when either side breaks off.
+ * Relays a reply of the gateway to the page as events, as fast as the page reads: `reply` with the status and request id, and with the body
+ * if it is not a stream; then `chunk` for each chunk, with the cost so far; `fault` for an error within the stream; `done`. Throws when
+ * either side breaks off.
  */
 export async function relayReply(
   reply: IncomingMessage,
@@ -63,7 +63,7 @@ function eventOf(data: string, catalog: Catalog): string {
   return encodeEvent(JSON.stringify({ ...event, cost_usd: costSoFar(event, catalog) }), 'chunk');
 }
 
-/** As settlement counts it. */
+/** Cost so far, calculated as in settlement. */
 function costSoFar({ model = '', usage }: GatewayEvent, catalog: Catalog): string | undefined {
   const pricing = catalog.find(model)?.pricing;
   if (!usage || !pricing) return undefined;
@@ -83,7 +83,7 @@ async function textOf(reply: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** What is not JSON was not written by the gateway. */
+/** Parsed JSON; anything else was not written by the gateway. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -14,17 +14,17 @@ import { readForm } from './read-form.ts';
 import { reloadPage } from './view/reload-page.ts';
 import { signInPage } from './view/sign-in-page.ts';
 
-/** The operator's name of a request, from the parent application's own sign-in; `undefined` for requests that may not use the dashboard. */
+/** Returns the operator's name of a request, from the parent application's own login; `undefined` denies access. */
 export type OperatorOf = (request: IncomingMessage) => string | undefined;
 
 const session_cookie = 'sluice_session';
-/** For the form that signs in; apart from the session, so that showing that form ends none. */
+/** Cookie of the login form; separate from the session, so that showing the form ends no session. */
 const sign_in_cookie = 'sluice_sign_in';
-/** Of a browser that has signed in before; gives no access by itself. */
+/** Cookie of a browser that has signed in before; gives no access by itself. */
 const browser_cookie = 'sluice_browser';
 const browser_cookie_s = 365 * 24 * 3600;
 
-/** Requested by scripts as long as their page is open, which must not keep an unused session alive. */
+/** Paths polled by open pages, which must not keep an unused session alive. */
 const polled = /^\/overview-figures(\?|$)/;
 
 /** Checks sessions and the origin of forms, and signs in and out. */
@@ -57,7 +57,7 @@ export class SessionGuard {
     return this.#signInForm(incoming, response, { next: query.get('next') ?? '' });
   }
 
-  /** The session of a request and its form, or the way to sign in. Throws a PageError for forms of other sites. */
+  /** Returns the session of a request and its form, or a response that leads to the login. Throws a PageError for forms of other sites. */
   async enter(
     { path, query, incoming: request, response }: DashboardRequest,
     max_form_bytes?: number,
@@ -66,7 +66,7 @@ export class SessionGuard {
     if (!found) {
       const { 'sec-fetch-dest': wanted_for, 'sec-fetch-site': from } = request.headers;
       if (wanted_for === 'empty') throw new PageError(401, 'You are signed out.');
-      // After a link of another site the browser may be signed in all the same: only requests of this site carry its cookie.
+      // After a link from another site the browser may still be signed in: only requests of this site carry its cookie.
       if (from === 'cross-site' && request.method === 'GET') return htmlResponse(200, reloadPage());
       const next =
         path === '' || request.method !== 'GET' ? '' : `${path}${query.size > 0 ? `?${query}` : ''}`;
@@ -163,7 +163,7 @@ export class SessionGuard {
   }
 
   async #tried(attempt: LoginAttempt, password: string): Promise<'accepted' | 'refused' | 'busy'> {
-    // Counted before it is known, or as many could be tried at once as there is room for.
+    // Counted in advance; otherwise parallel attempts would bypass the limit.
     this.#throttle.failed(attempt);
     try {
       if (!(await this.#operators.accept(attempt.name, password, attempt.browser))) return 'refused';
@@ -200,11 +200,11 @@ export class SessionGuard {
   }
 }
 
-/** What the proxy in front has added, which is the last of what it passes on. */
+/** Last value of a header: the one that the nearest proxy has added. */
 function lastOf({ headers }: IncomingMessage, name: string): string | undefined {
   return [headers[name]].flat().join(',').split(',').at(-1)?.trim() || undefined;
 }
 
-/** Where to go after signing in: a page of the dashboard, never anywhere else. */
+/** Page to open after login: always one of the dashboard, never an external one. */
 const localPage = (next: string | null): string =>
   next && /^[a-z][a-z-]*(\?[!"$-[\]-~]*)?$/.test(next) ? next : '.';

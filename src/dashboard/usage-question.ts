@@ -1,19 +1,19 @@
 import { isDay } from '../stores/records/calendar-day.ts';
 import { no_model } from '../stores/records/usage-columns.ts';
 
-/** What is asked of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
+/** A query of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
 export interface UsageQuestion {
   readonly from_day: string;
   readonly to_day: string;
   readonly account?: string;
-  /** Empty for exchanges that named none. */
+  /** Empty for exchanges that named no model. */
   readonly model?: string;
 }
 
 /** The day of a time, in UTC. */
 export const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
 
-/** What the query of a page asks: the current month without days. With `fault` where it asks nonsense, and then for the current month. */
+/** Parses a page's query; without days, the current month. If it is invalid, `fault` says why, and the current month is used. */
 export function usageQuestion(
   query: URLSearchParams,
   now_ms: number,
@@ -32,11 +32,11 @@ export function usageQuestion(
   return { question: { from_day: `${today.slice(0, 8)}01`, to_day: today, ...whose }, fault };
 }
 
-/** Postgres takes no text with a NUL, and no account or model has one. */
+/** A field of a query without NUL, which Postgres rejects and no account or model has. */
 const textOf = (query: URLSearchParams, name: string): string =>
   (query.get(name) ?? '').trim().replaceAll('\0', '\ufffd');
 
-/** The same question in the query of a link. */
+/** The same query for a link. */
 export const queryOf = ({ from_day, to_day, account, model }: UsageQuestion) => ({
   from: from_day,
   to: to_day,
@@ -51,8 +51,8 @@ function faultOf(from_day: string, to_day: string): string | undefined {
 }
 
 /**
- * The same question where the last day is the present one or a later one: to the end of that month, in which nothing lies yet. Sums of
- * whole months are answered from what is kept of them.
+ * Extends a query that ends today or later to the end of the month, which has no entries yet: sums of whole months are answered from stored
+ * sums.
  */
 export function toMonthEnd(question: UsageQuestion, now_ms: number): UsageQuestion {
   const { to_day } = question;

@@ -3,7 +3,7 @@ import type { UsageSum } from '../stores/records/usage-query.ts';
 
 type Totals = Omit<UsageSum, 'account' | 'model' | 'day' | 'month'>;
 
-/** What `sums` add up to, exactly. */
+/** Exact total of `sums`. */
 export function totalOf(sums: readonly UsageSum[]): Totals {
   const count = (of: (sum: UsageSum) => number): number => sums.reduce((total, sum) => total + of(sum), 0);
   return {
@@ -18,7 +18,7 @@ export function totalOf(sums: readonly UsageSum[]): Totals {
   };
 }
 
-/** The totals of each group, in the order in which groups come first. */
+/** Totals of each group, in the order of first occurrence. */
 export function totalsBy(
   sums: readonly UsageSum[],
   groupOf: (sum: UsageSum) => string,

@@ -10,13 +10,13 @@ import { chunkOf } from '../upstream/http/decode-reply.ts';
 import { incomplete, ReplyAssembler } from './assemble-reply.ts';
 import type { ReplySource } from './reply-source.ts';
 
-/** The answer of a stage as a reply, in the form that the client asked for. Ends when the exchange aborts, whatever the stage waits for. */
+/** Reply made from a stage's answer, streamed or whole as the client asked. Ends when the exchange aborts, whatever the stage waits for. */
 export class AnswerSource implements ReplySource {
   readonly outlivesClient = false;
   readonly #exchange: Exchange;
   readonly #answer: Answer;
   #ended = false;
-  /** Rejects the read that is pending. */
+  /** Rejects the pending read. */
   #interrupt: (() => void) | undefined;
 
   constructor(exchange: Exchange, answer: Answer) {
@@ -39,7 +39,7 @@ export class AnswerSource implements ReplySource {
     return metered(pushIterable(this.#whole()), meter);
   }
 
-  /** All chunks of the stream. Throws at the end when a choice has not finished. */
+  /** Yields all chunks of the stream. Throws at the end if a choice has not finished. */
   async *#whole(): AsyncGenerator<Chunk> {
     const chunks = isStream(this.#answer) ? this.#chunks(this.#answer) : [chunkOf(this.#answer)];
     const finished = new Map<number, boolean>();
@@ -67,7 +67,7 @@ export class AnswerSource implements ReplySource {
 
   readonly #cancel = () => this.cancel();
 
-  /** Each read races with the end of the exchange: a stage may wait for something that does not come. */
+  /** Yields chunks; each read races with the end of the exchange, since a stage may wait forever. */
   async *#chunks(answer: AsyncIterable<Chunk> | Iterable<Chunk>): AsyncGenerator<Chunk> {
     const iterator =
       Symbol.asyncIterator in answer ? answer[Symbol.asyncIterator]() : answer[Symbol.iterator]();
@@ -80,7 +80,7 @@ export class AnswerSource implements ReplySource {
         yield result.value;
       }
     } finally {
-      // Not waited for: a generator that is suspended in a wait returns only after it.
+      // Not awaited: a generator that is suspended at an await returns only after that.
       if (!done) Promise.resolve(iterator.return?.()).catch(() => {});
     }
     this.#ended = true;

@@ -1,7 +1,7 @@
 import type { Choice, Chunk, ChunkChoice, Completion, ToolCall, ToolCallDelta } from '../canonical.ts';
 import { refusal } from '../errors.ts';
 
-/** Puts the chunks of a stream together into the whole reply that says the same. Throws when a choice does not end. */
+/** Assembles the chunks of a stream into a whole reply. Throws if a choice does not end. */
 export class ReplyAssembler {
   readonly #choices = new Map<number, ChoiceAssembler>();
   #usage: Completion['usage'];
@@ -66,7 +66,7 @@ class ChoiceAssembler {
     call.function.arguments += piece?.arguments ?? '';
   }
 
-  /** OpenAI's lists of tokens, one after another. */
+  /** Appends OpenAI's lists of token log probabilities. */
   #addLogprobs(logprobs: unknown): void {
     this.#logprobs ??= {};
     for (const [name, tokens] of Object.entries(logprobs as object))

@@ -4,14 +4,14 @@ import { defineKey, type ExchangeView } from './exchange-view.ts';
 const byStages = defineKey<readonly string[]>('parameters that stages ignore');
 const byUpstream = defineKey<readonly string[]>('parameters that the upstream in use does not take');
 
-/** What the client asked for and no stage forwards: the answer names it in `x-ignored-parameters` (protocol m5). */
+/** Notes parameters that no stage forwards; the reply names them in `x-ignored-parameters` (protocol m5). */
 export function ignoreParameters(exchange: ExchangeView, names: readonly string[]): void {
   if (names.length === 0) return;
   exchange.set(byStages, [...(exchange.get(byStages) ?? []), ...names]);
   announce(exchange);
 }
 
-/** The same for what the upstream that is asked does not take; what is said of a later upstream replaces it. */
+/** Notes parameters that the current upstream does not support, in place of those of an earlier upstream. */
 export function ignoredByUpstream(exchange: ExchangeView, names: readonly string[] = []): void {
   if (names.length === 0 && !exchange.get(byUpstream)) return;
   exchange.set(byUpstream, names);
@@ -25,7 +25,7 @@ function announce(exchange: ExchangeView): void {
   else delete exchange.replyHeaders['x-ignored-parameters'];
 }
 
-/** Names as a header can carry them: visible ASCII without commas, at most twenty. */
+/** Names formatted for a header: visible ASCII without commas, at most twenty. */
 function listed(names: readonly string[]): string {
   const safe = names.slice(0, 20).map(name => name.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?').slice(0, 64));
   return names.length > 20 ? `${safe.join(', ')}, ...` : safe.join(', ');

@@ -1,4 +1,4 @@
-/** The place of something in `InFlightSet`, by which it is taken out again. */
+/** Handle of an item in `InFlightSet`, for its removal. */
 export interface Place<T> {
   readonly item: T;
   /** @internal */
@@ -6,11 +6,11 @@ export interface Place<T> {
 }
 
 /**
- * What is under way at this moment, in no order: exchanges, leases, anything that comes and goes with every request.
+ * Items in flight, unordered: exchanges, leases, anything that is added and removed with every request.
  *
- * A Map or Set would do the same and cost much more. For every few dozen entries that have come and gone V8 makes it a new table, and the
- * one before points to it; once one of them has been moved to the old generation, young collections keep all tables that follow and
- * whatever those hold, which is every request, until the next full collection.
+ * A Map or Set would cost much more. For every few dozen entries added and removed V8 allocates a new table, to which the old one points;
+ * once one of them has been moved to the old generation, young collections keep all later tables and what those hold, which is every
+ * request, until the next full collection.
  */
 export class InFlightSet<T> {
   readonly #places: Place<T>[] = [];
@@ -25,7 +25,7 @@ export class InFlightSet<T> {
     return place;
   }
 
-  /** Does nothing for what has been taken out already. */
+  /** Removes an item; does nothing if it was removed already. */
   remove(place: Place<T>): void {
     const places = this.#places;
     if (places[place.at] !== place) return;
@@ -35,7 +35,7 @@ export class InFlightSet<T> {
     places[place.at] = last;
   }
 
-  /** All that is there now; what comes or goes meanwhile is no matter. */
+  /** A copy of the current items. */
   items(): T[] {
     return this.#places.map(({ item }) => item);
   }

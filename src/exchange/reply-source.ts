@@ -4,18 +4,18 @@ import type { BackgroundRead } from '../settlement/background.ts';
 import type { StreamMeter } from '../settlement/meter.ts';
 import type { ChunkSource } from '../stream.ts';
 
-/** Where the reply of one exchange comes from: attempts at providers, the handler behind a chain, or a stage. */
+/** Source of one exchange's reply: attempts at providers, the handler behind a chain, or a stage. */
 export interface ReplySource extends BackgroundRead {
   /** A whole reply is read to its end for the bill when its client leaves (protocol j4). */
   readonly outlivesClient: boolean;
-  /** Where the reply goes if the source has put itself before the response. */
+  /** Sink of the reply, if the source intercepts the response. */
   readonly sink?: ReplySink;
-  /** The whole reply, or a GatewayError. */
+  /** Resolves with the whole reply; rejects with a GatewayError. */
   reply(): Promise<Completion>;
-  /** The reply as it comes, counted by `meter`. */
+  /** The reply as a stream, counted by `meter`. */
   stream(meter: StreamMeter): ChunkSource;
-  /** The client was answered 524; `pending` is read on. */
+  /** Called when the client was answered 524 and `pending` is read on. */
   readOn?(pending: Promise<unknown>): void;
-  /** The exchange has ended, and what it used is known. */
+  /** Called when the exchange has ended and its usage is known. */
   settled?(): void;
 }

@@ -26,7 +26,7 @@ import { AnswerSource } from './answer-source.ts';
 import type { Outcome } from './exchange-view.ts';
 import type { ReplySource } from './reply-source.ts';
 
-/** What all exchanges of one gateway, or of one chain, have in common. */
+/** Parts that all exchanges of one gateway or chain share. */
 export interface RunnerParts {
   readonly chain: Chain;
   readonly catalog: Catalog;
@@ -34,32 +34,32 @@ export interface RunnerParts {
   readonly metrics: Metrics;
   readonly background: Background;
   readonly buffered: BufferedBytes;
-  /** Counts tokens where the upstream does not; an estimator where it is absent. */
+  /** Creates counters for upstreams that report no usage; an estimator by default. */
   readonly newCounter?: () => TokenCounter;
 }
 
-/** One exchange as its gateway or chain has prepared it: all in which the two differ. */
+/** One exchange as prepared by its gateway or chain: everything in which the two differ. */
 export interface PreparedExchange {
   readonly exchange: Exchange;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Refuses the exchange before any stage sees it. */
+  /** Error with which the exchange is refused before any stage sees it. */
   readonly refusal?: GatewayError | undefined;
-  /** The format of the request; without one the stages see no more than its headers, and `pass` answers. */
+  /** Format of the request. Without one, stages see only its headers, and `pass` answers. */
   readonly format: GenerationFormat | undefined;
-  /** A chain around this one decides what the client sees of errors, and when it has waited too long. */
+  /** True if an outer chain decides about the client's errors and time limits. */
   readonly isInner: boolean;
-  /** Where the reply comes from, after the stages have let the request through. Without one `pass` answers. */
+  /** Source of the reply, after the stages have let the request through. Without one, `pass` answers. */
   source(): ReplySource | undefined | Promise<ReplySource | undefined>;
-  /** Answers without showing the stages the reply. Resolves when the reply is over. */
+  /** Answers without passing the reply through the stages. Resolves when the reply is over. */
   pass(): void | Promise<void>;
   /** Settles the exchange: metrics, ledger, span and log. Called once. */
   settle(): Outcome | Promise<Outcome>;
 }
 
 /**
- * Takes an exchange through its life: headers and body down the stages, a reply from its source, up the stages and out. Any throw becomes
- * an error reply, or an error event once the stream has begun; every way ends in settlement, once. Rejects only when settlement fails.
+ * Runs an exchange: headers and body through the stages, a reply from its source, back through the stages and out. Any throw becomes an
+ * error reply, or an error event once the stream has begun; every path ends in settlement, once. Rejects only when settlement fails.
  */
 export function runExchange(parts: RunnerParts, prepared: PreparedExchange): Promise<void> {
   return new ExchangeRun(parts, prepared).run();
@@ -73,7 +73,7 @@ class ExchangeRun {
   #body: BufferedBody | undefined;
   #source: ReplySource | undefined;
   #meter: StreamMeter | undefined;
-  /** The whole reply until it has come: it may be read on when its client has had an answer. */
+  /** The whole reply while pending; it may be read on after its client has had an answer. */
   #pending: Promise<unknown> | undefined;
 
   constructor(parts: RunnerParts, prepared: PreparedExchange) {
@@ -90,7 +90,7 @@ class ExchangeRun {
       if (refusal) throw refusal;
       await this.#stages.onHeaders();
       const answer = format && (await this.#takeRequest(format));
-      // While a stage was at work the client has left, or the application has answered.
+      // While a stage was running, the client has left or the application has answered.
       if (exchange.client_gone || response.headersSent || response.writableEnded) return;
       const source = answer ? new AnswerSource(exchange, answer) : this.#prepared.source();
       this.#source = source instanceof Promise ? await source : source;
@@ -103,7 +103,7 @@ class ExchangeRun {
       discardBody(request, this.#parts.limits, exchange.elapsed_ms);
       if (this.#pending) await this.#parts.background.finish(exchange, this.#source, this.#pending);
       else this.#source?.cancel();
-      // A stage may have stopped reading without a word, or never have begun.
+      // A stage may have stopped reading silently, or never have begun.
       this.#meter?.end();
       this.#source?.settled?.();
       const settled = this.#prepared.settle();
@@ -113,7 +113,7 @@ class ExchangeRun {
     }
   }
 
-  /** The error goes to the client, or to the chain around this one. */
+  /** Sends the error to the client, or hands it to the chain around this one. */
   #fail(thrown: unknown): void {
     const exchange = this.#exchange;
     if (thrown instanceof UploadAborted) exchange.clientLeft();
@@ -128,7 +128,7 @@ class ExchangeRun {
     return this.#source?.sink ?? this.#prepared.response;
   }
 
-  /** Reads the request, unless a chain before has, and shows it to the stages. */
+  /** Reads the request, unless an earlier chain has, and runs the stages on it. */
   async #takeRequest(format: GenerationFormat): Promise<Answer | undefined> {
     const exchange = this.#exchange;
     const { limits, buffered, catalog } = this.#parts;

@@ -15,13 +15,13 @@ import type { SimulatedExchange } from './simulated-exchange.ts';
 import { PacedStream } from './stream.ts';
 import { hasStreamFaults, withFaults } from './stream-faults.ts';
 
-/** Requests with longer bodies are prepared each time. */
+/** Longer request bodies are not cached. */
 const KEPT_BODY_CHARS = 16_384;
 /** Streams of at most this many tokens are rendered once and kept with their request. */
 const KEPT_STREAM_TOKENS = 1_024;
 
 interface Kept extends Prepared {
-  /** Set by the first stream; only what comes back is worth its memory. */
+  /** Set by the first stream; a stream is cached from the second on, since a single one is not worth the memory. */
   streamed?: true;
   events?: readonly StreamEvent[];
   completion?: string;
@@ -32,7 +32,7 @@ export class ChatService {
   readonly #options: SimulatorOptions;
   readonly #pace: Pace;
   readonly #lottery: FailureLottery;
-  /** Prepared replies by request body: with and without a failure by the fail rate. */
+  /** Prepared replies by request body, with and without a failure by the fail rate. */
   readonly #healthy = new QuickLRU<string, Kept>({ maxSize: 256 });
   readonly #failing = new QuickLRU<string, Kept>({ maxSize: 256 });
 
@@ -42,7 +42,7 @@ export class ChatService {
     this.#lottery = new FailureLottery(options);
   }
 
-  /** Answers the request with this body, at once or in its own time. */
+  /** Answers the request with this body, at once or paced. */
   answer(exchange: SimulatedExchange, body_text: string): void {
     const failure = this.#lottery.draw();
     try {
@@ -75,7 +75,7 @@ export class ChatService {
       this.#stream(exchange, kept, ttft_ms, ms_per_token);
     } else {
       const longest = Math.max(...kept.reply.choices.map(choice => choice.tokens));
-      // An endless completion is never sent: the client waits until it has had enough.
+      // An endless completion is never sent: the client waits until it gives up.
       if (longest === Number.POSITIVE_INFINITY) return;
       this.#after(exchange, ttft_ms + longest * ms_per_token, () => this.#complete(exchange, kept));
     }

@@ -2,11 +2,11 @@ import { limitRun, listRun, runText, type TokenRun } from './token-run.ts';
 import { splitTokens } from './tokens.ts';
 import type { ToolCall } from './tool-call.ts';
 
-/** A stretch of a choice that goes to one place in the message. */
+/** A part of a choice that goes to one place in the message. */
 export interface Segment {
   readonly channel: 'reasoning' | 'content' | 'tool';
   readonly run: TokenRun;
-  /** The call whose arguments these are; with channel `tool` only. */
+  /** The call whose arguments it is; with channel `tool` only. */
   readonly call?: ToolCall;
 }
 
@@ -21,7 +21,7 @@ export interface Choice {
   readonly reasoning_tokens: number;
 }
 
-/** How far an endless text is searched for stop strings; it repeats itself long before. */
+/** Tokens of an endless text that are searched for stop strings; it repeats itself long before. */
 const STOP_SEARCH_TOKENS = 2_000;
 
 /** Ends the segments at `max_tokens`, counted over all of them, or before the first stop string in a text. */

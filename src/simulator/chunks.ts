@@ -14,7 +14,7 @@ export interface StreamEvent {
   readonly bare?: true;
 }
 
-/** How the same reply may differ from stream to stream. */
+/** Options by which the same reply may differ from stream to stream. */
 export interface ChunkStyle {
   readonly tokens_per_chunk: number;
   readonly include_usage: boolean;
@@ -56,7 +56,7 @@ function* choiceChunks(
       const end = Math.min(start + style.tokens_per_chunk, segment.run.count);
       tally = advance(tally, segment, end - start);
       if (segment.channel === 'reasoning' && !reply.show_reasoning) continue;
-      // An engine that runs out of tokens says so together with the last of them.
+      // An engine that reaches the token limit says so together with the last token.
       const last = choice.finish_reason === 'length' && tally.completion === choice.tokens;
       yield render(
         textDelta(reply, segment, runText(segment.run, start, end)),
@@ -108,7 +108,7 @@ function eventText(choice: string, rest: string): string {
   return `"choices":[${choice}]${rest}}\n\n`;
 }
 
-/** Whatever is generated first comes first; at the same time the lower index does. */
+/** Merges the choices' events in the order of generation; at the same time the lower index first. */
 function* sideBySide(choices: readonly Generator<StreamEvent, void>[]): Generator<StreamEvent, void> {
   const heads = choices.map(choice => ({ choice, next: choice.next() }));
   while (true) {

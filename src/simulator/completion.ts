@@ -3,7 +3,7 @@ import type { Reply } from './reply.ts';
 import { runText } from './token-run.ts';
 import { completionUsage } from './usage.ts';
 
-/** What the simulated engine says about itself; a gateway must not let it through to its clients. */
+/** The simulated engine's fingerprint; a gateway must not pass it on to clients. */
 export const FINGERPRINT = 'vllm-0.12.0-sim-tp1-4f2a9c1e';
 
 /** The plain completion from `"choices"` on, with vLLM's null members; what stands before it differs per request. */

@@ -2,13 +2,13 @@ import { ERROR_SHAPES } from './error-body.ts';
 import { REASONING_MODES, USAGE_MODES } from './options.ts';
 import { decimal, integer, oneOf, text, type ValueKind } from './value-kind.ts';
 
-/** Where a fault happens that comes before anything is sent; other places count the chunks sent before it. */
+/** Position of a fault before anything is sent; other positions count the chunks sent before it. */
 export const BEFORE_HEADERS = -1;
 
 interface DirectiveEntry<T> {
   readonly group: 'reply' | 'pace' | 'failure';
   readonly help: string;
-  /** How its value is written; absent for one that has none. */
+  /** Format of the value; undefined for a directive without one. */
   readonly kind?: ValueKind<T>;
   /** The value when the directive is written without one; absent when it needs one. */
   readonly bare?: T;
@@ -85,7 +85,7 @@ export const DIRECTIVES = {
   no_done: flag('failure', 'Everything but the final [DONE].'),
 };
 
-/** What one request asks the simulator to do. Absent members leave the server's options in force. */
+/** Directives of one request. Undefined members leave the server's options in force. */
 export type Directives = {
   readonly [K in keyof typeof DIRECTIVES]?: (typeof DIRECTIVES)[K] extends DirectiveEntry<infer T>
     ? T
@@ -107,7 +107,7 @@ export function stripDirectives(message: string): string {
   return message.includes('[[sim:') ? message.replaceAll(MARK, '').trim() : message;
 }
 
-/** Reads what stands between `[[sim:` and `]]`: `key=value` or bare keys, separated by spaces or commas. */
+/** Reads the text between `[[sim:` and `]]`: `key=value` or bare keys, separated by spaces or commas. */
 export function readDirectives(source: string): Directives {
   const say = SAY.exec(source);
   const words = (say === null ? source : source.slice(0, say.index))

@@ -1,9 +1,9 @@
 import { decimal, integer, list, nullable, oneOf, text, type ValueKind } from './value-kind.ts';
 
-/** Where reasoning goes: its own key, `<think>` tags, tags without the opening one, or there is none. */
+/** Place of reasoning: its own key, `<think>` tags, tags without the opening one, or none. */
 export const REASONING_MODES = ['field', 'reasoning_content', 'tags', 'implicit', 'none'] as const;
 
-/** Which usage is sent: all that vLLM sends, never `continuous_usage_stats`, or none at all. */
+/** Usage that is sent: all that vLLM sends, never `continuous_usage_stats`, or none at all. */
 export const USAGE_MODES = ['vllm', 'final', 'none'] as const;
 
 interface OptionEntry<T> {
@@ -69,7 +69,7 @@ export const OPTIONS = {
   ),
 };
 
-/** Everything about a simulated server that can be chosen. */
+/** All options of a simulated server. */
 export type SimulatorOptions = {
   readonly [K in keyof typeof OPTIONS]: (typeof OPTIONS)[K] extends OptionEntry<infer T> ? T : never;
 };

@@ -1,11 +1,11 @@
-/** Something that wants to be called at a time. */
+/** An object that is called at a time. */
 export interface Paced {
   /** Kept by Pace: the slot it waits in, -1 for none. */
   slot: number;
   due(): void;
 }
 
-/** All streams that fall due within one slot share a wake-up: fine enough for 500 tokens per second and stream. */
+/** Length of a slot. All streams due within one slot share a wake-up: fine enough for 500 tokens per second and stream. */
 const SLOT_MS = 2;
 
 /** One timer for any number of streams: calls each at its time, never early, in the order of slots. */
@@ -19,7 +19,7 @@ export class Pace {
     return performance.now();
   }
 
-  /** Calls `paced.due()` once at `due_ms`; an earlier wish of the same object is forgotten. */
+  /** Calls `paced.due()` once at `due_ms`, instead of at an earlier requested time. */
   schedule(paced: Paced, due_ms: number): void {
     this.cancel(paced);
     if (this.#timer === undefined) this.#next = Math.floor(this.now() / SLOT_MS) + 1;
@@ -30,7 +30,7 @@ export class Pace {
     this.#arm();
   }
 
-  /** Forgets the object; harmless when it is not waiting. */
+  /** Cancels the call of an object; harmless if it is not waiting. */
   cancel(paced: Paced): void {
     if (paced.slot < 0) return;
     const waiting = this.#slots.get(paced.slot);
@@ -39,7 +39,7 @@ export class Pace {
     paced.slot = -1;
   }
 
-  /** Forgets everything. */
+  /** Cancels all calls. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

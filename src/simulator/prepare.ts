@@ -8,7 +8,7 @@ import { planReply, type Reply } from './reply.ts';
 /** Name of the model that answers requests without one when any name is served. */
 export const DEFAULT_MODEL = 'simulated-model';
 
-/** A request that has been read, checked and decided; the same for every request with the same body. */
+/** A request that was read, checked and planned; the same for every request with the same body. */
 export interface Prepared {
   readonly request: ChatRequest;
   readonly directives: Directives;

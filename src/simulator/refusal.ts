@@ -1,4 +1,4 @@
-/** The request is answered with an error in vLLM's shape instead of being served. */
+/** Thrown to answer a request with an error in vLLM's shape. */
 export class Refusal extends Error {
   readonly status: number;
   readonly param: string | null;

@@ -6,7 +6,7 @@ import { failureBody, hasStreamFaults } from './stream-faults.ts';
 const PAGE =
   '<!DOCTYPE html>\n<html><head><title>Welcome</title></head><body><h1>It works!</h1></body></html>\n';
 
-/** True when the directives make the reply something that a healthy server would not send. */
+/** Whether the directives make the reply one that a healthy server would not send. */
 export function isFailure(directives: Directives): boolean {
   return (
     directives.status !== undefined ||
@@ -16,7 +16,7 @@ export function isFailure(directives: Directives): boolean {
   );
 }
 
-/** The failure that takes the place of the whole reply, ready to be acted out, if the directives name one. */
+/** The failure that replaces the whole reply, ready to be sent, if the directives name one. */
 export function failBeforeReply(
   exchange: SimulatedExchange,
   directives: Directives,

@@ -30,7 +30,7 @@ export function planReasoning({ request, directives }: TextSource, seed: number)
   return proseRun(seed, opening, directives.reasoning_tokens ?? reasoningTokens(request, directives, seed));
 }
 
-/** The answer: what a directive dictates, a quote of the tool's result, or prose that quotes the prompt. */
+/** The answer: the text of a directive, a quote of the tool's result, or prose that quotes the prompt. */
 export function planAnswer({ request, directives, body_text }: TextSource, seed: number): TokenRun {
   if (directives.say !== undefined) return textRun(directives.say);
   if (directives.echo) return textRun(body_text);

@@ -10,7 +10,7 @@ import { joinRuns, listRun, type TokenRun } from './token-run.ts';
 import { countTokens } from './tokens.ts';
 import { planToolCalls } from './tool-call.ts';
 
-/** A reply that is decided in full before its first byte: the same for a stream and for a plain completion. */
+/** A reply that is fully planned before its first byte; the same for a stream and for a plain completion. */
 export interface Reply {
   readonly choices: readonly Choice[];
   readonly prompt_tokens: number;
@@ -21,7 +21,7 @@ export interface Reply {
   readonly show_reasoning: boolean;
 }
 
-/** What a reply is planned from; `body_text` is the request as it arrived, for `echo`. */
+/** Input for planning a reply; `body_text` is the request as it arrived, for `echo`. */
 export interface ReplySource {
   readonly request: ChatRequest;
   readonly directives: Directives;
@@ -37,7 +37,7 @@ export function planReply(source: ReplySource): Reply {
   checkContext(prompt_tokens, request.max_tokens ?? 1, options.max_model_len);
   const seed = hashText(stripDirectives(prompt));
   const mode = directives.reasoning ?? options.reasoning;
-  // An endless reply is the one thing that the context does not end.
+  // Only an endless reply is not limited by the context.
   const room =
     directives.tokens === Number.POSITIVE_INFINITY
       ? directives.tokens

@@ -1,4 +1,4 @@
-/** A 32-bit hash of the text (FNV-1a with a final mix): the seed of everything that is made up about a request. */
+/** 32-bit hash of the text (FNV-1a with a final mix): the seed of all generated values of a request. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
@@ -10,7 +10,7 @@ export function saltSeed(seed: number, salt: number): number {
   return mix(seed ^ Math.imul(salt + 1, 0x9e3779b1));
 }
 
-/** Deterministic stand-in for chance (mulberry32). */
+/** Deterministic random numbers (mulberry32). */
 export class Dice {
   #state: number;
 

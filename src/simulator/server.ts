@@ -10,7 +10,7 @@ import { ReceivedRequest, readText, SimulatedExchange, type SimulatorStats } fro
 export type { SimulatorOptions } from './options.ts';
 export type { ReceivedRequest, SimulatorStats } from './simulated-exchange.ts';
 
-/** Every path there is and the method it answers to. */
+/** Every path and its method. */
 const ROUTES: Readonly<Record<string, string>> = {
   '/health': 'GET',
   '/version': 'GET',
@@ -25,7 +25,7 @@ export interface Simulator {
   readonly port: number;
   /** Live counters. */
   readonly stats: Readonly<SimulatorStats>;
-  /** The last requests, oldest first; how many is the option `recorded_requests`. */
+  /** The last requests, oldest first; their number is the option `recorded_requests`. */
   readonly requests: readonly ReceivedRequest[];
   /** Changes options from the next request on; host and port stay. */
   configure(options: Partial<Omit<SimulatorOptions, 'host' | 'port'>>): void;
@@ -45,7 +45,7 @@ class SimulatedHost implements Simulator {
   readonly requests: ReceivedRequest[] = [];
   readonly #created = Math.floor(Date.now() / 1_000);
   readonly #pace = new Pace();
-  // Longer than any client's pool keeps a connection, so that it is never the server which closes a reused one.
+  // Longer than any client's pool keeps a connection, so that the server never closes one that is reused.
   readonly #server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
     void this.#receive(request, response);
   });

@@ -3,13 +3,13 @@ import { wasBrokenOff } from './break-off.ts';
 
 /** Every request is `open` and then exactly one of the four outcomes. */
 export interface SimulatorStats {
-  /** All that arrived. */
+  /** All requests that arrived. */
   requests: number;
-  /** Being answered now. */
+  /** Requests in flight. */
   open: number;
   /** Answered as a healthy server would. */
   completed: number;
-  /** Answered 4xx because of what the request was. */
+  /** Answered 4xx because of the request itself. */
   refused: number;
   /** Failed on purpose, by a directive or the fail rate. */
   failed: number;
@@ -32,7 +32,7 @@ export class ReceivedRequest {
     this.text = text;
   }
 
-  /** The body as JSON; undefined when it is none. Parsed when it is first looked at. */
+  /** The body as JSON, parsed on first use; undefined if it is not JSON. */
   get body(): unknown {
     this.#body ??= { parsed: parseJson(this.text) };
     return this.#body.parsed;
@@ -43,7 +43,7 @@ export class ReceivedRequest {
 export class SimulatedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** What it counts as unless the client leaves first. */
+  /** Outcome for the statistics unless the client leaves first. */
   outcome: 'completed' | 'refused' | 'failed' = 'completed';
   #leave: (() => void) | undefined;
 
@@ -79,7 +79,7 @@ export class SimulatedExchange {
     this.response.writeHead(status, { 'content-type': content_type, ...length, ...headers }).end(text);
   }
 
-  /** Sends an error that the request itself has earned. */
+  /** Sends an error caused by the request itself. */
   refuse(status: number, body: string | object, headers: Readonly<Record<string, string>> = {}): void {
     this.outcome = 'refused';
     this.send(status, 'application/json', typeof body === 'string' ? body : JSON.stringify(body), headers);

@@ -13,7 +13,7 @@ export interface StreamScript {
   readonly ms_per_token: number;
 }
 
-/** Most characters in one write: few system calls, and an endless stream still lets others have their turn. */
+/** Maximum characters of one write: few system calls, and an endless stream still lets others run. */
 const BLOCK_CHARS = 32_768;
 
 /**

@@ -1,12 +1,12 @@
 import { splitTokens } from './tokens.ts';
 
-/** The tokens of one part of a reply, made when they are asked for. `count` is Infinity for an endless reply. */
+/** Tokens of one part of a reply, generated on demand. `count` is Infinity for an endless reply. */
 export interface TokenRun {
   readonly count: number;
   at(index: number): string;
 }
 
-/** A run over tokens that exist already. */
+/** A run over an array of tokens. */
 export function listRun(tokens: readonly string[]): TokenRun {
   return { count: tokens.length, at: index => tokens[index] ?? '' };
 }
@@ -21,7 +21,7 @@ export function limitRun(run: TokenRun, count: number): TokenRun {
   return run.count <= count ? run : { count, at: run.at };
 }
 
-/** Runs one after another; what follows an endless run is never reached. */
+/** Concatenates runs; what follows an endless run is never reached. */
 export function joinRuns(runs: readonly TokenRun[]): TokenRun {
   const count = runs.reduce((sum, run) => sum + run.count, 0);
   const at = (index: number): string => {

@@ -15,8 +15,8 @@ export interface ToolCall {
 }
 
 /**
- * The calls that this request leads to, usually none: a tool must be offered and either be demanded by `tool_choice`
- * or be wished for by the directive `tool`, and then not in answer to a tool's result, or the loop would never end.
+ * Plans the calls of a reply, usually none: a tool must be offered, and be required by `tool_choice` or requested by the directive `tool`;
+ * the latter not in answer to a tool's result, or the loop would never end.
  */
 export function planToolCalls(request: ChatRequest, directives: Directives, seed: number): ToolCall[] {
   const choice = request.tool_choice;

@@ -1,10 +1,10 @@
-/** How the value of an option or directive is written, and which values are accepted. */
+/** Format and accepted values of an option or directive. */
 export interface ValueKind<T> {
   /** Ends the sentence "… must be". */
   readonly expects: string;
   /** Short form for usage lines, such as `N` or `field|tags`. */
   readonly label: string;
-  /** The value that a text stands for, or undefined when it stands for none. */
+  /** Parses a text; undefined if it is not valid. */
   read(text: string): T | undefined;
   accepts(value: unknown): value is T;
 }

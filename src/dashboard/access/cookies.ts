@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie, stringifySetCookie } from 'cookie';
 
-/** The value of a cookie of the dashboard; undefined for one of another form. */
+/** Value of a dashboard cookie; undefined if absent or malformed. */
 export function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
   const value = parseCookie(headers.cookie ?? '')[name];
   return value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined;
 }
 
 /**
- * Sets a cookie, by default of the browser's session; an empty value removes it. It has no path: browsers take the folder of the page,
- * where the dashboard is mounted, also behind a proxy that mounts it elsewhere.
+ * Sets a cookie, by default for the browser's session; an empty value removes it. Sets no path: browsers then use the page's folder, where
+ * the dashboard is mounted, also behind a proxy that mounts it elsewhere.
  */
 export function setCookie(
   response: ServerResponse,

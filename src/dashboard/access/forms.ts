@@ -4,11 +4,11 @@ import type { IncomingMessage } from 'node:http';
 /** The name of the hidden field that every form has. */
 export const token_field = 'form_token';
 
-/** Distinguishes the forms of this process from those of others. */
+/** CSRF tokens for the forms of this process. */
 export class FormTokens {
   readonly #secret = randomBytes(32);
 
-  /** What a form carries that was shown to the browser which holds `cookie`. */
+  /** Token for a form shown to the browser with `cookie`. */
   of(cookie: string): string {
     return createHmac('sha256', this.#secret).update(cookie).digest('base64url');
   }
@@ -20,8 +20,8 @@ export class FormTokens {
 }
 
 /**
- * Whether a form was sent by a page of this host. Browsers say so themselves on connections that they trust; on others they say where the
- * form comes from.
+ * Whether a form was sent by a page of this host: by `Sec-Fetch-Site`, which browsers send on connections that they trust, otherwise by
+ * `Origin`.
  */
 export function isSameOrigin({ headers }: IncomingMessage): boolean {
   const { origin, host } = headers;

@@ -4,15 +4,15 @@ const id_bytes = 12;
 const mac_bytes = 20;
 
 /**
- * The cookie of a browser that has signed in: an id and a signature that only an operator's password hash can make, 43 characters in
- * base64url. It gives no access: it only counts failures apart from those of strangers. A new password ends it.
+ * Cookie of a browser that has signed in: an id and a signature that only an operator's password hash can make, 43 characters in base64url.
+ * It gives no access; it only counts this browser's failures apart from those of strangers. A new password invalidates it.
  */
 export function knownBrowserCookie(name: string, password_hash: string): string {
   const id = randomBytes(id_bytes);
   return Buffer.concat([id, signatureOf(id, name, password_hash)]).toString('base64url');
 }
 
-/** The id in a cookie that was made for this operator; undefined for any other. */
+/** Id in a cookie made for this operator; undefined for any other. */
 export function knownBrowserOf(cookie: string, name: string, password_hash: string): string | undefined {
   const bytes = Buffer.from(cookie, 'base64url');
   if (bytes.length !== id_bytes + mac_bytes) return undefined;

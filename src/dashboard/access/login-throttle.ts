@@ -16,23 +16,23 @@ interface Backoff {
 const of_name: Backoff = { free: 5, max_wait_ms: 30_000 };
 const of_address: Backoff = { free: 10, max_wait_ms: 900_000 };
 const of_browser: Backoff = { free: 5, max_wait_ms: 30_000 };
-/** Failures are forgotten after this. */
+/** Time after which failures are forgotten. */
 const memory_ms = 3_600_000;
-/** Counters of about 150 bytes; twice as many at most, because the cache keeps two generations. */
+/** Entries, of about 150 bytes; at most twice as many, because the cache keeps two generations. */
 const remembered = { maxSize: 10_000 };
 
-/** Where an attempt to sign in comes from. */
+/** Origin of a login attempt. */
 export interface LoginAttempt {
   readonly name: string;
   readonly address: string;
-  /** The id of a browser that has signed in with this name before. */
+  /** Id of a browser that has signed in with this name before. */
   readonly browser?: string | undefined;
 }
 
 /**
- * Makes guessing passwords slow, with bounded memory. Failures count by name and address together and by address alone, never by name
- * alone: with that, wrong passwords from elsewhere would keep an operator out. A browser that has signed in before counts by itself, so
- * that an attacker behind the same proxy does not keep it out either.
+ * Throttles password guessing, with bounded memory. Failures count by name and address together and by address alone, never by name alone:
+ * otherwise wrong passwords from elsewhere would lock an operator out. A browser that has signed in before counts by itself, so that an
+ * attacker behind the same proxy cannot lock it out.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class LoginThrottle {
     this.#clock = clock;
   }
 
-  /** Milliseconds until this attempt may be made; 0 for at once. */
+  /** Milliseconds until this attempt may be made; 0: now. */
   wait_ms(attempt: LoginAttempt): number {
     return Math.max(...countersOf(attempt).map(({ key, backoff }) => this.#wait_ms(key, backoff)));
   }
@@ -53,7 +53,7 @@ export class LoginThrottle {
       this.#failures.set(key, { count: (this.#known(key)?.count ?? 0) + 1, last_ms });
   }
 
-  /** Takes one failure back that was counted in advance. */
+  /** Undoes one failure that was counted in advance. */
   undone(attempt: LoginAttempt): void {
     for (const { key } of countersOf(attempt)) {
       const known = this.#known(key);
@@ -87,13 +87,13 @@ function countersOf({ name, address, browser }: LoginAttempt): FailureCounter[] 
   if (browser !== undefined) return [{ key: `browser ${browser}`, backoff: of_browser }];
   const network = networkOf(address);
   return [
-    // What a client chooses is cut before it is remembered.
+    // Names are chosen by clients, so they are cut before they are stored.
     { key: `name ${network} ${name.slice(0, 128)}`, backoff: of_name },
     { key: `address ${network}`, backoff: of_address },
   ];
 }
 
-/** The address that counts: without a port, and of IPv6 the 64 bits of the network, because every host of it is its owner's. */
+/** Address to count by, without a port. Of IPv6 the first 64 bits, since one owner has all hosts of that network. */
 function networkOf(address: string): string {
   const host = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^([\d.]+):\d+$/, '$1');
   if (!ipaddr.isValid(host)) return address.slice(0, 64);

@@ -3,13 +3,13 @@ import { type BulkheadPolicy, BulkheadRejectedError, bulkhead } from 'cockatiel'
 import { hashPassword, isPassword } from '../../stores/accounts/password.ts';
 import { knownBrowserCookie, knownBrowserOf } from './known-browser.ts';
 
-/** How an operator of the configuration signs in. */
+/** Credential of a configured operator. */
 export type Credential = { readonly password: string } | { readonly password_hash: string };
 
 /** Longest queue for either kind of browser; each password takes 32 MiB and about 60 ms. */
 const max_waiting = 20;
 
-/** Too many passwords are being tried. */
+/** Thrown when too many passwords are being checked. */
 export class Busy extends Error {
   override readonly name = 'Busy';
 }
@@ -20,7 +20,7 @@ export class Operators {
   /** Compared with the passwords of unknown names, so that they take as long as known ones. */
   readonly #unknownHash = hashPassword(randomBytes(24).toString('base64url'));
   readonly #fromStrangers = bulkhead(2, max_waiting);
-  /** A queue of their own, which a flood of passwords from other browsers cannot fill. */
+  /** Separate queue for known browsers, which a flood of passwords from others cannot fill. */
   readonly #fromKnownBrowsers = bulkhead(1, max_waiting);
 
   constructor(credentials: Readonly<Record<string, Credential>>) {
@@ -47,12 +47,12 @@ export class Operators {
     }
   }
 
-  /** A cookie by which a browser that has signed in with `name` is known the next time. */
+  /** Creates a cookie that identifies a browser which has signed in with `name`. */
   async newBrowserCookie(name: string): Promise<string> {
     return knownBrowserCookie(name, await (this.#hashes.get(name) ?? this.#unknownHash));
   }
 
-  /** The id of a browser that has signed in with `name` before, or undefined. */
+  /** Id of a browser that has signed in with `name` before, or undefined. */
   async knownBrowser(name: string, cookie: string | undefined): Promise<string | undefined> {
     if (cookie === undefined) return undefined;
     return knownBrowserOf(cookie, name, await (this.#hashes.get(name) ?? this.#unknownHash));

@@ -7,20 +7,20 @@ export interface Session {
   /** The operator's name in the audit log. */
   readonly actor: string;
   readonly started_ms: number;
-  /** What the next page says once, after a form. */
+  /** Message shown once, on the page after a form. */
   notice?: string | undefined;
-  /** A key that has just been made, until it has been shown. */
+  /** A newly issued key, until it has been shown. */
   issued?: { readonly id: string; readonly key: string } | undefined;
 }
 
 export interface SessionLimits {
-  /** How long a session lasts that is not used. */
+  /** Idle timeout of a session. */
   readonly idle_ms: number;
-  /** How long any session lasts. */
+  /** Maximum lifetime of a session. */
   readonly max_ms: number;
 }
 
-/** Above this the least recently used session ends. */
+/** Sessions above which the least recently used one ends. */
 const max_sessions = 1000;
 
 interface Kept {
@@ -28,11 +28,11 @@ interface Kept {
   seen_ms: number;
 }
 
-/** The sessions of this process by the SHA-256 of their tokens; they end with it. */
+/** Sessions of this process by the SHA-256 of their tokens; lost when the process ends. */
 export class Sessions {
   readonly #clock: Clock;
   readonly #limits: SessionLimits;
-  /** Used longest ago first. */
+  /** Least recently used first. */
   readonly #byDigest = new Map<string, Kept>();
 
   constructor(clock: Clock, limits: SessionLimits) {
@@ -40,7 +40,7 @@ export class Sessions {
     this.#limits = limits;
   }
 
-  /** `token` is for the browser and kept nowhere else. */
+  /** Starts a session. `token` is for the browser and stored nowhere else. */
   start(actor: string): { readonly token: string; readonly session: Session } {
     this.#forgetExpired();
     const token = randomBytes(32).toString('base64url');
@@ -50,7 +50,7 @@ export class Sessions {
     return { token, session };
   }
 
-  /** The session of a token, whose idle time starts again. `undefined` for one that has expired. */
+  /** Session of a token, whose idle time restarts; undefined if expired. */
   find(token: string): Session | undefined {
     const digest = hashKey(token);
     const kept = this.#byDigest.get(digest);
@@ -62,7 +62,7 @@ export class Sessions {
     return kept.session;
   }
 
-  /** The same for requests that a page makes by itself, which do not count as use. */
+  /** Session of a token, for requests that a page makes by itself, which do not restart its idle time. */
   look(token: string): Session | undefined {
     const kept = this.#byDigest.get(hashKey(token));
     return kept && !this.#isExpired(kept) ? kept.session : undefined;

@@ -22,7 +22,7 @@ export const accountPage: Page = {
   post: changePlan,
 };
 
-/** The account that a page is about. Throws a PageError for one that is not there. */
+/** The account of a page's query. Throws a PageError if there is none. */
 export async function accountOf({ context, query }: PageRequest): Promise<AccountView> {
   const id = query.get('id') ?? '';
   const found = await findAccount(context, id);
@@ -79,7 +79,7 @@ function planForm(request: PageRequest, { id, plan, isConfigured }: AccountView)
   return postForm(request, linkOf('account', { id }), fields, 'row');
 }
 
-/** By the beginnings of their digests: their texts are in the configuration, where they end. */
+/** Lists configured keys by the beginnings of their digests; the keys are in the configuration, and are removed there. */
 function configuredKeys({ context }: PageRequest, id: string): Html | undefined {
   const digests = context.settings.accounts[id]!.keys.map(digestOfKey);
   if (digests.length === 0) return undefined;

@@ -10,10 +10,10 @@ import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { inMemoryNotice } from './in-memory-notice.ts';
 import { planSelect } from './plan-select.ts';
 
-/** How many accounts of the configuration are listed; the search finds the others. */
+/** Configured accounts that are listed; the search finds the others. */
 const max_configured = 50;
 
-/** All accounts, and the form that makes one. */
+/** All accounts, and the form that creates one. */
 export const accountsPage: Page = {
   name: 'accounts',
   get: request => listed(request, {}),

@@ -59,7 +59,7 @@ function targetOf({ action, target }: AuditEntry): Html {
   return html`<a href="${link}">${target}</a>`;
 }
 
-/** What was set, in words as far as it is one. */
+/** Readable form of an audit entry's detail, where there is one. */
 function detailOf(detail: string): string {
   const fields = Object.entries(JSON.parse(detail) as Record<string, unknown>);
   return fields

@@ -11,7 +11,7 @@ import { revokePage } from './revoke.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
 
-/** All pages; the one without a name is where the dashboard begins. */
+/** All pages; the one with an empty name is the start page. */
 export const pages: readonly Page[] = [
   overviewPage,
   overviewFiguresPage,

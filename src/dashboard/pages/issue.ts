@@ -10,7 +10,7 @@ import { inMemoryNotice } from './in-memory-notice.ts';
 const day_ms = 86_400_000;
 const max_name = 200;
 
-/** How long a key may last, as the form offers it. */
+/** Lifetimes of a key that the form offers. */
 const lifetimes = {
   never: { label: 'never', ms: undefined },
   day: { label: 'in 24 hours', ms: day_ms },
@@ -48,7 +48,7 @@ ${postForm(
 </section>`;
 }
 
-/** Issues a key, which the next page shows; so that loading that page again issues no second one. */
+/** Issues a key and redirects to the page that shows it, so that a reload issues no second one. */
 export const issuePage: Page = {
   name: 'issue',
   get: ({ query }) => redirect(linkOf('account', { id: query.get('account') ?? '' })),
@@ -78,7 +78,7 @@ async function issue(request: PageRequest): Promise<PageResponse> {
   return redirect(linkOf('issued', { id: record.id }));
 }
 
-/** Shows a key that has just been issued, once. */
+/** Shows a newly issued key, once. */
 export const issuedPage: Page = {
   name: 'issued',
   get: async request => {

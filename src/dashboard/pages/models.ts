@@ -61,7 +61,7 @@ function reasoningOf({ reasoning, reasoning_effort: { levels, default: usual } }
     : levels.map(level => (level === usual ? `${level} (default)` : level)).join(', ');
 }
 
-/** The price of a million tokens, exactly, by moving the point of the price of one. */
+/** Exact price of a million tokens, by moving the decimal point of the price of one. */
 function perMillion(price: string): string {
   const [whole = '', fraction = ''] = price.split('.');
   const digits = fraction.padEnd(6, '0');
@@ -83,7 +83,7 @@ const upstreamTable = (id: string, upstreams: readonly Upstream[], now_ms: numbe
     upstreams,
   );
 
-/** The provider's state, or its own where only this model is paused there. */
+/** The provider's state, or the upstream's own if only this model is paused there. */
 function upstreamState(upstream: Upstream, now_ms: number): State {
   const state = providerState(upstream.provider);
   const usable_in_ms = upstream.usable_in_ms(now_ms);

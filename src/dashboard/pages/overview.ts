@@ -10,7 +10,7 @@ import { providerTable } from '../view/provider-table.ts';
 import { pageResponse } from '../view/shell.ts';
 import { dollars } from '../view/usage-table.ts';
 
-/** How this instance is doing, kept up to date by its script. */
+/** State of this instance, kept up to date by its script. */
 export const overviewPage: Page = {
   name: '',
   get: async request => {

@@ -1,7 +1,7 @@
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type Html, html } from '../view/html.ts';
 
-/** The plans of the configuration to choose from. A plan that is no longer there stays to be seen. */
+/** Selection of configured plans, and of the chosen plan even if it no longer exists. */
 export function planSelect({ settings }: DashboardContext, chosen: string): Html {
   const plans = Object.keys(settings.plans);
   const isGone = chosen !== '' && !plans.includes(chosen);

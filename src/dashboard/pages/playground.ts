@@ -10,13 +10,13 @@ import { answerPanel, askPanel, codePanel } from '../view/playground-parts.ts';
 import { pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 
-/** A prompt that fills most of a context window still fits. */
+/** Enough for a prompt that fills most of a context window. */
 const max_form_bytes = 4 * 1024 * 1024;
 const max_key_characters = 512;
-/** Where the record of an answer that has just ended is looked for. */
+/** Newest records that are searched for an answer that has just ended. */
 const newest_rows = 200;
 
-/** A prompt to any model, as a client would send it. The script asks, shows the answer, and keeps the code in step. */
+/** Sends a prompt to any model, as a client would. The script sends it, shows the answer, and keeps the code sample in step. */
 export const playgroundPage: Page = {
   name: 'playground',
   get: async request => {
@@ -36,7 +36,7 @@ ${codePanel(publicUrlOf(context, request.incoming))}`,
   },
 };
 
-/** What the page's script sends: `request`, a JSON body as clients send it, and `key`, which is kept nowhere. Answered in events. */
+/** Takes from the script `request`, a JSON body as clients send it, and `key`, which is not stored. Answers in events. */
 export const playgroundRunPage: Page = { name: 'playground-run', post: run, max_form_bytes };
 
 async function run(request: PageRequest): Promise<undefined> {
@@ -50,7 +50,7 @@ async function run(request: PageRequest): Promise<undefined> {
   response.once('close', () => left.abort());
   try {
     const reply = await context.calls.chat({ body, key, signal: left.signal });
-    // While the page does not read, no write fails that would show it.
+    // A write would not reveal this while the page does not read.
     reply.once('close', () => reply.complete || left.abort());
     const request_id = reply.headers['x-request-id'];
     context.log.info({ operator: session.actor, request_id }, 'an operator asks in the playground');
@@ -61,14 +61,14 @@ async function run(request: PageRequest): Promise<undefined> {
       throw new PageError(429, `${thrown.max_running} answers are being streamed already.`, 'Wait for one.');
     if (!response.headersSent) throw thrown;
     if (!left.signal.aborted) context.log.warn({ err: thrown }, 'an answer in the playground broke off');
-    // A page that is still there must not take this for the end.
+    // A page that is still open must not take this for a regular end.
     response.destroy();
   } finally {
     left.abort();
   }
 }
 
-/** Asked by the script when an answer has ended: what the ledger says of request `id`, which is `null` until that is written. */
+/** Returns the ledger's row of request `id` to the script when an answer has ended; `null` until it is written. */
 export const playgroundRecordPage: Page = {
   name: 'playground-record',
   get: async ({ context, query }) => {
@@ -83,7 +83,7 @@ async function hasKeys({ settings, records }: DashboardContext): Promise<boolean
   return configured || (await records.store.keys.list({ limit: 1 })).length > 0;
 }
 
-/** Where clients reach the gateway. One that listens on all addresses is reached at that of the dashboard; an unknown one is left to the script. */
+/** URL for clients. If the gateway listens on all addresses, the dashboard's host; if it is unknown, the script decides. */
 function publicUrlOf(context: DashboardContext, { headers }: IncomingMessage): string {
   const known = context.publicUrl();
   if (known === undefined || !URL.canParse(known)) return '';

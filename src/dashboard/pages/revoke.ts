@@ -7,7 +7,7 @@ import { linkOf, timeOf } from '../view/format.ts';
 import { html } from '../view/html.ts';
 import { pageResponse, postForm } from '../view/shell.ts';
 
-/** Asks before a key is revoked, and revokes it. */
+/** Asks for confirmation and revokes a key. */
 export const revokePage: Page = { name: 'revoke', get: confirm, post: revoke };
 
 async function confirm(request: PageRequest): Promise<PageResponse> {

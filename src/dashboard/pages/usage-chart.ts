@@ -11,7 +11,7 @@ interface Measure {
   readonly amount: (value: number) => string;
 }
 
-/** What the bars can show. */
+/** Measures that the bars can show. */
 export const measures = {
   tokens: {
     title: 'Tokens',
@@ -33,11 +33,13 @@ export const isMeasure = (name: string): name is MeasureName => Object.hasOwn(me
 interface Span {
   readonly from_day: string;
   readonly to_day: string;
-  /** Bars are months and not days. */
+  /** True if bars are months, not days. */
   readonly isLong: boolean;
 }
 
-/** Bars for the days or months of `span`, with the models that count most apart. Long spans begin and end with what the ledger has. */
+/**
+ * Bars for the days or months of `span`, with the largest models apart. Long spans begin and end with the ledger's first and last entry.
+ */
 export function usageChart(sums: readonly UsageSum[], span: Span, name: MeasureName): Html {
   const measure: Measure = measures[name];
   const { series, seriesOf } = seriesOfModels(sums, measure);
@@ -56,7 +58,7 @@ export function usageChart(sums: readonly UsageSum[], span: Span, name: MeasureN
   });
 }
 
-/** The models by name where there are few; the largest and all others together where there are many. */
+/** Series by model name if there are few; otherwise the largest ones, and all others together. */
 function seriesOfModels(sums: readonly UsageSum[], { of }: Measure) {
   const sizes = new Map<string, number>();
   for (const sum of sums) sizes.set(sum.model!, (sizes.get(sum.model!) ?? 0) + of(sum));
@@ -73,7 +75,7 @@ function seriesOfModels(sums: readonly UsageSum[], { of }: Measure) {
   };
 }
 
-/** Every day of the span or, of a long one, every month between the first and the last that have anything. */
+/** Every day of the span or, if it is long, every month from the first to the last with data. */
 function labelsOf(sums: readonly UsageSum[], { from_day, to_day, isLong }: Span): string[] {
   const first = isLong ? sums[0]!.month! : from_day;
   const last = isLong ? sums.at(-1)!.month! : to_day;

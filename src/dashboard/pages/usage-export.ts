@@ -6,10 +6,10 @@ import type { Page, PageRequest } from '../page-request.ts';
 import { fileResponse, type PageResponse } from '../page-response.ts';
 import { toMonthEnd, usageQuestion } from '../usage-question.ts';
 
-/** The longest download; it is built in memory. */
+/** Maximum rows of a download, which is built in memory. */
 const max_rows = 200_000;
 
-/** Usage as a file, line by line what `sluice usage --csv` prints for the same question. */
+/** Usage as a file, with the lines that `sluice usage --csv` prints for the same query. */
 export const usageExportPage: Page = { name: 'usage-csv', get: exported };
 
 async function exported({ context, query }: PageRequest): Promise<PageResponse> {

@@ -12,7 +12,7 @@ import { emptyState } from '../view/table.ts';
 import { dollars, type UsageLine, usageTable } from '../view/usage-table.ts';
 import { isMeasure, measures, usageChart } from './usage-chart.ts';
 
-/** How many accounts are listed; the export has all. */
+/** Accounts that are listed; the export has all. */
 const max_accounts = 50;
 /** Longer spans are shown by month. */
 const max_days = 92;

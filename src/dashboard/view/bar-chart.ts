@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-/** One bar: what it stands for, and its parts from the ground up, in the order of the series. */
+/** One bar: its label, and its parts from the bottom up, in the order of the series. */
 export interface Bar {
   readonly label: string;
   readonly parts: readonly number[];
@@ -17,12 +17,12 @@ interface BarChart {
 const height = 100;
 const gap = 0.2;
 
-/** How many series have a colour of their own. */
+/** Number of series with a colour of their own. */
 export const max_series = 4;
 
 const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);
 
-/** Stacked bars with a legend. A table must have the same figures: bars are not readable without sight or a pointer. */
+/** Stacked bars with a legend. The same figures must be in a table, since bars cannot be read without sight or a pointer. */
 export function barChart({ label, series, bars, amount }: BarChart): Html {
   const highest = bars.reduce((most, { parts }) => Math.max(most, sumOf(parts)), 0);
   const at = bars.findIndex(({ parts }) => sumOf(parts) === highest);

@@ -1,7 +1,7 @@
 import { documentOf } from './document.ts';
 import { type Html, html } from './html.ts';
 
-/** A page that says what went wrong and what can be done. */
+/** Page that says what went wrong and how to proceed. */
 export function errorPage(status: number, message: string, advice: string): Html {
   return documentOf(
     message.replace(/\.$/, ''),

@@ -6,7 +6,7 @@ export function timeOf(epoch_ms: number): Html {
   return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`;
 }
 
-/** How long: `12 s`, `5 min`, `3 h`, `20 days`. */
+/** Duration: `12 s`, `5 min`, `3 h`, `20 days`. */
 export function durationOf(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   if (seconds < 120) return `${seconds} s`;
@@ -14,7 +14,7 @@ export function durationOf(ms: number): string {
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
 }
 
-/** With a thin space between thousands, which no country takes for a decimal point. */
+/** Number with thin spaces between thousands, which no locale reads as a decimal point. */
 export const numberOf = (count: number): string =>
   count.toString().replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 
@@ -22,7 +22,7 @@ export const numberOf = (count: number): string =>
 export const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${numberOf(count)} ${count === 1 ? one : many}`;
 
-/** A link's query, with only what is set. */
+/** Relative URL of `page` with the query parameters that are set. */
 export function linkOf(page: string, query: Readonly<Record<string, string | undefined>>): string {
   const set = Object.entries(query).filter((field): field is [string, string] => Boolean(field[1]));
   return set.length === 0 ? page : `${page}?${new URLSearchParams(set)}`;

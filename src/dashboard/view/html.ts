@@ -1,4 +1,4 @@
-/** Text that is HTML already. Only the tag `html` makes it. */
+/** Text that is HTML already. Created only by the tag `html`. */
 export class Html {
   readonly text: string;
 
@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-/** What can stand in a template. `false`, `null` and `undefined` leave nothing behind. */
+/** A value in a template. `false`, `null` and `undefined` render nothing. */
 export type Part = Html | string | number | false | null | undefined | readonly Part[];
 
 const entities: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ export function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): 
 
 const tones: Readonly<Record<KeyState, string>> = { active: 'good', expired: 'warn', revoked: 'bad' };
 
-/** Keys with what can be done about each; `withAccount` is for lists of several accounts. */
+/** Table of keys with their actions; `withAccount` is for lists of several accounts. */
 export function keyTable(
   label: string,
   keys: readonly KeyRecord[],

@@ -1,21 +1,21 @@
 import { linkOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 
-/** How many rows a page of a list has. */
+/** Rows on a page of a list. */
 export const page_rows = 50;
 
 interface Place {
   readonly page: string;
-  /** What the list is searched by. */
+  /** Search parameters of the list. */
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly after: string | undefined;
   /** The id of the last row, if there are more. */
   readonly next: string | undefined;
-  /** Of all pages, where it is known. */
+  /** Total of all pages as text, such as `3 keys`, if known. */
   readonly total?: string | undefined;
 }
 
-/** The way through a long list, forwards and to its beginning. */
+/** Links of a long list: next page and back to its beginning. */
 export function pager({ page, query, after, next, total }: Place): Html | undefined {
   if (after === undefined && next === undefined)
     return total === undefined ? undefined : html`<p class="muted">${total}</p>`;
@@ -26,7 +26,7 @@ ${total && html`<span class="muted">${total}</span>`}
 </nav>`;
 }
 
-/** The rows that are shown of one more than a page, and the id after which the next page begins. */
+/** The rows to show, of one more than a page, and the id after which the next page begins. */
 export function pageOf<R extends { readonly id: string }>(rows: readonly R[]) {
   const shown = rows.slice(0, page_rows);
   return { shown, next: rows.length > page_rows ? shown.at(-1)!.id : undefined };

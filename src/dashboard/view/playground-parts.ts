@@ -5,7 +5,7 @@ import { postForm } from './shell.ts';
 
 const first_prompt = 'Why do rivers bend?';
 
-/** The form that asks. The script sends it; without one it cannot be sent. */
+/** The prompt form. It is sent by the script, and cannot be sent without it. */
 export function askPanel(request: PageRequest, hasKeys: boolean): Html {
   const { catalog, settings } = request.context;
   const asked = request.query.get('model');
@@ -34,12 +34,12 @@ ${needsKey && keyField()}
 </section>`;
 }
 
-/** Not of the type password, which browsers offer to keep. */
+/** Field for the API key; not of type password, which browsers offer to save. */
 const keyField = (): Html =>
   html`<div><label>API key <input name="key" class="masked wide" required maxlength="512" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="key-hint" placeholder="sk-…"></label>
 <p class="hint" id="key-hint">Sent with this request only, and kept nowhere. None at hand? Issue one under <a href="accounts">Accounts</a>.</p></div>`;
 
-/** What the script needs to know of a model. */
+/** Facts about a model for the script. */
 const factsOf = ({
   reasoning,
   reasoning_effort: { levels, default: usual },
@@ -51,7 +51,7 @@ const factsOf = ({
   max_tokens: max_completion_tokens,
 });
 
-/** Where the script shows what comes: reasoning apart, text, and what has been used so far. */
+/** Panel in which the script shows the answer: reasoning apart, text, and usage so far. */
 export function answerPanel(): Html {
   return html`<section class="panel" aria-labelledby="answer" id="answer-panel"><h2 id="answer">Answer</h2>
 <p id="state" class="muted" role="status">Choose a model and send a prompt: the answer is streamed here.</p>
@@ -72,7 +72,7 @@ ${figure('Speed', 'speed', 'tokens per second')}
 const figure = (title: string, name: string, unit: Part): Html =>
   html`<div class="figure"><dt>${title}</dt><dd><strong data-used="${name}">–</strong> <span class="muted">${unit}</span></dd></div>`;
 
-/** The same request as code; the script writes it, in step with the form. */
+/** The same request as code; the script keeps it in step with the form. */
 export function codePanel(public_url: string): Html {
   return html`<section class="panel" aria-labelledby="code-title"><h2 id="code-title">The same request as code</h2>
 <div class="row"><div class="row" role="group" aria-label="Language">${[

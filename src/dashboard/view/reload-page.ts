@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-/** Asks for the same page once more, from this site. */
+/** Page that requests itself again, so that the request comes from this site. */
 export function reloadPage(): Html {
   return html`<!doctype html>
 <html lang="en">

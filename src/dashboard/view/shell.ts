@@ -4,7 +4,7 @@ import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { documentOf } from './document.ts';
 import { type Html, html, type Part } from './html.ts';
 
-/** What the navigation leads to: names of pages. */
+/** Pages in the navigation, by name. */
 const sections = [
   { page: '', label: 'Overview' },
   { page: 'accounts', label: 'Accounts' },
@@ -17,19 +17,19 @@ const sections = [
 
 export interface PageParts {
   readonly title: string;
-  /** Where in the navigation it belongs. */
+  /** The section of the navigation that it belongs to. */
   readonly section: (typeof sections)[number]['page'];
   readonly body: Part;
-  /** Beside the title: where the title's thing is found, or what can be done with it. */
+  /** Shown beside the title: where the object is found, or actions on it. */
   readonly beside?: Part;
   /** Names of files among the assets. */
   readonly scripts?: readonly string[];
   readonly status?: number;
-  /** What was wrong with a form that is shown again. */
+  /** Error of a form that is shown again. */
   readonly fault?: string | undefined;
 }
 
-/** A page of the dashboard: navigation, what there is to say after a form, title, body. */
+/** A page of the dashboard: navigation, notice after a form, title, body. */
 export function pageResponse(request: PageRequest, parts: PageParts): PageResponse {
   const { title, section, body, beside, scripts = [], status, fault } = parts;
   const { session } = request;
@@ -59,7 +59,7 @@ ${body}
   return htmlResponse(status ?? (fault ? 422 : 200), document);
 }
 
-/** A form that this dashboard will take back. `action` is the name of a page, with its query. */
+/** A form with a valid CSRF token. `action` is the name of a page, with its query. */
 export function postForm(request: PageRequest, action: string, fields: Part, style = ''): Html {
   return html`<form method="post" action="${action}" class="${style}">
 <input type="hidden" name="${token_field}" value="${request.form_token}">

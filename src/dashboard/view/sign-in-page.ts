@@ -10,7 +10,7 @@ interface SignIn {
   readonly fault?: string;
 }
 
-/** The form that signs in; after a failure with what was wrong. */
+/** The login form; after a failure with the error. */
 export function signInPage({ form_token, next, name, fault }: SignIn): Html {
   return documentOf(
     'Sign in',

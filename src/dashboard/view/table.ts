@@ -1,11 +1,11 @@
 import { type Html, html, type Part } from './html.ts';
 
-/** One column of a table: its title, what its cells show, and whether that is a number. */
+/** One column of a table: its title, its cells, and whether they are numbers. */
 export interface Column<R> {
   readonly title: string;
   readonly cell: (row: R) => Part;
   readonly isNumber?: boolean;
-  /** Long names may be broken anywhere. */
+  /** True for long names, which may be broken anywhere. */
   readonly isName?: boolean;
 }
 
@@ -23,7 +23,7 @@ export function tableOf<R>(label: string, columns: readonly Column<R>[], rows: r
 </div>`;
 }
 
-/** What stands in place of a list that has nothing in it: why, and what to do next. */
+/** Shown instead of an empty list: why it is empty, and what to do next. */
 export function emptyState(why: string, next: Part): Html {
   return html`<div class="empty"><p><strong>${why}</strong></p><p class="muted">${next}</p></div>`;
 }

@@ -3,7 +3,7 @@ import { numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';
 
-/** One line of usage: its name, where that leads, and what was counted. */
+/** One line of usage: its name, its link, and its totals. */
 export interface UsageLine {
   readonly name: string;
   readonly link?: string;
