@@ -30,8 +30,8 @@ export {
 };
 
 /**
- * The built-in stages in their default order: read down on the way in, up on the way out. So the reply is split into
- * reasoning and answer first, and brought into its final chunks after that.
+ * The built-in stages in their default order: in order for requests, reversed for replies. So a reply is first split into reasoning and
+ * answer, then cut into its final chunks.
  */
 export const builtInStages: readonly StageFactory[] = [
   errorEnvelope,

@@ -32,7 +32,7 @@ export interface Parts {
   readonly metrics: Metrics;
   /** Counters and concurrency. */
   readonly state: StateStore;
-  /** Whether the state store ends with this gateway. */
+  /** True if the state store is closed with this gateway. */
   readonly ownsState: boolean;
   /** Accounts, keys and the ledger. */
   readonly records: GatewayRecords;
@@ -43,13 +43,13 @@ export interface Parts {
   readonly router: Router;
   readonly passthrough: Passthrough;
   readonly background: Background;
-  /** Bounds the request bodies in memory. */
+  /** Limits the bytes of request bodies in memory. */
   readonly buffered: BufferedBytes;
-  /** What counts tokens where the upstream does not. */
+  /** Creates counters for upstreams that report no usage. */
   readonly newCounter: () => TokenCounter;
 }
 
-/** Makes the parts that a configuration describes. Rejects where the records store cannot be used. */
+/** Creates the parts that a configuration describes. Rejects if the records store cannot be used. */
 export async function assemble(settings: Settings, options: GatewayOptions): Promise<Parts> {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog(settings.log.level);

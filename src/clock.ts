@@ -1,6 +1,6 @@
-/** Time, injected so that tests need not wait for it. */
+/** A clock, injected so that tests need not wait. */
 export interface Clock {
-  /** Milliseconds since 1970, for what people and ledgers read. */
+  /** Milliseconds since 1970, for people and ledgers. */
   epoch_ms(): number;
   /** Milliseconds that never run backwards, for durations. */
   elapsed_ms(): number;

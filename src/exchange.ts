@@ -9,7 +9,7 @@ import type { Account } from './stores/accounts/accounts.ts';
 import type { Log } from './telemetry/log.ts';
 import { markEvent, traceIdOf } from './telemetry/tracing.ts';
 
-/** What an exchange is made of when its headers have arrived. */
+/** Input for an exchange, known when its headers have arrived. */
 export interface ExchangeStart {
   readonly id: string;
   readonly endpoint: Endpoint;
@@ -21,7 +21,7 @@ export interface ExchangeStart {
   readonly span: Span;
 }
 
-/** One request and its reply, from the first header to settlement. Stages see no more of it than `ExchangeView`. */
+/** One request and its reply, from the first header to settlement. Stages see only its `ExchangeView`. */
 export class Exchange implements ExchangeView {
   readonly id: string;
   readonly endpoint: Endpoint;
@@ -31,16 +31,16 @@ export class Exchange implements ExchangeView {
   readonly headers: IncomingHttpHeaders;
   readonly clock: Clock;
   readonly span: Span;
-  /** The trace that is recorded for this exchange, if one is: in the log, and as exemplars of the histograms. */
+  /** Id of the recorded trace, if any; in the log, and in exemplars of the histograms. */
   readonly trace_id: string | undefined;
   readonly started_ms: number;
   readonly started_epoch_ms: number;
 
-  /** Set by `authenticate`; absent on public endpoints. */
+  /** Set by `authenticate`; undefined on public endpoints. */
   account: Account | undefined;
-  /** Set once the body is there and names a model of the catalog. */
+  /** Set once the body was read and names a model of the catalog. */
   model: Model | undefined;
-  /** Headers that stages add to whatever reply is sent. */
+  /** Headers that stages add to the reply, whatever it is. */
   readonly replyHeaders: Record<string, string> = {};
   readonly usage: RunningUsage = {
     prompt_tokens: 0,
@@ -49,19 +49,19 @@ export class Exchange implements ExchangeView {
     completion_details: undefined,
     estimated: true,
   };
-  /** Who was asked last, and how often one was. */
+  /** Provider of the last attempt; then the number of attempts. */
   provider: string | undefined;
   attempts = 0;
   readonly failed_attempts: FailedAttempt[] = [];
-  /** How long the exchange has waited for upstreams, over all attempts: for a first event or whole reply, for a place, before a retry. */
+  /** Time spent waiting for upstreams, over all attempts: for a first event or whole reply, for a permit, before a retry. */
   upstream_wait_ms = 0;
-  /** When the first chunk with text or a tool call arrived, on `clock.elapsed_ms`. */
+  /** Time of the first chunk with text or a tool call, on `clock.elapsed_ms`. */
   first_token_ms: number | undefined;
-  /** When the first byte of the reply was written. */
+  /** Time at which the first byte of the reply was written. */
   replied_ms: number | undefined;
-  /** When the body had been read. */
+  /** Time at which the body had been read. */
   received_ms: number | undefined;
-  /** Decides how the exchange ends. */
+  /** Decides the exchange's end reason and status. */
   readonly end = new ExchangeEnd();
 
   readonly #log: Log;
@@ -86,22 +86,22 @@ export class Exchange implements ExchangeView {
     this.#log = start.log;
   }
 
-  /** What ends the exchange, once that is known; undefined while nothing has gone wrong. */
+  /** End reason, once known; undefined while nothing has gone wrong. */
   get end_reason(): EndReason | undefined {
     return this.end.cause;
   }
 
-  /** The connection was closed before the reply was complete. */
+  /** True if the connection was closed before the reply was complete. */
   get client_gone(): boolean {
     return this.end.client_gone;
   }
 
-  /** Since it began. */
+  /** Milliseconds since the start. */
   get elapsed_ms(): number {
     return this.clock.elapsed_ms() - this.started_ms;
   }
 
-  /** The log, with this exchange's id on every line. */
+  /** Log with this exchange's id on every line. */
   get log(): Log {
     const { trace_id } = this;
     this.#exchangeLog ??= this.#log.child({
@@ -111,12 +111,12 @@ export class Exchange implements ExchangeView {
     return this.#exchangeLog;
   }
 
-  /** Whether lines of `level` are written at all; asks without making this exchange's log. */
+  /** Whether lines of `level` are written; does not create this exchange's log. */
   isLogged(level: 'info' | 'debug'): boolean {
     return this.#log.isLevelEnabled(level);
   }
 
-  /** The canonical request. There from `onRequest` on; asking earlier is a programming error. */
+  /** The canonical request, set from `onRequest` on; reading it earlier throws. */
   get request(): ChatRequest {
     if (!this.#request) throw new Error('exchange.request is there from onRequest on, not before');
     return this.#request;
@@ -130,7 +130,7 @@ export class Exchange implements ExchangeView {
     return this.#request !== undefined;
   }
 
-  /** Aborts when nothing more is wanted of the upstream: the client has gone, or the gateway shuts down. */
+  /** Aborts when the upstream is no longer needed: the client has left, or the gateway shuts down. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       const controller = new AbortController();
@@ -145,7 +145,7 @@ export class Exchange implements ExchangeView {
     return this.#aborted;
   }
 
-  /** Calls `listener` when `signal` aborts, at once if it has; much cheaper than the signal itself, for what every request needs. */
+  /** Calls `listener` when `signal` aborts, at once if it has. Much cheaper than the signal, for code that runs in every request. */
   onAbort(listener: () => void): void {
     if (this.#aborted) listener();
     else this.#abortListeners.add(listener);
@@ -155,7 +155,7 @@ export class Exchange implements ExchangeView {
     this.#abortListeners.delete(listener);
   }
 
-  /** Ends the exchange early. The first reason given stays. */
+  /** Ends the exchange early. The first reason counts. */
   abort(reason: Cause): void {
     this.end.causedBy(reason);
     if (this.#aborted) return;
@@ -164,13 +164,13 @@ export class Exchange implements ExchangeView {
     this.#abortListeners.clear();
   }
 
-  /** What to do instead of aborting when the client leaves, while a reply that will be billed is read to its end. */
+  /** Called instead of aborting when the client leaves, while a reply that will be billed is read to its end. */
   readOn: (() => void) | undefined;
 
-  /** Called when the client leaves, also where a reply is read on: for what has not even begun. */
+  /** Called when the client leaves, even if its reply is read on; to cancel work that has not begun. */
   whenLeft: (() => void) | undefined;
 
-  /** The connection was closed before the reply was complete (protocol j4, j5). */
+  /** Reports that the connection was closed before the reply was complete (protocol j4, j5). */
   clientLeft(): void {
     this.end.clientLeft();
     markEvent(this.span, 'client_gone');

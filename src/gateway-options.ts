@@ -8,22 +8,22 @@ import { aFunction, withMethods } from './diagnostics/methods.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
 import type { Log } from './telemetry/log.ts';
 
-/** What the surroundings of a gateway may bring along. */
+/** Options that the application passes in code, beside the configuration. */
 export interface GatewayOptions {
-  /** Answer 404 for every path that is not offered, instead of leaving it to the parent application. */
+  /** Answer 404 for every unknown path, instead of calling `next`. */
   readonly terminal?: boolean;
   readonly log?: Log;
-  /** Where metrics are registered; a registry of its own without it. */
+  /** Registry of the metrics; by default one of the gateway's own. */
   readonly registry?: Registry;
   readonly clock?: Clock;
-  /** Counters and concurrency in place of `stores.state`, for several gateways of one process; stays open when they close. */
+  /** Counters and concurrency in place of `stores.state`, to share them between gateways of one process; stays open when they close. */
   readonly state?: StateStore;
   /**
-   * For `gateway.dashboard` behind the parent application's own authentication: who has been let in there, by name for the audit log;
-   * `undefined` refuses the request. Without it the dashboard has its own sign-in, for `admin.users`.
+   * For `gateway.dashboard` behind the parent application's own authentication: returns the operator's name for the audit log, or
+   * `undefined` to deny access. By default the dashboard has its own login, for `admin.users`.
    */
   readonly operatorOf?: (request: IncomingMessage) => string | undefined;
-  /** Where clients reach the gateway, once that is known, if `server.public_url` does not say it: for the examples that the dashboard shows. */
+  /** Returns the URL for clients, once known, if `server.public_url` is not set; for the dashboard's code samples. */
   readonly publicUrl?: () => string | undefined;
 }
 
@@ -35,7 +35,7 @@ const schema = z.strictObject({
   publicUrl: aFunction('it returns the address at which clients reach the gateway, or undefined').optional(),
 });
 
-/** Throws a ConfigError for options of `createGateway` that are unknown or not what they have to be; `caller` is named in it. */
+/** Throws a ConfigError if options of `createGateway` are unknown or invalid; `caller` is named in it. */
 export function checkGatewayOptions(options: unknown, caller: string): void {
   const checked = schema.safeParse(options);
   if (!checked.success) throw new ConfigError(caller, issuesOf(checked.error, schema, options));

@@ -24,31 +24,34 @@ import type { Log } from './telemetry/log.ts';
 import { startServerSpan } from './telemetry/tracing.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
 
-/** An Express handler that serves the interface, and what its owner needs to run it. */
+/** An Express handler that serves the interface, with the methods to operate it. */
 export type Gateway = RequestHandler & {
   readonly settings: Settings;
   readonly registry: Registry;
   readonly log: Log;
-  /** False once `markUnready` or `close` has been called, and while the state store is out and its policy refuses all requests. */
+  /** False once `markUnready` or `close` was called, and while the state store is down and its policy rejects all requests. */
   readonly ready: boolean;
-  /** True once `markUnready` or `close` has been called. */
+  /** True once `markUnready` or `close` was called. */
   readonly draining: boolean;
-  /** What operators should know beside that, a line each: an outage of a store, ledger rows that wait, the end of this gateway. */
+  /** Further conditions for operators, one per line: a store that is down, ledger rows that wait, the shutdown of this gateway. */
   readonly conditions: readonly string[];
-  /** How many exchanges have begun and are not settled. */
+  /** Number of exchanges that have begun and are not settled. */
   readonly inFlight: number;
   /** The operators' dashboard, for `app.use('/ops', gateway.dashboard)`. Calls `next` if no way to sign in is configured. */
   readonly dashboard: RequestHandler;
-  /** Makes `ready` false and serves on: for the time in which a load balancer notices, before `close`. */
+  /** Makes `ready` false and continues to serve, so that load balancers can notice before `close`. */
   markUnready(): void;
   /**
-   * Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections.
-   * A later call shortens the time that is left: `close(0)` aborts what still runs. Rejects when rows of the ledger could only be logged.
+   * Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections. A
+   * later call shortens the remaining time: `close(0)` aborts all that is running. Rejects if ledger rows could only be logged.
    */
   close(drain_ms?: number): Promise<void>;
 };
 
-/** The whole gateway as a handler for `app.use`. Throws a ConfigError that lists every mistake of the configuration, or an error that says why the records store cannot be used. */
+/**
+ * Creates the gateway as a handler for `app.use`. Throws a ConfigError that lists every mistake of the configuration, or an error that says
+ * why the records store cannot be used.
+ */
 export async function createGateway(source: ConfigSource, options: GatewayOptions = {}): Promise<Gateway> {
   checkGatewayOptions(options, 'options of createGateway');
   const settings = await loadConfig(source);
@@ -65,7 +68,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   const handler: RequestHandler = (request, response, next) => {
     const path = pathBelowMount(request);
     const route = parts.routes.of(path) ?? parts.passthrough.routeOf(path);
-    // Not ours, or answered by the parent already.
+    // Not a path of the gateway, or answered by the parent already.
     if ((!route && !parts.terminal) || response.headersSent) return next();
     const exchange = begin(parts, path, route, request);
     watchClient(exchange, response);
@@ -89,7 +92,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   const drainAndClose = async (): Promise<void> => {
     while (running.size > 0) await Promise.all(running.items().map(({ ended }) => ended));
     parts.passthrough.close();
-    // Before the stores, which a stage may still want.
+    // Before the stores, which stages may still use.
     const stages = await Promise.allSettled(parts.chain.stages.map(async stage => stage.close?.()));
     const ends = await Promise.allSettled([
       ...parts.providers.map(provider => provider.close()),
@@ -185,7 +188,7 @@ class GatewayExchange implements PreparedExchange {
   }
 }
 
-/** Express takes the mount path away; mounted at `/v1` itself the rest alone would name nothing. */
+/** Path including the mount path, which Express strips: mounted at `/v1`, the rest alone would match no route. */
 function pathBelowMount({ url = '/', baseUrl = '' }: IncomingMessage & { baseUrl?: string }): string {
   return baseUrl.endsWith('/v1') ? `/v1${pathOf(url)}` : pathOf(url);
 }
@@ -207,7 +210,9 @@ function begin(parts: Parts, path: string, route: Route | undefined, request: In
   return exchange;
 }
 
-/** What is refused before the chain: paths and methods that are not offered, everything while closing (protocol a7, b2, b5). */
+/**
+ * Error for requests that are refused before the chain: unknown paths and methods, and all requests while closing (protocol a7, b2, b5).
+ */
 function refusalOf({ method, path, end }: Exchange, route: Route | undefined, isClosing: boolean) {
   if (isClosing) {
     end.causedBy('shutdown');

@@ -1,4 +1,4 @@
-/** Everything public: `import { createGateway } from 'sluice'`. What plugins need beside it is `sluice/plugin`. */
+/** The public API: `import { createGateway } from 'sluice'`. Plugins use `sluice/plugin` as well. */
 export {
   auth,
   errorEnvelope,

@@ -4,5 +4,5 @@ export type Json = Record<string, unknown>;
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value, or an empty object where it is none. */
+/** The value, or an empty object if it is not an object. */
 export const asObject = (value: unknown): Json => (isObject(value) ? value : {});

@@ -6,14 +6,17 @@ const pico_decimals = 12;
 const nano_decimals = 9;
 const pico_per_usd = 10n ** BigInt(pico_decimals);
 
-/** A decimal string of dollars as an integer of 10⁻¹² dollars. Throws a RangeError for anything else, and for more than 12 decimals. */
+/**
+ * Converts a decimal string of dollars to an integer of 10⁻¹² dollars. Throws a RangeError for anything else, and for more than 12
+ * decimals.
+ */
 export function picoUsd(usd: string): bigint {
   const read = scaled(usd, pico_decimals);
   if (!read?.isExact) throw new RangeError(`${usd} is not a decimal with at most ${pico_decimals} decimals`);
   return read.units;
 }
 
-/** The exact decimal string, without trailing zeros. */
+/** Exact decimal string of dollars, without trailing zeros. */
 export function usdOf(pico_usd: bigint): string {
   const fraction = (pico_usd % pico_per_usd).toString().padStart(pico_decimals, '0').replace(/0+$/, '');
   const whole = pico_usd / pico_per_usd;
@@ -35,7 +38,7 @@ export function exactNanoUsdOf(usd: string | number): number | undefined {
   return read?.isExact && Number.isSafeInteger(nano_usd) ? nano_usd : undefined;
 }
 
-/** A decimal as an integer of 10^-decimals, cut off behind that; `undefined` for anything else. */
+/** A decimal as an integer of 10^-decimals, further places cut off; `undefined` for anything else. */
 function scaled(text: string, decimals: number): { units: bigint; isExact: boolean } | undefined {
   const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   if (whole === undefined) return undefined;

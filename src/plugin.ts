@@ -1,7 +1,4 @@
-/**
- * What a plugin may import, published as `sluice/plugin`. The built-in stages and adapters use nothing else, which shows
- * that it is enough for anyone's.
- */
+/** The plugin API, published as `sluice/plugin`. The built-in stages and adapters import nothing else, so it is sufficient for others. */
 export type {
   ChatRequest,
   Choice,

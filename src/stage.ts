@@ -4,31 +4,31 @@ import type { ExchangeView as Exchange, Outcome } from './exchange/exchange-view
 import type { StreamTransformer } from './stream.ts';
 
 /**
- * What a stage answers with in place of the upstream: a whole reply, or its chunks. Either is sent in the form that the client asked for.
- * Usage that it names is billed; what it does not name is estimated.
+ * A stage's answer in place of the upstream's: a whole reply, or its chunks. Either is sent in the form that the client asked for. Usage
+ * that it contains is billed; otherwise usage is estimated.
  */
 export type Answer = Completion | Iterable<Chunk> | AsyncIterable<Chunk>;
 
-/** What a plugin does. Every hook is optional. `on…` may refuse by throwing a GatewayError. */
+/** A stage of the chain. Every hook is optional. `on…` hooks may refuse by throwing a GatewayError. */
 export interface Stage {
   /** kebab-case: config key, metric label, span name. */
   readonly name: string;
-  /** First to last, before the body is read. */
+  /** Called first to last, before the body is read. */
   onHeaders?(exchange: Exchange): void | Promise<void>;
   /**
-   * First to last, the canonical request is there. An answer ends the way down: later stages and the upstream are not asked, and the stages
-   * up to and including this one see the reply on its way up.
+   * Called first to last, with the canonical request available. An answer ends the request phase: later stages and the upstream are not
+   * called, and the reply passes this stage and the ones before it.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook that answers only sometimes ends without a return elsewhere
   onRequest?(exchange: Exchange): void | Answer | Promise<void | Answer>;
-  /** Last to first. Returns the reply to hand on, the same or another. */
+  /** Called last to first. Returns the reply to pass on, the same or another. */
   onReply?(exchange: Exchange, reply: Completion): Completion | Promise<Completion>;
-  /** Last to first, once for each streamed exchange. Returns what the stage does to the chunks, or nothing to leave them alone. */
+  /** Called last to first, once for each streamed exchange. Returns a transformer of the chunks, or nothing to leave them unchanged. */
   onStream?(exchange: Exchange): StreamTransformer | undefined;
-  /** Last to first, over the stages that the exchange has entered. Returns the error that the client will see. */
+  /** Called last to first, for the stages that the exchange has entered. Returns the error that the client will see. */
   onError?(exchange: Exchange, error: GatewayError): GatewayError;
-  /** Exactly once, when the exchange has ended in whatever way, if the exchange had entered this stage. Must not throw. */
+  /** Called exactly once, when an exchange that has entered this stage has ended, however it ended. Must not throw. */
   onSettled?(exchange: Exchange, outcome: Outcome): void;
-  /** Frees what the stage holds, when its gateway closes and no exchange runs any longer. */
+  /** Releases the stage's resources, when its gateway closes and no exchange is running. */
   close?(): void | Promise<void>;
 }

@@ -1,42 +1,42 @@
 import type { Chunk } from './canonical.ts';
 
 /**
- * What a stage does to one stream, in the shape of a WHATWG Transformer. A synchronous `transform` runs in the turn in which the bytes
- * came; one that returns a promise pauses the upstream until it resolves.
+ * A stage's transformer of one stream, in the shape of a WHATWG Transformer. A synchronous `transform` runs in the turn in which the bytes
+ * arrive; one that returns a promise pauses the upstream until it resolves.
  */
 export interface StreamTransformer {
-  /** Before the upstream is asked. */
+  /** Called before the upstream is. */
   start?(controller: StreamController): void | Promise<void>;
   transform(chunk: Chunk, controller: StreamController): void | Promise<void>;
-  /** Enqueues what is held back: at the end, and before a fault is passed on. */
+  /** Enqueues chunks that are held back: at the end, and before an error is passed on. */
   flush?(controller: StreamController): void | Promise<void>;
-  /** In place of `flush` when the output is no longer read: the client left, or this or a later transformer failed. */
+  /** Called instead of `flush` when the output is no longer read: the client left, or this or a later transformer failed. */
   cancel?(): void;
 }
 
 /** The output of a transformer. */
 export interface StreamController {
-  /** Passes `chunk` on, also outside of `transform`; ignored after the end. */
+  /** Passes `chunk` on, also outside `transform`; ignored after the end. */
   enqueue(chunk: Chunk): void;
   /** Ends the stream here and cancels the upstream. */
   terminate(): void;
-  /** Resolves when the client reads again; undefined while it keeps up. For transformers that enqueue more than they are given. */
+  /** Resolves when the client reads again; undefined while it keeps up. For transformers that enqueue more than they receive. */
   ready(): Promise<void> | undefined;
 }
 
-/** Takes the chunks of a stream in the turn in which they come. Its methods do not throw. */
+/** Receives the chunks of a stream in the turn in which they arrive. Its methods do not throw. */
 export interface ChunkSink {
-  /** False: a stage is still at work on it, and what came with it waits for `resume`. */
+  /** Takes one chunk. False: a stage is still working on it, and the rest of the batch waits for `resume`. */
   chunk(chunk: Chunk): boolean;
-  /** Everything that came together has been given. False asks for a pause until `resume`; chunks on their way may still come. */
+  /** Ends a batch of chunks. False asks for a pause until `resume`; chunks on their way may still come. */
   flush(): boolean;
   end(): void;
   fail(fault: unknown): void;
 }
 
-/** How a sink controls the stream that is pushed into it. */
+/** Controls of a stream for the sink that it is pushed into. */
 export interface StreamHandle {
-  /** Begins the stream, or continues it after a pause. */
+  /** Starts the stream, or continues it after a pause. */
   resume(): void;
   /** Ends the stream; its sink is not called again. */
   stop(): void;

@@ -1,6 +1,6 @@
 import { isObject } from '../../../src/plugin.ts';
 
-/** A content block of the Messages API, as it is sent and as it comes. */
+/** A content block of the Messages API, in requests and replies. */
 export interface Block {
   readonly type: string;
   readonly [key: string]: unknown;
@@ -10,9 +10,9 @@ export const isBlock = (value: unknown): value is Block => isObject(value) && ty
 
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Reasoning that the API wants to see again exactly as it came, with its signature or its encrypted data. */
+/** Whether a block is reasoning that the API requires back unchanged, with its signature or encrypted data. */
 export const isSealed = ({ type, signature, data }: Block): boolean =>
   (type === 'thinking' && textOf(signature) !== '') || (type === 'redacted_thinking' && textOf(data) !== '');
 
-/** Ids as the API takes them; those of other servers, which a conversation may have passed through, have dots and colons. */
+/** A call id that the API accepts; ids of other servers earlier in the conversation may have dots and colons. */
 export const callIdOf = (id: string): string => id.replace(/[^a-zA-Z0-9_-]/g, '_');

@@ -1,11 +1,11 @@
 import { invalidField, jsonSizeOf, type Message, mayExceed } from '../../../src/plugin.ts';
 
-/** As many as a request body may have by default. */
+/** The default limits of a request body. */
 const accepted = { values: 300_000, keys: 150_000 };
 
 /**
- * Refuses tool calls whose arguments hold more values than a whole request may. They are JSON within a string, where the count of the
- * body's values does not look, and this API wants them parsed.
+ * Rejects tool calls whose arguments hold more values than a whole request may. Arguments are JSON within a string, which the check of the
+ * body does not count, and this API requires them parsed.
  */
 export function checkArguments(messages: readonly Message[]): void {
   const texts = messages.flatMap(({ tool_calls }) => (tool_calls ?? []).map(call => call.function.arguments));

@@ -13,19 +13,19 @@ import {
 import { type Block, isBlock, textOf } from './blocks.ts';
 import { outlined, type ThinkingMemory } from './history.ts';
 
-/** Between two blocks of thinking, which are one text to the client. */
+/** Joins blocks of thinking, which are one text for the client. */
 export const thinking_separator = '\n';
 
-/** Money and keys are the operator's matter although the API says 400 of them. */
+/** Messages about money, for which the operator is responsible although the API answers 400. */
 const billing = /credit balance|usage limit|spend(?:ing)? limit|billing/i;
 
-/** The status that an error reply means: 400 is also said of an account without credit. */
+/** Standard status of an error reply: the API answers 400 also if the account has no credit. */
 export function errorStatus(status: number, body: unknown): number {
   if (status !== 400 || !isObject(body) || !isObject(body.error)) return status;
   return billing.test(textOf(body.error.message)) ? 402 : status;
 }
 
-/** A whole message in the canonical form; thinking behind tool calls is remembered. */
+/** Decodes a whole message; stores the thinking behind tool calls in `memory`. */
 export function decodeReply(body: unknown, memory: ThinkingMemory): Completion {
   const told = UpstreamError.in(body);
   if (told) throw told;
@@ -72,7 +72,7 @@ function toolCallOf({ id, name, input }: Block): ToolCall {
   return { id: textOf(id) || newCallId(), type: 'function', function: called };
 }
 
-/** Why the message ended, in canonical words (protocol d12). `undefined`: it has not. */
+/** Canonical finish reason (protocol d12). `undefined`: not ended yet. */
 export function finishReasonOf(reason: unknown): FinishReason | undefined {
   if (typeof reason !== 'string' || reason === '') return undefined;
   switch (reason) {
@@ -89,7 +89,7 @@ export function finishReasonOf(reason: unknown): FinishReason | undefined {
   }
 }
 
-/** What the API says of a refusal, where it says anything. */
+/** The API's explanation of a refusal, if any. */
 export const refusalIn = (details: unknown): string | undefined =>
   isObject(details) && details.type === 'refusal' ? textOf(details.explanation) || undefined : undefined;
 
@@ -101,7 +101,7 @@ export class RunningUsage {
   #output = 0;
   #thinking: number | undefined;
 
-  /** All that is known with `value`; `undefined` if that is no usage. */
+  /** Adds `value` and returns the usage so far; `undefined` if it is not usage. */
   seen(value: unknown): Usage | undefined {
     if (!isObject(value)) return undefined;
     const { input_tokens, output_tokens } = value;

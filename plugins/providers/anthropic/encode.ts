@@ -21,7 +21,7 @@ export interface EncodeOptions {
   readonly prompt_caching: 'off' | '5m' | '1h';
 }
 
-/** Forwarded parameters that have a counterpart here. */
+/** Forwarded parameters that the API supports. */
 export const parameters: ReadonlySet<string> = new Set([
   'top_p',
   'tool_choice',
@@ -29,12 +29,12 @@ export const parameters: ReadonlySet<string> = new Set([
   'response_format',
   'user',
 ]);
-/** Those are turned into something else; everything beside them was put there by the operator and goes as it is. */
+/** Fields that are translated; all others were set by the operator and are sent unchanged. */
 const translated: ReadonlySet<string> = new Set([...parameters, 'metadata']);
-/** For a model without a cap, as where this adapter stands alone. */
+/** Default for a model without a cap, as where this adapter is used alone. */
 const default_max_tokens = 4096;
 
-/** A canonical request for `POST /v1/messages`. */
+/** Encodes a request for `POST /v1/messages`. */
 export function encodeRequest(
   request: ChatRequest,
   target: Target,
@@ -70,13 +70,13 @@ export function encodeRequest(
 
 const unrestored: Restore = (_message, _at, rebuilt) => rebuilt;
 
-/** Some fields, and what could not be said in them. */
+/** Encoded fields, and the names of what they cannot express. */
 interface Said {
   readonly fields: Json;
   readonly ignored: readonly string[];
 }
 
-/** Thinking leaves the temperature at 1 and nearly all of the mass to `top_p`; older models want one of the two, newer ones neither. */
+/** With thinking, temperature stays at 1 and `top_p` near 1; otherwise older models accept one of the two, newer ones neither. */
 function samplingOf(
   { temperature, parameters: { top_p } }: ChatRequest,
   { sampling }: Traits,
@@ -96,7 +96,7 @@ function samplingOf(
   return { fields, ignored };
 }
 
-/** The API refuses to stop at blanks. */
+/** Stop sequences without blank ones, which the API rejects. */
 function stopOf({ stop = [] }: ChatRequest): Said {
   const stop_sequences = stop.filter(text => text.trim() !== '');
   return {
@@ -105,14 +105,16 @@ function stopOf({ stop = [] }: ChatRequest): Said {
   };
 }
 
-/** Newer models check that nothing has changed before thinking that they are sent again; only they know the field. */
+/**
+ * Adds the field for changed history. Only newer models have it: they check that nothing has changed before the thinking that is sent back.
+ */
 function withBinding(fields: Json, { on_changed_history }: EncodeOptions): Json {
   const { thinking } = fields;
   if (on_changed_history === 'refuse' || !isObject(thinking) || thinking.type !== 'adaptive') return fields;
   return { ...fields, thinking: { ...thinking, block_binding: { prefix_mismatch_behavior: 'drop_block' } } };
 }
 
-/** The effort's fields, and beside them structured output as the API has it: by a schema. */
+/** Adds structured output to the effort's fields, as the API has it: by a schema. */
 function withFormat(fields: Json, { parameters: { response_format: format } }: ChatRequest): Json {
   if (format === undefined || (isObject(format) && format.type === 'text')) return fields;
   const described = isObject(format) && format.type === 'json_schema' ? format.json_schema : undefined;
@@ -133,7 +135,7 @@ const cacheFields = ({ prompt_caching: ttl }: EncodeOptions): Json =>
 const userFields = ({ parameters: { user } }: ChatRequest): Json =>
   typeof user === 'string' && user !== '' ? { metadata: { user_id: user } } : {};
 
-/** What the configuration adds to requests, and what it lets clients add. */
+/** Fields that the configuration adds to requests, or lets clients add. */
 function operatorFields({ parameters: given, unknown }: ChatRequest, { extraParameters }: Target): Json {
   const fields: Json = {};
   for (const name in given) if (!translated.has(name)) fields[name] = given[name];

@@ -3,29 +3,29 @@ import { type Block, isSealed, textOf } from './blocks.ts';
 import type { Restore } from './messages.ts';
 
 /**
- * A turn as it is remembered: its thinking as it came, and where its words and calls stood between it. Those the client sends again;
- * of its words only their number is kept.
+ * A remembered turn: its thinking unchanged, and the positions of its text and calls, which the client sends again; of the text only the
+ * length is kept.
  */
 export type Outline = readonly Block[];
 
 /**
- * The thinking behind tool calls. The API wants it back, signed, while the turn that it began goes on, and the canonical form has no
- * place for signatures: so the outlines of turns that called tools are remembered here and filled in when their results come. Where one
- * is not known, as after a restart or on another instance, a thinking budget cannot be kept up for the rest of that turn.
+ * Stores the thinking behind tool calls. The API requires it back, signed, while the turn continues, and the canonical form has no field
+ * for signatures; so outlines of turns that called tools are stored here and filled in when the results come. If one is lost, as after a
+ * restart or on another instance, the rest of that turn cannot have a thinking budget.
  */
 export type ThinkingMemory = ReasoningCache<Outline>;
 
-/** One block of an outline; `undefined` for what may not stand in a request. */
+/** One block of an outline; `undefined` for a block that may not be in a request. */
 export function outlined(block: Block): Block | undefined {
   if (block.type === 'text') return { type: 'text', characters: textOf(block.text).length };
   if (block.type === 'tool_use') return { type: 'tool_use' };
   return isSealed(block) ? block : undefined;
 }
 
-/** The history of one request, seen with what is remembered of it. */
+/** The history of one request, with the stored turns. */
 export class History {
   readonly #outlines = new Map<number, Outline>();
-  /** The assistant's turn goes on, and the thinking that it must have begun with is not known. */
+  /** True if the assistant's turn continues and the thinking with which it began is not known. */
   readonly isForgotten: boolean;
 
   constructor(messages: readonly Message[], memory: ThinkingMemory) {
@@ -38,14 +38,14 @@ export class History {
       const outline = tool_calls && memory.recall(tool_calls);
       if (!isBegun) first = outline;
       isBegun = true;
-      // Thinking is sealed to all that came before it: without what is forgotten, what follows is not valid.
+      // Thinking is signed for all that precedes it: after a gap, later thinking is not valid.
       if (!outline) break;
       this.#outlines.set(at, outline);
     }
     this.isForgotten = isBegun && !(first?.[0] && isSealed(first[0]));
   }
 
-  /** The turn as it was; where the client has other words than the model had, its thinking before them. */
+  /** Restores the turn; if the client's text differs from the model's, puts the thinking before it. */
   readonly restore: Restore = ({ content }, at, rebuilt) => {
     const outline = this.#outlines.get(at);
     if (!outline) return rebuilt;

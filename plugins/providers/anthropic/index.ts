@@ -7,7 +7,7 @@ import { AnthropicStream } from './stream.ts';
 
 const max_age_ms = 3_600_000;
 
-/** Lets a request say what becomes of thinking that no longer follows what it followed. */
+/** Beta header that lets a request say how to treat thinking whose preceding history has changed. */
 const bindingBeta = 'thinking-binding-controls-2026-08-01';
 
 /** Anthropic's Messages API, and servers that speak it (protocol b10, c4, d12, e, g). */

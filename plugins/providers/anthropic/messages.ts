@@ -1,18 +1,18 @@
 import { invalidField, isObject, type Json, type Message, type ToolCall } from '../../../src/plugin.ts';
 import { type Block, callIdOf } from './blocks.ts';
 
-/** A conversation in the API's form: alternating turns of blocks, with the system's words apart. */
+/** A conversation in the API's form: alternating turns of blocks, with the system prompt apart. */
 export interface Conversation {
   readonly system?: string;
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[];
 }
 
-/** The assistant's turn at this place as it should be sent, given what its message says. */
+/** Returns the assistant's turn to send at this position, given the one rebuilt from its message. */
 export type Restore = (message: Message, at: number, rebuilt: readonly Block[]) => readonly Block[];
 
 /**
- * The canonical messages as a conversation. Neighbours of one role become one turn, with tool results at its beginning; messages
- * without words are left out, since the API refuses them. Throws `invalid_request` for what it has no form for.
+ * Converts the canonical messages. Adjacent messages of one role become one turn, tool results first; empty messages are left out, since
+ * the API rejects them. Throws `invalid_request` for what the API cannot express.
  */
 export function conversationOf(given: readonly Message[], restore: Restore): Conversation {
   const spoken = given.filter(({ role }) => role !== 'system');
@@ -24,7 +24,7 @@ export function conversationOf(given: readonly Message[], restore: Restore): Con
     if (content.length === 0) continue;
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     const last = turns.at(-1);
-    // One by one: a client may send more parts than a call takes arguments.
+    // One by one: a client may send more parts than a call accepts arguments.
     if (last?.role === role) for (const block of content) last.content.push(block);
     else turns.push({ role, content: [...content] });
   }
@@ -34,7 +34,7 @@ export function conversationOf(given: readonly Message[], restore: Restore): Con
   return { ...(system !== '' && { system }), messages: turns };
 }
 
-/** The system's words, wherever they stood. */
+/** The system prompt, from wherever its messages are. */
 function systemOf(given: readonly Message[]): string {
   const words = given
     .filter(({ role }) => role === 'system')
@@ -58,7 +58,7 @@ function contentOf(message: Message, at: number, restore: Restore): readonly Blo
   return restore(message, at, [...texts, ...calls]);
 }
 
-/** The texts of a message that say something. */
+/** The texts of a message that are not blank. */
 function textsOf(content: Message['content']): string[] {
   const texts = typeof content === 'string' ? [content] : (content ?? []).map(({ text }) => text);
   return texts.filter(text => text.trim() !== '');
@@ -70,17 +70,17 @@ function inputOf({ function: { arguments: text } }: ToolCall, param: string): Js
   try {
     input = JSON.parse(text);
   } catch {
-    // Told below, with everything else that is no object.
+    // Reported below, with everything else that is not an object.
   }
   if (!isObject(input)) throw invalidField(param, 'must be a JSON object for this model.');
   if (text.length > deep_characters && !isWritable(input)) throw invalidField(param, 'is nested too deeply.');
   return input;
 }
 
-/** In fewer characters nothing can be nested so deeply that it could not be written again. */
+/** Text below this length cannot be nested too deeply to be written again. */
 const deep_characters = 4000;
 
-/** JSON can be read to any depth, and written only to some. */
+/** Whether `input` can be written as JSON, which has a limit of depth that reading has not. */
 function isWritable(input: Json): boolean {
   try {
     JSON.stringify(input);

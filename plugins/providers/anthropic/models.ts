@@ -1,8 +1,8 @@
-/** What differs between the models behind the Messages API. */
+/** Differences between the models of the Messages API. */
 export interface Traits {
-  /** `budget`: thinking has a number of tokens. `adaptive`: the model decides, guided by an effort. */
+  /** `budget`: thinking has a limit of tokens. `adaptive`: the model decides, guided by an effort. */
   readonly thinking: 'budget' | 'adaptive';
-  /** Takes a temperature other than 1. */
+  /** True if a temperature other than 1 is accepted. */
   readonly sampling: boolean;
 }
 
@@ -10,7 +10,7 @@ export interface Traits {
 const budgetOnly = /claude-(?:3-7|(?:opus|sonnet|haiku)-4(?:-[015])?(?=$|@|-v\d|-latest|-\d{8}))/;
 const claude46 = /claude-(?:opus|sonnet|haiku)-4-6/;
 
-/** What is known of a model by its name. Servers that speak this API for other models know budgets. */
+/** Traits of a model by its name. Servers that use this API for other models support budgets. */
 export function traitsOf(model: string, thinking: Traits['thinking'] | 'auto'): Traits {
   const isNewer = model.includes('claude-') && !/claude-3-/.test(model) && !budgetOnly.test(model);
   return {

@@ -14,15 +14,15 @@ import { type Block, isBlock, textOf } from './blocks.ts';
 import { finishReasonOf, RunningUsage, refusalIn, thinking_separator } from './decode.ts';
 import { outlined, type ThinkingMemory } from './history.ts';
 
-/** A block under way: what has come of it. Of text, which may be long, only how much. */
+/** An open block: its content so far; of text, which may be long, only the length. */
 interface OpenBlock {
   readonly block: Json & { readonly type: string };
   characters: number;
-  /** Its call, if it is one, and its place among the calls. */
+  /** Its tool call, if any, with the index among the calls. */
   readonly call?: ToolCall & { readonly index: number };
 }
 
-/** One stream of the Messages API in the canonical form. Events and deltas of kinds that it does not know are passed over. */
+/** Decodes one stream of the Messages API. Ignores unknown kinds of events and deltas. */
 export class AnthropicStream implements StreamDecoder {
   complete = false;
   done = false;
@@ -31,7 +31,7 @@ export class AnthropicStream implements StreamDecoder {
   readonly #blocks = new Map<number, OpenBlock>();
   readonly #calls: ToolCall[] = [];
   #hasThought = false;
-  /** A block of thinking has begun after another one. */
+  /** Separator for a block of thinking that follows another. */
   #separator = '';
 
   constructor(memory: ThinkingMemory) {
@@ -126,7 +126,7 @@ export class AnthropicStream implements StreamDecoder {
     const usage = this.#usage.seen(told);
     const finish_reason = isObject(delta) ? finishReasonOf(delta.stop_reason) : undefined;
     if (!finish_reason) return usage ? [{ choices: [], usage }] : [];
-    // Once: what is kept is all that has come.
+    // Only once: the outline stored is the whole turn so far.
     if (finish_reason === 'tool_calls' && !this.complete) this.#memory.keep(this.#calls, this.#outline());
     this.complete = true;
     const declined = isObject(delta) ? refusalIn(delta.stop_details) : undefined;
@@ -152,7 +152,7 @@ export class AnthropicStream implements StreamDecoder {
     return [chunkOf({ reasoning })];
   }
 
-  /** The message's blocks in their order, as they are remembered. */
+  /** The message's blocks in order, as they are stored. */
   #outline(): Block[] {
     const inOrder = [...this.#blocks].sort(([a], [b]) => a - b);
     return inOrder.flatMap(

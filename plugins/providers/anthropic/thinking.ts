@@ -2,12 +2,12 @@ import { type ChatRequest, effortFields, isObject, type Json, type Target } from
 
 import type { Traits } from './models.ts';
 
-/** Below this the API takes no budget. */
+/** The smallest budget that the API accepts. */
 const least_budget_tokens = 1024;
-/** How much of the cap may be spent on thinking: without the rest there would be no answer. */
+/** Share of the cap for thinking; the rest is for the answer. */
 const thinking_share = 0.8;
 
-/** Protocol g. The two between the catalog's usual levels are their neighbours'. */
+/** Budgets by effort level (protocol g). The two levels between the catalog's usual ones use their neighbours'. */
 const budgets: Readonly<Record<string, number>> = {
   minimal: 1024,
   low: 1024,
@@ -26,21 +26,21 @@ const wordsOf: Readonly<Record<Traits['thinking'], (effort: string) => Json>> = 
     effort === 'none'
       ? { thinking: { type: 'disabled' } }
       : {
-          // Newer models leave their thinking out of the reply unless a summary is asked for.
+          // Newer models omit their thinking from the reply unless a summary is requested.
           thinking: { type: 'adaptive', display: 'summarized' },
           output_config: { effort: effort === 'minimal' ? 'low' : effort },
         },
 };
 
-/** Why a request with a thinking budget cannot have one, as far as that is not its cap. */
+/** Reasons, other than its cap, why a request cannot have a thinking budget. */
 export interface Obstacles {
-  /** A tool is forced. */
+  /** True if a tool is forced. */
   readonly isForced: boolean;
-  /** Its turn was begun by a tool call whose thinking is not known here any more. */
+  /** True if its turn began with a tool call whose thinking is no longer known here. */
   readonly isForgotten: boolean;
 }
 
-/** The fields for a request's effort, fitted to its cap; `isDropped` where it cannot think though it was asked to. */
+/** Fields for a request's effort, fitted to its cap; `isDropped` if it cannot think as requested. */
 export function thinkingOf(
   request: ChatRequest,
   target: Target,
@@ -50,7 +50,7 @@ export function thinkingOf(
 ): { readonly fields: Json; readonly isDropped: boolean } {
   const fields = effortFields(request, target, wordsOf[style]);
   const { thinking } = fields;
-  // The adaptive kind has no such limits.
+  // Adaptive thinking has no such limits.
   if (!isObject(thinking) || thinking.type !== 'enabled') return { fields, isDropped: false };
   if (isForced || isForgotten || max_tokens <= least_budget_tokens) {
     return { fields: { ...fields, thinking: { type: 'disabled' } }, isDropped: true };
@@ -61,8 +61,8 @@ export function thinkingOf(
   return { fields: { ...fields, thinking: { ...thinking, budget_tokens } }, isDropped: false };
 }
 
-/** Whether these fields make the model think. Newer models do so by themselves, which is no matter of the request's. */
+/** Whether these fields enable thinking. Newer models think by default, whatever the request says. */
 export const isThinking = ({ thinking }: Json): boolean => isObject(thinking) && thinking.type !== 'disabled';
 
-/** Whether these fields keep the model from thinking. */
+/** Whether these fields disable thinking. */
 export const isSilenced = ({ thinking }: Json): boolean => isObject(thinking) && thinking.type === 'disabled';

@@ -7,7 +7,7 @@ import {
   type Tool,
 } from '../../../src/plugin.ts';
 
-/** The tools of a request, and how they may be used. */
+/** Fields for a request's tools and their use. */
 export function toolFields({ tools, parameters, messages }: ChatRequest, strict_tools: boolean): Json {
   if (!tools?.length) return formerTools(messages);
   const choice = toolChoice(parameters.tool_choice, parameters.parallel_tool_calls === false);
@@ -52,7 +52,7 @@ function toolChoice(choice: unknown, isSingle: boolean): Json | undefined {
   );
 }
 
-/** A conversation in which tools were called must name them, also where they are not offered any more. */
+/** Fields for tools that were called earlier: the API requires them even if they are not offered any more. */
 function formerTools(messages: readonly Message[]): Json {
   const names = new Set(
     messages.flatMap(({ tool_calls }) => (tool_calls ?? []).map(call => call.function.name)),

@@ -35,7 +35,7 @@ export const llamaCpp = defineProvider({
       providerName: 'llama.cpp',
       fields: (request, target) => ({
         ...effortFields(request, target, words),
-        // By default it splits where the template knows reasoning.
+        // By default the server splits reasoning if the template supports it.
         ...(leavesReasoning(request, target) && { reasoning_format: 'none' }),
         ...(cache_prompt !== undefined && { cache_prompt }),
       }),
@@ -52,7 +52,7 @@ export const llamaCpp = defineProvider({
   },
 });
 
-/** Of several choices its usage counts the first alone, and that would be billed as exact: it is estimated instead. */
+/** Drops the usage of several choices, which counts the first alone and would be billed as exact; it is estimated instead. */
 function decodeReply(body: unknown): Completion {
   const told = UpstreamError.in(body);
   if (told) throw told;
@@ -60,7 +60,7 @@ function decodeReply(body: unknown): Completion {
   return reply.choices.length > 1 || !usage ? reply : { ...reply, usage };
 }
 
-/** Tokens so far, as it counts them for its own statistics: the prompt in two parts, cached and not. */
+/** Running usage from the server's statistics, which count cached and other prompt tokens apart. */
 function usageOfTimings(timings: unknown): Json | undefined {
   if (!isObject(timings)) return undefined;
   const { cache_n = 0, prompt_n, predicted_n } = timings;

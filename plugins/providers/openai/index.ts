@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineProvider, effortFields, knownEfforts, openAiAdapter } from '../../../src/plugin.ts';
 
-/** OpenAI's own models that reason refuse `max_tokens`. */
+/** OpenAI's own reasoning models, which reject `max_tokens`. */
 const reasoningModel = /^(?:openai\/)?(?:o\d|gpt-(?:[5-9]|\d\d))/;
 
 /** OpenAI itself and any server that speaks its chat completions. */
@@ -20,7 +20,7 @@ export const openai = defineProvider({
   create: ({ provider_name, max_tokens_field }) => {
     const adapter = openAiAdapter({
       providerName: provider_name,
-      // It knows the catalog's effort levels, unless the model's configuration maps them (protocol g).
+      // The server knows the catalog's effort levels, unless the model's configuration maps them (protocol g).
       fields: (request, target) => effortFields(request, target, effort => ({ reasoning_effort: effort })),
     });
     const isRenamed = (model: string) =>

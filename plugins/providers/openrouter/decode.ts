@@ -16,7 +16,10 @@ import { addDetails, detailsIn, type OwnDetail, type ReasoningDetail } from './r
 
 type Memory = ReasoningCache<readonly ReasoningDetail[]>;
 
-/** 403 is also said of prompts that a moderation or a guardrail has flagged: then the request is at fault, not the key. */
+/**
+ * Standard status of an error reply: 403 is also sent for prompts flagged by moderation or a guardrail, where the request is at fault, not
+ * the key.
+ */
 export function errorStatus(status: number, body: unknown): number {
   if (status !== 403 || !isObject(body) || !isObject(body.error)) return status;
   const { metadata } = body.error;
@@ -25,7 +28,7 @@ export function errorStatus(status: number, body: unknown): number {
     : 403;
 }
 
-/** Its errors come with status 200 once a provider has begun, and their codes are HTTP statuses. */
+/** Decodes a whole reply. Errors have status 200 once a provider has begun, and their codes are HTTP statuses. */
 export function decodeReply(body: unknown, memory: Memory): Completion {
   const told = UpstreamError.in(body);
   if (told) throw new UpstreamError(told.message, told.status && errorStatus(told.status, body));
@@ -40,19 +43,19 @@ export function decodeReply(body: unknown, memory: Memory): Completion {
   return reply;
 }
 
-/** A choice may end in an error of its own. */
+/** Throws if a choice ended in an error of its own. */
 function throwIfFailed({ error }: Json): void {
   const told = error == null ? undefined : UpstreamError.in({ error });
   if (told) throw told;
 }
 
-/** What a choice has said so far that is wanted again when its tools have answered. */
+/** Reasoning details and calls of a choice so far, needed again with its tools' results. */
 interface Turn {
   readonly details: OwnDetail[];
   readonly calls: ToolCall[];
 }
 
-/** OpenAI's stream, with the reasoning behind tool calls kept on the way. */
+/** Decodes OpenAI's stream, and stores the reasoning behind tool calls. */
 export class OpenRouterStream implements StreamDecoder {
   readonly #memory: Memory;
   readonly #turns = new Map<number, Turn>();

@@ -12,7 +12,7 @@ import type { ReasoningDetail } from './reasoning-details.ts';
 
 const max_age_ms = 3_600_000;
 
-/** OpenRouter's chat completions (protocol b10, c4, d3, g). Usage comes unasked, at the end of a stream. */
+/** OpenRouter's chat completions (protocol b10, c4, d3, g). Usage is sent without request, at the end of a stream. */
 export const openrouter = defineProvider({
   name: 'openrouter',
   schema: z.strictObject({
@@ -59,13 +59,13 @@ export const openrouter = defineProvider({
   },
 });
 
-/** Levels above `high` have one name here that every version knows (protocol g). */
+/** Reasoning fields of an effort: levels above `high` use one name here, which every version knows (protocol g). */
 function reasoningOf(effort: string): Record<string, unknown> {
   if (effort === 'none') return { enabled: false };
   return { effort: effort === 'max' ? 'xhigh' : effort };
 }
 
-/** The messages as they are, and with those that called tools the reasoning that led to it, where it is known. */
+/** The messages, with the stored reasoning on those that called tools. */
 function withDetails(
   messages: readonly Message[],
   memory: ReasoningCache<readonly ReasoningDetail[]>,

@@ -1,16 +1,16 @@
 import { isObject } from '../../../src/plugin.ts';
 
-/** One piece of what OpenRouter calls `reasoning_details`: text, a summary, or an encrypted block; to be sent back as it came. */
+/** One of OpenRouter's `reasoning_details`: text, a summary, or an encrypted block; must be sent back unchanged. */
 export type ReasoningDetail = Readonly<Record<string, unknown>>;
 
-/** The details that `value` lists. */
+/** The details listed in `value`. */
 export const detailsIn = (value: unknown): readonly ReasoningDetail[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 
-/** A detail that is being put together here. */
+/** A detail that is being assembled. */
 export type OwnDetail = Record<string, unknown>;
 
-/** Adds the details of one event: texts and summaries come in pieces, and what belongs to one block is joined. */
+/** Adds the details of one event, and joins the pieces of texts and summaries that belong to one block. */
 export function addDetails(to: OwnDetail[], pieces: readonly ReasoningDetail[]): void {
   for (const piece of pieces) {
     const last = to.at(-1);
@@ -23,10 +23,10 @@ const isSameBlock = (last: ReasoningDetail, piece: ReasoningDetail): boolean =>
   last.type === piece.type &&
   last.index === piece.index &&
   (piece.type === 'reasoning.text' || piece.type === 'reasoning.summary') &&
-  // A signature closes its block.
+  // A signature ends its block.
   last.signature == null;
 
-/** In place: a copy at every piece would cost what came before it. */
+/** Joins in place: copying at every piece would take quadratic time. */
 function join(last: OwnDetail, piece: ReasoningDetail): void {
   const key = piece.type === 'reasoning.summary' ? 'summary' : 'text';
   const text = textOf(last[key]) + textOf(piece[key]);

@@ -8,7 +8,7 @@ import {
   templateEffort,
 } from '../../../src/plugin.ts';
 
-/** SGLang's OpenAI-compatible server (protocol d7, f12, g). Cached tokens are there with its `--enable-cache-report`. */
+/** SGLang's OpenAI-compatible server (protocol d7, f12, g). It reports cached tokens if started with `--enable-cache-report`. */
 export const sglang = defineProvider({
   name: 'sglang',
   schema: z.strictObject({
@@ -26,11 +26,11 @@ export const sglang = defineProvider({
       providerName: 'sglang',
       fields: (request, target) => ({
         ...effortFields(request, target, words),
-        // Separate reasoning is its default, where it was started with a reasoning parser.
+        // The server separates reasoning by default, if started with a reasoning parser.
         ...(leavesReasoning(request, target) && { separate_reasoning: false }),
       }),
       streamFields: { stream_options: { include_usage: true, continuous_usage_stats: true } },
-      // Only the final usage is the sum.
+      // Only the final usage is the sum of all choices.
       usagePerChoice: true,
     });
   },

@@ -24,9 +24,9 @@ export const vllm = defineProvider({
     return openAiAdapter({
       providerName: 'vllm',
       fields: (request, target) => effortFields(request, target, words),
-      // Running usage is ignored unless final usage is requested as well (protocol d7).
+      // The server ignores running usage unless final usage is requested as well (protocol d7).
       streamFields: { stream_options: { include_usage: true, continuous_usage_stats: true } },
-      // Only the final usage is the sum.
+      // Only the final usage is the sum of all choices.
       usagePerChoice: true,
     });
   },

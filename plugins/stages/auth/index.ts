@@ -20,14 +20,14 @@ const schema = z.strictObject({
 /** Scheme in any case, spaces, one token; anything else is a malformed header (protocol a3). */
 const credentials = /^(?:bearer|api-key) +([^\s,]+)$/i;
 
-/** Finds the account of the key and refuses everyone else, before a byte of the body is read (spec 5; protocol a1 to a4). */
+/** Finds the account of the key and refuses all other requests before a byte of the body is read (spec 5; protocol a1 to a4). */
 export const auth = defineStage({
   name: 'auth',
   schema,
   create({ accounts: own, x_api_key }, setup) {
     const accounts = own ? new ConfiguredAccounts(own) : setup.accounts;
     return {
-      // Without a promise where the directory needs none: this runs for every request.
+      // Synchronous if the directory is, since this runs for every request.
       onHeaders(exchange) {
         if (exchange.endpoint.public) return;
         const { authorization, 'x-api-key': bare } = exchange.headers;

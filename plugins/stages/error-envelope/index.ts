@@ -11,8 +11,7 @@ const schema = z.strictObject({
 });
 
 /**
- * The last word on every error: what goes to the client, and everything else to the log (spec 2.6; protocol b1). Stands first
- * in the chain, so that it sees the errors of all other stages.
+ * Formats every error for the client and logs the rest (spec 2.6; protocol b1). First in the chain, to see the errors of all other stages.
  */
 export const errorEnvelope = defineStage({
   name: 'error-envelope',

@@ -8,7 +8,7 @@ import {
   unusableAccount,
 } from '../../../src/plugin.ts';
 
-/** Finds the limits of an account, made once for each account object. */
+/** Finds the limits of an account, created once for each account object. */
 export class AccountPlans {
   readonly #plans: Plans;
   readonly #catalog: Catalog;
@@ -28,7 +28,9 @@ export class AccountPlans {
       this.#check(`plans.${name}`, new AccountLimits(plan, undefined));
   }
 
-  /** Throws `configuration_error` for an account whose limits are missing or cannot be enforced: it would be admitted by mistake. */
+  /**
+   * Limits of an account. Throws `configuration_error` if they are missing or cannot be enforced: the account would be admitted by mistake.
+   */
   limitsOf(account: Account | undefined): AccountLimits {
     if (!account) return this.#others;
     let limits = this.#byAccount.get(account);
@@ -54,7 +56,7 @@ export class AccountPlans {
     if (problem !== undefined) throw new Error(`rate-limit: ${where}: ${problem}`);
   }
 
-  /** Why one of these limits would never be reached. One on a model that the catalog no longer has does no harm in an account. */
+  /** Why one of these limits would never be reached, if so. An account may have a limit on a model that has left the catalog. */
   #problemOf(limits: AccountLimits): string | undefined {
     if (this.#catalog.models.length > 0) return undefined;
     if (limits.models.length > 0) return 'limits on single models need a catalog';

@@ -1,8 +1,8 @@
 import { type Limit, type LimitStatus, rowOf, unitOf, windowOf } from '../../../src/plugin.ts';
 
 /**
- * `RateLimit-Policy` and `RateLimit` as the IETF's draft (draft-ietf-httpapi-ratelimit-headers-10) has them: all limits, each with a name
- * that ends in `-model` if it is on the request's model alone. The draft has no unit for money.
+ * Adds `RateLimit-Policy` and `RateLimit` as in the IETF's draft (draft-ietf-httpapi-ratelimit-headers-10): all limits, with names that end
+ * in `-model` for limits on the request's model alone. The draft has no unit for money.
  */
 export function addIetfHeaders(headers: Record<string, string>, statuses: readonly LimitStatus[]): void {
   const shown = statuses.filter(({ limit }) => rowOf(limit).ietf_name !== undefined);

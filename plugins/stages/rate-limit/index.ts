@@ -4,8 +4,8 @@ import { LimitEnforcer } from './limit-enforcer.ts';
 import { schema } from './rate-limit-options.ts';
 
 /**
- * Enforces the limits of accounts (spec 7, 8; protocol i, n20). Requests and concurrency are reserved before the body is read; tokens, money and
- * what is limited on a single model once the request is known, all of them or none. At the end both are replaced by what the exchange used.
+ * Enforces the limits of accounts (spec 7, 8; protocol i, n20). Reserves requests and concurrency before the body is read; tokens, money
+ * and limits on a single model once the request is known, all or none. At the end replaces both by the actual usage.
  */
 export const rateLimit = defineStage({
   name: 'rate-limit',

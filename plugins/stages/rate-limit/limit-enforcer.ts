@@ -27,7 +27,7 @@ interface Held {
   readonly reservations: Reservation[];
   statuses: readonly LimitStatus[];
   refused_by: Limit | undefined;
-  /** All limits of the exchange have decided: `statuses` is complete. */
+  /** True once all limits of the exchange have decided: `statuses` is complete. */
   isComplete: boolean;
   countsMoney: boolean;
   estimated_prompt: number;
@@ -38,7 +38,7 @@ function headroom(statuses: readonly LimitStatus[], of: Limit): number {
   return remaining / of.max;
 }
 
-/** Names the limits that a dry run would have refused in a header, those before the body included, and in the log. */
+/** Reports in a header and in the log the limits that a dry run would have refused, including those before the body. */
 function reportOver(exchange: Exchange, reservations: readonly Reservation[]): void {
   const over = reservations.flatMap(reservation => reservation.over);
   const names = over.map(({ name, model }) => (model === undefined ? name : `${name} of ${model}`));
@@ -47,7 +47,7 @@ function reportOver(exchange: Exchange, reservations: readonly Reservation[]): v
     exchange.log.info({ account: exchange.account?.id, limits: names }, 'over a limit, admitted by dry_run');
 }
 
-/** The account under which requests without one are counted; no account has this name. */
+/** Account name for requests without an account; no account has this name. */
 const no_account = '';
 const idOf = ({ account }: Exchange): string => account?.id ?? no_account;
 const oneRequest: Charge = { requests: 1, tokens: 0, nano_usd: 0 };
@@ -61,10 +61,10 @@ export class LimitEnforcer {
   readonly #metrics: LimitMetrics;
   readonly #plans: AccountPlans;
   readonly #forecast: UsageForecast;
-  /** Names leases, together with the number of the reservation: a client chooses the id of its exchange. */
+  /** Prefix of lease names, with the number of the reservation: the id of an exchange is chosen by its client. */
   readonly #name: string;
   #reservations = 0;
-  /** Of this stage alone: an exchange may pass several. */
+  /** Private to this stage instance: an exchange may pass several. */
   readonly #held = defineKey<Held>('what rate-limit has reserved');
 
   constructor(options: RateLimitOptions, setup: StageSetup, name: string) {
@@ -77,8 +77,8 @@ export class LimitEnforcer {
   }
 
   /**
-   * Reserves one request and one place of the concurrency, or throws 429. Of a path whose body is passed on unread nothing more will be
-   * known, so there every limit decides now. Returns no promise where the store needs none.
+   * Reserves one request and one unit of concurrency, or throws 429. If the body is passed on unread, every limit decides now, because
+   * nothing more will be known. Synchronous if the store is.
    */
   reserveBeforeBody(exchange: Exchange): void | Promise<void> {
     const { endpoint } = exchange;
@@ -92,13 +92,13 @@ export class LimitEnforcer {
     return this.#reserve(exchange, held, limits, oneRequest);
   }
 
-  /** Reserves what the request will probably use of the other limits, or throws 429. */
+  /** Reserves the expected usage under the other limits, or throws 429. */
   reserveWithRequest(exchange: Exchange): void | Promise<void> {
     const { model, request } = exchange;
     const account = idOf(exchange);
     const set = this.#plans.limitsOf(exchange.account).of(model?.id);
     const before = exchange.get(this.#held);
-    // An account that was found only with the body has reserved nothing yet.
+    // An account found only with the body has reserved nothing yet.
     const limits = before?.account === account ? set.withRequest : set.limits;
     if (limits.length === 0) return;
     const held = before?.account === account ? before : this.#hold(exchange, before?.reservations);
@@ -182,7 +182,7 @@ export class LimitEnforcer {
     if (this.#options.ietf_headers) addIetfHeaders(exchange.replyHeaders, statuses);
   }
 
-  /** Replaces all reservations by what was used. */
+  /** Replaces all reservations by the actual usage. */
   settle(exchange: Exchange, outcome: Outcome): void {
     const held = exchange.get(this.#held);
     if (!held || held.reservations.length === 0) return;

@@ -4,7 +4,7 @@ const shareBuckets = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
 /** `over`: admitted by a dry run although it is over the limit. */
 const decisions = ['admitted', 'refused', 'over'] as const;
 
-/** The decisions of limits, by their names in the configuration. */
+/** Counts the decisions of limits, by their names in the configuration. */
 export class LimitMetrics {
   readonly #decisions;
   readonly #headroom;
@@ -24,14 +24,14 @@ export class LimitMetrics {
     });
   }
 
-  /** `headroom` is what remains after the decision, as a share of the limit, from 0 to 1. */
+  /** Counts a decision. `headroom` is the remaining share of the limit after it, from 0 to 1. */
   decided(limit: string, decision: (typeof decisions)[number], headroom: number): void {
     if (!this.#known.has(limit)) this.#prepare(limit);
     this.#decisions.labels(limit, decision).inc();
     this.#headroom.labels(limit).observe(headroom);
   }
 
-  /** Makes the series of a limit, so that its first refusal is seen as an increase. */
+  /** Creates the series of a limit, so that its first refusal is seen as an increase. */
   #prepare(limit: string): void {
     this.#known.add(limit);
     for (const decision of decisions) this.#decisions.labels(limit, decision);

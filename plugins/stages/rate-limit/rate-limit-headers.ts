@@ -30,7 +30,7 @@ function tighter(
 
 const shareLeft = ({ limit, remaining }: LimitStatus): number => remaining / limit.max;
 
-/** As OpenAI writes durations: `250ms`, `1s`, `6m0s`, `23h59m1s`. Rounded up, so that no client retries too early. */
+/** Duration in OpenAI's format: `250ms`, `1s`, `6m0s`, `23h59m1s`. Rounded up, so that no client retries too early. */
 export function duration(ms: number): string {
   if (ms <= 0) return '0s';
   if (ms <= 999) return `${Math.ceil(ms)}ms`;
@@ -42,10 +42,10 @@ export function duration(ms: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-/** Above this a client must not retry by itself (protocol i3): SDKs would after seconds, in vain. */
+/** Wait above which clients must not retry by themselves (protocol i3): SDKs would retry after seconds, in vain. */
 const max_wait_ms = 60_000;
 
-/** When to retry, or not to (protocol i2, i3). */
+/** Headers that say when to retry, or not to (protocol i2, i3). */
 export function retryHeaders(retry_ms: number): Headers {
   const headers: Headers = { 'retry-after': String(Math.max(1, Math.ceil(retry_ms / 1000))) };
   if (retry_ms <= max_wait_ms) headers['retry-after-ms'] = String(retry_ms);

@@ -1,6 +1,6 @@
 import { type Limit, unitOf, windowOf } from '../../../src/plugin.ts';
 
-/** What the client reads: which limit was exceeded, and when to retry. */
+/** Message for the client: which limit was exceeded, and when to retry. */
 export function refusalMessage(limit: Limit, retry_ms: number, now_epoch_ms: number): string {
   const of = limit.model === undefined ? '' : ` for ${limit.model}`;
   const { noun } = unitOf(limit);
@@ -21,5 +21,5 @@ const counted = (count: number, noun: string): string => `${count} ${noun}${coun
 
 const retryIn = (ms: number): string => `Retry in ${counted(Math.max(1, Math.ceil(ms / 1000)), 'second')}.`;
 
-/** A timer may be some milliseconds early; the day after it has begun is meant. */
+/** UTC day of a minute later: a timer may be some milliseconds early, before the day that is meant. */
 const dayOf = (epoch_ms: number): string => new Date(epoch_ms + 60_000).toISOString().slice(0, 10);

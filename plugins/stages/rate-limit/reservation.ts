@@ -8,14 +8,14 @@ import {
 } from '../../../src/plugin.ts';
 import type { UsageAverage } from './usage-forecast.ts';
 
-/** Tokens of a character of English, and of each further byte that a character has in UTF-8; of the frame of a message. */
+/** Tokens per character of English, per further UTF-8 byte of a character, and per message. */
 const tokens_per_character = 0.23;
 const tokens_per_further_byte = 0.2;
 const tokens_per_message = 4;
 
 /**
- * A rough number of tokens of the prompt, from its characters and its bytes, which tell English from Chinese. Takes a hundredth of the time
- * of an estimate by words; the counts of upstreams correct it, by account and model.
+ * Rough estimate of the prompt's tokens, from its characters and its bytes, which distinguish English from Chinese. Takes a hundredth of
+ * the time of an estimate by words; upstream counts correct it, by account and model.
  */
 export function estimatePromptTokens({ messages, tools }: ChatRequest): number {
   let tokens = tokens_per_message * messages.length;
@@ -39,8 +39,8 @@ interface Expected {
 }
 
 /**
- * What an exchange will probably use: its prompt, and a completion as they have lately been. `max_tokens` caps it and is never
- * reserved itself: it is a ceiling, not a reservation (spec 4.3).
+ * Expected usage of an exchange: its prompt, and a completion of recent length. `max_tokens` is a ceiling: it caps the estimate and is
+ * never reserved itself (spec 4.3).
  */
 export function expectedUse(
   { countsTokens, countsMoney }: Pick<LimitSet, 'countsTokens' | 'countsMoney'>,
@@ -58,7 +58,7 @@ export function expectedUse(
   return { requests: 1, tokens: prompt + completion, nano_usd };
 }
 
-/** Errors that the client did not cause: the upstream's, the gateway's own, and those of its configuration. */
+/** Errors not caused by the client: the upstream's, the gateway's own, and those of its configuration. */
 const foreignErrors: ReadonlySet<string | undefined> = new Set([
   'provider_error',
   'server_error',
@@ -66,8 +66,8 @@ const foreignErrors: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * What an ended exchange has used. It counts as one request, also where it was refused for its content or its client left; it counts as none
- * if it failed for the gateway's or the upstream's reasons and nothing of it is billed (protocol n20).
+ * Actual usage of an ended exchange. It counts as one request even if it was refused for its content or its client left; as none if it
+ * failed for the gateway's or the upstream's reasons and nothing is billed (protocol n20).
  */
 export function actualUse({ countsMoney }: Pick<LimitSet, 'countsMoney'>, outcome: Outcome): Charge {
   const { usage, status, error_type, cost_usd } = outcome;

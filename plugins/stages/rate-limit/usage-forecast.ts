@@ -1,15 +1,15 @@
-/** Accounts with an average of their own, for each model; others use the model's. */
+/** Accounts with their own average, for each model; others use the model's. */
 const max_accounts = 10_000;
 
 /** The usage of a settled exchange. */
 export interface Sample {
-  /** Tokens of the prompt as estimated, and as the upstream counted them; 0 where it did not. */
+  /** Estimated prompt tokens; then the upstream's count, 0 if there was none. */
   readonly estimated_prompt: number;
   readonly prompt: number;
-  /** Tokens of the completion, of all its choices. */
+  /** Completion tokens of all choices. */
   readonly completion: number;
   readonly choices: number;
-  /** The completion reached its cap: its length is only a lower bound. */
+  /** True if the completion reached its cap: its length is only a lower bound. */
   readonly isCut: boolean;
 }
 
@@ -46,12 +46,12 @@ export class UsageAverage {
     this.#mean += (tokens - this.#mean) * mean_weight;
   }
 
-  /** Tokens that most completions stay below, for one choice. */
+  /** Upper bound of most completions, for one choice. */
   get completion(): number {
     return Math.ceil(this.#mean + this.#deviation);
   }
 
-  /** The upstream's count of prompts divided by the estimate. */
+  /** Ratio of the upstream's prompt tokens to the estimate. */
   get prompt_ratio(): number {
     return this.#prompt_ratio;
   }
@@ -85,7 +85,7 @@ export class UsageForecast {
     const { all, accounts } = averages;
     let own = accounts.get(account);
     if (!own) {
-      // The oldest goes first; it is learnt again.
+      // Evicts the oldest; its average is learnt again.
       if (accounts.size >= max_accounts) accounts.delete(accounts.keys().next().value!);
       accounts.set(account, (own = new UsageAverage(all.completion)));
     }

@@ -11,8 +11,8 @@ const schema = z.strictObject({
 });
 
 /**
- * Reasoning and answer apart, or together, as the client asks with `reasoning_split` (spec 4.3; protocol f). Apart is the default
- * on reasoning models: `<think>` tags become the `reasoning` field. Together: a field that the upstream separated is put back.
+ * Separates or joins reasoning and answer, as the client asks with `reasoning_split` (spec 4.3; protocol f). Reasoning models are separated
+ * by default: `<think>` tags become the `reasoning` field. Joined: a field that the upstream has separated is put back.
  */
 export const reasoningSplit = defineStage({
   name: 'reasoning-split',

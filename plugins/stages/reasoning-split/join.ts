@@ -7,7 +7,7 @@ import type {
   StreamTransformer,
 } from '../../../src/plugin.ts';
 
-/** Reasoning that the upstream separated goes back into the text, between tags (protocol f12). */
+/** Puts reasoning that the upstream has separated back into the text, between tags (protocol f12). */
 export function joinReply(reply: Completion): Completion {
   if (!reply.choices.some(({ message }) => message.reasoning !== undefined)) return reply;
   return {
@@ -18,12 +18,12 @@ export function joinReply(reply: Completion): Completion {
 
 function joinMessage({ reasoning, ...message }: ReplyMessage): ReplyMessage {
   if (!reasoning) return message;
-  // Ended while reasoning: the tag stays open, as it would have in the model's own text.
+  // A reply that ended while reasoning keeps its tag open, as in the model's own text.
   const closing = message.content || message.tool_calls ? '</think>' : '';
   return { ...message, content: `<think>${reasoning}${closing}${message.content ?? ''}` };
 }
 
-/** The same for a stream, each choice for itself. Holds nothing back; a stream that ends in reasoning keeps its tag open. */
+/** Joins a stream, each choice by itself. Holds nothing back; a stream that ends in reasoning keeps its tag open. */
 export class StreamJoiner implements StreamTransformer {
   readonly #open = new Set<number>();
 

@@ -9,7 +9,7 @@ import type {
 } from '../../../src/plugin.ts';
 import { type Split, type SplitterOptions, ThinkSplitter } from './think-splitter.ts';
 
-/** A whole reply split. `auto`: a closing tag without an opening one shows that the text began inside (protocol f3). */
+/** Splits a whole reply. `auto`: a closing tag without an opening one shows that the text began inside (protocol f3). */
 export function splitReply(
   reply: Completion,
   starts_in_reasoning: boolean | 'auto',
@@ -28,7 +28,7 @@ function splitMessage(
   trim: boolean,
 ): ReplyMessage {
   const { content } = message;
-  // What the upstream has separated is not looked at for tags (f10).
+  // Text that the upstream has separated is not searched for tags (f10).
   if (message.reasoning) return message;
   if (!content) return { ...message, reasoning: '' };
   const opens = content.trimStart().startsWith('<think>');
@@ -45,17 +45,17 @@ function splitMessage(
   };
 }
 
-/** A stream split, each choice for itself. */
+/** Splits a stream, each choice by itself. */
 export class StreamSplitter implements StreamTransformer {
   readonly #options: SplitterOptions;
-  /** `null`: this choice needs no splitter any more. */
+  /** Splitter by choice; `null` once a choice needs none. */
   readonly #splitters = new Map<number, ThinkSplitter | null>();
 
   constructor(options: SplitterOptions) {
     this.#options = options;
   }
 
-  /** Reasoning first, then the rest of the chunk; each piece keeps the chunk's usage, which is cumulative. */
+  /** Passes reasoning first, then the rest of the chunk; each piece keeps the chunk's usage, which is cumulative. */
   transform(chunk: Chunk, controller: StreamController): void {
     if (this.#passes(chunk)) return controller.enqueue(chunk);
     const { choices, usage } = chunk;
@@ -63,7 +63,7 @@ export class StreamSplitter implements StreamTransformer {
     const after: ChunkChoice[] = [];
     for (const choice of choices) this.#splitChoice(choice, before, after);
     const parts = [before, after].filter(part => part.length > 0);
-    // All of it is held back, but the usage says what has been used so far.
+    // All text is held back, but the usage so far is passed on.
     if (parts.length === 0 && usage) parts.push([]);
     for (const part of parts) controller.enqueue(usage ? { choices: part, usage } : { choices: part });
   }
@@ -78,7 +78,7 @@ export class StreamSplitter implements StreamTransformer {
     }
   }
 
-  /** Most chunks of a long answer need nothing done. */
+  /** Whether a chunk needs no change, as most of a long answer. */
   #passes({ choices }: Chunk): boolean {
     for (const { index } of choices) if (this.#splitters.get(index) !== null) return false;
     return true;
@@ -92,7 +92,7 @@ export class StreamSplitter implements StreamTransformer {
       return;
     }
     if (delta.reasoning) {
-      // The upstream separates after all (f10); what was held back came first.
+      // The upstream does separate reasoning (f10); what was held back comes first.
       const held = splitter.end();
       this.#splitters.set(index, null);
       if (held.reasoning || held.content) before.push({ index, delta: deltaOf(held), finish_reason: null });

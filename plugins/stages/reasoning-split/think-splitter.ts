@@ -4,7 +4,7 @@ const close_starts = Array.from(close_tag, (_, at) => close_tag.slice(0, at))
   .slice(1)
   .reverse();
 
-/** What a piece of text turned out to be. Within one piece reasoning comes before content. */
+/** A piece of text, split. Within one piece reasoning comes before content. */
 export interface Split {
   reasoning: string;
   content: string;
@@ -18,29 +18,28 @@ export interface SplitterOptions {
 }
 
 /**
- * Splits the text of one choice at its `<think>` tags, in whatever pieces it comes (protocol f1 to f9). Where it stands:
- * `start`: an opening tag may still come; `reasoning`: inside; `between`: after a closing tag, when another block may
- * follow; `content`: for good. Every piece is looked at once: held whitespace only grows until it is let go, so that a
- * stream of it costs what it is long.
+ * Splits the text of one choice at its `<think>` tags, however the text is cut into pieces (protocol f1 to f9). States: `start`: an opening
+ * tag may still come; `reasoning`: inside; `between`: after a closing tag, when another block may follow; `content`: until the end. Every
+ * piece is scanned once, and held whitespace only grows until it is released, so the cost is linear in the length.
  */
 export class ThinkSplitter {
   readonly #options: SplitterOptions;
   #state: 'start' | 'reasoning' | 'between' | 'content' = 'start';
-  /** Whitespace that a tag would swallow. It is joined lazily and must not be read before it is let go. */
+  /** Whitespace that a tag would swallow. Joined lazily: read it only when it is released. */
   #space = '';
   /** The beginning of a possible tag after that whitespace. */
   #tag = '';
   /** Whitespace directly after an opening tag is dropped. */
   #afterOpening = false;
   #anyReasoning = false;
-  /** A further block is joined to the one before by a line break. */
+  /** Line break that joins a further block to the one before. */
   #join = '';
 
   constructor(options: SplitterOptions) {
     this.#options = options;
   }
 
-  /** Everything from here on is content: no tag means anything any more, and nothing is held back. */
+  /** True once all further text is content: tags have no meaning any more, and nothing is held back. */
   get decided(): boolean {
     return this.#state === 'content';
   }
@@ -49,12 +48,12 @@ export class ThinkSplitter {
     const split: Split = { reasoning: '', content: '' };
     let rest: string | undefined = this.#tag + text;
     this.#tag = '';
-    // Each turn either consumes a tag and goes on with the rest, or waits for more text.
+    // Each turn either consumes a tag and continues with the rest, or waits for more text.
     while (rest !== undefined) rest = this.#turn(rest, split);
     return split;
   }
 
-  /** The end of the text, or a tool call, which ends reasoning (f8): what is held back is literal text of the current part. */
+  /** Ends the text, or its reasoning at a tool call (f8): held text is literal text of the current part. */
   end(): Split {
     const split: Split = { reasoning: '', content: '' };
     const space = this.#letGo();
@@ -104,8 +103,8 @@ export class ThinkSplitter {
   }
 
   /**
-   * Looks for an opening tag behind whitespace: what follows the tag, with the state at `reasoning`; `undefined` while it may
-   * still come; the text without its whitespace, which stays held, when it will not.
+   * Looks for an opening tag after whitespace. Returns the text after the tag, with the state `reasoning`; `undefined` while a tag may
+   * still come; the text without its whitespace, which stays held, if no tag can come.
    */
   #awaitOpening(text: string): string | undefined {
     const rest = text.trimStart();
@@ -141,7 +140,9 @@ export class ThinkSplitter {
     return text.slice(close + close_tag.length);
   }
 
-  /** Whitespace before a closing tag is dropped: that at the end of `text` is held until more text comes. */
+  /**
+   * Adds reasoning, and holds whitespace at the end of `text` until more text comes, because whitespace before a closing tag is dropped.
+   */
   #reasonUpToSpace(split: Split, text: string): void {
     const certain = this.#options.trim ? text.trimEnd() : text;
     if (certain !== '') this.#reason(split, this.#letGo() + certain);
@@ -162,5 +163,5 @@ export class ThinkSplitter {
   }
 }
 
-/** What of a closing tag `text` ends with, without the whole of it. */
+/** The part of a closing tag with which `text` ends, if not the whole tag. */
 const beginningOfClose = (text: string): string => close_starts.find(start => text.endsWith(start)) ?? '';

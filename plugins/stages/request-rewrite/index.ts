@@ -13,8 +13,8 @@ const schema = z.strictObject({
 });
 
 /**
- * Makes the request what the upstream should be asked: the catalog's default effort said explicitly, nothing sent that means
- * nothing there (protocol g, m5). The upstream's own model name and its words for an effort are its adapter's.
+ * Rewrites the request for the upstream: sets the catalog's default effort explicitly, and removes parameters without a meaning there
+ * (protocol g, m5). The adapter translates the model name and the effort.
  */
 export const requestRewrite = defineStage({
   name: 'request-rewrite',
@@ -25,14 +25,14 @@ export const requestRewrite = defineStage({
       onRequest({ request, model }) {
         const effort = model?.reasoning_effort;
         if (effort?.supported) request.reasoning_effort ??= effort.default ?? undefined!;
-        // Of a model that is in no catalog nothing is known, as where this stage stands alone.
+        // A model outside the catalog has no known levels, as where this stage is used alone.
         else if (effort) delete request.reasoning_effort;
-        // A choice among no tools is an error to most servers.
+        // Most servers reject a tool choice without tools.
         if (!request.tools?.length) {
           delete request.parameters.tool_choice;
           delete request.parameters.parallel_tool_calls;
         }
-        // `temperature` and the like have a place of their own in the request.
+        // `temperature` and others have their own fields in the request.
         for (const [name, value] of defaults) if (!(name in request)) request.parameters[name] ??= value;
         if (forward_metadata && request.metadata) request.parameters.metadata = request.metadata;
       },

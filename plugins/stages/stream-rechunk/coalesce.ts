@@ -2,7 +2,7 @@ import type { Chunk, ChunkChoice, StreamController, StreamTransformer } from '..
 
 type Kind = 'content' | 'reasoning';
 
-/** Text that is held back: one choice's, of one kind. */
+/** Held text of one choice and kind. */
 interface Held {
   readonly index: number;
   readonly kind: Kind;
@@ -10,8 +10,8 @@ interface Held {
 }
 
 /**
- * Joins small pieces of text until they have `characters`, or until the first of them has waited `ms`. The first piece of each
- * choice is never held back, nothing is joined across reasoning, content, tool calls or choices, and the end lets everything go.
+ * Joins small pieces of text until they have `characters`, or until the first has waited `ms`. Never holds back the first piece of a
+ * choice, never joins across reasoning, content, tool calls or choices, and releases everything at the end.
  */
 export class Coalescer implements StreamTransformer {
   readonly #characters: number;
@@ -22,7 +22,7 @@ export class Coalescer implements StreamTransformer {
   #held: Held | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `cut` gets what is joined, in place of the stream. */
+  /** `cut` receives the joined text instead of the stream. */
   constructor(characters: number, ms: number, cut?: StreamTransformer) {
     this.#characters = characters;
     this.#ms = ms;
@@ -63,7 +63,7 @@ export class Coalescer implements StreamTransformer {
   }
 }
 
-/** The text of a chunk that is nothing but one choice's text; any other is passed on as it is. */
+/** The text of a chunk that has only one choice's text; undefined for any other, which is passed on unchanged. */
 function textPiece({ choices }: Chunk): Held | undefined {
   if (choices.length !== 1) return undefined;
   const { index, delta, finish_reason, logprobs } = choices[0] as ChunkChoice;

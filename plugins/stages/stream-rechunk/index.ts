@@ -3,7 +3,7 @@ import { Coalescer } from './coalesce.ts';
 import { policyOf, policySchema } from './policy.ts';
 import { splitOversized } from './split-oversized.ts';
 
-/** The size of a stream's pieces, by class of request: small ones joined, large ones cut. Without sizes streams pass as they come. */
+/** Sets the size of a stream's pieces, by class of request: joins small ones, cuts large ones. Without sizes streams are not changed. */
 export const streamRechunk = defineStage({
   name: 'stream-rechunk',
   schema: policySchema,

@@ -1,6 +1,6 @@
 import type { Chunk, ChunkChoice, Delta, StreamTransformer } from '../../../src/plugin.ts';
 
-/** Cuts pieces of text with more than `characters`, never inside a character, everything else of a chunk on the last piece. */
+/** Cuts text longer than `characters`, never inside a character; the last piece keeps everything else of the chunk. */
 export function splitOversized(characters: number): StreamTransformer {
   return {
     transform(chunk, controller) {
@@ -20,7 +20,7 @@ function* pieces({ choices, usage }: Chunk, characters: number): Generator<Chunk
     const rest: Delta = { ...delta };
     for (const kind of ['reasoning', 'content'] as const) {
       const parts = cut(delta[kind] ?? '', characters);
-      // Content must not overtake reasoning that stands in the same chunk.
+      // Content must not overtake reasoning in the same chunk.
       const keep = kind === 'content' || !delta.content ? parts.pop() : undefined;
       for (const text of parts) yield { choices: [{ index, delta: { [kind]: text }, finish_reason: null }] };
       if (keep === undefined) delete rest[kind];

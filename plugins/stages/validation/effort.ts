@@ -1,8 +1,8 @@
 import { type ChatRequest, invalidField, type Model } from '../../../src/plugin.ts';
 
 /**
- * `reasoning_effort` is exactly one of the model's levels. A model without levels takes `medium`, which means nothing there,
- * and no other value (spec 4.2).
+ * Checks that `reasoning_effort` is one of the model's levels. A model without levels accepts only `medium`, which has no effect there
+ * (spec 4.2).
  */
 export function checkEffort({ reasoning_effort: asked }: ChatRequest, model: Model): void {
   if (asked === undefined) return;

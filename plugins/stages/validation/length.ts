@@ -7,7 +7,7 @@ import {
   textOf,
 } from '../../../src/plugin.ts';
 
-/** The model's cap on generated tokens (protocol m3). `clamp` lowers the request to it. */
+/** Enforces the model's cap on generated tokens (protocol m3). `clamp` lowers the request to it. */
 export function checkMaxTokens(request: ChatRequest, model: Model, above: 'reject' | 'clamp'): void {
   const cap = model.max_completion_tokens;
   if (request.max_tokens === undefined || request.max_tokens <= cap) return;
@@ -17,13 +17,13 @@ export function checkMaxTokens(request: ChatRequest, model: Model, above: 'rejec
   request.max_tokens = cap;
 }
 
-/** The estimate must be this clearly over before we refuse; closer calls are the upstream's (protocol m4). */
+/** A prompt is rejected only if this share of its estimate exceeds the window; closer cases are left to the upstream (protocol m4). */
 const certainty = 0.8;
 
-/** How much is counted between two looks at the window. */
+/** Characters counted between two checks of the window. */
 const part_characters = 65_536;
 
-/** Refuses a prompt that is clearly longer than the model's context window. */
+/** Rejects a prompt that is clearly longer than the model's context window. */
 export function checkContext({ messages }: ChatRequest, model: Model): void {
   const texts = messages.map(({ content }) => textOf(content));
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
@@ -31,7 +31,7 @@ export function checkContext({ messages }: ChatRequest, model: Model): void {
   const most = model.context_length / certainty;
   const counted = countUpTo(most, texts);
   if (counted.tokens <= most) return;
-  // What was not counted is taken to be like what was: a prompt may be a hundred times the window.
+  // The rest is extrapolated: a prompt may be a hundred times the window.
   const tokens = Math.round((counted.tokens / counted.characters) * characters);
   throw invalidField(
     'messages',
@@ -39,7 +39,7 @@ export function checkContext({ messages }: ChatRequest, model: Model): void {
   );
 }
 
-/** The tokens of texts, counted until they are more than `most`, and of how many characters that is. */
+/** Counts the tokens of texts until there are more than `most`; also returns the characters counted. */
 function countUpTo(most: number, texts: readonly string[]): { tokens: number; characters: number } {
   let tokens = 0;
   let characters = 0;
