@@ -1,6 +1,6 @@
 import { asObject, isObject, type Json } from '../json-object.ts';
 
-/** What a server reports of one of its models. */
+/** A model as reported by a server. */
 export interface DiscoveredModel {
   /** The model's name at the server. */
   readonly id: string;

@@ -1,4 +1,4 @@
-/** What is known of a family of models by its name alone. */
+/** Traits of a family of models, known from its name alone. */
 export interface ModelFamily {
   readonly pattern: RegExp;
   /** The value of vLLM's `--reasoning-parser`; SGLang has the same names for most. */

@@ -43,7 +43,7 @@ const routingSchema = z.object({
 type Read = z.output<typeof routingSchema>;
 type Routing = Read['routing'];
 
-/** What is said about providers and routing and can have no effect, in a configuration that may be wrong elsewhere. */
+/** Reports settings of providers and routing that have no effect, even in a configuration that is wrong elsewhere. */
 export function checkRouting(config: unknown): ConfigIssue[] {
   const read = routingSchema.safeParse(config);
   if (!read.success) return [];
@@ -112,7 +112,7 @@ function* checkModel(
   if ((own.max_attempts ?? 1) > 1 && repeats === 0) yield noEffect('max_attempts');
 }
 
-/** Fields of `own` that others, of `own` or of those for all models, leave without effect. */
+/** Fields of `own` without effect because of others, of `own` or of those for all models. */
 function* checkAttempts(
   own: Routing,
   global: Routing,
@@ -125,7 +125,7 @@ function* checkAttempts(
   const { max_attempts, retries_per_upstream = 0, sticky = 'none' } = { ...global, ...own };
   if (own.retries_per_upstream && max_attempts === 1)
     yield noEffect('retries_per_upstream', 'max_attempts is 1');
-  // What is said for all models may be meant for those that differ.
+  // Settings for all models may be meant for models with other settings.
   if (path[0] === 'routing') return;
   if (own.sticky_overload !== undefined && sticky !== 'conversation')
     yield noEffect('sticky_overload', 'sticky is none');

@@ -6,7 +6,7 @@ import { type RecordsTarget, recordsSchema, targetOf } from '../stores/records/r
 import { expandVariables } from './environment.ts';
 import { readConfig } from './read-config.ts';
 
-/** What commands about keys, accounts and usage need of a configuration. */
+/** The parts of a configuration for commands about keys, accounts and usage. */
 export interface CommandSettings {
   readonly target: RecordsTarget;
   /** The names that an account's plan can have. */
@@ -32,8 +32,8 @@ const schema = z.object({
 });
 
 /**
- * Reads what is needed, and only that: issuing keys needs neither the keys of providers and accounts in the environment nor any stage.
- * Throws a ConfigError.
+ * Reads only what is needed: issuing keys needs neither the keys of providers and accounts in the environment nor any stage. Throws a
+ * ConfigError.
  */
 export function loadCommandSettings(
   file: string,

@@ -24,15 +24,15 @@ import { warningsOf } from './warnings.ts';
 /** A configuration as an object, or the path of a YAML or JSON file. */
 export type ConfigSource = GatewayConfig | string;
 
-/** A configuration that has been checked, with its plugins loaded: all that a gateway is made of. */
+/** A checked configuration with its plugins loaded: everything a gateway is created from. */
 export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'usage'> {
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
   readonly records: RecordsSettings;
   readonly stages: readonly StagePlan[];
-  /** What counts tokens where the upstream does not. */
+  /** Creates counters for upstreams that report no usage. */
   readonly newCounter: () => TokenCounter;
-  /** What is accepted but has no effect; to be said loudly. */
+  /** Warnings about valid options that have no effect. */
   readonly warnings: readonly string[];
 }
 
@@ -53,11 +53,11 @@ export async function loadConfig(
     ...checkRouting(value),
     ...checkProviderKeys(value, directory),
   );
-  // What a variable that is not set leaves behind is no second mistake.
+  // The gap left by an unset variable is not a second mistake.
   issues.push(...found.filter(({ path }) => !unset.has(fieldPath(path))));
   const entries = parsed.success ? parsed.data.stages : stagesIn(value);
   const stages = await loadStages(entries, directory, issues);
-  // A name that is no stage may have been meant to be auth.
+  // An unknown stage may have been meant to be auth.
   const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
   if (parsed.success && areStages) issues.push(...checkStageAccess(parsed.data));
   if (parsed.success)

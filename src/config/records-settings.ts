@@ -5,7 +5,7 @@ import type { RetentionTimes } from '../stores/records/retention.ts';
 import { type RetentionConfig, retentionMs } from '../stores/records/retention-schema.ts';
 import type { CheckedConfig } from './schema.ts';
 
-/** Where records are kept; relative paths start at the configuration's `directory`. */
+/** Options of the records store; relative paths start at the configuration's `directory`. */
 export function recordsSettings(stores: CheckedConfig['stores'], directory: string): RecordsSettings {
   const target = targetOf(stores.records, directory)!;
   const beside = target.kind === 'sqlite' ? `${target.path}-ledger-queue` : 'sluice-ledger-queue.db';

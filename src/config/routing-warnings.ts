@@ -10,7 +10,7 @@ const ofRetries = [
   'min_retries_per_second',
 ] as const;
 
-/** What `routing` says for all models, where no model can make use of it. */
+/** Settings of `routing` for all models that no model can use. */
 export function* routingWarnings({ routing, models, providers }: CheckedConfig): Generator<string> {
   if (models.some(({ upstreams }) => upstreams.length > 1)) return;
   const defaults = routingSchema.parse({});

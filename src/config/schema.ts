@@ -15,7 +15,7 @@ import { retentionSchema } from '../stores/records/retention-schema.ts';
 import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
 
-/** A port, also as the text that an environment variable is. */
+/** A port, as a number or as the text of an environment variable. */
 const port = (value: number) =>
   z.preprocess(
     given => (typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given),
@@ -187,7 +187,7 @@ const stageEntrySchema = z.union([z.string().min(1), z.record(z.string().min(1),
   error: 'must be the name of a stage, or one name with its options',
 });
 
-/** The whole configuration; strict, so that a typo is refused and not ignored. */
+/** The whole configuration; strict, so that typos are reported. */
 export const configSchema = z.strictObject({
   server: serverSchema.prefault({}),
   admin: adminSchema.prefault({}),

@@ -1,9 +1,9 @@
 import { MetricSet } from './metric-factory.ts';
 
-/** Which bound of buffered bytes refused a body. */
+/** The limit of buffered bytes that refused a body. */
 export type BufferBound = 'account' | 'total';
 
-/** What is counted of request bodies held in memory. */
+/** Metrics of request bodies held in memory. */
 export class BodyMetrics extends MetricSet {
   readonly #buffered = this.metrics.gauge({
     name: 'sluice_buffered_request_bytes',

@@ -14,7 +14,7 @@ interface Words {
   readonly tool_calls?: unknown;
 }
 
-/** What one attempt was asked and what it answered, for its span, under OpenTelemetry's names for them. */
+/** Prompt and answer of one attempt for its span, under OpenTelemetry's names. */
 export class ContentCapture {
   readonly #span: Span;
   readonly #max_characters: number;
@@ -22,7 +22,7 @@ export class ContentCapture {
   #reasoning = '';
   readonly #tool_calls: unknown[] = [];
 
-  /** `undefined` when nothing is to be kept, which is the rule. */
+  /** `undefined` when nothing is captured, which is the default. */
   static of(span: Span, limits: ContentLimits, messages: unknown): ContentCapture | undefined {
     if (!limits.capture_content || !span.isRecording()) return undefined;
     const capture = new ContentCapture(span, limits.max_content_characters);
@@ -35,7 +35,7 @@ export class ContentCapture {
     this.#max_characters = max_characters;
   }
 
-  /** A piece of the answer, or all of it. */
+  /** Adds a piece of the answer, or all of it. */
   said({ content, reasoning, tool_calls }: Words): void {
     if (typeof content === 'string') this.#text = this.#added(this.#text, content);
     if (reasoning !== undefined) this.#reasoning = this.#added(this.#reasoning, reasoning);
@@ -43,7 +43,7 @@ export class ContentCapture {
       this.#tool_calls.push(...tool_calls.slice(0, max_tool_calls - this.#tool_calls.length));
   }
 
-  /** Puts what was said on the span, which must not have ended. */
+  /** Puts the content on the span, which must not have ended. */
   end(): void {
     const message = {
       role: 'assistant',
@@ -54,7 +54,7 @@ export class ContentCapture {
     this.#span.setAttribute('gen_ai.output.messages', this.#cut(JSON.stringify([message])));
   }
 
-  /** Nothing more once it has been cut: cutting it again for every piece would copy it every time. */
+  /** Adds nothing after it was cut: cutting again for every piece would copy it every time. */
   #added(text: string, more: string): string {
     return text.length > this.#max_characters ? text : this.#cut(text + more);
   }

@@ -1,7 +1,7 @@
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { standardOutput } from './standard-output.ts';
 
-/** Where everything goes that clients must not see. */
+/** The log, which receives everything that clients must not see. */
 export type Log = Logger;
 
 /** A log with `level` on standard output; keys, prompts and answers are never passed to it. */

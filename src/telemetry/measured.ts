@@ -1,12 +1,12 @@
-/** What the metrics need to know of an exchange. */
+/** The parts of an exchange that the metrics read. */
 export interface Measured {
   readonly endpoint: { readonly name: string; readonly public: boolean };
   readonly model: { readonly id: string } | undefined;
-  /** Of the trace that is recorded, if one is. */
+  /** Id of the recorded trace, if any. */
   readonly trace_id?: string | undefined;
 }
 
-/** What they need to know of its end. */
+/** The parts of its outcome that the metrics read. */
 export interface MeasuredEnd {
   readonly end_reason: string;
   readonly status: number;
@@ -26,5 +26,5 @@ export interface MeasuredUsage {
   readonly estimated: boolean;
 }
 
-/** Only names of the catalog become labels: a client must not be able to make series (protocol l). */
+/** Model label: only names of the catalog, since clients must not be able to create series (protocol l). */
 export const modelLabel = (exchange: Measured): string => exchange.model?.id ?? '_other';

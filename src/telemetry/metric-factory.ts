@@ -16,8 +16,8 @@ interface HistogramDefinition<L extends readonly string[]> extends MetricDefinit
 }
 
 /**
- * Makes metrics on a registry, each name after a prefix. A metric that is declared again, as by a second gateway on the same registry, is the
- * one that is there; declared otherwise (kind, labels, buckets), it throws.
+ * Creates metrics on a registry, with a prefix. Declaring a metric again, as a second gateway on the same registry does, returns the
+ * existing one; declaring it differently (kind, labels, buckets) throws.
  */
 export class MetricFactory {
   readonly #registry: Registry;
@@ -66,7 +66,7 @@ export abstract class MetricSet {
   }
 }
 
-/** Makes metrics, as plugins are given it. */
+/** Creates metrics for plugins. */
 export type PluginMetrics = Pick<MetricFactory, 'counter' | 'gauge' | 'histogram'>;
 
 /** The metrics of a plugin: their names begin with `prefix`, or without one with `sluice_` and the plugin's name in snake case. */

@@ -21,16 +21,16 @@ export interface MetricDefinition<L extends readonly string[] = readonly string[
 export type LabelValues<L extends readonly string[]> = { readonly [K in keyof L]: string | number };
 type Labels = Readonly<Record<string, string>>;
 
-/** What counters, gauges and histograms have in each series. */
+/** Common interface of the series of counters, gauges and histograms. */
 export interface Series {
   reset(): void;
   samples(labels: Labels, name: string): Sample[];
 }
 
-/** What counters, gauges and histograms differ in. */
+/** Differences between counters, gauges and histograms. */
 export interface MetricKind<S> {
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** Of a histogram, its buckets. */
+  /** Buckets of a histogram. */
   readonly shape?: string;
   create(): S;
 }
@@ -77,7 +77,7 @@ export class Metric<L extends readonly string[], S extends Series> {
     return this.#find(values);
   }
 
-  /** Shows in each scrape what `read` returns, until the returned function is called. Reads of one series are added up. */
+  /** Reads a value with `read` at each scrape, until the returned function is called. Reads of one series are added up. */
   read(read: () => number | Promise<number>, ...values: LabelValues<L>): () => void {
     const [key, labels] = this.#keyOf(values);
     const reader = this.#readers.get(key) ?? { labels, reads: new Set() };
@@ -95,7 +95,7 @@ export class Metric<L extends readonly string[], S extends Series> {
     return declared(this) === declared(other);
   }
 
-  /** Answers a registry that is scraped. */
+  /** Values for a registry that is scraped. */
   async get() {
     const { name, help, type } = this;
     const values: Sample[] = [];

@@ -18,8 +18,8 @@ export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onE
 export type TimedHook = (typeof timedHooks)[number];
 
 /**
- * What the gateway counts, on a registry that the caller owns and that several gateways and chains of one process may share. Labels come from
- * closed sets only: endpoints, catalog models (anything else `_other`), configured providers, stages, error types.
+ * Metrics of the gateway, on a registry that the caller owns and that several gateways and chains of one process may share. Labels come
+ * from closed sets only: endpoints, catalog models (anything else `_other`), configured providers, stages, error types.
  */
 export class Metrics extends MetricSet {
   readonly #requests = this.metrics.counter({
@@ -89,9 +89,9 @@ export class Metrics extends MetricSet {
   });
   readonly registry: Registry;
   readonly routing: RoutingMetrics;
-  /** Of attempts at providers. */
+  /** Metrics of attempts at providers. */
   readonly client: ClientMetrics;
-  /** Of request bodies in memory. */
+  /** Metrics of request bodies in memory. */
   readonly bodies: BodyMetrics;
   #accounts: AccountMetrics | undefined;
 
@@ -103,7 +103,7 @@ export class Metrics extends MetricSet {
     this.bodies = new BodyMetrics(registry);
   }
 
-  /** Counts by account as well, from now on. */
+  /** Starts counting by account as well. */
   countAccounts(): void {
     this.#accounts ??= new AccountMetrics(this.registry);
   }
@@ -162,7 +162,7 @@ export class Metrics extends MetricSet {
     this.#stageRefusals.labels(stage, hook, error_type).inc();
   }
 
-  /** Makes the series of a stage that breaks, so that the first time is seen as an increase. */
+  /** Creates the series of a failing stage, so that the first failure is seen as an increase. */
   prepareStage(stage: string, hooks: readonly string[]): void {
     for (const hook of hooks) this.#stageRefusals.labels(stage, hook, 'server_error');
   }

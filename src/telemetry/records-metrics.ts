@@ -15,7 +15,7 @@ export type DropReason = (typeof dropReasons)[number];
 /** Operations of the records store while requests run. */
 export type RecordsOperation = 'key_lookup' | 'changes' | 'ledger_insert';
 
-/** What is counted of the records store and the ledger; all labels are closed sets. */
+/** Metrics of the records store and the ledger; all labels are closed sets. */
 export class RecordsMetrics extends MetricSet {
   readonly #queue = this.metrics.gauge({
     name: 'sluice_ledger_queue_rows',

@@ -15,7 +15,7 @@ export type SettlementDropReason = (typeof dropReasons)[number];
 
 const labels = ['store', 'operation'] as const;
 
-/** What is counted of the stores: `state`, where it is shared with other instances, and `records`. */
+/** Metrics of the stores: `state`, if shared with other instances, and `records`. */
 export class StoreMetrics extends MetricSet {
   readonly #duration = this.metrics.histogram({
     name: 'sluice_store_operation_duration_seconds',
@@ -76,7 +76,7 @@ export class StoreMetrics extends MetricSet {
   }
 
   breakerClosed(store: string): void {
-    // There before the first outage, so that this is seen as an increase.
+    // Created before the first outage, so that this is seen as an increase.
     this.#outages.labels(store);
     this.up(store, true);
   }

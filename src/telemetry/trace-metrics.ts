@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { MetricFactory } from './metric-factory.ts';
 
-/** What became of a span: taken by the collector, dropped because the queue was full, or lost with a failed export. */
+/** Fate of a span: accepted by the collector, dropped because the queue was full, or lost with a failed export. */
 export type SpanFate = 'sent' | 'queue_full' | 'failed';
 
 /** Registers the counts of spans, for a process that exports spans itself; `count` returns those since its start. */

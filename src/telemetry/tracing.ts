@@ -64,12 +64,12 @@ export function recordStageSpan(parent: Span, time: StageTime): void {
   tracer.startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent)).end(end_ms);
 }
 
-/** Something that happened at a moment of the exchange, such as its first token. */
+/** Adds an event to the exchange's span, such as its first token. */
 export function markEvent(span: Span, name: string, attributes?: Attributes): void {
   if (span.isRecording()) span.addEvent(name, attributes);
 }
 
-/** The trace that is recorded for `span`, if one is. */
+/** Id of the recorded trace of `span`, if any. */
 export function traceIdOf(span: Span): string | undefined {
   return span.isRecording() ? span.spanContext().traceId : undefined;
 }

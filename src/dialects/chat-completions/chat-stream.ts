@@ -4,7 +4,7 @@ import { doneEvent, encodeEvent } from '../../sse/encode.ts';
 import type { Identity, StreamRenderer } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
 
-/** What reasoning may be called on the wire (protocol d3). */
+/** Names of reasoning on the wire (protocol d3). */
 export const reasoningNames = {
   reasoning: ['reasoning'],
   reasoning_content: ['reasoning_content'],
@@ -13,7 +13,7 @@ export const reasoningNames = {
 
 export type ReasoningNames = readonly string[];
 
-/** A reasoning text under its names on the wire. */
+/** A reasoning text under its wire names. */
 export const named = (reasoning: string, names: ReasoningNames): object =>
   Object.fromEntries(names.map(name => [name, reasoning]));
 

@@ -69,7 +69,7 @@ function renderChoice(choice: Choice, names: ReasoningNames): object {
   return { index, message: shown, finish_reason, ...(logprobs != null && { logprobs }) };
 }
 
-/** The order of keys in which people read them; nothing that a stage left beside them. */
+/** Keys in a readable order, without anything that a stage has added. */
 function renderMessage(
   { content, reasoning, tool_calls, refusal }: ReplyMessage,
   names: ReasoningNames,

@@ -7,13 +7,13 @@ import { hashKey } from './hash-key.ts';
 export interface Account {
   readonly id: string;
   readonly plan: string | undefined;
-  /** Limits in place of those of the plan. */
+  /** Limits that replace those of the plan. */
   readonly limits?: LimitOverrides | undefined;
-  /** Which of its keys was used, if that is one of the records store. */
+  /** The key that was used, if it is one of the records store. */
   readonly key_id?: string;
 }
 
-/** The refusal of an account whose configuration is wrong. */
+/** Error for an account whose configuration is wrong. */
 export function unusableAccount(what: string, cause?: unknown): GatewayError {
   return refusal('provider_misconfigured', {
     message: 'This account is not available because of a server-side configuration error.',
@@ -49,7 +49,7 @@ export interface AccountDirectory {
   find(key: string, digest?: string): Account | undefined | Promise<Account | undefined>;
 }
 
-/** The digest of a configured key, whichever way it is written. */
+/** Digest of a configured key, written as text or as digest. */
 export function digestOfKey(key: z.output<typeof keySchema>): string {
   return 'sha256' in key ? key.sha256.toLowerCase() : hashKey(key.value);
 }
@@ -75,13 +75,13 @@ export class ConfiguredAccounts implements AccountDirectory {
     return this.#byDigest.get(digest);
   }
 
-  /** The account of this name, whatever its keys. */
+  /** Finds an account by name, whatever its keys. */
   named(id: string): Account | undefined {
     return this.#byId.get(id);
   }
 }
 
-/** Keys of the configuration, and after them those of the records store. */
+/** Looks up keys in the configuration first, then in the records store. */
 export function eitherDirectory(first: AccountDirectory, second: AccountDirectory): AccountDirectory {
   return {
     find(key, digest = hashKey(key)) {

@@ -1,8 +1,8 @@
 import { StoreUnavailable } from '../records/database.ts';
 
-/** How many names may wait for an answer. */
+/** Names that may wait for an answer. */
 const max_waiting = 5000;
-/** After a failure no further query is tried for this long, so that a store that hangs costs its time-out once and not every request. */
+/** Time without queries after a failure, so that a store that hangs costs its timeout once and not in every request. */
 const pause_ms = 1000;
 
 interface Waiting<T> {
@@ -11,7 +11,7 @@ interface Waiting<T> {
   reject(fault: unknown): void;
 }
 
-/** What is found for each of `names`, in their order. */
+/** Results for `names`, in their order. */
 export type LookUp<T> = (names: readonly string[]) => Promise<readonly T[]>;
 
 /**

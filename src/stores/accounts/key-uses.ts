@@ -1,14 +1,14 @@
 import type { Log } from '../../telemetry/log.ts';
 import type { KeyRecords } from '../records/key-records.ts';
 
-/** How often uses are written down: also how exact they are. */
+/** Interval of writes, and so the precision of the times. */
 const write_ms = 15_000;
-/** How many keys one statement writes. */
+/** Keys per statement. */
 const keys_per_write = 500;
-/** Keys whose use waits to be written; further ones are left out, which only makes them look unused for longer. */
+/** Keys that may wait to be written; for further ones the last use is missed. */
 const max_waiting = 50_000;
 
-/** When each key was last used, written down together and never on a request's way. */
+/** Records when each key was last used, in batches and never within a request. */
 export class KeyUses {
   readonly #keys: Pick<KeyRecords, 'used'>;
   readonly #log: Log;
@@ -29,7 +29,7 @@ export class KeyUses {
     this.#timer = setInterval(() => this.#write(), write_ms).unref();
   }
 
-  /** Writes down what is left. */
+  /** Writes what is left. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#write();
@@ -43,7 +43,7 @@ export class KeyUses {
         try {
           await this.#keys.used(new Map(waiting.slice(at, at + keys_per_write)));
         } catch (fault) {
-          // The time of a later use will be written; of one that never comes back, little is lost.
+          // A later use will be written; for a key that is not used again, little is lost.
           this.#log.debug({ err: fault }, 'the last use of keys was not written down');
           return;
         }

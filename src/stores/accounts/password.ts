@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 const key_bytes = 32;
-/** 32 MiB and about 60 ms for each try. */
+/** Costs 32 MiB and about 60 ms per attempt. */
 const cost = { N: 2 ** 15, r: 8, p: 1 } as const;
 const form = /^scrypt:(\d{4,7}):(\d{1,2}):(\d{1,2}):([\w-]{16,86}):([\w-]{22,86})$/;
 
@@ -25,7 +25,7 @@ export async function hashPassword(password: string): Promise<string> {
 /** Whether `text` is what `hashPassword` makes, at a cost that this process can pay. */
 export const isPasswordHash = (text: string): boolean => parsed(text) !== undefined;
 
-/** Takes the same time whatever the password. False for what is no hash. */
+/** Checks a password in a time that does not depend on it. False for an invalid hash. */
 export async function isPassword(password: string, hash: string): Promise<boolean> {
   const known = parsed(hash);
   return known !== undefined && timingSafeEqual(await derived(password, known), known.key);
@@ -42,7 +42,7 @@ function parsed(text: string): PasswordHash | undefined {
   return { cost: { N, r, p }, salt, key };
 }
 
-/** In one form of Unicode: keyboards differ in how they write an accent. */
+/** Normalizes Unicode: keyboards differ in how they write an accent. */
 function derived(password: string, { cost: { N, r, p }, salt, key }: PasswordHash): Promise<Buffer> {
   return derive(password.normalize('NFC'), salt, key.length, { N, r, p, maxmem: 256 * N * r });
 }

@@ -5,29 +5,29 @@ import type { Outage } from '../records/outage.ts';
 
 /** Interval of polling for changes. */
 export const sync_ms = 2000;
-/** Without an answer for this long, cached keys may be outdated. */
+/** Time without an answer after which cached keys may be outdated. */
 const current_ms = 5000;
 
 /** Called with changes in the store. */
 export interface ChangeListener {
   digests(digests: readonly string[]): void;
   accounts(ids: readonly string[]): void;
-  /** Anything may have changed. */
+  /** Called if anything may have changed. */
   all(): void;
 }
 
 /** Polls the store for changes of keys and accounts. */
 export class StoreSync {
-  /** How often changes have been applied. */
+  /** Number of times that changes were applied. */
   applied = 0;
-  /** Set while the store does not answer. */
+  /** Set while the store is unavailable. */
   outage: Outage | undefined;
   readonly #feed: Pick<ChangeFeed, 'since'>;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #listener: ChangeListener;
   #change: number | undefined;
-  /** When the last answer was asked for. */
+  /** Time at which the last answered poll was sent. */
   #synced_ms = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;

@@ -16,7 +16,7 @@ import { StoreSync } from './store-sync.ts';
 /** About 300 bytes each. A cache of `maxSize` n holds at most 2n entries: the n used last, and up to n before them. */
 const known_keys = { maxSize: 25_000 };
 const unknown_keys = { maxSize: 5_000 };
-/** How long a key that is not in the store is refused without asking again; a new key is noticed sooner. */
+/** Time for which an unknown key is refused without asking again; a new key is noticed sooner. */
 const unknown_ms = 30_000;
 
 /** A key that may be used. */
@@ -29,15 +29,15 @@ interface Known {
 export interface StoredKeysSetup {
   readonly keys: Pick<KeyRecords, 'lookUp' | 'used'>;
   readonly changes: Pick<ChangeFeed, 'since'>;
-  /** The account of the configuration that has this id: it wins over one of the store. */
+  /** The configured account with this id, which takes precedence over one of the store. */
   readonly configured: (id: string) => Account | undefined;
-  /** How long keys that are known go on working while the store is out. */
+  /** Time for which known keys continue to work while the store is unavailable. */
   readonly key_cache_ttl_ms: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Throws `configuration_error` for limits that are none: left out they would let in more than was meant. */
+/** Throws `configuration_error` for invalid limits: ignoring them would admit more than intended. */
 function storedAccount(id: string, { plan, limits }: NonNullable<FoundKey['stored']>): Account {
   const checked = limitOverridesSchema.safeParse(limits);
   if (!checked.success) throw unusableAccount(`the stored limits of account '${id}'`, checked.error);
@@ -55,7 +55,7 @@ export class StoredKeys {
   readonly #uses: KeyUses;
   readonly #sync: StoreSync;
   readonly #known = new QuickLRU<string, Known>(known_keys);
-  /** Keys that are not in the store, and when that was found out. */
+  /** Unknown keys, and when that was found out. */
   readonly #unknown = new QuickLRU<string, number>(unknown_keys);
 
   constructor(setup: StoredKeysSetup) {
@@ -82,7 +82,7 @@ export class StoredKeys {
     });
   }
 
-  /** Without a promise for a key that is known. Throws `server_error` for one that cannot be looked up. */
+  /** Finds a key, synchronously if it is cached. Throws `server_error` if it cannot be looked up. */
   find(key: string, digest = hashKey(key)): Account | undefined | Promise<Account | undefined> {
     if (!isStoredKeyForm(key)) return undefined;
     const age_ms = this.#sync.age_ms;
@@ -96,23 +96,23 @@ export class StoredKeys {
     return this.#lookUp(digest);
   }
 
-  /** There while the store does not answer. */
+  /** Set while the store is unavailable. */
   get outage(): Outage | undefined {
     return this.#sync.outage;
   }
 
-  /** Begins to ask for changes and to write down uses. */
+  /** Starts polling for changes and writing uses. */
   start(): void {
     this.#sync.start();
     this.#uses.start();
   }
 
-  /** Takes over what has changed in the store, without waiting for the next time it is asked. */
+  /** Applies changes of the store now instead of at the next poll. */
   refresh(): Promise<void> {
     return this.#sync.refresh();
   }
 
-  /** Writes down the last uses. */
+  /** Writes the last uses. */
   async close(): Promise<void> {
     this.#sync.stop();
     await this.#uses.close();
@@ -124,7 +124,7 @@ export class StoredKeys {
       throw refusal('server_error', { cause });
     });
     const known = found && this.#knownOf(found);
-    // What changes had been applied in the meantime may be newer than the answer.
+    // Changes applied meanwhile may be newer than this answer.
     if (this.#sync.applied === applied) {
       if (known) this.#known.set(digest, known);
       else this.#unknown.set(digest, this.#now_ms());

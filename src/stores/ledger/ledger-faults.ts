@@ -75,7 +75,7 @@ export class LedgerFaults {
     this.#written += rows;
   }
 
-  /** Nothing waits for the store any longer. */
+  /** Notes that no rows wait for the store. */
   allWritten(): void {
     const { log, metrics, clock } = this.#setup;
     const rows = this.#written;
@@ -91,7 +91,7 @@ export class LedgerFaults {
     metrics.ledgerWrites(true);
   }
 
-  /** A line for operators about each fault that lasts. */
+  /** One line for operators about each current fault. */
   conditions(onDisk: number, inMemory: number): string[] {
     const path = this.#setup.queue_path;
     const places = [

@@ -12,19 +12,19 @@ import { isRefusal, RefusalCounter } from './refusal-counter.ts';
 import { RowWriter } from './row-writer.ts';
 
 export interface LedgerOptions {
-  /** How long rows are gathered before they are written. */
+  /** Time for which rows are collected before they are written. */
   readonly flush_ms: number;
-  /** How many are written in one transaction. */
+  /** Rows per transaction. */
   readonly batch_rows: number;
-  /** How many may wait in memory. */
+  /** Rows that may wait in memory. */
   readonly max_waiting: number;
-  /** A store that takes longer is bypassed: the rows go to the disk, and from there to the store. */
+  /** Time after which a slow store is bypassed: rows go to the disk, and from there to the store. */
   readonly patience_ms: number;
-  /** Interval of retries of a store that is out. */
+  /** Interval of retries while the store is unavailable. */
   readonly retry_ms: number;
-  /** How long refusals are counted before their numbers are written. */
+  /** Time for which refusals are counted before the counts are written. */
   readonly refusals_ms: number;
-  /** How long the end may take; what is not written by then is logged. */
+  /** Time limit of `close`; rows that are not written by then are logged. */
   readonly close_ms: number;
 }
 
@@ -41,7 +41,7 @@ export const ledgerDefaults: LedgerOptions = {
 
 export interface LedgerSetup {
   readonly records: Pick<LedgerRecords, 'insert'>;
-  /** Where rows wait while the store is out; without it they wait in memory. */
+  /** Queue for rows while the store is unavailable; without it they wait in memory. */
   readonly disk: DiskQueue | undefined;
   readonly clock: Clock;
   readonly metrics: RecordsMetrics;
@@ -85,7 +85,7 @@ export class Ledger {
     return this.#faults.conditions(this.#disk?.rows ?? 0, this.#waiting.length);
   }
 
-  /** Writes what an earlier process has left on disk. */
+  /** Writes the rows that an earlier process has left on disk. */
   start(): void {
     this.#drain?.look(0);
   }
@@ -113,7 +113,7 @@ export class Ledger {
     this.#refusalTimer ??= setTimeout(() => this.#addRefusals(), this.#options.refusals_ms).unref();
   }
 
-  /** Counting goes on while the queue is full: it takes no more memory. */
+  /** Refusals are counted even if the queue is full: counts take no more memory. */
   #addRefusals(): void {
     const { max_waiting, refusals_ms } = this.#options;
     const isFull = this.#waiting.length >= max_waiting / 2;
@@ -121,7 +121,7 @@ export class Ledger {
     if (!isFull) for (const batch of this.#refusals.drain()) this.#add(batch);
   }
 
-  /** Writes all that waits, to the store or else to the disk, or else to the log. Returns how many rows went to the log. */
+  /** Writes all waiting rows, to the store, else to the disk, else to the log. Returns the number of rows that went to the log. */
   async close(): Promise<number> {
     this.#isClosed = true;
     clearTimeout(this.#refusalTimer);
@@ -136,7 +136,7 @@ export class Ledger {
 
   async #end(): Promise<void> {
     const drained = this.#drain?.close();
-    // A flush leaves what has come since it began.
+    // A flush does not include rows that came after it began.
     await this.#flushing;
     await this.#flush();
     await drained;
@@ -173,7 +173,7 @@ export class Ledger {
       this.#metrics.ledgerQueue('memory', this.#waiting.length);
       const batch = this.#waiting.slice(0, Math.min(left, this.#options.batch_rows));
       const isWritten = await this.#writeBatch(batch);
-      // Nothing waits once `close` has run out of time and logged the rest.
+      // No rows wait once `close` has run out of time and logged them.
       if (!isWritten || this.#waiting.length === 0) return false;
       this.#waiting.splice(0, batch.length);
       left -= batch.length;
@@ -182,7 +182,7 @@ export class Ledger {
     return true;
   }
 
-  /** To the store; to the disk first while the store is known to be out. False if the rows must go on waiting in memory. */
+  /** Writes to the store, or to the disk first while the store is known to be unavailable. False if the rows must wait in memory. */
   async #writeBatch(batch: readonly LedgerEntry[]): Promise<boolean> {
     const { isStoreOut, isQueueOut } = this.#faults;
     if (isStoreOut && !isQueueOut && this.#disk)
@@ -190,7 +190,7 @@ export class Ledger {
     return (await this.#writeToStore(batch)) || (await this.#queueOnDisk(batch));
   }
 
-  /** Writes to the store; false if it is out or takes too long. Without a usable disk it may take its time. */
+  /** Writes to the store; false if it is unavailable or takes too long. Without a usable disk there is no time limit. */
   async #writeToStore(batch: readonly LedgerEntry[]): Promise<boolean> {
     const hasFallback = this.#disk && !this.#faults.isQueueOut;
     try {

@@ -1,7 +1,7 @@
 import type { CalendarDay } from './calendar.ts';
 import { type LimitWindowName, limitWindows } from './limit-table.ts';
 
-/** The present moment: one reading of the clock for all counters of a reservation. */
+/** Current time: one reading of the clock for all counters of a reservation. */
 export interface Now extends CalendarDay {
   /** Never runs backwards; sliding windows follow it. */
   readonly elapsed_ms: number;
@@ -9,18 +9,18 @@ export interface Now extends CalendarDay {
   readonly epoch_ms: number;
 }
 
-/** Where an amount was added, so that a part of it can be given back there. */
+/** Position of an added amount, so that part of it can be given back there. */
 export type Place = Slot | number;
 
-/** What counts under one limit. */
+/** A counter of one limit. */
 export interface Counter {
   used(now: Now): number;
   /** Milliseconds until `amount` more, itself at most `max`, is within `max`; 0 if it is now. */
   wait_ms(amount: number, max: number, now: Now): number;
-  /** Milliseconds until nothing counts. */
+  /** Milliseconds until nothing is counted. */
   reset_ms(now: Now): number;
   add(amount: number, now: Now): Place;
-  /** Does nothing once the amount counts no longer. */
+  /** Gives back part of an added amount; does nothing once it has left the window. */
   giveBack(amount: number, place: Place, now: Now): void;
 }
 
@@ -31,7 +31,7 @@ export function newCounter(name: LimitWindowName): Counter {
   return window.kind === 'sliding' ? new SlidingWindow(window.duration_ms) : new Running();
 }
 
-/** How many slots a window has. What is added within a slot is one amount, and leaves the window with the last of it. */
+/** Slots per window. Additions within one slot are one amount, and leave the window with the last of them. */
 export const slots_per_window = 60;
 
 /** Amounts added within a slot's duration. */
@@ -117,7 +117,7 @@ export class SlidingWindow implements Counter {
 /** The sum of the present UTC day or month. */
 export class CalendarSum implements Counter {
   readonly period: 'day' | 'month';
-  /** The number of the day or month that was counted last. */
+  /** Number of the day or month counted last. */
   #counted = -1;
   #sum = 0;
 

@@ -8,7 +8,7 @@ export interface LastKnownStatus {
   readonly used: number;
   /** This instance's part of it. */
   readonly own: number;
-  /** From now until it counts no longer. */
+  /** Milliseconds until it counts no longer. */
   readonly reset_ms: number;
 }
 
@@ -18,7 +18,7 @@ interface Heard {
   readonly at_ms: number;
 }
 
-/** Accounts that are kept, the most recent ones. */
+/** Number of accounts that are kept, the most recent ones. */
 const max_accounts = 10_000;
 
 /** The shared store's last answer for each account, limit by limit: an exchange may reserve under some of them. */
@@ -36,7 +36,7 @@ export class LastKnownStatuses {
     const at_ms = this.#clock.elapsed_ms();
     for (const [at, status] of statuses.entries())
       heard.set(counterKey(status.limit), { status, own: own[at]!, at_ms });
-    // The most recent account stands last.
+    // Keeps the most recent account last.
     this.#accounts.delete(account);
     this.#accounts.set(account, heard);
     if (this.#accounts.size <= max_accounts) return;

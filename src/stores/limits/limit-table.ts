@@ -11,14 +11,14 @@ export type LimitWindow =
     }
   | { readonly kind: 'running'; readonly ietf_s?: undefined };
 
-/** How long an amount counts. */
+/** Window in which an amount counts. */
 export const limitWindows = {
-  /** In no 60 s is more than the limit admitted; an amount leaves the window after 60 to 61 s. */
+  /** Sliding window: in no 60 s is more than the limit admitted; an amount leaves after 60 to 61 s. */
   minute: { kind: 'sliding', noun: 'minute', duration_ms: 60_000, ietf_s: 60 },
   /** UTC days and months. */
   day: { kind: 'calendar', adjective: 'Daily', resets_on_day: false, ietf_s: 86_400 },
   month: { kind: 'calendar', adjective: 'Monthly', resets_on_day: true },
-  /** Until the exchange is settled, or its process has died. */
+  /** Counts until the exchange is settled, or its process has died. */
   running: { kind: 'running' },
 } as const satisfies Record<string, LimitWindow>;
 
@@ -27,11 +27,11 @@ export type LimitWindowName = keyof typeof limitWindows;
 interface LimitRow {
   readonly unit: LimitUnitName;
   readonly window: LimitWindowName;
-  /** In the dashboard. */
+  /** Label in the dashboard. */
   readonly title: string;
   /** The policy's name in `RateLimit`; without it that header does not show the limit. */
   readonly ietf_name?: string;
-  /** In the configuration's schema and the README. */
+  /** Description for the configuration's schema and the README. */
   readonly description: string;
 }
 
@@ -86,9 +86,9 @@ export const limitNames = Object.keys(limitTable) as readonly LimitName[];
  */
 export interface Limit {
   readonly name: LimitName;
-  /** The one model of the catalog that it limits; without it, all that the account does. */
+  /** The model that it limits; without one, all models together. */
   readonly model?: string | undefined;
-  /** In the limit's unit: always an integer. */
+  /** Maximum in the limit's unit: always an integer. */
   readonly max: number;
 }
 
@@ -102,7 +102,7 @@ export const windowOf = (limit: Pick<Limit, 'name'>): LimitWindow => limitWindow
 /** Whether the limit is on UTC days or months, whose use is restored from the ledger after a restart. */
 export const isCalendar = (limit: Limit): boolean => windowOf(limit).kind === 'calendar';
 
-/** Names what is counted under a limit, within an account. */
+/** Name of the limit's counter within an account. */
 export const counterKey = ({ name, model }: Limit): string =>
   model === undefined ? name : `${name}:${model}`;
 

@@ -13,12 +13,12 @@ import { type PastUseSource, RestoredStateStore } from './restored-state-store.t
 import { type StateConfig, type StateOptions, stateOptions } from './state-options.ts';
 import type { StateStore } from './state-store.ts';
 
-/** What the surroundings of a store may bring along. */
+/** Options that the application passes to a store. */
 export interface StateSurroundings {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly registry?: Registry;
-  /** What counters in memory begin with. */
+  /** Initial values of counters in memory. */
   readonly past?: PastUseSource | undefined;
 }
 

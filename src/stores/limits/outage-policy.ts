@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { forEachLimit, type Limit } from './limit-table.ts';
 
-/** What becomes of a limit while the shared store is out. */
+/** Policy of a limit while the shared store is unavailable. */
 export type OutagePolicy = 'open' | 'closed' | 'local';
 
 const policy = z.enum(['open', 'closed', 'local']);

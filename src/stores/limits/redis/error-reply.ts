@@ -15,10 +15,10 @@ export function errorOfReply(message: string): CannotServe | CommandRejected {
   return isOurs ? new CommandRejected(message) : new CannotServe(message);
 }
 
-/** Servers that no longer are, or never were, the primary. A new connection may find the one that is now, behind the same name. */
+/** Errors of servers that are not, or no longer, the primary. A new connection to the same name may find the current one. */
 const elsewhere = new Set(['READONLY', 'MASTERDOWN', 'NOREPLICAS', 'MOVED']);
 
-/** Whether another server may have taken over from the one that replied so. */
+/** Whether another server may have taken over from the one that sent this error. */
 export function mayHaveMoved(message: string): boolean {
   return elsewhere.has(codeOf(message) ?? '');
 }

@@ -8,14 +8,14 @@ import { SilenceWatch } from './silence-watch.ts';
 export interface ConnectionOptions {
   /** `redis://` or `rediss://`, with user, password and number of the database. */
   readonly url: string;
-  /** How long a connection may take to come up. */
+  /** Time limit for connecting. */
   readonly connect_timeout_ms: number;
-  /** How long a command may wait for its answer. */
+  /** Time limit for a command's answer. */
   readonly timeout_ms: number;
   readonly log: Log;
 }
 
-/** The part of the time that the server has; the rest is for noticing, and for what is done without it. */
+/** Share of `timeout_ms` that the server has; the rest is for noticing, and for deciding without it. */
 const server_part = 0.9;
 const first_delay_ms = 100;
 const longest_delay_ms = 1000;
@@ -28,24 +28,24 @@ const newClient = ({ createClient }: Library, { url, connect_timeout_ms }: Conne
   createClient({
     url,
     RESP: 2,
-    // A client here has one life; the next connection is another client, so that nothing is left over from the one before.
+    // A client is used for one connection; a new connection is a new client, without leftover state.
     socket: { reconnectStrategy: false, connectTimeout: connect_timeout_ms },
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-    // One watch for all commands in place of a timer for each.
+    // One timer for all commands instead of one each.
     commandOptions: { timeout: 0 },
   });
 type Client = ReturnType<typeof newClient>;
 
 /**
- * One connection to a Redis server, made again whenever it ends. What cannot be sent is refused at once and never kept; where a command
- * goes unanswered for too long, it and all that wait behind it fail together, since none of them would be answered sooner, and
- * the connection is replaced: it may be dead without either end knowing. It is replaced as well when the server says that it is no
- * longer the primary: the name may lead to another one by now.
+ * A connection to a Redis server, renewed whenever it ends. Commands that cannot be sent fail at once and are never queued. When a command
+ * is not answered in time, it and all behind it fail together, since none would be answered sooner, and the connection is replaced: it may
+ * be dead without either end knowing. It is also replaced when the server is no longer the primary: its name may lead to another server by
+ * now.
  */
 export class RedisConnection {
-  /** How many times it has come up: what was there in one life of the connection need not be there in the next. */
+  /** Number of connections so far: state of one connection may be missing in the next. */
   lives = 0;
   readonly #options: ConnectionOptions;
   readonly #watch: SilenceWatch;
@@ -67,7 +67,7 @@ export class RedisConnection {
     );
   }
 
-  /** Begins to connect, if it has not. Resolves when the connection has come up for the first time, or has failed to. */
+  /** Starts connecting, unless it has. Resolves when the first connection is up or has failed. */
   started(): Promise<void> {
     this.#attempted ??= new Promise(resolve => {
       this.#onAttempted = resolve;
@@ -80,7 +80,9 @@ export class RedisConnection {
     return this.#ready;
   }
 
-  /** Runs a script; by its text where the server has not seen it yet. Rejects with Unreachable, CannotServe or CommandRejected. */
+  /**
+   * Runs a script by its hash, or by its text if the server does not know it yet. Rejects with Unreachable, CannotServe or CommandRejected.
+   */
   async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args];
     try {
@@ -91,7 +93,7 @@ export class RedisConnection {
     }
   }
 
-  /** Ends it for good; whatever waits for an answer fails. */
+  /** Closes the connection for good; pending commands fail. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#end(new Unreachable('the connection has been closed'));
@@ -139,7 +141,7 @@ export class RedisConnection {
     this.#onAttempted();
   }
 
-  /** From connecting to the end of the connection, or to the end of the attempt. */
+  /** Lasts from connecting to the end of the connection or of the attempt. */
   async #liveOnce(library: Library): Promise<void> {
     const client = newClient(library, this.#options);
     this.#client = client;

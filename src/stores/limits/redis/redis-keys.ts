@@ -1,6 +1,6 @@
 import { counterKey, type Limit } from '../limit-table.ts';
 
-/** A brace of its own would end the tag, and an empty one would be none. */
+/** Braces inside would end the hash tag, and an empty tag would be none. */
 function tagOf(account: string): string {
   if (account === '') return '%';
   return /[{}%]/.test(account) ? encodeURIComponent(account.toWellFormed()) : account;

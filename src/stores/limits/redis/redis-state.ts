@@ -15,25 +15,27 @@ import { Keys } from './redis-keys.ts';
 import { instancesScript, renewScript, reserveScript, settleScript, statusScript } from './state-scripts.ts';
 
 export interface RedisStateOptions extends ConnectionOptions {
-  /** Unique among all that share the server. */
+  /** Unique among all instances that share the server. */
   readonly instance: string;
-  /** Begins the name of every key. */
+  /** Prefix of every key. */
   readonly key_prefix: string;
-  /** How long a lease lives without being renewed. */
+  /** Lifetime of a lease without renewal. */
   readonly lease_ms: number;
-  /** How long an instance counts without a heartbeat. */
+  /** Time for which an instance counts without a heartbeat. */
   readonly instance_ms: number;
   readonly clock: Clock;
   /** For tests: the time since 1970 in place of the server's. */
   readonly now_ms?: () => number;
 }
 
-/** Far longer than the renewal interval, and than an outage after which late settlements still matter. */
+/**
+ * Time for which reservations are kept: far longer than the renewal interval, and than an outage after which late settlements still matter.
+ */
 const reservation_ms = 3_600_000;
-/** Holds that one call renews. */
+/** Holds renewed per call. */
 const renewed_at_once = 200;
 
-/** Scripts read the server's clock. */
+/** As a time argument: use the server's clock. */
 const server_time = () => 0;
 
 /**
