@@ -92,7 +92,9 @@ function* checkStageAccess({ stages, accounts, plans, server }: CheckedConfig): 
   }
 }
 
-/** The stages of a configuration that is wrong elsewhere, so that their mistakes are reported in the same run; `undefined` for a wrong one. */
+/**
+ * The stages of a configuration that is wrong elsewhere, so that all mistakes are reported in one run; `undefined` for an invalid stage.
+ */
 function stagesIn(value: unknown): (string | Record<string, unknown> | undefined)[] | undefined {
   const { stages } = asObject(value);
   if (!Array.isArray(stages)) return undefined;

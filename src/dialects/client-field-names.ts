@@ -1,7 +1,10 @@
 import type { ChatRequest } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 
-/** The client's name of a top-level field of the canonical request; the same name where the dialect has no other, or where the client sent it as an unknown field. */
+/**
+ * The client's name of a top-level field of the canonical request. The same name if the dialect has no other, or if the client sent it as
+ * an unknown field.
+ */
 export function clientFieldName({ client, unknown }: ChatRequest, field: string): string {
   const names = client?.field_names ?? {};
   return Object.hasOwn(names, field) && !Object.hasOwn(unknown, field) ? names[field]! : field;

@@ -33,7 +33,7 @@ export type Cause = Exclude<EndReason, 'completed'>;
  * | 5 | none of these                               | `completed`       |                                               |
  *
  * Among causes the earliest wins because the later ones are its consequences: an upstream is cut because the client left, a connection is
- * reset because its client was slow, a client leaves while it is told of a failure.
+ * reset because its client was slow, a client leaves while a failure is sent to it.
  */
 export class ExchangeEnd {
   #cause: Cause | undefined;

@@ -166,7 +166,10 @@ export class Ledger {
     }
   }
 
-  /** Writes what waits now; later rows are left to the next flush, or a busy gateway would write ever smaller batches. False if rows must wait. */
+  /**
+   * Writes the rows waiting now; later rows are left to the next flush, or a busy gateway would write ever smaller batches. False if rows
+   * must wait.
+   */
   async #writeWaiting(): Promise<boolean> {
     let left = this.#waiting.length;
     while (left > 0) {

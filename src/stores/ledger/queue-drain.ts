@@ -21,7 +21,9 @@ export interface QueueDrainSetup {
   readonly inMemory: () => number;
 }
 
-/** Moves rows from the queue file to the store once it takes them. Several processes may do so with one file: the store takes each row once. */
+/**
+ * Moves rows from the queue file to the store once it is available. Several processes may share one file: the store takes each row once.
+ */
 export class QueueDrain {
   readonly #setup: QueueDrainSetup;
   #timer: NodeJS.Timeout | undefined;
