@@ -9,7 +9,6 @@ import { GatewayCalls } from './dashboard/gateway-calls.ts';
 import type { CatalogAnswers, GenerationFormat } from './dialects/define-dialect.ts';
 import { type GatewayError, refusal } from './errors.ts';
 import type { Outcome } from './exchange/exchange-view.ts';
-import { InFlightSet } from './exchange/in-flight-set.ts';
 import type { ReplySource } from './exchange/reply-source.ts';
 import { type PreparedExchange, type RunnerParts, runExchange } from './exchange/runner.ts';
 import { Exchange } from './exchange.ts';
@@ -61,7 +60,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
   const runnerParts: RunnerParts = { ...parts, limits: settings.server };
-  const running = new InFlightSet<{ readonly exchange: Exchange; readonly ended: Promise<void> }>();
+  const running = new Set<{ readonly exchange: Exchange; readonly ended: Promise<void> }>();
   let phase: 'serving' | 'unready' | 'closing' = 'serving';
   const isDraining = () => phase !== 'serving';
 
@@ -74,23 +73,24 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     watchClient(exchange, response);
     const refused = refusalOf(exchange, route, phase === 'closing');
     const prepared = new GatewayExchange(parts, exchange, route, refused, request, response);
-    const ended = runExchange(runnerParts, prepared)
+    const ended: Promise<void> = runExchange(runnerParts, prepared)
       .catch(fault => {
         parts.log.fatal({ err: fault, request_id: exchange.id }, 'failed to finalize request');
         response.destroy();
       })
-      .then(() => running.remove(place));
-    const place = running.add({ exchange, ended });
+      .then(() => void running.delete(place));
+    const place = { exchange, ended };
+    running.add(place);
   };
 
   const markUnready = () => {
     if (phase === 'serving') phase = 'unready';
   };
   const abortRunning = () => {
-    for (const { exchange } of running.items()) exchange.abort('shutdown');
+    for (const { exchange } of running) exchange.abort('shutdown');
   };
   const drainAndClose = async (): Promise<void> => {
-    while (running.size > 0) await Promise.all(running.items().map(({ ended }) => ended));
+    while (running.size > 0) await Promise.all([...running].map(({ ended }) => ended));
     parts.passthrough.close();
     // Before the stores, which stages may still use.
     const stages = await Promise.allSettled(parts.chain.stages.map(async stage => stage.close?.()));

@@ -7,13 +7,6 @@ export interface Tuning {
 
 /** Each must be worth 5 % of what it is for, or it goes. */
 export const tunings: Readonly<Record<string, Tuning>> = {
-  'event-template': {
-    title: 'the template of events (each is parsed)',
-    async remove() {
-      const { EventTemplate } = await import('../../src/upstream/openai/event-template.ts');
-      EventTemplate.of = () => undefined;
-    },
-  },
   framing: {
     title: 'chunks framed in one write (Node frames them)',
     async remove() {
@@ -28,38 +21,6 @@ export const tunings: Readonly<Record<string, Tuning>> = {
       v8.default.setFlagsFromString = () => {};
       const { syncBuiltinESMExports } = await import('node:module');
       syncBuiltinESMExports();
-    },
-  },
-  'in-flight-set': {
-    title: 'the list of what is in flight (a Set)',
-    async remove() {
-      const { InFlightSet } = await import('../../src/exchange/in-flight-set.ts');
-      const sets = new WeakMap<object, Set<{ item: unknown; at: number }>>();
-      const of = (list: object) => sets.get(list) ?? sets.set(list, new Set()).get(list)!;
-      Object.defineProperties(InFlightSet.prototype, {
-        size: {
-          get: function (this: object) {
-            return of(this).size;
-          },
-        },
-        add: {
-          value: function (this: object, item: unknown) {
-            const place = { item, at: 0 };
-            of(this).add(place);
-            return place;
-          },
-        },
-        remove: {
-          value: function (this: object, place: { item: unknown; at: number }) {
-            of(this).delete(place);
-          },
-        },
-        items: {
-          value: function (this: object) {
-            return [...of(this)].map(({ item }) => item);
-          },
-        },
-      });
     },
   },
   'metric-series': {

@@ -58,7 +58,6 @@ const layers: readonly (readonly string[])[] = [
     'src/sse/',
     'src/canonical.ts',
     'src/stream.ts',
-    'src/exchange/in-flight-set.ts',
     'src/errors.ts',
     'src/clock.ts',
     'src/json-object.ts',

@@ -5,7 +5,6 @@ import { isObject, type Json } from '../../json-object.ts';
 import type { SseEvent } from '../../sse/parse.ts';
 import type { StreamDecoder } from '../adapter.ts';
 import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from '../http/upstream-error.ts';
-import { EventTemplate } from './event-template.ts';
 import {
   argumentsText,
   finishReasonOf,
@@ -42,10 +41,6 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   #begun = false;
   /** The choice of the newest event that had one. */
   #last = 0;
-  #template: EventTemplate | undefined;
-  /** Events parsed so far, and the count at which the next template is made; it doubles each time. */
-  #parsed = 0;
-  #template_at = 2;
 
   constructor(options: OpenAiStreamOptions = {}) {
     this.#options = options;
@@ -53,8 +48,6 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   decode(event: SseEvent): Chunk[] {
     if (event.event === 'error') throw this.#error(event.data);
-    const known = this.#template?.read(event.data);
-    if (known && this.#isExpected(known)) return [known];
     const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
     if (data === '[DONE]' || data === '') return [];
     let body: unknown;
@@ -66,29 +59,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (!isObject(body))
       throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
     if (body.error != null || body.type === 'error' || body.object === 'error') throw this.#error(data);
-    const chunks = this.#chunk(body);
-    if (++this.#parsed === this.#template_at) this.#makeTemplate(data);
-    return chunks;
-  }
-
-  /** Makes a template of `data`, unless an option has to see every event parsed. */
-  #makeTemplate(data: string): void {
-    this.#template_at *= 2;
-    if (this.#options.onChoice || this.#options.usageIn) return;
-    const decode = (probe: string) => new OpenAiStreamDecoder().decode({ data: probe });
-    this.#template = EventTemplate.of(data, decode) ?? this.#template;
-  }
-
-  /** Whether a chunk continues an open choice and needs no other bookkeeping than its usage, which is noted here. */
-  #isExpected({ choices, usage }: Chunk): boolean {
-    const { index } = choices[0]!;
-    if (!this.#open.has(index)) return false;
-    if (usage && this.#options.usagePerChoice) {
-      if (this.#tokensByChoice.size !== 1 || !this.#tokensByChoice.has(index)) return false;
-      this.#setTokens(index, usage.completion_tokens);
-    }
-    this.#last = index;
-    return true;
+    return this.#chunk(body);
   }
 
   get complete(): boolean {
