@@ -10,12 +10,11 @@ const busy_ms = 50;
 /** SQLite's result codes for values that it will never take: TOOBIG, CONSTRAINT, MISMATCH, RANGE. */
 const refusals = new Set([18, 19, 20, 25]);
 
-/** The error code of a database that another process is writing to. */
-export const sqlite_busy = 5;
+/** SQLite's result code for a database that another process is writing to: BUSY. */
+const busy = 5;
 
-/** What a failed statement was: `busy` may be tried again at once. */
+/** What SQLite said of a statement that failed. */
 export interface SqliteFault {
-  readonly kind: 'busy' | 'unavailable' | 'refused';
   /** SQLite's result code; undefined for a value that Node cannot hand over. */
   readonly code?: number;
   readonly message: string;
@@ -73,16 +72,17 @@ function plainIntegers(row: Record<string, unknown>): Row {
 
 export function faultOf(thrown: unknown): SqliteFault {
   const { errcode, message } = thrown as { errcode?: number; message: string };
-  // A value that Node cannot hand over has no code of SQLite.
-  if (errcode === undefined) return { kind: 'refused', message };
   // Extended codes carry the plain one in their lowest byte.
-  const code = errcode & 0xff;
-  if (code === sqlite_busy) return { kind: 'busy', code, message };
-  return { kind: refusals.has(code) ? 'refused' : 'unavailable', code, message };
+  return errcode === undefined ? { message } : { code: errcode & 0xff, message };
 }
 
 /** The error of a fault, which is its cause. */
 export function errorOf(fault: SqliteFault): Error {
-  const { kind, message } = fault;
-  return kind === 'refused' ? new RecordRefused(message) : new StoreUnavailable(message, { cause: fault });
+  const { code, message } = fault;
+  const isRefused = code === undefined || refusals.has(code);
+  return isRefused ? new RecordRefused(message) : new StoreUnavailable(message, { cause: fault });
 }
+
+/** Whether it failed for another process's lock, so that it may be tried again at once. */
+export const isBusy = (thrown: unknown): boolean =>
+  thrown instanceof StoreUnavailable && (thrown.cause as Partial<SqliteFault> | undefined)?.code === busy;

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { type Row, StoreUnavailable, type Value } from './database.ts';
-import { SqliteConnection, type SqliteFault } from './sqlite-connection.ts';
+import { errorOf, faultOf, SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteAnswer, SqliteCall } from './sqlite-worker.ts';
 
-/** Where statements are run: `writer` takes all, `reader` sees only what has been committed. Rejects with a SqliteFailure. */
+/** Where statements are run: `writer` takes all, `reader` sees only what has been committed. Rejects as a `Database` does. */
 export interface SqliteEngine {
   /** Reader and writer are one connection, so that a reader would see what is not committed. */
   readonly isShared: boolean;
@@ -13,16 +13,6 @@ export interface SqliteEngine {
   close(): Promise<void>;
 }
 
-/** A statement that failed, with what SQLite said. */
-export class SqliteFailure extends Error {
-  readonly fault: SqliteFault;
-
-  constructor(fault: SqliteFault) {
-    super(fault.message);
-    this.fault = fault;
-  }
-}
-
 /** A database in memory, within this thread: nothing there ever waits for a disk. */
 export class InlineSqlite implements SqliteEngine {
   readonly isShared = true;
@@ -30,7 +20,11 @@ export class InlineSqlite implements SqliteEngine {
   readonly #connection = new SqliteConnection(':memory:');
 
   async run(_on: SqliteCall['on'], sql: string, values: readonly Value[]): Promise<readonly Row[]> {
-    return this.#connection.run(sql, values);
+    try {
+      return this.#connection.run(sql, values);
+    } catch (thrown) {
+      throw errorOf(faultOf(thrown));
+    }
   }
 
   async close(): Promise<void> {
@@ -38,17 +32,12 @@ export class InlineSqlite implements SqliteEngine {
   }
 }
 
-interface Waiting {
-  resolve(rows: readonly Row[]): void;
-  reject(fault: Error): void;
-}
-
 /** A SQLite file, read and written in a thread of its own. A thread that has died is started again by the next statement. */
 export class SqliteThread implements SqliteEngine {
   readonly isShared = false;
   generation = 0;
   readonly #path: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<readonly Row[]>>();
   #worker: Worker | undefined;
   #calls = 0;
   #isClosed = false;
@@ -59,21 +48,23 @@ export class SqliteThread implements SqliteEngine {
 
   /** Starts the thread; rejects when the file cannot be opened or made. */
   open(): Promise<readonly Row[]> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(0, { resolve, reject });
-      this.#start();
-    });
+    this.#start();
+    return this.#answer(0);
   }
 
   run(on: SqliteCall['on'], sql: string, values: readonly Value[]): Promise<readonly Row[]> {
     if (this.#isClosed) return Promise.reject(new StoreUnavailable(`${this.#path} has been closed`));
     this.#worker ??= this.#start();
     const id = ++this.#calls;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.#worker!.ref();
-      this.#worker!.postMessage({ id, on, sql, values } satisfies SqliteCall);
-    });
+    this.#worker.ref();
+    this.#worker.postMessage({ id, on, sql, values } satisfies SqliteCall);
+    return this.#answer(id);
+  }
+
+  #answer(id: number): Promise<readonly Row[]> {
+    const waiting = Promise.withResolvers<readonly Row[]>();
+    this.#waiting.set(id, waiting);
+    return waiting.promise;
   }
 
   async close(): Promise<void> {
@@ -105,7 +96,7 @@ export class SqliteThread implements SqliteEngine {
     // A thread with nothing to do does not keep the process alive; one that is ending does, until it has ended.
     if (this.#waiting.size === 0 && !this.#isClosed) this.#worker?.unref();
     if ('rows' in answer) waiting?.resolve(answer.rows);
-    else waiting?.reject(new SqliteFailure(answer.fault));
+    else waiting?.reject(errorOf(answer.fault));
   }
 
   #ended(worker: Worker, why: string): void {

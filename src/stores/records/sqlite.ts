@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, type Database, type Row, StoreUnavailable, type Value } from './database.ts';
-import { errorOf, faultOf } from './sqlite-connection.ts';
-import { InlineSqlite, type SqliteEngine, SqliteFailure, SqliteThread } from './sqlite-thread.ts';
+import { isBusy } from './sqlite-connection.ts';
+import { InlineSqlite, type SqliteEngine, SqliteThread } from './sqlite-thread.ts';
 
 /** How long a database that another process is writing to is asked again, and how often. */
 const busy_patience_ms = 5000;
@@ -54,7 +54,8 @@ export class SqliteDatabase implements Database {
 
   #transaction<T>(work: (connection: Connection) => Promise<T>, patience_ms: number): Promise<T> {
     return this.#inTurn(async () => {
-      await this.#begin(patience_ms);
+      // The lock is taken at the beginning, so that no later statement can find another writer.
+      await patiently(() => this.#engine.run('writer', 'BEGIN IMMEDIATE', []), patience_ms);
       const { generation } = this.#engine;
       const run = async <R>(sql: string, values: readonly Value[] = []): Promise<R[]> => {
         // Half of a transaction must not be done on its own.
@@ -88,14 +89,9 @@ export class SqliteDatabase implements Database {
     return turn;
   }
 
-  /** The lock is taken at the beginning, so that no later statement can find another writer. */
-  async #begin(patience_ms: number): Promise<void> {
-    await patiently(() => this.#engine.run('writer', 'BEGIN IMMEDIATE', []), patience_ms);
-  }
-
   async #run<R>(on: 'reader' | 'writer', sql: string, values: readonly Value[]): Promise<R[]> {
     const ask = () => this.#engine.run(on, sql, values);
-    return (await (on === 'reader' ? patiently(ask) : ask().catch(rethrow))) as R[];
+    return (await (on === 'reader' ? patiently(ask) : ask())) as R[];
   }
 }
 
@@ -106,22 +102,8 @@ async function patiently<T>(ask: () => Promise<T>, patience_ms = busy_patience_m
     try {
       return await ask();
     } catch (thrown) {
-      if (!isBusy(thrown) || performance.now() > until_ms) throw translated(thrown);
+      if (!isBusy(thrown) || performance.now() > until_ms) throw thrown;
       await sleep(busy_pause_ms);
     }
   }
-}
-
-const isBusy = (thrown: unknown): boolean =>
-  thrown instanceof SqliteFailure
-    ? thrown.fault.kind === 'busy'
-    : !(thrown instanceof StoreUnavailable) && faultOf(thrown).kind === 'busy';
-
-function translated(thrown: unknown): unknown {
-  if (thrown instanceof StoreUnavailable) return thrown;
-  return errorOf(thrown instanceof SqliteFailure ? thrown.fault : faultOf(thrown));
-}
-
-function rethrow(thrown: unknown): never {
-  throw translated(thrown);
 }
