@@ -33,11 +33,7 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     const own = new MemoryStateStore(clock);
     return past ? new RestoredStateStore({ own, past, clock, log }) : own;
   }
-  const {
-    state_lease_ms: lease_ms,
-    state_min_instances: min_instances,
-    on_state_store_down: policies,
-  } = config;
+  const { state_lease_ms: lease_ms } = config;
   const redis = new RedisState({
     url: config.state,
     instance: randomUUID(),
@@ -50,8 +46,8 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     log,
   });
   return new ResilientStateStore(redis, {
-    policies,
-    min_instances,
+    policies: config.on_state_store_down,
+    min_instances: config.state_min_instances,
     lease_ms,
     clock,
     log,

@@ -3,7 +3,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { within } from '../within.ts';
 import { counterKey, isCalendar, type Limit } from './limit-table.ts';
 import type { MemoryStateStore, PastUse } from './memory-state-store.ts';
-import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
+import type { LimitStatuses, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
 /** The longest that a request waits for its account's past use. */
 const patience_ms = 2000;
@@ -48,21 +48,16 @@ export class RestoredStateStore implements StateStore {
     return this.#restore(account, limits).then(() => own.reserve(request));
   }
 
-  statuses(
-    account: string,
-    limits: readonly Limit[],
-  ): readonly LimitStatus[] | Promise<readonly LimitStatus[]> {
+  statuses(account: string, limits: readonly Limit[]): LimitStatuses | Promise<LimitStatuses> {
     const { own } = this.#setup;
     if (!this.#isUnknown(account, limits)) return own.statuses(account, limits);
     return this.#restore(account, limits).then(() => own.statuses(account, limits));
   }
 
-  knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
+  knownStatuses(account: string, limits: readonly Limit[]): LimitStatuses {
     const { own } = this.#setup;
-    return own.knownStatuses(
-      account,
-      limits.filter(limit => !this.#isUnknown(account, [limit])),
-    );
+    const known = limits.filter(limit => !this.#isUnknown(account, [limit]));
+    return own.knownStatuses(account, known);
   }
 
   close(): Promise<void> {
@@ -79,11 +74,8 @@ export class RestoredStateStore implements StateStore {
     const { own, past, clock } = this.#setup;
     try {
       const wait_ms = clock.elapsed_ms() - this.#failed_ms < retry_ms ? 0 : patience_ms;
-      own.raise(
-        account,
-        limits,
-        await within(past.find(account), wait_ms, () => new Error(`no answer within ${wait_ms} ms`)),
-      );
+      const late = () => new Error(`no answer within ${wait_ms} ms`);
+      own.raise(account, limits, await within(past.find(account), wait_ms, late));
     } catch (fault) {
       this.#failed(account, limits, fault);
     }

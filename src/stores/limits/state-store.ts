@@ -26,6 +26,8 @@ export interface LimitStatus {
   readonly reset_ms: number;
 }
 
+export type LimitStatuses = readonly LimitStatus[];
+
 export type ReservationResult =
   | { readonly admitted: true; readonly statuses: readonly LimitStatus[]; readonly reservation: Reservation }
   | {
@@ -65,10 +67,7 @@ export interface StateStore {
   /** Reserves under all limits or none. Answers within the store's time-out; throws `server_error` where it is out and its policy is `closed`. */
   reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult>;
   /** The use of `limits` by `account`; reserves nothing. */
-  statuses(
-    account: string,
-    limits: readonly Limit[],
-  ): readonly LimitStatus[] | Promise<readonly LimitStatus[]>;
+  statuses(account: string, limits: readonly Limit[]): LimitStatuses | Promise<LimitStatuses>;
   /** The same without a call to the server: the last known status of those limits that this process has seen. */
   knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[];
   /** Resolves when the store can be used, or the first connection has failed; absent where there is no connection. */

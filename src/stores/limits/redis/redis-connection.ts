@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../clock.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import { type CannotServe, type CommandRejected, Unreachable } from '../remote-state.ts';
@@ -52,12 +53,10 @@ export class RedisConnection {
   #library: Library | undefined;
   #client: Client | undefined;
   #running: Promise<void> | undefined;
-  #attempted: Promise<void> | undefined;
-  #onAttempted: () => void = () => {};
+  readonly #attempted = Promise.withResolvers<void>();
+  readonly #closing = new AbortController();
   #ready = false;
-  #closed = false;
   #ended: (() => void) | undefined;
-  #wake: (() => void) | undefined;
   #why: Error | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -69,11 +68,8 @@ export class RedisConnection {
 
   /** Starts connecting, unless it has. Resolves when the first connection is up or has failed. */
   started(): Promise<void> {
-    this.#attempted ??= new Promise(resolve => {
-      this.#onAttempted = resolve;
-      this.#running = this.#live();
-    });
-    return this.#attempted;
+    this.#running ??= this.#live();
+    return this.#attempted.promise;
   }
 
   get ready(): boolean {
@@ -95,9 +91,8 @@ export class RedisConnection {
 
   /** Closes the connection for good; pending commands fail. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.#end(new Unreachable('the connection has been closed'));
-    this.#wake?.();
     await this.#running;
   }
 
@@ -130,15 +125,17 @@ export class RedisConnection {
   async #live(): Promise<void> {
     const library = await load();
     this.#library = library;
+    const { signal } = this.#closing;
     let delay_ms = first_delay_ms;
-    while (!this.#closed) {
+    while (!signal.aborted) {
       const began_ms = systemClock.elapsed_ms();
       await this.#liveOnce(library);
       const lived_ms = systemClock.elapsed_ms() - began_ms;
       delay_ms = lived_ms > 10 * longest_delay_ms ? first_delay_ms : Math.min(longest_delay_ms, delay_ms * 2);
-      if (!this.#closed) await this.#pause(delay_ms * (0.5 + Math.random() / 2));
+      const pause_ms = delay_ms * (0.5 + Math.random() / 2);
+      await sleep(pause_ms, undefined, { ref: false, signal }).catch(() => {});
     }
-    this.#onAttempted();
+    this.#attempted.resolve();
   }
 
   /** Lasts from connecting to the end of the connection or of the attempt. */
@@ -163,7 +160,7 @@ export class RedisConnection {
       this.lives++;
       this.#ready = true;
     }
-    this.#onAttempted();
+    this.#attempted.resolve();
     await ended;
   }
 
@@ -175,17 +172,5 @@ export class RedisConnection {
     this.#ready = false;
     client.destroy();
     this.#ended?.();
-  }
-
-  #pause(duration_ms: number): Promise<void> {
-    return new Promise(resolve => {
-      const timer = setTimeout(resolve, duration_ms);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (this.#closed) this.#wake();
-    });
   }
 }

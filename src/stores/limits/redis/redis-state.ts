@@ -59,13 +59,8 @@ export class RedisState implements RemoteState {
     return this.#connection.lives;
   }
 
-  async reserve({
-    id,
-    account,
-    limits,
-    charge,
-    force,
-  }: ReservationRequest): Promise<RemoteReservationResult> {
+  async reserve(request: ReservationRequest): Promise<RemoteReservationResult> {
+    const { id, account, limits, charge, force } = request;
     const keys = this.#keys.ofReservation(account, id, limits);
     const args = [this.#now(), id, String(this.#options.lease_ms), String(reservation_ms), force ? '1' : '0'];
     for (const limit of limits)
