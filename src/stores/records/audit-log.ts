@@ -1,4 +1,4 @@
-import type { Connection, Database } from './database.ts';
+import { type Connection, DatabaseRecords, insertRow } from './database.ts';
 import { timeOrderedUuid } from './ids.ts';
 
 /** What an operator has changed. */
@@ -24,12 +24,13 @@ export interface Operator {
 export async function recordChange(
   connection: Connection,
   { actor, at_ms }: Operator,
-  entry: Pick<AuditEntry, 'action' | 'target'> & { readonly detail: object },
+  action: AuditEntry['action'],
+  target: string,
+  detail: object,
 ): Promise<number> {
-  await connection.run(
-    'INSERT INTO audit_log (id, at_ms, actor, action, target, detail) VALUES (?, ?, ?, ?, ?, ?)',
-    [timeOrderedUuid(at_ms), at_ms, actor, entry.action, entry.target, JSON.stringify(entry.detail)],
-  );
+  const id = timeOrderedUuid(at_ms);
+  const entry = { id, at_ms, actor, action, target, detail: JSON.stringify(detail) };
+  await insertRow(connection, 'audit_log', entry);
   const [row] = await connection.run<{ value: number }>(
     'UPDATE change_counter SET value = value + 1 RETURNING value',
   );
@@ -37,16 +38,10 @@ export async function recordChange(
 }
 
 /** The operators' changes, newest first. */
-export class AuditLog {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
+export class AuditLog extends DatabaseRecords {
   /** A page of at most `limit`; the next one begins `after` the id of this one's last. */
   list({ limit, after }: { readonly limit: number; readonly after?: string }): Promise<AuditEntry[]> {
-    return this.#database.run<AuditEntry>(
+    return this.database.run<AuditEntry>(
       `SELECT id, at_ms, actor, action, target, detail FROM audit_log
       ${after === undefined ? '' : 'WHERE id < ?'} ORDER BY id DESC LIMIT ?`,
       after === undefined ? [limit] : [after, limit],

@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import { DatabaseRecords } from './database.ts';
 
 /** What has changed since a number was read. */
 export interface Changes {
@@ -13,30 +13,19 @@ const named_changes = 500;
 const none: Changes['of'] = { digests: [], accounts: [] };
 
 /** How instances notice what others have changed: every change of a key or account has the next number of one counter. */
-export class ChangeFeed {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
+export class ChangeFeed extends DatabaseRecords {
   /** What has changed after `since`; without it only the number. */
   async since(since: number | undefined): Promise<Changes> {
-    const [counter] = await this.#database.run<{ value: number }>('SELECT value FROM change_counter');
+    const [counter] = await this.database.run<{ value: number }>('SELECT value FROM change_counter');
     const change = counter?.value ?? 0;
     if (since === undefined || change === since) return { change, of: none };
     // A restored backup counts from an earlier number on.
     if (change < since || change - since > named_changes) return { change, of: 'all' };
-    const keys = await this.#database.run<{ digest: string }>(
-      'SELECT digest FROM api_keys WHERE change > ?',
-      [since],
-    );
-    const accounts = await this.#database.run<{ id: string }>('SELECT id FROM accounts WHERE change > ?', [
-      since,
-    ]);
-    return {
-      change,
-      of: { digests: keys.map(({ digest }) => digest), accounts: accounts.map(({ id }) => id) },
+    const changed = async (column: string, table: string) => {
+      const sql = `SELECT ${column} AS name FROM ${table} WHERE change > ?`;
+      return (await this.database.run<{ name: string }>(sql, [since])).map(({ name }) => name);
     };
+    const digests = await changed('digest', 'api_keys');
+    return { change, of: { digests, accounts: await changed('id', 'accounts') } };
   }
 }

@@ -1,4 +1,4 @@
-import type { Value } from './database.ts';
+import { containing, type Value } from './database.ts';
 
 /** A WHERE clause that grows: only what was asked for is in it. */
 export class Condition {
@@ -11,6 +11,11 @@ export class Condition {
     this.#terms.push(term);
     this.values.push(...(values as readonly Value[]));
     return this;
+  }
+
+  /** Adds that the column `search` contains `text`, in any case; nothing without a text. */
+  containing(text: string | undefined): this {
+    return this.and("search LIKE ? ESCAPE '!'", text ? containing(text) : undefined);
   }
 
   get sql(): string {

@@ -22,6 +22,15 @@ export interface Database extends Connection {
   close(): Promise<void>;
 }
 
+/** What is read from a database and written to it. */
+export abstract class DatabaseRecords {
+  protected readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+}
+
 /** The records store does not answer, or not now; the same may succeed later. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
@@ -39,6 +48,18 @@ export class RecordRefused extends Error {
 export function rowMarks(rows: number, columns: number): string {
   const marks = `(${Array(columns).fill('?').join(', ')})`;
   return Array(rows).fill(marks).join(', ');
+}
+
+/** Inserts a row of these columns. `end` ends the statement, as in `RETURNING id`. */
+export function insertRow<R extends object = Row>(
+  connection: Connection,
+  table: string,
+  row: Row,
+  end = '',
+): Promise<R[]> {
+  const columns = Object.keys(row);
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rowMarks(1, columns.length)} ${end}`;
+  return connection.run<R>(sql, Object.values(row));
 }
 
 /** What a row is found by, for its column `search`. */

@@ -1,9 +1,10 @@
 import { NotThere } from './account-records.ts';
 import { type Operator, recordChange } from './audit-log.ts';
 import { Condition } from './condition.ts';
-import { containing, type Database, rowMarks, searchable } from './database.ts';
+import { insertRow, rowMarks, searchable } from './database.ts';
 import { keyId } from './ids.ts';
 import { newSecret } from './key-secret.ts';
+import { PagedRecords, type PageQuery } from './paged-records.ts';
 
 /** A key of the store; of its text only the last characters are known. */
 export interface KeyRecord {
@@ -18,43 +19,37 @@ export interface KeyRecord {
   readonly last_used_ms: number | null;
 }
 
-export interface KeyQuery {
-  readonly id?: string;
+/** `search` is a part of the id, name, account or hint. */
+export interface KeyQuery extends PageQuery {
   readonly account?: string;
-  /** A part of the id, name, account or hint, in any case. */
-  readonly search?: string;
   /** Leaves out what is revoked or has expired at this time. */
   readonly usable_at_ms?: number;
-  /** The id of the last key of the page before. */
-  readonly after?: string;
-  readonly limit: number;
 }
 
-export interface NewKey {
-  readonly account: string;
-  readonly name: string;
-  readonly expires_ms: number | null;
-}
+export type NewKey = Pick<KeyRecord, 'account' | 'name' | 'expires_ms'>;
 
 /** A key as it is looked up: whose it is, with the account's row if the store has one. */
-export interface FoundKey {
-  readonly id: string;
+export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms' | 'revoked_ms'> {
   readonly digest: string;
-  readonly account: string;
-  readonly expires_ms: number | null;
-  readonly revoked_ms: number | null;
   readonly stored: { readonly plan: string | null; readonly limits: Record<string, unknown> } | undefined;
 }
 
 const columns = 'id, account, name, hint, created_ms, expires_ms, revoked_ms, last_used_ms';
 
-/** The keys of the store. */
-export class KeyRecords {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
+/** The keys of the store; lists begin with the newest. */
+export class KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
+  protected readonly table = {
+    name: 'api_keys',
+    columns,
+    order: 'DESC',
+    recordOf: (row: KeyRecord) => row,
+    conditionOf: ({ id, account, search, usable_at_ms }: Partial<KeyQuery>) =>
+      new Condition()
+        .and('id = ?', id)
+        .and('account = ?', account)
+        .containing(search)
+        .and('revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)', usable_at_ms),
+  } as const;
 
   /** Makes a key; `key` is its text, which is not stored. */
   async create(
@@ -62,25 +57,14 @@ export class KeyRecords {
     operator: Operator,
   ): Promise<{ readonly key: string; readonly record: KeyRecord }> {
     const { key, digest, hint } = newSecret();
-    const id = keyId(operator.at_ms);
-    const record = await this.#database.transaction(async connection => {
+    const created_ms = operator.at_ms;
+    const id = keyId(created_ms);
+    const record = await this.database.transaction(async connection => {
       const detail = { account, name, expires_ms };
-      const change = await recordChange(connection, operator, { action: 'key.create', target: id, detail });
-      const [row] = await connection.run<KeyRecord>(
-        `INSERT INTO api_keys (id, account, name, digest, hint, search, created_ms, expires_ms, change)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
-        [
-          id,
-          account,
-          name,
-          digest,
-          hint,
-          searchable(id, account, name, hint),
-          operator.at_ms,
-          expires_ms,
-          change,
-        ],
-      );
+      const change = await recordChange(connection, operator, 'key.create', id, detail);
+      const search = searchable(id, account, name, hint);
+      const stored = { id, account, name, digest, hint, search, created_ms, expires_ms, change };
+      const [row] = await insertRow<KeyRecord>(connection, 'api_keys', stored, `RETURNING ${columns}`);
       return row!;
     });
     return { key, record };
@@ -88,12 +72,12 @@ export class KeyRecords {
 
   /** Ends a key for good; one that is revoked already stays as it is. Throws NotThere. */
   async revoke(id: string, operator: Operator): Promise<KeyRecord> {
-    return this.#database.transaction(async connection => {
+    return this.database.transaction(async connection => {
       const [known] = await connection.run<KeyRecord>(`SELECT ${columns} FROM api_keys WHERE id = ?`, [id]);
       if (!known) throw new NotThere(`there is no key '${id}'`);
       if (known.revoked_ms !== null) return known;
       const detail = { account: known.account, name: known.name };
-      const change = await recordChange(connection, operator, { action: 'key.revoke', target: id, detail });
+      const change = await recordChange(connection, operator, 'key.revoke', id, detail);
       const [row] = await connection.run<KeyRecord>(
         `UPDATE api_keys SET revoked_ms = ?, change = ? WHERE id = ? RETURNING ${columns}`,
         [operator.at_ms, change, id],
@@ -102,33 +86,9 @@ export class KeyRecords {
     });
   }
 
-  async find(id: string): Promise<KeyRecord | undefined> {
-    const [found] = await this.list({ id, limit: 1 });
-    return found;
-  }
-
-  /** A page of keys, newest first. */
-  list({ limit, after, ...query }: KeyQuery): Promise<KeyRecord[]> {
-    const where = conditionOf(query).and('id < ?', after);
-    return this.#database.run<KeyRecord>(
-      `SELECT ${columns} FROM api_keys ${where.sql} ORDER BY id DESC LIMIT ?`,
-      [...where.values, limit],
-    );
-  }
-
-  /** How many keys all pages together have. */
-  async count(query: Omit<KeyQuery, 'after' | 'limit'> = {}): Promise<number> {
-    const where = conditionOf(query);
-    const [row] = await this.#database.run<{ count: number }>(
-      `SELECT COUNT(*) AS count FROM api_keys ${where.sql}`,
-      where.values,
-    );
-    return row!.count;
-  }
-
   /** The keys that have these digests, revoked ones included. */
   async lookUp(digests: readonly string[]): Promise<FoundKey[]> {
-    const rows = await this.#database.run<
+    const rows = await this.database.run<
       Omit<FoundKey, 'stored'> & { stored_id: string | null; plan: string | null; limits: string }
     >(
       `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, a.id AS stored_id, a.plan, a.limits
@@ -148,14 +108,6 @@ export class KeyRecords {
     const marks = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array(times.size - 1).fill('(?, ?)')];
     const sql = `UPDATE api_keys SET last_used_ms = used.column2 FROM (VALUES ${marks.join(', ')}) AS used
       WHERE api_keys.id = used.column1 AND (last_used_ms IS NULL OR last_used_ms < used.column2)`;
-    await this.#database.transaction(connection => connection.run(sql, [...times].flat()));
+    await this.database.transaction(connection => connection.run(sql, [...times].flat()));
   }
-}
-
-function conditionOf({ id, account, search, usable_at_ms }: Omit<KeyQuery, 'after' | 'limit'>): Condition {
-  return new Condition()
-    .and('id = ?', id)
-    .and('account = ?', account)
-    .and("search LIKE ? ESCAPE '!'", search ? containing(search) : undefined)
-    .and('revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)', usable_at_ms);
 }

@@ -1,5 +1,5 @@
 import type { Log } from '../../telemetry/log.ts';
-import { type Connection, type Database, StoreUnavailable } from './database.ts';
+import { type Connection, type Database, insertRow, StoreUnavailable } from './database.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 /** Any number, the same in every version: `sluice` in hexadecimal. */
@@ -12,7 +12,7 @@ const report_ms = 5000;
 export interface MigrateOptions {
   readonly steps?: readonly Migration[];
   /** Logs what is migrated, its progress and its duration. */
-  readonly log?: Pick<Log, 'info'>;
+  readonly log?: Pick<Log, 'info'> | undefined;
 }
 
 /**
@@ -30,11 +30,10 @@ export async function migrate(
   while (await database.longTransaction(step));
 }
 
-type Setup = Required<Pick<MigrateOptions, 'steps'>> & {
+interface Setup extends Required<Pick<MigrateOptions, 'steps'>>, Pick<MigrateOptions, 'log'> {
   readonly isPostgres: boolean;
   readonly epoch_ms: number;
-  readonly log: MigrateOptions['log'];
-};
+}
 
 /** Takes the schema to its next version; false where there is none. */
 async function nextVersion(connection: Connection, setup: Setup): Promise<boolean> {
@@ -44,7 +43,10 @@ async function nextVersion(connection: Connection, setup: Setup): Promise<boolea
   await connection.run(
     'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_ms BIGINT NOT NULL)',
   );
-  const current = await versionOf(connection);
+  const [row] = await connection.run<{ version: number | null }>(
+    'SELECT MAX(version) AS version FROM schema_migrations',
+  );
+  const current = row?.version ?? 0;
   const known = steps.at(-1)?.version ?? 0;
   if (current > known) {
     throw new Error(
@@ -54,16 +56,12 @@ async function nextVersion(connection: Connection, setup: Setup): Promise<boolea
   const next = steps.find(({ version }) => version > current);
   if (!next) return false;
   const { version, name } = next;
-  const report = new ProgressReport(version, name, log);
+  const report = progressReport({ version, name }, log);
   for (const statement of next.statements) {
     if (typeof statement === 'string') await connection.run(statement);
-    else await statement(connection, isPostgres, (done, total) => report.progress(done, total));
+    else await statement(connection, isPostgres, report.progress);
   }
-  await connection.run('INSERT INTO schema_migrations (version, name, applied_ms) VALUES (?, ?, ?)', [
-    version,
-    name,
-    epoch_ms,
-  ]);
+  await insertRow(connection, 'schema_migrations', { version, name, applied_ms: epoch_ms });
   report.done();
   return true;
 }
@@ -80,38 +78,19 @@ async function takeLock(connection: Connection): Promise<void> {
 }
 
 /** Logs the migration to one version: its beginning, its progress every few seconds, and its end. */
-class ProgressReport {
-  readonly #facts: { readonly version: number; readonly name: string };
-  readonly #log: MigrateOptions['log'];
-  readonly #began_ms = performance.now();
-  #told_ms = this.#began_ms;
-
-  constructor(version: number, name: string, log: MigrateOptions['log']) {
-    this.#facts = { version, name };
-    this.#log = log;
-    log?.info(this.#facts, 'migrating the records store');
-  }
-
-  progress(done: number, total: number): void {
-    const now_ms = performance.now();
-    if (now_ms - this.#told_ms < report_ms) return;
-    this.#told_ms = now_ms;
-    this.#report({ done, total }, 'migrating the records store: in progress');
-  }
-
-  done(): void {
-    this.#report({}, 'migrated the records store');
-  }
-
-  #report(more: object, message: string): void {
-    const elapsed_ms = Math.round(performance.now() - this.#began_ms);
-    this.#log?.info({ ...this.#facts, ...more, elapsed_ms }, message);
-  }
-}
-
-async function versionOf(connection: Connection): Promise<number> {
-  const [row] = await connection.run<{ version: number | null }>(
-    'SELECT MAX(version) AS version FROM schema_migrations',
-  );
-  return row?.version ?? 0;
+function progressReport(facts: Pick<Migration, 'version' | 'name'>, log: MigrateOptions['log']) {
+  const began_ms = performance.now();
+  let reported_ms = began_ms;
+  const report = (more: object, message: string) =>
+    log?.info({ ...facts, ...more, elapsed_ms: Math.round(performance.now() - began_ms) }, message);
+  log?.info(facts, 'migrating the records store');
+  return {
+    progress(done: number, total: number): void {
+      const now_ms = performance.now();
+      if (now_ms - reported_ms < report_ms) return;
+      reported_ms = now_ms;
+      report({ done, total }, 'migrating the records store: in progress');
+    },
+    done: () => report({}, 'migrated the records store'),
+  };
 }

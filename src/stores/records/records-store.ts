@@ -46,8 +46,7 @@ export async function openRecords(
     audit: new AuditLog(database),
     changes: new ChangeFeed(database),
     pruning: new Pruning(database, target.kind === 'postgres'),
-    migrate: (epoch_ms, log) =>
-      migrate(database, target.kind === 'postgres', epoch_ms, { ...(log && { log }) }),
+    migrate: (epoch_ms, log) => migrate(database, target.kind === 'postgres', epoch_ms, { log }),
     close: () => database.close(),
   };
 }

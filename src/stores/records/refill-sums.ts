@@ -1,16 +1,7 @@
 import type { Connection } from './database.ts';
 
-const counted = [
-  'requests',
-  'failed_requests',
-  'estimated_requests',
-  'prompt_tokens',
-  'completion_tokens',
-  'cached_tokens',
-  'reasoning_tokens',
-  'cost_pico_usd',
-];
-const columns = counted.join(', ');
+const columns = `requests, failed_requests, estimated_requests,
+  prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_pico_usd`;
 
 /**
  * Fills `daily_sums` and `monthly_sums` from the `usage_sums` that were kept before, which also have what is no longer in the ledger. A
@@ -39,7 +30,7 @@ async function refillDay(connection: Connection, day: string): Promise<void> {
   // All models together, which only months had.
   await connection.run(
     `INSERT INTO daily_sums (model, day, account, ${columns})
-    SELECT '*', period, account, ${counted.map(name => `SUM(${name})`).join(', ')}
+    SELECT '*', period, account, ${columns.replace(/\w+/g, 'SUM($&)')}
     FROM usage_sums WHERE period = ? AND account <> '' GROUP BY period, account`,
     [day],
   );

@@ -1,6 +1,6 @@
 import { usdOf } from '../../money.ts';
 import { type BudgetSum, budgetSums } from './budget-sums.ts';
-import type { Database } from './database.ts';
+import { DatabaseRecords } from './database.ts';
 import { type RefusalQuery, type RefusalSum, refusals } from './refusals.ts';
 import { usageColumnNames } from './roll-up.ts';
 import type { UsageGroup, UsageQuery, UsageSum } from './usage-query.ts';
@@ -19,21 +19,15 @@ const sums = [
 const by_cost = `${cost_micro_usd} + ${cost_rest} / ${micro} DESC, ${cost_rest} % ${micro} DESC`;
 
 /** Sums of the ledger, with what was refused before an upstream was asked. */
-export class UsageRecords {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
+export class UsageRecords extends DatabaseRecords {
   /** What was refused before an upstream was asked, by what is kept of it. */
   refusals(query: RefusalQuery): Promise<RefusalSum[]> {
-    return refusals(this.#database, query);
+    return refusals(this.database, query);
   }
 
   /** What `accounts` have used of `day` and, until then, of its month. */
   budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
-    return budgetSums(this.#database, accounts, day);
+    return budgetSums(this.database, accounts, day);
   }
 
   async sum(query: UsageQuery): Promise<UsageSum[]> {
@@ -44,7 +38,7 @@ export class UsageRecords {
     // Groups of equal cost are in the order of their names, at every instance.
     const ordered = order === 'cost' ? `${by_cost}, ${groups}` : groups;
     const values = slices.flatMap(({ where }) => where.values);
-    const rows = await this.#database.run<
+    const rows = await this.database.run<
       Omit<UsageSum, 'cost_usd'> & { cost_micro_usd: number; cost_rest: number }
     >(
       `SELECT ${[...named, ...sums].join(', ')} FROM (${slices.map(slice => selected(slice, by)).join(' UNION ALL ')}) AS kept
