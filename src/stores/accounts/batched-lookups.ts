@@ -5,12 +5,6 @@ const max_waiting = 5000;
 /** Time without queries after a failure, so that a store that hangs costs its timeout once and not in every request. */
 const pause_ms = 1000;
 
-interface Waiting<T> {
-  readonly answer: Promise<T>;
-  resolve(found: T): void;
-  reject(fault: unknown): void;
-}
-
 /** Results for `names`, in their order. */
 export type LookUp<T> = (names: readonly string[]) => Promise<readonly T[]>;
 
@@ -21,8 +15,8 @@ export type LookUp<T> = (names: readonly string[]) => Promise<readonly T[]>;
 export class BatchedLookups<T> {
   readonly #lookUp: LookUp<T>;
   readonly #names_per_query: number;
-  readonly #waiting = new Map<string, Waiting<T>>();
-  #running = new Map<string, Waiting<T>>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<T>>();
+  #running = new Map<string, PromiseWithResolvers<T>>();
   #failed_ms = Number.NEGATIVE_INFINITY;
   #fault: unknown;
 
@@ -33,14 +27,14 @@ export class BatchedLookups<T> {
 
   find(name: string): Promise<T> {
     const known = this.#waiting.get(name);
-    if (known) return known.answer;
+    if (known) return known.promise;
     if (performance.now() - this.#failed_ms < pause_ms) return Promise.reject(this.#fault);
     if (this.#waiting.size >= max_waiting)
       return Promise.reject(new StoreUnavailable('too much is being looked up'));
-    const { promise: answer, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.set(name, { answer, resolve, reject });
+    const waiting = Promise.withResolvers<T>();
+    this.#waiting.set(name, waiting);
     if (this.#running.size === 0) void this.#run();
-    return answer;
+    return waiting.promise;
   }
 
   async #run(): Promise<void> {

@@ -1,43 +1,7 @@
-import { z } from 'zod';
-import type { LedgerEntry, LedgerRow, RefusalBatch } from '../records/ledger-entry.ts';
+import { batchSchema, type LedgerEntry, rowSchema } from '../records/ledger-entry.ts';
 
 /** Much longer than a line with a ledger row; longer ones are not held in memory. */
 const max_line_characters = 1_000_000;
-
-const text = z.string().max(10_000);
-const count = z.int().nonnegative();
-
-const rowSchema = z.object({
-  id: z.string().min(1).max(100),
-  request_id: text,
-  account: text.min(1),
-  key_id: text.nullable(),
-  model: text.nullable(),
-  provider: text.nullable(),
-  endpoint: text,
-  started_ms: count,
-  duration_ms: z.number().nonnegative(),
-  first_token_ms: z.number().nonnegative().nullable(),
-  status: count,
-  error_type: text.nullable(),
-  end_reason: text,
-  attempts: count,
-  prompt_tokens: count,
-  completion_tokens: count,
-  cached_tokens: count,
-  reasoning_tokens: count,
-  estimated: z.boolean(),
-  cost_usd: z.string().regex(/^\d{1,12}(\.\d{1,12})?$/),
-}) satisfies z.ZodType<LedgerRow>;
-
-const refusalSchema = rowSchema
-  .pick({ account: true, key_id: true, model: true, status: true, error_type: true, end_reason: true })
-  .extend({ started_ms: count, requests: count });
-
-const batchSchema = z.object({
-  id: rowSchema.shape.id,
-  refusals: z.array(refusalSchema).max(1000),
-}) satisfies z.ZodType<RefusalBatch>;
 
 /** What a line of a log is: a row, a line that should have one and cannot be read, or something else. */
 export type LoggedLine =

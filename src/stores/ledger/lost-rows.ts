@@ -61,15 +61,10 @@ export class LostRows {
   }
 
   #logRow(row: LedgerEntry, reason: DropReason, fault: unknown): void {
-    const fields = { ledger_row: row, reason, ...(fault !== undefined && { err: fault }) };
-    if (this.#log.isLevelEnabled('error')) return this.#log.error(fields, message);
-    const line = {
-      level: error_level,
-      time: new Date().toISOString(),
-      ledger_row: row,
-      reason,
-      msg: message,
-    };
+    const fields = { ledger_row: row, reason };
+    if (this.#log.isLevelEnabled('error'))
+      return this.#log.error({ ...fields, ...(fault !== undefined && { err: fault }) }, message);
+    const line = { level: error_level, time: new Date().toISOString(), ...fields, msg: message };
     process.stderr.write(`${JSON.stringify(line)}\n`);
   }
 

@@ -21,23 +21,12 @@ export class RefusalCounter {
   /** False if there are too many kinds. */
   add(row: LedgerRow): boolean {
     const { id, started_ms, account, key_id, model, status, error_type, end_reason } = row;
-    const day = Math.floor(started_ms / day_ms);
-    const kind = [day, account, key_id, model, status, error_type, end_reason].join('\n');
+    const fields = { account, key_id, model, status, error_type, end_reason };
+    const kind = [Math.floor(started_ms / day_ms), ...Object.values(fields)].join('\n');
     const counted = this.#counts.get(kind);
     if (counted) counted.requests++;
     else if (this.#counts.size >= max_kinds) return false;
-    else
-      this.#counts.set(kind, {
-        id,
-        started_ms,
-        account,
-        key_id,
-        model,
-        status,
-        error_type,
-        end_reason,
-        requests: 1,
-      });
+    else this.#counts.set(kind, { id, started_ms, ...fields, requests: 1 });
     return true;
   }
 

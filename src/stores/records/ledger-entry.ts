@@ -1,45 +1,50 @@
-/** One settled exchange. Times in milliseconds. */
-export interface LedgerRow {
+import { z } from 'zod';
+
+const text = z.string().max(10_000);
+const count = z.int().nonnegative();
+
+/** One settled exchange, also as a line of a log has it. Times in milliseconds. */
+export const rowSchema = z.object({
   /** Unique for every exchange, unlike the request id, which clients may choose: a row is written once however often it is sent. */
-  readonly id: string;
-  readonly request_id: string;
-  readonly account: string;
+  id: z.string().min(1).max(100),
+  request_id: text,
+  account: text.min(1),
   /** The stored key that was used; null for keys of the configuration. */
-  readonly key_id: string | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly endpoint: string;
-  readonly started_ms: number;
-  readonly duration_ms: number;
-  readonly first_token_ms: number | null;
-  readonly status: number;
-  readonly error_type: string | null;
-  readonly end_reason: string;
-  readonly attempts: number;
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly cached_tokens: number;
-  readonly reasoning_tokens: number;
+  key_id: text.nullable(),
+  model: text.nullable(),
+  provider: text.nullable(),
+  endpoint: text,
+  started_ms: count,
+  duration_ms: z.number().nonnegative(),
+  first_token_ms: z.number().nonnegative().nullable(),
+  status: count,
+  error_type: text.nullable(),
+  end_reason: text,
+  attempts: count,
+  prompt_tokens: count,
+  completion_tokens: count,
+  cached_tokens: count,
+  reasoning_tokens: count,
   /** The tokens were estimated by the gateway, not reported by the upstream. */
-  readonly estimated: boolean;
+  estimated: z.boolean(),
   /** Exact decimal string. */
-  readonly cost_usd: string;
-}
+  cost_usd: z.string().regex(/^\d{1,12}(\.\d{1,12})?$/),
+});
 
-/** Equal exchanges that asked no upstream and cost nothing. */
-export interface RefusalCount
-  extends Pick<LedgerRow, 'account' | 'key_id' | 'model' | 'status' | 'error_type' | 'end_reason'> {
-  /** When the first of them began; all are of that day. */
-  readonly started_ms: number;
-  readonly requests: number;
-}
+/** Equal exchanges that asked no upstream and cost nothing; `started_ms` is when the first of them began, on whose day all did. */
+const refusalSchema = rowSchema
+  .pick({ account: true, key_id: true, model: true, status: true, error_type: true, end_reason: true })
+  .extend({ started_ms: count, requests: count });
 
-/** Refusals that are counted together, once however often they are sent. */
-export interface RefusalBatch {
-  /** Begins with the time, as that of a row. */
-  readonly id: string;
-  readonly refusals: readonly RefusalCount[];
-}
+/** Refusals that are counted together, once however often they are sent. The id begins with the time, as that of a row. */
+export const batchSchema = z.object({
+  id: rowSchema.shape.id,
+  refusals: z.array(refusalSchema).max(1000).readonly(),
+});
+
+export type LedgerRow = Readonly<z.output<typeof rowSchema>>;
+export type RefusalCount = Readonly<z.output<typeof refusalSchema>>;
+export type RefusalBatch = Readonly<z.output<typeof batchSchema>>;
 
 /** What the ledger stores, each once by its id. */
 export type LedgerEntry = LedgerRow | RefusalBatch;

@@ -2,7 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { picoUsd, usdOf } from '../../money.ts';
 import { Condition } from './condition.ts';
 import { type Connection, type Database, rowMarks, type Value } from './database.ts';
-import { isBatch, isRow, type LedgerEntry, type LedgerRow, type RefusalBatch } from './ledger-entry.ts';
+import {
+  isBatch,
+  isRow,
+  type LedgerEntry,
+  type LedgerRow,
+  type RefusalBatch,
+  rowSchema,
+} from './ledger-entry.ts';
 import { countOnce } from './refusals.ts';
 import { rollUp } from './roll-up.ts';
 
@@ -19,28 +26,8 @@ export interface LedgerQuery {
 
 type StoredRow = Omit<LedgerRow, 'estimated' | 'cost_usd'> & { estimated: number; cost_pico_usd: number };
 
-const columns = [
-  'id',
-  'request_id',
-  'account',
-  'key_id',
-  'model',
-  'provider',
-  'endpoint',
-  'started_ms',
-  'duration_ms',
-  'first_token_ms',
-  'status',
-  'error_type',
-  'end_reason',
-  'attempts',
-  'prompt_tokens',
-  'completion_tokens',
-  'cached_tokens',
-  'reasoning_tokens',
-  'estimated',
-  'cost_pico_usd',
-] as const;
+/** Named as the fields of a row; the cost is stored as an integer. */
+const columns = [...rowSchema.keyof().exclude(['cost_usd']).options, 'cost_pico_usd'] as const;
 
 const rows_per_step = 50;
 

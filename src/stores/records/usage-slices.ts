@@ -26,11 +26,9 @@ export type FinestKey = readonly [day: number, account: string, model: string];
 
 const day_ms = 86_400_000;
 
-export const finestOf = ({
-  started_ms,
-  account,
-  model,
-}: Pick<LedgerRow, 'started_ms' | 'account' | 'model'>): FinestKey => [
+type Began = Pick<LedgerRow, 'started_ms' | 'account' | 'model'>;
+
+export const finestOf = ({ started_ms, account, model }: Began): FinestKey => [
   Math.floor(started_ms / day_ms),
   account,
   model ?? '',
