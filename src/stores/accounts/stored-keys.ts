@@ -1,12 +1,11 @@
 import QuickLRU from 'quick-lru';
-import type { Clock } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
-import type { Log } from '../../telemetry/log.ts';
 import { limitOverridesSchema } from '../limits/plan-limits.ts';
 import type { ChangeFeed } from '../records/change-feed.ts';
 import type { FoundKey, KeyRecords } from '../records/key-records.ts';
 import { isStoredKeyForm } from '../records/key-secret.ts';
 import type { Outage } from '../records/outage.ts';
+import type { Surroundings } from '../records/surroundings.ts';
 import { type Account, unusableAccount } from './accounts.ts';
 import { BatchedLookups } from './batched-lookups.ts';
 import { hashKey } from './hash-key.ts';
@@ -26,15 +25,13 @@ interface Known {
   readonly expires_ms: number;
 }
 
-export interface StoredKeysSetup {
+export interface StoredKeysSetup extends Omit<Surroundings, 'metrics'> {
   readonly keys: Pick<KeyRecords, 'lookUp' | 'used'>;
   readonly changes: Pick<ChangeFeed, 'since'>;
   /** The configured account with this id, which takes precedence over one of the store. */
   readonly configured: (id: string) => Account | undefined;
   /** Time for which known keys continue to work while the store is unavailable. */
   readonly key_cache_ttl_ms: number;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Throws `configuration_error` for invalid limits: ignoring them would admit more than intended. */

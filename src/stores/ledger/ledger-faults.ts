@@ -1,22 +1,14 @@
-import type { Clock } from '../../clock.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import type { Outage } from '../records/outage.ts';
-
-export interface LedgerFaultsSetup {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: RecordsMetrics;
-  /** The queue file, if there is one. */
-  readonly queue_path: string | undefined;
-}
+import type { Surroundings } from '../records/surroundings.ts';
 
 /**
  * Faults that keep rows from the ledger: failed writes to the records store, and an unusable queue file. The beginning and the end of each
  * is logged once, and a gauge says whether writes succeed.
  */
 export class LedgerFaults {
-  readonly #setup: LedgerFaultsSetup;
+  readonly #surroundings: Surroundings;
+  /** The queue file, if there is one. */
+  readonly #queue_path: string | undefined;
   #store: Outage | undefined;
   #queue: Outage | undefined;
   /** Places of waiting rows that were logged during this outage. */
@@ -24,8 +16,9 @@ export class LedgerFaults {
   /** Rows that waited and have been written since the outage began. */
   #written = 0;
 
-  constructor(setup: LedgerFaultsSetup) {
-    this.#setup = setup;
+  constructor(surroundings: Surroundings, queue_path: string | undefined) {
+    this.#surroundings = surroundings;
+    this.#queue_path = queue_path;
   }
 
   get isStoreOut(): boolean {
@@ -39,7 +32,7 @@ export class LedgerFaults {
   /** A write failed, or took too long. Logged once it is known where the rows wait. */
   storeFailed(cause: unknown): void {
     this.#store = this.#outage(this.#store, cause);
-    this.#setup.metrics.ledgerWrites(false);
+    this.#surroundings.metrics.ledgerWrites(false);
   }
 
   /** Rows went to the queue file. */
@@ -47,26 +40,26 @@ export class LedgerFaults {
     this.queueWorks();
     if (!this.#store || this.#logged.has('disk')) return;
     this.#logged.add('disk');
-    const { log, queue_path } = this.#setup;
-    log.warn({ err: this.#store.cause, queue: queue_path }, 'ledger writes fail, rows are queued on disk');
+    const fields = { err: this.#store.cause, queue: this.#queue_path };
+    this.#surroundings.log.warn(fields, 'ledger writes fail, rows are queued on disk');
   }
 
   /** Rows could go neither to the store nor to a queue file. */
   keptInMemory(): void {
     if (!this.#store || this.#logged.has('memory')) return;
     this.#logged.add('memory');
-    this.#setup.log.error({ err: this.#store.cause }, 'ledger writes fail, rows wait in memory');
+    this.#surroundings.log.error({ err: this.#store.cause }, 'ledger writes fail, rows wait in memory');
   }
 
   queueFailed(cause: unknown): void {
-    const { log, queue_path } = this.#setup;
-    if (!this.#queue) log.error({ err: cause, queue: queue_path }, 'the ledger queue file cannot be used');
+    const fields = { err: cause, queue: this.#queue_path };
+    if (!this.#queue) this.#surroundings.log.error(fields, 'the ledger queue file cannot be used');
     this.#queue = this.#outage(this.#queue, cause);
   }
 
   queueWorks(): void {
-    if (this.#queue)
-      this.#setup.log.info({ queue: this.#setup.queue_path }, 'the ledger queue file can be used again');
+    const fields = { queue: this.#queue_path };
+    if (this.#queue) this.#surroundings.log.info(fields, 'the ledger queue file can be used again');
     this.#queue = undefined;
   }
 
@@ -77,7 +70,7 @@ export class LedgerFaults {
 
   /** Notes that no rows wait for the store. */
   allWritten(): void {
-    const { log, metrics, clock } = this.#setup;
+    const { log, metrics, clock } = this.#surroundings;
     const rows = this.#written;
     if (this.#store) {
       const outage_ms = clock.epoch_ms() - this.#store.since_epoch_ms;
@@ -93,7 +86,7 @@ export class LedgerFaults {
 
   /** One line for operators about each current fault. */
   conditions(onDisk: number, inMemory: number): string[] {
-    const path = this.#setup.queue_path;
+    const path = this.#queue_path;
     const places = [
       ...(onDisk > 0 ? [`${rowsOf(onDisk)} on disk (${path})`] : []),
       ...(inMemory > 0 || onDisk === 0 ? [`${rowsOf(inMemory)} in memory`] : []),
@@ -106,13 +99,13 @@ export class LedgerFaults {
 
   #line(what: string, outage: Outage | undefined, where: string): string[] {
     if (!outage) return [];
-    const out_s = Math.round((this.#setup.clock.epoch_ms() - outage.since_epoch_ms) / 1000);
+    const out_s = Math.round((this.#surroundings.clock.epoch_ms() - outage.since_epoch_ms) / 1000);
     const why = outage.cause instanceof Error ? outage.cause.message : String(outage.cause);
     return [`${what} for ${out_s} s, ${where}: ${why}`];
   }
 
   #outage(known: Outage | undefined, cause: unknown): Outage {
-    return { since_epoch_ms: known?.since_epoch_ms ?? this.#setup.clock.epoch_ms(), cause };
+    return { since_epoch_ms: known?.since_epoch_ms ?? this.#surroundings.clock.epoch_ms(), cause };
   }
 }
 

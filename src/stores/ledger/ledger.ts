@@ -1,9 +1,7 @@
-import type { Clock } from '../../clock.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
-import { endedWithin } from '../records/ended-within.ts';
 import type { LedgerEntry, LedgerRow } from '../records/ledger-entry.ts';
 import type { LedgerRecords } from '../records/ledger-records.ts';
+import type { Surroundings } from '../records/surroundings.ts';
+import { endedWithin } from '../within.ts';
 import type { DiskQueue } from './disk-queue.ts';
 import { LedgerFaults } from './ledger-faults.ts';
 import { isUnbilled, LostRows } from './lost-rows.ts';
@@ -11,41 +9,30 @@ import { QueueDrain } from './queue-drain.ts';
 import { isRefusal, RefusalCounter } from './refusal-counter.ts';
 import { RowWriter } from './row-writer.ts';
 
-export interface LedgerOptions {
-  /** Time for which rows are collected before they are written. */
-  readonly flush_ms: number;
-  /** Rows per transaction. */
-  readonly batch_rows: number;
-  /** Rows that may wait in memory. */
-  readonly max_waiting: number;
-  /** Time after which a slow store is bypassed: rows go to the disk, and from there to the store. */
-  readonly patience_ms: number;
-  /** Interval of retries while the store is unavailable. */
-  readonly retry_ms: number;
-  /** Time for which refusals are counted before the counts are written. */
-  readonly refusals_ms: number;
-  /** Time limit of `close`; rows that are not written by then are logged. */
-  readonly close_ms: number;
-}
-
 /** Documented in the README: what a crash can lose follows from `flush_ms` and `patience_ms`. */
-export const ledgerDefaults: LedgerOptions = {
+export const ledgerDefaults = {
+  /** Time for which rows are collected before they are written. */
   flush_ms: 250,
+  /** Rows per transaction. */
   batch_rows: 500,
+  /** Rows that may wait in memory. */
   max_waiting: 20_000,
+  /** Time after which a slow store is bypassed: rows go to the disk, and from there to the store. */
   patience_ms: 1000,
+  /** Interval of retries while the store is unavailable. */
   retry_ms: 1000,
+  /** Time for which refusals are counted before the counts are written. */
   refusals_ms: 1000,
+  /** Time limit of `close`; rows that are not written by then are logged. */
   close_ms: 8000,
 };
 
-export interface LedgerSetup {
+export type LedgerOptions = Readonly<typeof ledgerDefaults>;
+
+export interface LedgerSetup extends Surroundings {
   readonly records: Pick<LedgerRecords, 'insert'>;
   /** Queue for rows while the store is unavailable; without it they wait in memory. */
   readonly disk: DiskQueue | undefined;
-  readonly clock: Clock;
-  readonly metrics: RecordsMetrics;
-  readonly log: Log;
   readonly options?: Partial<LedgerOptions>;
 }
 
@@ -58,7 +45,7 @@ export class Ledger {
   readonly #disk: DiskQueue | undefined;
   readonly #drain: QueueDrain | undefined;
   readonly #faults: LedgerFaults;
-  readonly #metrics: RecordsMetrics;
+  readonly #metrics: Surroundings['metrics'];
   readonly #options: LedgerOptions;
   readonly #lost: LostRows;
   readonly #refusals = new RefusalCounter();
@@ -73,7 +60,7 @@ export class Ledger {
     this.#metrics = metrics;
     this.#options = { ...ledgerDefaults, ...options };
     this.#lost = new LostRows(metrics, log);
-    this.#faults = new LedgerFaults({ clock, log, metrics, queue_path: disk?.path });
+    this.#faults = new LedgerFaults({ clock, log, metrics }, disk?.path);
     this.#writer = new RowWriter(records, metrics, this.#lost);
     const shared = { writer: this.#writer, faults: this.#faults, metrics };
     const inMemory = () => this.#waiting.length;

@@ -1,5 +1,5 @@
-import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import type { LedgerEntry } from '../records/ledger-entry.ts';
+import type { Surroundings } from '../records/surroundings.ts';
 import type { DiskQueue } from './disk-queue.ts';
 import type { LedgerFaults } from './ledger-faults.ts';
 import type { RowWriter } from './row-writer.ts';
@@ -9,11 +9,10 @@ const idle_ms = 30_000;
 /** Interval of retries of a queue that could not be read. */
 const unusable_ms = 30_000;
 
-export interface QueueDrainSetup {
+export interface QueueDrainSetup extends Pick<Surroundings, 'metrics'> {
   readonly disk: DiskQueue;
   readonly writer: RowWriter;
   readonly faults: LedgerFaults;
-  readonly metrics: RecordsMetrics;
   readonly batch_rows: number;
   /** How often a store that is out is tried again. */
   readonly retry_ms: number;
@@ -97,13 +96,9 @@ export class QueueDrain {
 
   /** Rejects with StoreUnavailable; false where the rows are written and cannot be removed. */
   async #move(batch: readonly LedgerEntry[]): Promise<boolean> {
-    await this.#setup.writer.write(batch);
-    this.#setup.faults.wrote(batch.length);
-    return this.#remove(batch);
-  }
-
-  async #remove(batch: readonly LedgerEntry[]): Promise<boolean> {
-    const { disk, faults } = this.#setup;
+    const { disk, faults, writer } = this.#setup;
+    await writer.write(batch);
+    faults.wrote(batch.length);
     try {
       await disk.remove(batch);
       faults.queueWorks();

@@ -52,8 +52,7 @@ export class RowWriter {
 
   /** The same, rejecting after `patience_ms`; the store may still write the rows. */
   async writeWithin(batch: readonly LedgerEntry[], patience_ms: number): Promise<void> {
-    const writing = this.write(batch);
-    writing.catch(() => {});
-    await within(writing, patience_ms, () => new StoreUnavailable(`no answer within ${patience_ms} ms`));
+    const late = () => new StoreUnavailable(`no answer within ${patience_ms} ms`);
+    await within(this.write(batch), patience_ms, late);
   }
 }

@@ -1,6 +1,3 @@
-import type { Clock } from '../../clock.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import { type AccountDirectory, type ConfiguredAccounts, eitherDirectory } from '../accounts/accounts.ts';
 import { StoredKeys } from '../accounts/stored-keys.ts';
 import { checkQueueFile } from '../ledger/check-queue-file.ts';
@@ -8,14 +5,15 @@ import { DiskQueue } from '../ledger/disk-queue.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { PastUsage } from '../ledger/past-usage.ts';
 import type { PastUseSource } from '../limits/restored-state-store.ts';
+import { endedWithin } from '../within.ts';
 import { isOutage } from './database.ts';
-import { endedWithin } from './ended-within.ts';
 import type { Outage } from './outage.ts';
 import { warnOfSharedFiles } from './private-file.ts';
 import { kept_in_memory, type RecordsStore } from './records-store.ts';
 import type { RecordsTarget } from './records-target.ts';
 import { Retention, type RetentionTimes } from './retention.ts';
 import { startRecords } from './start-records.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** How long the end of the keys' and of the store's own work may take. */
 const close_ms = 5000;
@@ -30,12 +28,9 @@ export interface RecordsSettings {
   readonly retention: RetentionTimes;
 }
 
-export interface GatewayRecordsSetup {
+export interface GatewayRecordsSetup extends Surroundings {
   readonly settings: RecordsSettings;
   readonly configured: ConfiguredAccounts;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: RecordsMetrics;
 }
 
 /** A gateway's use of the records: accounts of keys, and the ledger. */
