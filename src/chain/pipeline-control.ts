@@ -81,8 +81,10 @@ export class PipelineControl implements StreamHandle {
   }
 
   ready(): Promise<void> | undefined {
-    if (this.#flushScheduled) this.#flushNow();
-    if (!this.#full || this.#over) return undefined;
+    if (this.#over) return undefined;
+    // The source is resumed later: a stage that asks is at work.
+    if (this.#flushScheduled) this.#full = !this.#sink.flush();
+    if (!this.#full) return undefined;
     this.#ready ??= Promise.withResolvers();
     return this.#ready.promise;
   }

@@ -49,7 +49,7 @@ export class StageLink implements ChunkSink, StreamController {
   }
 
   start(): void {
-    if (!this.#over && this.#transformer.start) this.#call('start');
+    if (!this.#over && !this.#ending && this.#transformer.start) this.#call('start');
   }
 
   chunk(chunk: Chunk): boolean {

@@ -174,6 +174,75 @@ describe('a stream through transformers', () => {
     expect([seen, cancelled, told[1]]).toEqual([[], 1, 'stop']);
   });
 
+  it('gives a transformer that asks for `ready` first one chunk at a time, in order', async () => {
+    const log: string[] = [];
+    let atWork = 0;
+    const first: StreamTransformer = {
+      async transform(chunk, controller) {
+        log.push(`${textsOf([chunk])} ${++atWork}`);
+        await controller.ready();
+        await turn();
+        atWork--;
+        controller.enqueue(chunk);
+      },
+    };
+    const double: StreamTransformer = {
+      transform(chunk, controller) {
+        const [content] = textsOf([chunk]);
+        controller.enqueue(text(`${content}1`));
+        controller.enqueue(text(`${content}2`));
+      },
+    };
+    const left = ['a', 'b'].map(text);
+    // Gives what waits in the turn in which it is resumed, as chunks that came together.
+    const source = {
+      pushInto: (sink: ChunkSink) => ({
+        resume() {
+          const next = left.shift();
+          if (!next) return sink.end();
+          sink.chunk(next);
+          sink.flush();
+        },
+        stop() {},
+      }),
+    };
+    const chain = new Chain([
+      { name: 'first', onStream: () => first },
+      { name: 'double', onStream: () => double },
+    ]);
+    const run = chain.enter(sampleExchange({ request: {} }));
+    const chunks: Chunk[] = [];
+    await new Promise<void>((end, fail) => {
+      const flush = () => true;
+      run
+        .onStream(source)
+        .pushInto({ chunk: chunk => chunks.push(chunk) > 0, flush, end, fail })
+        .resume();
+    });
+    expect(textsOf(chunks)).toEqual(['a1', 'a2', 'b1', 'b2']);
+    expect(log).toEqual(['a1 1', 'a2 1', 'b1 1', 'b2 1']);
+  });
+
+  it('does not begin a transformer whose input has ended', async () => {
+    const told: string[] = [];
+    const broken: StreamTransformer = {
+      ...passing,
+      start() {
+        throw new Error('no start');
+      },
+    };
+    const behind: StreamTransformer = {
+      ...passing,
+      start: () => void told.push('start'),
+      flush: () => turn(),
+    };
+    const { seen } = pushedThrough(behind, broken);
+    await turn();
+    await turn();
+    expect(seen).toEqual([expect.objectContaining({ message: 'no start' })]);
+    expect(told).toEqual([]);
+  });
+
   it('ends where a transformer ends it', () => {
     const first: StreamTransformer = {
       transform(chunk, controller) {
