@@ -26,13 +26,17 @@ export function beforeTimeLimit<T>(
         clearTimeout(timer);
         reject(new ClientGone('the client left before the reply was complete'));
       };
+    const over = () => {
+      clearTimeout(timer);
+      exchange.readOn = undefined;
+    };
     reply.then(
       value => {
-        clearTimeout(timer);
+        over();
         resolve(value);
       },
       fault => {
-        clearTimeout(timer);
+        over();
         reject(fault);
       },
     );

@@ -52,6 +52,12 @@ describe.each([
 });
 
 describe('a client that leaves before its reply', () => {
+  it('aborts the exchange when the reply has been read', async () => {
+    await beforeTimeLimit(Promise.resolve('reply'), exchange, limit_ms, true);
+    exchange.clientLeft();
+    expect([exchange.aborted, exchange.end_reason]).toEqual([true, 'client_gone']);
+  });
+
   it('ends the wait but not the reply, which is read on for billing', async () => {
     const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true);
     exchange.clientLeft();
