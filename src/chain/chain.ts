@@ -128,7 +128,9 @@ export class ChainRun {
     for (let index = this.#entered - 1; index >= 0; index--) {
       if (!this.#chain.stages[index]!.onSettled) continue;
       try {
-        this.#times.run(index, 'onSettled', outcome);
+        const pending = this.#times.run(index, 'onSettled', outcome);
+        // Not waited for; a rejection without a handler would end the process.
+        if (pending instanceof Promise) pending.catch(fault => this.#logFault(index, 'onSettled', fault));
       } catch (fault) {
         this.#logFault(index, 'onSettled', fault);
       }

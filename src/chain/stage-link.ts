@@ -105,10 +105,13 @@ export class StageLink implements ChunkSink, StreamController {
   cancel(): void {
     if (this.#over) return;
     this.#finish();
+    const refused = (thrown: unknown) => this.#times.refused(this.#index, 'onStream', thrown);
     try {
-      this.#transformer.cancel?.();
+      const pending: unknown = this.#transformer.cancel?.();
+      // Not waited for; a rejection without a handler would end the process.
+      if (pending instanceof Promise) pending.catch(refused);
     } catch (thrown) {
-      this.#times.refused(this.#index, 'onStream', thrown);
+      refused(thrown);
     }
   }
 

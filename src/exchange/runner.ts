@@ -94,6 +94,7 @@ class ExchangeRun {
       if (exchange.client_gone || response.headersSent || response.writableEnded) return;
       const source = answer ? new AnswerSource(exchange, answer) : this.#prepared.source();
       this.#source = source instanceof Promise ? await source : source;
+      if (exchange.client_gone) return;
       if (!format || !this.#source) await this.#prepared.pass();
       else if (exchange.request.stream) await this.#sendStream(format, this.#source);
       else await this.#sendWhole(format, this.#source);

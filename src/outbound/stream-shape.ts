@@ -1,4 +1,5 @@
 import { type Chunk, type ChunkChoice, type Delta, type Usage, usageOf } from '../canonical.ts';
+import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { ChunkSink } from '../stream.ts';
 import { shownUsage } from './shown-usage.ts';
@@ -47,6 +48,7 @@ export class StreamShape implements ChunkSink {
 
   end(): void {
     if (this.#failed) return;
+    if (this.#begun.size === 0) return this.#next.fail(nothingLeft());
     this.#sendFinish(shownUsage(this.#exchange));
     this.#next.end();
   }
@@ -119,6 +121,10 @@ export class StreamShape implements ChunkSink {
     this.#next.chunk(usage ? { choices: [choice], usage } : { choices: [choice] });
   }
 }
+
+/** Sources fail by themselves when nothing comes of them. */
+const nothingLeft = () =>
+  refusal('server_error', { cause: new Error('the stages have left nothing of the stream') });
 
 /** Whether a delta has exactly one of reasoning and content, not empty. */
 const isText = ({ reasoning, content }: Delta): boolean =>

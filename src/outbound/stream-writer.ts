@@ -126,21 +126,24 @@ export class StreamWriter implements ChunkSink {
   }
 
   #commit(): void {
-    this.committed = true;
     clearTimeout(this.#commitTimer);
     const exchange = this.#exchange;
+    const { destroyed } = this.#response;
+    // Throws for a header of a stage that cannot be sent: then nothing has been.
+    if (!destroyed)
+      this.#response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        // Compression and proxies would hold the stream back (protocol k1).
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+        'x-request-id': exchange.id,
+        ...exchange.replyHeaders,
+      });
+    this.committed = true;
     exchange.end.replied(200);
     markEvent(exchange.span, 'commit');
     exchange.replied_ms ??= exchange.clock.elapsed_ms();
-    if (this.#response.destroyed) return;
-    this.#response.writeHead(200, {
-      'content-type': 'text/event-stream; charset=utf-8',
-      // Compression and proxies would hold the stream back (protocol k1).
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-      'x-request-id': exchange.id,
-      ...exchange.replyHeaders,
-    });
+    if (destroyed) return;
     const { keepalive_ms } = this.#limits;
     if (keepalive_ms > 0) this.#keepAlive = setTimeout(this.#beat, keepalive_ms);
     this.#written_ms = exchange.clock.elapsed_ms();
@@ -148,8 +151,12 @@ export class StreamWriter implements ChunkSink {
 
   #commitEarly(): void {
     if (this.committed || this.#exchange.client_gone) return;
-    this.#take(keepAliveComment);
-    this.#write();
+    try {
+      this.#take(keepAliveComment);
+      this.#write();
+    } catch (thrown) {
+      this.fail(thrown);
+    }
   }
 
   /**

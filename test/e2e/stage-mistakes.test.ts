@@ -1,0 +1,132 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import { validation } from '../../src/index.ts';
+import { type Chunk, defineStage, type Hooks } from '../../src/plugin.ts';
+import { chainOf, post, settlements } from '../support/chain-app.ts';
+import { connected, requestOf } from '../support/chain-connection.ts';
+import { closeApps, startApp } from '../support/express-app.ts';
+import { stream, whole } from '../support/foreign-replies.ts';
+import { ask } from '../support/gateway-under-test.ts';
+import { until } from '../support/raw-client.ts';
+
+afterEach(closeApps);
+
+const inStream = (response: Response) => response.writeHead(200, { 'content-type': 'text/event-stream' });
+const answers = ({ body }: Request, response: Response) =>
+  body.stream ? inStream(response).end(stream.join('')) : response.type('application/json').send(whole);
+
+/** A stage with these hooks before a handler, whose calls are counted, and how the exchanges ended. */
+async function behind(hooks: Hooks, handler: (request: Request, response: Response) => unknown = answers) {
+  const { outcomes, stage } = settlements();
+  const own = defineStage({ name: 'own', schema: z.strictObject({}), create: () => hooks })();
+  let calls = 0;
+  const app = await startApp(app => {
+    app.use((request, _response, next) => {
+      // A parser that does not wait for the body.
+      request.body = ask('Hello?', { stream: request.headers['x-stream'] === 'yes' });
+      next();
+    });
+    app.use(chainOf([stage, own, validation()], { stream_commit_ms: 20 }), (request, response) => {
+      calls++;
+      handler(request, response);
+    });
+  });
+  const chat = (isStream: boolean) =>
+    post(`${app.url}/v1/chat/completions`, {}, isStream ? { 'x-stream': 'yes' } : {});
+  return { app, outcomes, chat, calls: () => calls };
+}
+
+describe('a stage that leaves nothing of a stream', () => {
+  it.each([
+    ['drops every chunk', () => {}],
+    ['ends it at its first chunk', (_: Chunk, { terminate }: { terminate(): void }) => terminate()],
+  ])('and %s fails the request', async (_, transform) => {
+    const { chat, outcomes } = await behind({
+      onStream: () => ({ transform: (chunk, c) => transform(chunk, { terminate: () => c.terminate() }) }),
+    });
+    const reply = await chat(true);
+    expect(reply.status).toBe(502);
+    expect(await reply.json()).toMatchObject({ error: { type: 'server_error' } });
+    await until(() => outcomes.length === 1);
+    expect(outcomes).toMatchObject([{ status: 502, end_reason: 'internal_error' }]);
+  });
+});
+
+describe('a stage that sets a header that cannot be sent', () => {
+  const setting: Hooks = {
+    onRequest(exchange) {
+      exchange.replyHeaders['x-own'] = 'two\nlines';
+    },
+    onStream: () => ({ transform: (chunk, controller) => controller.enqueue(chunk) }),
+    onReply: (_, reply) => reply,
+  };
+
+  it.each([true, false])('fails the request (stream: %s)', async isStream => {
+    const { chat, outcomes } = await behind(setting);
+    const reply = await chat(isStream);
+    expect([reply.status, reply.headers.get('x-own')]).toEqual([502, null]);
+    expect(await reply.json()).toMatchObject({ error: { type: 'server_error' } });
+    await until(() => outcomes.length === 1);
+    expect(outcomes).toMatchObject([{ status: 502, end_reason: 'internal_error' }]);
+  });
+
+  it('fails a stream that has to be committed before its first chunk', async () => {
+    const { chat } = await behind(setting, () => {});
+    const reply = await chat(true);
+    expect(reply.status).toBe(502);
+  });
+});
+
+describe('a stage that rejects where no promise is waited for', () => {
+  const fails = async () => {
+    throw new Error('the stage has failed');
+  };
+
+  it.each([true, false])(
+    'in onSettled leaves the process and the reply alone (stream: %s)',
+    async isStream => {
+      const { chat, outcomes } = await behind({ onSettled: fails });
+      const reply = await chat(isStream);
+      expect(reply.status).toBe(200);
+      await reply.text();
+      await until(() => outcomes.length === 1);
+    },
+  );
+
+  it('in cancel of a stream leaves the process alone', async () => {
+    const { app, outcomes } = await behind(
+      {
+        onStream: () => ({
+          transform: (chunk, controller) => controller.enqueue(chunk),
+          cancel: fails,
+        }),
+      },
+      (_, response) => void inStream(response).write(stream[0]),
+    );
+    const connection = connected(app);
+    connection.write(requestOf({}).replace('content-type', 'x-stream: yes\r\ncontent-type'));
+    await connection.received(/data: /);
+    connection.destroy();
+    await until(() => outcomes.length === 1);
+    expect(outcomes).toMatchObject([{ end_reason: 'client_gone' }]);
+  });
+});
+
+describe('a client that leaves', () => {
+  it.each([
+    ['without a stage that wants the reply', {}],
+    ['with a stage that wants the reply', { onReply: (_, reply) => reply } satisfies Hooks],
+  ])('while its body is read away causes no call of the handler %s', async (_, hooks) => {
+    const { app, outcomes, calls } = await behind(hooks);
+    const connection = connected(app);
+    let asked = false;
+    app.server.once('request', () => (asked = true));
+    connection.write(requestOf({}).slice(0, -1));
+    await until(() => asked);
+    connection.destroy();
+    await until(() => outcomes.length === 1);
+    expect(outcomes).toMatchObject([{ end_reason: 'client_gone', status: 0 }]);
+    expect(calls()).toBe(0);
+  });
+});
