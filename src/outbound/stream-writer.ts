@@ -1,6 +1,6 @@
 import type { Chunk } from '../canonical.ts';
 import type { StreamRenderer } from '../dialects/define-dialect.ts';
-import type { GatewayError } from '../errors.ts';
+import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { keepAliveComment } from '../sse/encode.ts';
 import type { ChunkSink, StreamHandle } from '../stream.ts';
@@ -16,7 +16,7 @@ const max_pending_characters = 64 * 1024;
 /** Timers fire up to a millisecond early. */
 const timer_slack_ms = 2;
 
-/** Time for a client to read the end of its stream when the gateway shuts down. */
+/** Time for stages to end their stream, and for the client to read its end, when the gateway shuts down. */
 const closing_patience_ms = 2000;
 
 /** Writes one stream: commit of the head, heartbeat, one write per batch, back-pressure. */
@@ -28,6 +28,7 @@ export class StreamWriter implements ChunkSink {
   readonly #limits: StreamLimits;
   readonly #commitTimer: NodeJS.Timeout;
   #keepAlive: NodeJS.Timeout | undefined;
+  #closing: NodeJS.Timeout | undefined;
   #pending = '';
   /** When the last event or comment was written. */
   #written_ms = 0;
@@ -105,6 +106,7 @@ export class StreamWriter implements ChunkSink {
   close(): void {
     clearTimeout(this.#commitTimer);
     clearTimeout(this.#keepAlive);
+    clearTimeout(this.#closing);
     this.#exchange.offAbort(this.#aborted);
     this.#pending = '';
   }
@@ -117,6 +119,8 @@ export class StreamWriter implements ChunkSink {
 
   readonly #aborted = () => {
     if (this.#exchange.client_gone) this.#over.resolve();
+    // The upstream's end comes at once, but a stage may be at work that never settles.
+    else this.#closing = setTimeout(() => this.fail(refusal('server_error')), closing_patience_ms);
   };
 
   #take(text: string): void {

@@ -96,3 +96,16 @@ describe('the end of a stream', () => {
     expect(client.destroyed).toBe(true);
   });
 });
+
+describe('a stream that does not end by itself', () => {
+  it('fails two seconds after a shutdown has aborted it, as when a stage is at work for ever', async () => {
+    const run = writer.run({ resume() {}, stop() {} });
+    const failed = expect(run).rejects.toMatchObject({ type: 'server_error' });
+    exchange.abort('shutdown');
+    say('a');
+    pass(2000);
+    await failed;
+    writer.close();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
