@@ -94,7 +94,7 @@ async function list(options: KeyListOptions, voice: Voice): Promise<void> {
     };
     const { rows, hasMore } = await pages(options.limit, page => store.keys.list({ ...query, ...page }));
     const stateOf = ({ revoked_ms, expires_ms }: KeyRecord) =>
-      revoked_ms !== null ? 'revoked' : expires_ms !== null && expires_ms <= now_ms ? 'expired' : 'usable';
+      revoked_ms !== null ? 'revoked' : expires_ms !== null && expires_ms <= now_ms ? 'expired' : 'active';
     voice.print(
       shownRows(
         rows.map(row => ({ ...row, state: stateOf(row) })),

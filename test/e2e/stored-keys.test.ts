@@ -146,7 +146,7 @@ describe.each([
     ]);
     expect(table.stdout).toMatch(new RegExp(`${id} +acme +listed, "here" +…${key.slice(-4)} `));
     expect(csv.stdout).toContain(`${id},acme,"listed, ""here""",…${key.slice(-4)},`);
-    expect(JSON.parse(json.stdout)).toMatchObject([{ id, state: 'usable', name: 'listed, "here"' }]);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ id, state: 'active', name: 'listed, "here"' }]);
     for (const { stdout } of [table, csv, json]) expect(stdout).not.toContain(key);
   });
 });
