@@ -18,44 +18,35 @@ export class ReplyAssembler {
   reply(): Completion {
     const choices = [...this.#choices]
       .sort(([a], [b]) => a - b)
-      .map(([index, assembler]) => assembler.choice(index));
+      .map(([index, { finish_reason, content, reasoning, refusal, tool_calls, logprobs }]) => {
+        if (!finish_reason) throw incomplete();
+        return choiceOf({ index, content, reasoning, refusal, tool_calls, logprobs, finish_reason });
+      });
     if (choices.length === 0) throw incomplete();
     return { choices, ...(this.#usage && { usage: this.#usage }) };
   }
 }
 
-class ChoiceAssembler {
-  #content = '';
-  #reasoning = '';
-  #refusal = '';
-  #finish_reason: ChunkChoice['finish_reason'] = null;
+/** Puts the pieces of one choice together. */
+export class ChoiceAssembler {
+  content = '';
+  reasoning = '';
+  refusal = '';
+  finish_reason: ChunkChoice['finish_reason'] = null;
+  logprobs: Record<string, unknown[]> | undefined;
   readonly #calls: ToolCall[] = [];
-  #logprobs: Record<string, unknown[]> | undefined;
 
-  add({ delta, finish_reason, logprobs }: ChunkChoice): void {
-    this.#content += delta.content ?? '';
-    this.#reasoning += delta.reasoning ?? '';
-    this.#refusal += delta.refusal ?? '';
-    for (const call of delta.tool_calls ?? []) this.#addCall(call);
-    if (logprobs != null) this.#addLogprobs(logprobs);
-    this.#finish_reason = finish_reason ?? this.#finish_reason;
+  get tool_calls(): ToolCall[] {
+    return this.#calls.filter(Boolean);
   }
 
-  choice(index: number): Choice {
-    if (!this.#finish_reason) throw incomplete();
-    const tool_calls = this.#calls.filter(Boolean);
-    return {
-      index,
-      message: {
-        role: 'assistant',
-        content: this.#content === '' && tool_calls.length > 0 ? null : this.#content,
-        ...(this.#reasoning !== '' && { reasoning: this.#reasoning }),
-        ...(tool_calls.length > 0 && { tool_calls }),
-        ...(this.#refusal !== '' && { refusal: this.#refusal }),
-      },
-      finish_reason: this.#finish_reason,
-      ...(this.#logprobs && { logprobs: this.#logprobs }),
-    };
+  add({ delta, finish_reason, logprobs }: ChunkChoice): void {
+    this.content += delta.content ?? '';
+    this.reasoning += delta.reasoning ?? '';
+    this.refusal += delta.refusal ?? '';
+    for (const call of delta.tool_calls ?? []) this.#addCall(call);
+    if (logprobs != null) this.#addLogprobs(logprobs);
+    this.finish_reason = finish_reason ?? this.finish_reason;
   }
 
   #addCall({ index, id, function: piece }: ToolCallDelta): void {
@@ -68,10 +59,29 @@ class ChoiceAssembler {
 
   /** Appends OpenAI's lists of token log probabilities. */
   #addLogprobs(logprobs: unknown): void {
-    this.#logprobs ??= {};
+    this.logprobs ??= {};
     for (const [name, tokens] of Object.entries(logprobs as object))
-      if (Array.isArray(tokens)) (this.#logprobs[name] ??= []).push(...tokens);
+      if (Array.isArray(tokens)) (this.logprobs[name] ??= []).push(...tokens);
   }
+}
+
+type Pieces = Pick<ChoiceAssembler, 'content' | 'reasoning' | 'refusal' | 'tool_calls'> &
+  Pick<Choice, 'index' | 'finish_reason' | 'logprobs'>;
+
+/** The choice of a whole reply that says what its pieces do. */
+export function choiceOf({ index, content, reasoning, refusal, tool_calls, ...rest }: Pieces): Choice {
+  return {
+    index,
+    message: {
+      role: 'assistant',
+      content: content === '' && tool_calls.length > 0 ? null : content,
+      ...(reasoning !== '' && { reasoning }),
+      ...(tool_calls.length > 0 && { tool_calls }),
+      ...(refusal !== '' && { refusal }),
+    },
+    finish_reason: rest.finish_reason,
+    ...(rest.logprobs != null && { logprobs: rest.logprobs }),
+  };
 }
 
 export const incomplete = () =>

@@ -1,6 +1,6 @@
 import type { Usage } from '../canonical.ts';
 import type { Change } from './contract-options.ts';
-import type { ChoiceResult, Result } from './result.ts';
+import { type ChoiceResult, type Result, resultOf } from './result.ts';
 import { readable, sameText, toolCalls } from './same-text.ts';
 
 /** What is not as it should be. */
@@ -14,19 +14,8 @@ type Field = keyof Omit<ChoiceResult, 'index'>;
 
 const said: readonly Field[] = ['reasoning', 'content', 'refusal', 'tool_calls', 'logprobs', 'finish_reason'];
 
-const nothing = (index: number): ChoiceResult => ({
-  index,
-  role: false,
-  reasoning: '',
-  content: '',
-  refusal: '',
-  tool_calls: [],
-  logprobs: [],
-  finish_reason: null,
-  finishes: 0,
-  order: [],
-  text: '',
-});
+const nothing = (index: number): ChoiceResult =>
+  resultOf([{ choices: [{ index, delta: {}, finish_reason: null }] }]).choices[0]!;
 
 /** Where two results differ that should be one and the same. */
 export function differenceOf(expected: Result, got: Result, ordered = false): Difference | undefined {

@@ -1,4 +1,6 @@
 import type { Chunk, ChunkChoice, Completion, Delta, FinishReason, ToolCall, Usage } from '../canonical.ts';
+import { ChoiceAssembler, choiceOf } from '../exchange/assemble-reply.ts';
+import { chunkOf } from '../upstream/http/decode-reply.ts';
 import { markedText, type TextPiece, toolCalls } from './same-text.ts';
 
 const kinds = ['reasoning', 'content', 'refusal', 'tool_calls', 'finish_reason'] as const;
@@ -54,14 +56,7 @@ const saysMore = ({ reasoning, content, refusal, tool_calls }: Delta): boolean =
   Boolean(reasoning || content || refusal || tool_calls?.length);
 
 /** The result of a whole reply. */
-export function resultOfReply({ choices, usage }: Completion): Result {
-  const asChunk = choices.map(({ index, message, finish_reason, logprobs }): ChunkChoice => {
-    const { tool_calls, ...delta } = message;
-    const calls = tool_calls?.map((call, at) => ({ index: at, ...call }));
-    return { index, delta: { ...delta, ...(calls && { tool_calls: calls }) }, finish_reason, logprobs };
-  });
-  return resultOf([{ choices: asChunk, ...(usage && { usage }) }]);
-}
+export const resultOfReply = (reply: Completion): Result => resultOf([chunkOf(reply)]);
 
 /** Whether the kinds come in the order in which a whole reply has them, and the end last. */
 export const isInOrder = ({ choices }: Result): boolean =>
@@ -72,89 +67,71 @@ export const isInOrder = ({ choices }: Result): boolean =>
 /** The whole reply that a server would have sent in place of the stream with this result. */
 export function replyOf({ choices, usage, usageIsPartial }: Result): Completion {
   return {
-    choices: choices.map(({ index, reasoning, content, refusal, tool_calls, logprobs, finish_reason }) => ({
-      index,
-      message: {
-        role: 'assistant',
-        content: content === '' && tool_calls.length > 0 ? null : content,
-        ...(reasoning !== '' && { reasoning }),
-        ...(tool_calls.length > 0 && { tool_calls }),
-        ...(refusal !== '' && { refusal }),
-      },
-      finish_reason: finish_reason ?? 'stop',
-      ...(logprobs.length > 0 && { logprobs: { content: logprobs, refusal: null } }),
-    })),
+    choices: choices.map(({ logprobs, finish_reason, ...said }) =>
+      choiceOf({
+        ...said,
+        finish_reason: finish_reason ?? 'stop',
+        logprobs: logprobs.length > 0 ? { content: logprobs, refusal: null } : undefined,
+      }),
+    ),
     ...(usage && !usageIsPartial && { usage }),
   };
 }
 
 class ResultBuilder {
-  readonly #result: ChoiceResult;
-  readonly #calls = new Map<number, ToolCall>();
+  readonly #index: number;
+  readonly #assembler = new ChoiceAssembler();
   readonly #pieces: TextPiece[] = [];
+  readonly #order: Kind[] = [];
+  readonly #logprobs: unknown[] = [];
+  #role = false;
+  #finishes = 0;
 
   constructor(index: number) {
-    this.#result = {
-      index,
-      role: false,
-      reasoning: '',
-      content: '',
-      refusal: '',
-      tool_calls: [],
-      logprobs: [],
-      finish_reason: null,
-      finishes: 0,
-      order: [],
-      text: '',
-    };
+    this.#index = index;
   }
 
   /** Within one delta reasoning comes before content, and both before tool calls. */
-  add({ delta, finish_reason, logprobs }: ChunkChoice): void {
-    const result = this.#result;
-    if (delta.role) result.role = true;
-    if (delta.reasoning) this.#text('reasoning', delta.reasoning);
-    if (delta.content) this.#text('content', delta.content);
-    if (delta.refusal) {
-      result.refusal += delta.refusal;
-      this.#came('refusal');
+  add(choice: ChunkChoice): void {
+    const { delta, finish_reason, logprobs } = choice;
+    this.#assembler.add(choice);
+    if (delta.role) this.#role = true;
+    for (const kind of ['reasoning', 'content'] as const) {
+      const text = delta[kind];
+      if (!text) continue;
+      this.#pieces.push({ kind, text });
+      this.#came(kind);
     }
-    for (const { index, ...piece } of delta.tool_calls ?? []) {
-      this.#call(index, piece);
-      if (this.#result.order.at(-1) !== 'tool_calls') this.#pieces.push(toolCalls);
+    if (delta.refusal) this.#came('refusal');
+    if (delta.tool_calls?.length) {
+      if (this.#order.at(-1) !== 'tool_calls') this.#pieces.push(toolCalls);
       this.#came('tool_calls');
     }
-    if (logprobs != null) result.logprobs.push(...entriesOf(logprobs));
+    if (logprobs != null) this.#logprobs.push(...entriesOf(logprobs));
     if (!finish_reason) return;
-    result.finish_reason = finish_reason;
-    result.finishes++;
+    this.#finishes++;
     this.#came('finish_reason');
   }
 
   end(): ChoiceResult {
-    const calls = [...this.#calls].sort(([a], [b]) => a - b).map(([, call]) => call);
-    return { ...this.#result, tool_calls: calls, text: markedText(this.#pieces) };
-  }
-
-  #text(kind: 'reasoning' | 'content', text: string): void {
-    this.#result[kind] += text;
-    this.#pieces.push({ kind, text });
-    this.#came(kind);
-  }
-
-  #call(index: number, piece: { id?: string; function?: { name?: string; arguments?: string } }): void {
-    let call = this.#calls.get(index);
-    if (!call) {
-      call = { id: '', type: 'function', function: { name: '', arguments: '' } };
-      this.#calls.set(index, call);
-    }
-    call.id = piece.id ?? call.id;
-    call.function.name = piece.function?.name ?? call.function.name;
-    call.function.arguments += piece.function?.arguments ?? '';
+    const { reasoning, content, refusal, tool_calls, finish_reason } = this.#assembler;
+    return {
+      index: this.#index,
+      role: this.#role,
+      reasoning,
+      content,
+      refusal,
+      tool_calls,
+      logprobs: this.#logprobs,
+      finish_reason,
+      finishes: this.#finishes,
+      order: this.#order,
+      text: markedText(this.#pieces),
+    };
   }
 
   #came(kind: Kind): void {
-    if (this.#result.order.at(-1) !== kind) this.#result.order.push(kind);
+    if (this.#order.at(-1) !== kind) this.#order.push(kind);
   }
 }
 
