@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StreamMeter } from '../settlement/meter.ts';
@@ -5,8 +6,9 @@ import { metered } from '../settlement/metered-stream.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
 import { failureOf, failureOfStatus } from '../upstream/attempt/failure.ts';
 import { chunkOf, decodeWhole, EventReader, isEventStream } from '../upstream/http/decode-reply.ts';
-import { beginningOf, bytesOf } from '../upstream/http/reply-body.ts';
+import { beginningOf, decompressed, StreamBody } from '../upstream/http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../upstream/http/stream-reader.ts';
+import type { Body } from '../upstream/http/upstream-call.ts';
 import { decodeOpenAiReply, encodeOpenAi } from '../upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../upstream/openai/openai-stream-decoder.ts';
 import type { Interception } from './intercept-response.ts';
@@ -20,8 +22,6 @@ const reply_limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 }
 const error_body_bytes = 64 * 1024;
 /** Time for a handler to end its reply after `[DONE]`. */
 const done_patience_ms = 1000;
-/** No-op controls: a handler ends by itself, or when its client leaves. */
-const unowned = { release() {}, cancel() {}, resume() {} };
 const openAiFormat = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
 
 /**
@@ -58,6 +58,7 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   readonly #sink: ChunkSink;
   readonly #waited: () => void;
   #reader: StreamReader | undefined;
+  #body: Body | undefined;
   /** True once the stream was resumed. */
   #started = false;
   /** True once the handler has replied without an error. */
@@ -76,9 +77,11 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
     this.#read().catch(thrown => this.fault(thrown));
   }
 
+  /** A handler ends by itself, or when its client leaves; here its reply is only read no further. */
   stop(): void {
     this.isOver = true;
     this.#reader?.close();
+    this.#body?.cancel(new Error('the reply is not read on'));
   }
 
   give(chunks: readonly Chunk[]): boolean {
@@ -89,8 +92,7 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   }
 
   finish(): void {
-    this.isOver = true;
-    this.#reader?.close();
+    this.stop();
     void untilEnded(this.#reply.bytes).then(() => this.#sink.end());
   }
 
@@ -103,15 +105,16 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
 
   async #read(): Promise<void> {
     const { head, bytes } = this.#reply;
-    const { headers, plain } = await accepted(head, bytes);
+    const { headers, body } = await accepted(head, bytes);
+    this.#body = body;
     this.#begun = true;
     if (isEventStream(headers)) {
       const events = new EventReader(openAiFormat.openStream(), reply_limits);
       const choices = this.#exchange.request.n ?? 1;
-      this.#reader = new StreamReader(events, unowned, this, { choices });
-      return this.#reader.readFrom(plain);
+      this.#reader = new StreamReader(events, body, this, { choices });
+      return this.#reader.read();
     }
-    this.give([chunkOf(await decodeWhole(plain, openAiFormat, reply_limits))]);
+    this.give([chunkOf(await decodeWhole(body, openAiFormat, reply_limits))]);
     this.finish();
   }
 }
@@ -121,9 +124,9 @@ export async function foreignReply(exchange: Exchange, { head, bytes }: Reply): 
   const waited = waitOf(exchange);
   let begun = false;
   try {
-    const { plain } = await accepted(head, bytes);
+    const { body } = await accepted(head, bytes);
     begun = true;
-    return await decodeWhole(plain, openAiFormat, reply_limits);
+    return await decodeWhole(body, openAiFormat, reply_limits);
   } catch (thrown) {
     throw failed(exchange, thrown, begun);
   } finally {
@@ -142,9 +145,9 @@ function waitOf(exchange: Exchange): () => void {
 /** Throws if the reply is an error; decompresses it, since some handlers compress unasked. */
 async function accepted(head: Reply['head'], bytes: Reply['bytes']) {
   const { status, headers } = await head;
-  const plain = bytesOf(bytes, { headers });
-  if (status < 300) return { headers, plain };
-  const text = await beginningOf(plain, error_body_bytes).catch(() => '');
+  const body = decompressed(new StreamBody(Readable.from(bytes)), { headers });
+  if (status < 300) return { headers, body };
+  const text = await beginningOf(body, error_body_bytes).catch(() => '');
   throw failureOfStatus(status, headers, text, false).error;
 }
 

@@ -1,8 +1,8 @@
 import type { Chunk, Completion } from '../canonical.ts';
-import { decodeStream } from '../upstream/http/decode-reply.ts';
+import { chunkOf, EventReader } from '../upstream/http/decode-reply.ts';
 import { decodeOpenAiReply } from '../upstream/openai/openai-format.ts';
 import { isInOrder, replyOf, resultOf } from './result.ts';
-import { steadyFormat } from './steady-format.ts';
+import { SteadyDecoder } from './steady-format.ts';
 import { cutAt, cutEverywhere, placeName, placesIn } from './text-cuts.ts';
 import type { StreamFixture } from './wire.ts';
 
@@ -37,9 +37,7 @@ export function readFixture(fixture: StreamFixture): Promise<ReadFixture> {
 
 async function readAnew({ name, wire }: StreamFixture): Promise<ReadFixture> {
   const bytes = Buffer.from(wire);
-  const format = steadyFormat(wire);
-  const decode: Decode = parts =>
-    decodeStream(parts, { 'content-type': 'text/event-stream' }, format, limits, () => {});
+  const decode: Decode = parts => decoded(parts, new EventReader(new SteadyDecoder(wire), limits));
   const chunks: Chunk[] = [];
   try {
     for await (const chunk of decode(inPieces([bytes]))) chunks.push(chunk);
@@ -99,12 +97,21 @@ function textCuts(chunks_json: string): Arrival[] {
 
 /** Some servers answer a streamed request with a plain reply (protocol k4). */
 function plain(reply: Completion): Arrival {
-  const bytes = Buffer.from(JSON.stringify(reply));
-  const headers = { 'content-type': 'application/json' };
+  const text = JSON.stringify(reply);
   return {
     cut: 'all in one chunk',
-    open: () => decodeStream(inPieces([bytes]), headers, steadyFormat(''), limits, () => {}),
+    open: () => streamOf([chunkOf(decodeOpenAiReply(JSON.parse(text)))]),
   };
+}
+
+async function* decoded(parts: AsyncIterable<Buffer>, reader: EventReader): AsyncGenerator<Chunk> {
+  for await (const part of parts) {
+    yield* reader.read(part);
+    if (reader.fault !== undefined) throw reader.fault;
+    if (reader.done) return;
+  }
+  yield* reader.end();
+  if (reader.fault !== undefined) throw reader.fault;
 }
 
 async function* streamOf(chunks: readonly Chunk[]): AsyncGenerator<Chunk> {

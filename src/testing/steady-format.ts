@@ -1,16 +1,10 @@
 import type { Chunk } from '../canonical.ts';
 import type { SseEvent } from '../sse/parse.ts';
-import type { Adapter, StreamDecoder } from '../upstream/adapter.ts';
-import { decodeOpenAiReply } from '../upstream/openai/openai-format.ts';
+import type { StreamDecoder } from '../upstream/adapter.ts';
 import { OpenAiStreamDecoder } from '../upstream/openai/openai-stream-decoder.ts';
 
 /** OpenAI's format. Ids of tool calls that the wire leaves out are made up, and here they are the same at every reading. */
-export const steadyFormat = (wire: string): Pick<Adapter, 'decodeReply' | 'openStream'> => ({
-  decodeReply: decodeOpenAiReply,
-  openStream: () => new SteadyDecoder(wire),
-});
-
-class SteadyDecoder implements StreamDecoder {
+export class SteadyDecoder implements StreamDecoder {
   readonly #wire: string;
   readonly #decoder = new OpenAiStreamDecoder();
 

@@ -4,7 +4,7 @@ import type { Exchange } from '../../exchange.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { chunkOf, decodeText, EventReader, isEventStream } from '../http/decode-reply.ts';
 import type { Provider } from '../http/provider.ts';
-import { bytesOf, isPlain, textOf } from '../http/reply-body.ts';
+import { decompressed, textOf } from '../http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../http/stream-reader.ts';
 import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
@@ -99,10 +99,9 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
         this.finish();
       } else {
         const events = new EventReader(adapter.openStream(), config);
-        const reader = new StreamReader(events, call, this, { choices: this.#exchange.request.n ?? 1 });
-        this.#reader = reader;
-        if (isPlain(head)) call.readInto(reader);
-        else await reader.readFrom(bytesOf(call, head));
+        const choices = this.#exchange.request.n ?? 1;
+        this.#reader = new StreamReader(events, decompressed(call, head), this, { choices });
+        this.#reader.read();
       }
     } catch (thrown) {
       this.fault(thrown, false);
@@ -136,21 +135,16 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   }
 
   async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {
-    return decodeText(await this.#text(call, head), this.#provider.adapter);
-  }
-
-  async #text(call: UpstreamCall, head: ResponseHead): Promise<string> {
-    const { max_reply_bytes } = this.#provider.config;
-    const tooLarge = () =>
-      refusal('provider_invalid', { cause: new Error(`a reply over ${max_reply_bytes} bytes`) });
+    const { adapter, config } = this.#provider;
+    let text: string;
     try {
-      if (!isPlain(head)) return await textOf(bytesOf(call, head), max_reply_bytes);
-      return (await call.whole(max_reply_bytes, tooLarge)).toString('utf8');
+      text = await textOf(decompressed(call, head), config.max_reply_bytes);
     } catch (thrown) {
       // A reply that was cut off or is too large was generated all the same (protocol i6).
       this.generated = call.hasBody;
       throw thrown;
     }
+    return decodeText(text, adapter);
   }
 
   /** Ends the call if it has not ended. */

@@ -54,9 +54,10 @@ export class SentRequest {
     return failureOf(error, this.#begun, provider.config.pass_upstream_429);
   }
 
-  async #failureOfHead({ status: sent, headers }: ResponseHead): Promise<Failure> {
+  async #failureOfHead(head: ResponseHead): Promise<Failure> {
+    const { status: sent, headers } = head;
     const { keys, adapter, config } = this.#provider;
-    const text = this.#provider.redacted(await errorTextOf(this.call, headers));
+    const text = this.#provider.redacted(await errorTextOf(this.call, head));
     // Some servers use a status in a way of their own.
     const status = adapter.errorStatus ? adapter.errorStatus(sent, jsonOf(text)) : sent;
     const retry_after_s = retryAfter_s(headers, this.#exchange.clock.epoch_ms());

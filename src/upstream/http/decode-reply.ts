@@ -7,19 +7,18 @@ import { type SseEvent, SseParser } from '../../sse/parse.ts';
 import type { Adapter, StreamDecoder } from '../adapter.ts';
 import { failureOf } from '../attempt/failure.ts';
 import { textOf } from './reply-body.ts';
+import type { Body } from './upstream-call.ts';
 
 export interface ReplyLimits {
   readonly max_event_bytes: number;
   readonly max_reply_bytes: number;
 }
 
-type Decoding = Pick<Adapter, 'decodeReply' | 'openStream'>;
-
 /** Enough for 32,768 tokens with log probabilities of twenty alternatives each; a reply of 64 MiB could have seven times as many. */
 const max_reply = { values: 6_000_000, keys: 4_000_000 };
 
 /** A whole reply's text in the canonical form. Throws `provider_invalid` for what is not JSON, or would be too large in memory. */
-export function decodeText(text: string, adapter: Decoding): Completion {
+export function decodeText(text: string, adapter: Pick<Adapter, 'decodeReply'>): Completion {
   let body: unknown;
   if (exceeds(text, max_reply))
     throw refusal('provider_invalid', { cause: new Error('a reply of too many values') });
@@ -33,11 +32,11 @@ export function decodeText(text: string, adapter: Decoding): Completion {
 
 /** A whole reply's bytes in the canonical form. */
 export async function decodeWhole(
-  bytes: AsyncIterable<Buffer>,
-  adapter: Decoding,
-  limits: ReplyLimits,
+  body: Body,
+  adapter: Pick<Adapter, 'decodeReply'>,
+  { max_reply_bytes }: ReplyLimits,
 ): Promise<Completion> {
-  return decodeText(await textOf(bytes, limits.max_reply_bytes), adapter);
+  return decodeText(await textOf(body, max_reply_bytes), adapter);
 }
 
 /** Whether a streamed request was answered with events; some servers send a plain reply (protocol k4). */
@@ -45,33 +44,6 @@ export function isEventStream(headers: IncomingHttpHeaders): boolean {
   const type = String(headers['content-type'] ?? '').toLowerCase();
   if (type.startsWith('text/html')) throw refusal('provider_invalid', { cause: new Error('an HTML page') });
   return !type.startsWith('application/json');
-}
-
-/** A stream's bytes as canonical chunks. `onDone` is called at `[DONE]`, after which nothing is read. */
-export async function* decodeStream(
-  bytes: AsyncIterable<Buffer>,
-  headers: IncomingHttpHeaders,
-  adapter: Decoding,
-  limits: ReplyLimits,
-  onDone: () => void,
-): AsyncGenerator<Chunk> {
-  if (!isEventStream(headers)) {
-    yield chunkOf(await decodeWhole(bytes, adapter, limits));
-    return;
-  }
-  const reader = new EventReader(adapter.openStream(), limits);
-  try {
-    for await (const part of bytes) {
-      for (const chunk of reader.read(part)) yield chunk;
-      if (reader.fault !== undefined) throw reader.fault;
-      if (reader.done) return onDone();
-    }
-  } catch (thrown) {
-    if (!reader.survives(thrown)) throw thrown;
-    return;
-  }
-  for (const chunk of reader.end()) yield chunk;
-  if (reader.fault !== undefined) throw reader.fault;
 }
 
 /** Decodes the bytes of one stream to chunks, synchronously. Returns the chunks before an error, then reports the error. */

@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { refusal } from '../../errors.ts';
+import type { Body, BodyConsumer, ResponseHead } from './upstream-call.ts';
 
 const decompressors = {
   gzip: createGunzip,
@@ -15,73 +15,107 @@ const error_body_bytes = 1024 * 1024;
 /** Time to read an error body: its status is known, and a client waits for it. */
 const error_body_ms = 3000;
 
-/** A body that is ended by `cancel` of a call or `destroy` of a stream. */
-type Body = AsyncIterable<Buffer> & {
-  readonly cancel?: (reason: Error) => void;
-  readonly destroy?: (reason: Error) => void;
-};
+type Head = Pick<ResponseHead, 'headers'>;
 
-interface Head {
-  readonly headers: IncomingHttpHeaders;
+/** A Node stream, pushed to a consumer; `source` is where its bytes come from. */
+export class StreamBody implements Body {
+  readonly #stream: Readable;
+  readonly #source: Body | undefined;
+
+  constructor(stream: Readable, source?: Body) {
+    this.#stream = stream;
+    this.#source = source;
+    // An error may come before the consumer.
+    stream.on('error', () => {});
+  }
+
+  readInto(consumer: BodyConsumer): void {
+    const stream = this.#stream;
+    stream.on('end', () => consumer.end());
+    stream.on('error', error => consumer.fail(error));
+    stream.on('data', part => {
+      if (!consumer.bytes(part)) stream.pause();
+    });
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  cancel(reason: Error): void {
+    this.#stream.destroy(reason);
+  }
+
+  release(patience_ms: number): void {
+    this.#source?.release(patience_ms);
+    this.resume();
+  }
 }
 
-const encodingOf = ({ headers }: Head): string =>
-  String(headers['content-encoding'] ?? 'identity').toLowerCase();
-
-/** Whether the body is uncompressed, as requested. */
-export const isPlain = (head: Head): boolean => encodingOf(head) === 'identity';
-
-/** The body's bytes, decompressed if the upstream compressed them unasked. */
-export function bytesOf(body: Body, head: Head): AsyncIterable<Buffer> {
-  const encoding = encodingOf(head);
+/** The body, decompressed if the upstream compressed it unasked. */
+export function decompressed(body: Body, { headers }: Head): Body {
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return body;
   const create = decompressors[encoding as keyof typeof decompressors];
   if (!create) {
-    body.cancel?.(new Error('the reply is not read'));
-    throw refusal('provider_invalid', { cause: new Error(`content-encoding ${encoding}`) });
+    const cause = new Error(`content-encoding ${encoding}`);
+    body.cancel(cause);
+    throw refusal('provider_invalid', { cause });
   }
-  const source = Readable.from(body);
   const plain = create();
-  source.on('error', error => plain.destroy(error));
-  plain.on('close', () => source.destroy());
-  return source.pipe(plain);
+  plain.on('drain', () => body.resume());
+  plain.on('close', () => body.cancel(new Error('the reply is not read on')));
+  body.readInto({
+    bytes: part => plain.write(part),
+    end: () => plain.end(),
+    fail: error => plain.destroy(error),
+  });
+  return new StreamBody(plain, body);
 }
 
 /** The whole body as text. Throws `provider_invalid` when it is larger than `max_bytes`. */
-export async function textOf(bytes: AsyncIterable<Buffer>, max_bytes: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let total_bytes = 0;
-  for await (const part of bytes) {
-    total_bytes += part.length;
-    if (total_bytes > max_bytes)
-      throw refusal('provider_invalid', { cause: new Error(`a reply over ${max_bytes} bytes`) });
-    parts.push(part);
-  }
-  return (parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes)).toString('utf8');
+export async function textOf(body: Body, max_bytes: number): Promise<string> {
+  const cause = () => new Error(`a reply over ${max_bytes} bytes`);
+  const bytes = await bytesOf(body, max_bytes, () => refusal('provider_invalid', { cause: cause() }));
+  return bytes.toString('utf8');
 }
 
-/** The first `max_bytes` of the body as text. */
-export async function beginningOf(bytes: AsyncIterable<Buffer>, max_bytes: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let total_bytes = 0;
-  for await (const part of bytes) {
-    parts.push(part);
-    total_bytes += part.length;
-    if (total_bytes >= max_bytes) break;
-  }
-  return Buffer.concat(parts).subarray(0, max_bytes).toString('utf8');
+/** The first `max_bytes` of the body as text. Ends the body there. */
+export async function beginningOf(body: Body, max_bytes: number): Promise<string> {
+  const bytes = await bytesOf(body, max_bytes);
+  return bytes.subarray(0, max_bytes).toString('utf8');
+}
+
+/** The whole body. When it has more than `max_bytes`: rejects with `tooLarge`, or ends the body and resolves with what has come. */
+function bytesOf(body: Body, max_bytes: number, tooLarge?: () => Error): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let total_bytes = 0;
+    const end = () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes));
+    body.readInto({
+      bytes: part => {
+        parts.push(part);
+        total_bytes += part.length;
+        if (total_bytes <= max_bytes) return true;
+        const error = tooLarge?.();
+        // The call may have ended before its body was read.
+        if (error) reject(error);
+        else end();
+        body.cancel(error ?? new Error('the body is not read on'));
+        return true;
+      },
+      end,
+      fail: reject,
+    });
+  });
 }
 
 /** The beginning of an error body as text; empty if it cannot be read or takes more than three seconds. Ends the body. */
-export async function errorTextOf(body: Body, headers: IncomingHttpHeaders): Promise<string> {
-  const end = () => {
-    const reason = new Error('the error body is not read on');
-    if (body.cancel) body.cancel(reason);
-    else body.destroy?.(reason);
-  };
+export async function errorTextOf(body: Body, head: Head): Promise<string> {
+  const end = () => body.cancel(new Error('the error body is not read on'));
   const limit = setTimeout(end, error_body_ms);
   try {
-    return await beginningOf(bytesOf(body, { headers }), error_body_bytes);
+    return await beginningOf(decompressed(body, head), error_body_bytes);
   } catch {
     return '';
   } finally {

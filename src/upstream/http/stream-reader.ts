@@ -1,6 +1,6 @@
 import type { Chunk } from '../../canonical.ts';
 import type { EventReader } from './decode-reply.ts';
-import type { BodyConsumer, UpstreamCall } from './upstream-call.ts';
+import type { Body, BodyConsumer } from './upstream-call.ts';
 
 /** How long an upstream may take to close a stream after `[DONE]` before its connection is given up. */
 const done_patience_ms = 1000;
@@ -18,38 +18,39 @@ export interface StreamReaderOwner {
   fault(thrown: unknown, tooLarge: boolean): void;
 }
 
-/** The call that brings the bytes. */
-export type StreamCall = Pick<UpstreamCall, 'release' | 'cancel' | 'resume'>;
-
 /** Decodes the bytes of one event stream to chunks, in the turn in which they arrive. */
 export class StreamReader implements BodyConsumer {
   readonly #reader: EventReader;
-  readonly #call: StreamCall;
+  readonly #body: Body;
   readonly #owner: StreamReaderOwner;
   /** Whether there is one choice only: of several, one may end long before the next begins. */
   readonly #isSingle: boolean;
-  /** Resumes `readFrom`. */
-  #wanted: (() => void) | undefined;
   #patience: NodeJS.Timeout | undefined;
 
   constructor(
     reader: EventReader,
-    call: StreamCall,
+    body: Body,
     owner: StreamReaderOwner,
     { choices }: { readonly choices: number },
   ) {
     this.#reader = reader;
-    this.#call = call;
+    this.#body = body;
     this.#owner = owner;
     this.#isSingle = choices === 1;
   }
 
+  read(): void {
+    this.#body.readInto(this);
+  }
+
   bytes(part: Buffer): boolean {
+    // What follows the end is discarded.
+    if (this.#owner.isOver) return true;
     const reader = this.#reader;
     const wantsMore = this.#give(reader.read(part));
     if (reader.done && reader.fault === undefined) {
       this.#finish();
-      this.#call.release(done_patience_ms);
+      this.#body.release(done_patience_ms);
     } else if (reader.complete && this.#isSingle)
       this.#patience ??= setTimeout(this.#late, finish_patience_ms).unref();
     return wantsMore;
@@ -68,30 +69,14 @@ export class StreamReader implements BodyConsumer {
     else this.#owner.fault(error, false);
   }
 
-  /** Reads bytes that are not pushed: of a compressed stream, or of a handler. */
-  async readFrom(bytes: AsyncIterable<Buffer>): Promise<void> {
-    try {
-      for await (const part of bytes) {
-        const wantsMore = this.bytes(part);
-        if (this.#owner.isOver) return;
-        if (!wantsMore) await new Promise<void>(wanted => (this.#wanted = wanted));
-      }
-    } catch (thrown) {
-      return this.fail(thrown as Error);
-    }
-    this.end();
-  }
-
   /** Reads on, because all chunks were taken. */
   drained(): void {
-    this.#call.resume();
-    this.#wanted?.();
+    this.#body.resume();
   }
 
   /** Stops waiting for the end of the stream. */
   close(): void {
     clearTimeout(this.#patience);
-    this.#wanted?.();
   }
 
   #give(chunks: Chunk[]): boolean {
@@ -107,6 +92,6 @@ export class StreamReader implements BodyConsumer {
 
   readonly #late = (): void => {
     this.#finish();
-    this.#call.cancel(new Error('the upstream did not end its stream'));
+    this.#body.cancel(new Error('the upstream did not end its stream'));
   };
 }

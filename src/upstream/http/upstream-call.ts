@@ -12,10 +12,22 @@ export interface ResponseHead {
 
 /** Takes a body in the turn in which it arrives. */
 export interface BodyConsumer {
-  /** False asks the call to pause the upstream until `resume`. */
+  /** False asks for a pause until `resume`. */
   bytes(part: Buffer): boolean;
   end(): void;
   fail(error: Error): void;
+}
+
+/** A body that is pushed to one consumer. */
+export interface Body {
+  /** Pushes what has come and what comes. */
+  readInto(consumer: BodyConsumer): void;
+  /** Continues after a pause. */
+  resume(): void;
+  /** Ends the body; its consumer gets `reason`. Does nothing once it has ended. */
+  cancel(reason: Error): void;
+  /** Discards the rest of a body that is about to end, for at most `patience_ms`, so that its connection can be used again. */
+  release(patience_ms: number): void;
 }
 
 /** An upstream has answered 101, which it was not asked for. */
@@ -23,10 +35,10 @@ export const switchedProtocols = (): Error =>
   refusal('provider_invalid', { cause: new Error('the upstream switched protocols unasked') });
 
 /**
- * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body pushed to a consumer, or as an async iterable
- * that pauses the socket while it is not read. Leaving the loop, or `cancel`, ends the call.
+ * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body pushed to a consumer. The socket is paused
+ * while many bytes wait for one. `cancel` ends the call and closes its connection.
  */
-export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<Buffer> {
+export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
   readonly head: Promise<ResponseHead>;
   /** True once a byte of the body has arrived. */
   hasBody = false;
@@ -37,7 +49,6 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
   #queued_bytes = 0;
   #ended = false;
   #error: Error | undefined;
-  #wake: (() => void) | undefined;
   #released: NodeJS.Timeout | undefined;
   #consumer: BodyConsumer | undefined;
 
@@ -71,14 +82,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.#queue.push(bytes);
     this.#queued_bytes += bytes.length;
     if (this.#queued_bytes > high_water_bytes) controller.pause();
-    this.#wakeUp();
   }
 
   onResponseEnd(): void {
     this.#ended = true;
     clearTimeout(this.#released);
     this.#consumer?.end();
-    this.#wakeUp();
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -87,10 +96,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.#error ??= error;
     this.#rejectHead(this.#error);
     this.#consumer?.fail(this.#error);
-    this.#wakeUp();
   }
 
-  /** Ends the call and closes its connection; readers get `reason`. Does nothing once the call has ended. */
   cancel(reason: Error): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -99,10 +106,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.#controller?.abort(reason);
     this.#rejectHead(reason);
     this.#consumer?.fail(reason);
-    this.#wakeUp();
   }
 
-  /** Discards the rest of a reply that is about to end, for at most `patience_ms`, so that its connection can be used again. */
   release(patience_ms: number): void {
     if (this.#ended || this.#released) return;
     this.#queue = [];
@@ -114,7 +119,6 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     this.resume();
   }
 
-  /** Pushes the bytes received so far and all later ones to `consumer`, in place of reading the call as an iterable. */
   readInto(consumer: BodyConsumer): void {
     this.#consumer = consumer;
     const parts = this.#queue;
@@ -128,59 +132,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, AsyncIterable<B
     } else if (more) this.resume();
   }
 
-  /** Resumes a paused upstream. */
   resume(): void {
     if (this.#controller?.paused) this.#controller.resume();
-  }
-
-  /** The whole body. Rejects with `tooLarge` when it has more than `max_bytes`. */
-  whole(max_bytes: number, tooLarge: () => Error): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      const parts: Buffer[] = [];
-      let total_bytes = 0;
-      this.readInto({
-        bytes: part => {
-          parts.push(part);
-          total_bytes += part.length;
-          if (total_bytes > max_bytes) {
-            const error = tooLarge();
-            // The call may have ended before its body was read.
-            reject(error);
-            this.cancel(error);
-          }
-          return true;
-        },
-        end: () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes)),
-        fail: reject,
-      });
-    });
-  }
-
-  /** Yields the bytes of each network read, joined. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    try {
-      while (true) {
-        if (this.#queue.length > 0) yield this.#take();
-        else if (this.#error) throw this.#error;
-        else if (this.#ended) return;
-        else await new Promise<void>(wake => (this.#wake = wake));
-      }
-    } finally {
-      if (!this.#released) this.cancel(new Error('the reply is not read on'));
-    }
-  }
-
-  #take(): Buffer {
-    const bytes = this.#queue.length === 1 ? this.#queue[0]! : Buffer.concat(this.#queue, this.#queued_bytes);
-    this.#queue = [];
-    this.#queued_bytes = 0;
-    this.resume();
-    return bytes;
-  }
-
-  #wakeUp(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
   }
 }

@@ -19,7 +19,7 @@ import {
   retryAfter_s,
 } from '../attempt/failure.ts';
 import type { Provider } from '../http/provider.ts';
-import { errorTextOf } from '../http/reply-body.ts';
+import { errorTextOf, StreamBody } from '../http/reply-body.ts';
 import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
 import type { PassthroughRule } from './passthrough-rule.ts';
@@ -145,7 +145,7 @@ const failureOfCall = (thrown: unknown, begun: boolean): Failure =>
 
 /** Failure for the upstream's error status. A missing file is the client's mistake, not the operator's. */
 async function failureOfReply(status: number, reply: IncomingMessage, provider: Provider): Promise<Failure> {
-  const text = provider.redacted(await errorTextOf(reply, reply.headers));
+  const text = provider.redacted(await errorTextOf(new StreamBody(reply), reply));
   if (status !== 404) return failureOfStatus(status, reply.headers, text, provider.config.pass_upstream_429);
   const message = 'The upstream provider has nothing there.';
   return { kind: 'refused', error: refusal('unknown_url', { message }) };

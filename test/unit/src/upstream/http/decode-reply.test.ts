@@ -1,23 +1,39 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 
-import { usageOf } from '../../../../../src/canonical.ts';
+import { type Chunk, usageOf } from '../../../../../src/canonical.ts';
 import { failureOf } from '../../../../../src/upstream/attempt/failure.ts';
 import {
-  decodeStream,
   decodeWhole,
+  EventReader,
+  isEventStream,
   type ReplyLimits,
+  chunkOf as wholeAsChunk,
 } from '../../../../../src/upstream/http/decode-reply.ts';
+import { StreamReader } from '../../../../../src/upstream/http/stream-reader.ts';
+import type { Body, BodyConsumer } from '../../../../../src/upstream/http/upstream-call.ts';
 import { decodeOpenAiReply } from '../../../../../src/upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-stream-decoder.ts';
-import { assembled, chunkOf, collected } from '../../../chunk-stream.ts';
+import { assembled, chunkOf } from '../../../chunk-stream.ts';
 
 const format = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
 const wide: ReplyLimits = { max_event_bytes: 10_000, max_reply_bytes: 100_000 };
 
-async function* bytesOf(parts: readonly Buffer[], fault?: Error): AsyncGenerator<Buffer> {
-  yield* parts;
-  if (fault) throw fault;
+/** A body of these parts, then its end or `fault`. */
+function bodyOf(parts: readonly Buffer[], fault?: Error): Body & { released: number } {
+  return {
+    released: 0,
+    readInto(consumer: BodyConsumer) {
+      for (const part of parts) consumer.bytes(part);
+      if (fault) consumer.fail(fault);
+      else consumer.end();
+    },
+    resume() {},
+    cancel() {},
+    release() {
+      this.released++;
+    },
+  };
 }
 
 const event = (body: unknown) => `data: ${JSON.stringify(body)}\n\n`;
@@ -41,9 +57,31 @@ async function decoded(
   }: { type?: string; limits?: ReplyLimits; fault?: Error } = {},
 ) {
   const parts = typeof text === 'string' ? [Buffer.from(text)] : text;
-  let ended = 0;
-  const stream = decodeStream(bytesOf(parts, fault), { 'content-type': type }, format, limits, () => ended++);
-  return { ...(await collected(stream)), ended };
+  const body = bodyOf(parts, fault);
+  const read = { chunks: [] as Chunk[], fault: undefined as unknown };
+  try {
+    if (isEventStream({ 'content-type': type })) readEvents(body, limits, read);
+    else read.chunks.push(wholeAsChunk(await decodeWhole(body, format, limits)));
+  } catch (thrown) {
+    read.fault = thrown;
+  }
+  return { ...read, ended: body.released };
+}
+
+function readEvents(body: Body, limits: ReplyLimits, read: { chunks: Chunk[]; fault: unknown }): void {
+  const owner = {
+    isOver: false,
+    give: (chunks: readonly Chunk[]) => read.chunks.push(...chunks) > 0,
+    finish: () => void (owner.isOver = true),
+    fault: (thrown: unknown) => {
+      if (!owner.isOver) read.fault = thrown;
+      owner.isOver = true;
+    },
+  };
+  const events = new EventReader(format.openStream(), limits);
+  const reader = new StreamReader(events, body, owner, { choices: 1 });
+  reader.read();
+  reader.close();
 }
 
 const providerError = expect.objectContaining({ status: 502, type: 'provider_error' });
@@ -181,7 +219,7 @@ describe('a streamed request with another answer (k4)', () => {
 
 describe('a whole reply', () => {
   const reading = (text: string, limits = wide) =>
-    decodeWhole(bytesOf([...Buffer.from(text)].map(byte => Buffer.from([byte]))), format, limits);
+    decodeWhole(bodyOf([...Buffer.from(text)].map(byte => Buffer.from([byte]))), format, limits);
   const reply = JSON.stringify({ choices: [{ message: { content: 'Да 🎲' }, finish_reason: 'stop' }] });
 
   it('is assembled from its bytes', async () => {
@@ -201,7 +239,7 @@ describe('a whole reply with more values than memory allows', () => {
   it('is rejected before it is parsed', async () => {
     const text = `{"choices":[${'{},'.repeat(6_000_000)}{}]}`;
     const limits = { ...wide, max_reply_bytes: text.length };
-    const reading = decodeWhole(bytesOf([Buffer.from(text)]), format, limits);
+    const reading = decodeWhole(bodyOf([Buffer.from(text)]), format, limits);
     await expect(reading).rejects.toMatchObject({
       code: 'provider_invalid',
       cause: new Error('a reply of too many values'),

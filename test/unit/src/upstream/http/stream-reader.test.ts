@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Dispatcher } from 'undici';
 import type { Chunk } from '../../../../../src/canonical.ts';
 import { EventReader } from '../../../../../src/upstream/http/decode-reply.ts';
+import { decompressed } from '../../../../../src/upstream/http/reply-body.ts';
 import { StreamReader } from '../../../../../src/upstream/http/stream-reader.ts';
-import { UpstreamCall } from '../../../../../src/upstream/http/upstream-call.ts';
+import { type Body, UpstreamCall } from '../../../../../src/upstream/http/upstream-call.ts';
 import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-stream-decoder.ts';
 
 const limits = { max_event_bytes: 2 ** 20, max_reply_bytes: 2 ** 24 };
@@ -11,6 +15,9 @@ const event = (choice: object): Buffer =>
 const word = event({ delta: { content: 'word ' }, finish_reason: null });
 const last = event({ delta: {}, finish_reason: 'stop' });
 const done = Buffer.from('data: [DONE]\n\n');
+const until = async (isTrue: () => boolean) => {
+  while (!isTrue()) await new Promise(setImmediate);
+};
 const words = (count: number) => Buffer.concat(Array<Buffer>(count).fill(word));
 
 beforeEach(() => {
@@ -21,7 +28,7 @@ afterEach(() => {
 });
 
 /** An intake whose owner and call note what they hear. */
-function intakeOf(choices = 1) {
+function intakeOf(choices = 1, body?: Body) {
   const heard: string[] = [];
   const given: Chunk[] = [];
   /** What `give` answers. */
@@ -52,7 +59,7 @@ function intakeOf(choices = 1) {
   }
   const intake: StreamReader = new StreamReader(
     new EventReader(new OpenAiStreamDecoder(), limits),
-    new NotingCall(),
+    body ?? new NotingCall(),
     owner,
     { choices },
   );
@@ -139,60 +146,64 @@ describe('a stream with a slow client', () => {
 });
 
 describe('a compressed stream', () => {
-  /** Its parts as they come out of the decompressor; `closed` is set when nothing more is read of it. */
-  function source(parts: readonly Buffer[], fault?: Error) {
-    const state = { given: 0, closed: false };
-    async function* bytes() {
-      try {
-        for (const part of parts) {
-          state.given++;
-          yield part;
-        }
-        if (fault) throw fault;
-      } finally {
-        state.closed = true;
-      }
-    }
-    return { state, bytes: bytes() };
+  /** A call whose bytes are pushed through a decompressor into the reader. */
+  function compressed(choices = 1) {
+    const paused = { count: 0 };
+    const call = new UpstreamCall();
+    const controller = { paused: false, pause: () => paused.count++, resume() {}, abort() {} };
+    const dispatcher = controller as unknown as Dispatcher.DispatchController;
+    const body = decompressed(call, { headers: { 'content-encoding': 'gzip' } });
+    const noting = intakeOf(choices, body);
+    noting.intake.read();
+    call.onRequestStart(dispatcher);
+    const send = (bytes: Buffer) => call.onResponseData(dispatcher, bytes);
+    return { ...noting, call, paused, send };
   }
-  const settled = async () => {
-    for (let turn = 0; turn < 50; turn++) await Promise.resolve();
-  };
+
+  beforeEach(() => {
+    jest.useRealTimers();
+  });
 
   it('is read to its end', async () => {
-    const { intake, heard } = intakeOf();
-    await intake.readFrom(source([word, last]).bytes);
+    const { heard, call, send } = compressed();
+    send(gzipSync(Buffer.concat([word, last])));
+    call.onResponseEnd();
+    await until(() => heard.length > 0);
     expect(heard).toEqual(['finished']);
   });
 
   it('fails with the error of its decompression', async () => {
-    const { intake, heard } = intakeOf();
-    await intake.readFrom(source([word], new Error('bad data')).bytes);
-    expect(heard).toEqual(['failed: bad data']);
+    const { heard, send } = compressed();
+    send(word);
+    await until(() => heard.length > 0);
+    expect(heard).toEqual(['failed: incorrect header check']);
   });
 
   it('waits until its chunks have been read', async () => {
-    const { intake, client, heard } = intakeOf();
+    const { intake, given, client, heard, call, paused, send } = compressed();
     client.keepsUp = false;
-    const { bytes, state } = source([words(64), last]);
-    const taken = intake.readFrom(bytes);
-    await settled();
-    expect(state.given).toBe(1);
+    const noise = Array.from({ length: 4000 }, () => event({ delta: { content: randomUUID() } }));
+    send(gzipSync(Buffer.concat([...noise, last])));
+    call.onResponseEnd();
+    await until(() => given.length > 0);
+    const before = given.length;
+    await new Promise(setImmediate);
+    expect([given.length, paused.count > 0, before < 4001]).toEqual([before, true, true]);
     client.keepsUp = true;
     intake.drained();
-    await taken;
-    expect(heard).toContain('finished');
+    await until(() => heard.length > 0);
+    expect([heard, given.length]).toEqual([['finished'], 4001]);
   });
 
-  it('is closed when its attempt ends while it waits', async () => {
-    const { intake, client, end } = intakeOf();
+  it('ends with its call when its attempt ends while it waits', async () => {
+    const { client, given, end, call, send, intake, heard } = compressed();
     client.keepsUp = false;
-    const { bytes, state } = source([words(64), word, word]);
-    void intake.readFrom(bytes);
-    await settled();
+    send(gzipSync(words(8000)));
+    await until(() => given.length > 0);
     end('given up');
     intake.close();
-    await settled();
-    expect(state).toMatchObject({ closed: true });
+    call.cancel(new Error('not wanted'));
+    await until(() => heard.length > 1);
+    expect(heard).toEqual(['given up', 'failed: not wanted']);
   });
 });
