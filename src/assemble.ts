@@ -18,7 +18,7 @@ import { type GatewayRecords, startGatewayRecords } from './stores/records/gatew
 import { createLog, type Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { RecordsMetrics } from './telemetry/records-metrics.ts';
-import { failureKinds } from './upstream/attempt/failure.ts';
+import { failureKinds } from './upstream/attempt/attempt-failure.ts';
 import { Provider } from './upstream/http/provider.ts';
 import { Passthrough } from './upstream/passthrough/passthrough.ts';
 import { Router } from './upstream/routing/router.ts';

@@ -45,8 +45,8 @@ export {
 export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export { isObject, type Json } from './json-object.ts';
 export { nanoUsdOf } from './money.ts';
-export { estimateTokens } from './settlement/estimate.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
+export { estimateTokens } from './settlement/usage-meter.ts';
 export type { SseEvent } from './sse/parse.ts';
 export type { Answer, Stage } from './stage.ts';
 export {

@@ -2,9 +2,9 @@ import type { Completion } from '../canonical.ts';
 import type { ReplySource } from '../exchange/reply-source.ts';
 import type { Exchange } from '../exchange.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
-import type { StreamMeter } from '../settlement/meter.ts';
+import type { StreamMeter } from '../settlement/stream-meter.ts';
 import type { ChunkSource } from '../stream.ts';
-import { foreignReply, foreignStream } from './foreign-handler.ts';
+import { foreignReply, foreignStream } from './handler-format.ts';
 import type { Interception } from './intercept-response.ts';
 
 /** Reply source for the handler behind a chain. The handler sees its client leave, as it would without the chain. */

@@ -1,7 +1,7 @@
 import type { Completion } from '../canonical.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
 import type { BackgroundRead } from '../settlement/background.ts';
-import type { StreamMeter } from '../settlement/meter.ts';
+import type { StreamMeter } from '../settlement/stream-meter.ts';
 import type { ChunkSource } from '../stream.ts';
 
 /** Source of one exchange's reply: attempts at providers, the handler behind a chain, or a stage. */

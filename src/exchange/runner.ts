@@ -12,13 +12,13 @@ import { UploadAborted } from '../inbound/upload.ts';
 import { identityOf } from '../outbound/reply-identity.ts';
 import type { StreamLimits } from '../outbound/reply-limits.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
+import { sendStream } from '../outbound/send-stream.ts';
 import { shapeReply } from '../outbound/shape-reply.ts';
 import { beforeTimeLimit } from '../outbound/time-limit.ts';
 import { writeError } from '../outbound/write-error.ts';
 import { writeJson } from '../outbound/write-reply.ts';
-import { writeStream } from '../outbound/write-stream.ts';
 import type { Background } from '../settlement/background.ts';
-import { meteredReply, StreamMeter } from '../settlement/meter.ts';
+import { meteredReply, StreamMeter } from '../settlement/stream-meter.ts';
 import type { TokenCounter } from '../settlement/token-estimator.ts';
 import type { Answer } from '../stage.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -152,7 +152,7 @@ class ExchangeRun {
       if (this.#prepared.isInner) this.#handOn(error);
       return error;
     };
-    await writeStream(this.#exchange, this.#sink, chunks, renderer, toClientError, limits);
+    await sendStream(this.#exchange, this.#sink, chunks, renderer, toClientError, limits);
   }
 
   async #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {

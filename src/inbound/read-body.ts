@@ -5,8 +5,8 @@ import type { Exchange } from '../exchange.ts';
 import { isObject } from '../json-object.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
-import { checkBody, checkText } from './check-json-size.ts';
 import { decompressed } from './decompress.ts';
+import { checkBody, checkText } from './json-bounds.ts';
 import { bytesOf } from './upload.ts';
 
 const malformed = (message: string, cause?: unknown): GatewayError =>

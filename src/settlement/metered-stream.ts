@@ -1,6 +1,6 @@
 import type { Chunk } from '../canonical.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
-import type { StreamMeter } from './meter.ts';
+import type { StreamMeter } from './stream-meter.ts';
 
 type Meter = Pick<StreamMeter, 'chunk' | 'end'>;
 

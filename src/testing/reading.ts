@@ -1,7 +1,7 @@
 import type { Chunk } from '../canonical.ts';
 import { pushIterable } from '../chain/push-iterable.ts';
-import { StreamMeter } from '../settlement/meter.ts';
 import { metered } from '../settlement/metered-stream.ts';
+import { StreamMeter } from '../settlement/stream-meter.ts';
 import type { Breach, ContractError, Rule } from './contract-error.ts';
 import { PulledStream } from './pulled-stream.ts';
 import { type Setting, settle, type Way } from './setting.ts';

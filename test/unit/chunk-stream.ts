@@ -3,8 +3,8 @@ import type { Chunk, ChunkChoice, Delta, FinishReason } from '../../src/canonica
 import { Chain, type ChainRun } from '../../src/chain/chain.ts';
 import { pushIterable } from '../../src/chain/push-iterable.ts';
 import type { Exchange } from '../../src/exchange.ts';
-import { StreamMeter } from '../../src/settlement/meter.ts';
 import { metered } from '../../src/settlement/metered-stream.ts';
+import { StreamMeter } from '../../src/settlement/stream-meter.ts';
 import type { TokenCounter } from '../../src/settlement/token-estimator.ts';
 import type { StreamTransformer } from '../../src/stream.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';

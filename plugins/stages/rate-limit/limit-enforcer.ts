@@ -17,7 +17,7 @@ import { LimitMetrics } from './limit-metrics.ts';
 import { addRateHeaders, retryHeaders } from './rate-limit-headers.ts';
 import type { RateLimitOptions } from './rate-limit-options.ts';
 import { refusalMessage } from './refusal-message.ts';
-import { actualUse, estimatePromptTokens, expectedUse } from './reservation.ts';
+import { actualUse, estimatePromptTokens, expectedUse } from './request-charge.ts';
 import { UsageForecast } from './usage-forecast.ts';
 
 /** The reservations of an exchange, and its account's limit status at that time. */

@@ -1,5 +1,5 @@
 import type { Completion } from '../../canonical.ts';
-import { meteredReply } from '../../settlement/meter.ts';
+import { meteredReply } from '../../settlement/stream-meter.ts';
 import type { ReadFixture } from '../arrivals.ts';
 import { differenceOf, usageDifference } from '../difference.ts';
 import { readWhole } from '../reading.ts';

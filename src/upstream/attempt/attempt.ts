@@ -9,9 +9,9 @@ import { StreamReader, type StreamReaderOwner } from '../http/stream-reader.ts';
 import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { Upstream } from '../routing/upstream.ts';
+import { causeOf, type Failure } from './attempt-failure.ts';
 import type { AttemptProgress, AttemptStream } from './attempt-stream.ts';
 import { ChunkTimes } from './chunk-times.ts';
-import { causeOf, type Failure } from './failure.ts';
 import { SentRequest } from './sent-request.ts';
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */

@@ -1,8 +1,8 @@
 import type { Completion } from '../../canonical.ts';
 import { GatewayError, refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
-import type { StreamMeter } from '../../settlement/meter.ts';
 import { metered } from '../../settlement/metered-stream.ts';
+import type { StreamMeter } from '../../settlement/stream-meter.ts';
 import type { ChunkSource } from '../../stream.ts';
 import type { DeniedRetry } from '../../telemetry/routing-metrics.ts';
 import { markEvent } from '../../telemetry/tracing.ts';
@@ -10,8 +10,8 @@ import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { LoadBalancer } from '../routing/load-balancer.ts';
 import { NoUpstreamAvailable, type RouterSetup, UpstreamSelector } from '../routing/upstream-selector.ts';
 import { Attempt } from './attempt.ts';
+import { causeOf, type Failure, isRetryable } from './attempt-failure.ts';
 import { AttemptStream } from './attempt-stream.ts';
-import { causeOf, type Failure, isRetryable } from './failure.ts';
 
 /** Chunks without content that may wait for the first with content, while a retry is possible. */
 const max_held = 16;

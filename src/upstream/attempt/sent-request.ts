@@ -6,9 +6,9 @@ import { errorTextOf } from '../http/reply-body.ts';
 import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
 import { jsonOf, UpstreamError } from '../http/upstream-error.ts';
 import type { Upstream } from '../routing/upstream.ts';
+import { AttemptFailed, type Failure, failureOf, failureOfStatus, retryAfter_s } from './attempt-failure.ts';
 import { AttemptSpan } from './attempt-span.ts';
 import { copyHeaders } from './copied-headers.ts';
-import { AttemptFailed, type Failure, failureOf, failureOfStatus, retryAfter_s } from './failure.ts';
 
 /** A request to one upstream: encoded in its format and sent with one of its provider's keys. */
 export class SentRequest {

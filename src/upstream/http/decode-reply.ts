@@ -5,7 +5,7 @@ import { exceeds } from '../../dialects/json-size.ts';
 import { GatewayError, refusal } from '../../errors.ts';
 import { type SseEvent, SseParser } from '../../sse/parse.ts';
 import type { Adapter, StreamDecoder } from '../adapter.ts';
-import { failureOf } from '../attempt/failure.ts';
+import { failureOf } from '../attempt/attempt-failure.ts';
 import { textOf } from './reply-body.ts';
 import type { Body } from './upstream-call.ts';
 

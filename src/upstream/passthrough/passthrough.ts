@@ -17,7 +17,7 @@ import {
   failureOf,
   failureOfStatus,
   retryAfter_s,
-} from '../attempt/failure.ts';
+} from '../attempt/attempt-failure.ts';
 import type { Provider } from '../http/provider.ts';
 import { errorTextOf, StreamBody } from '../http/reply-body.ts';
 import { headersForClient, headersForUpstream } from './passthrough-headers.ts';

@@ -1,4 +1,4 @@
-import { type Failure, isProvidersFault } from '../attempt/failure.ts';
+import { type Failure, isProvidersFault } from '../attempt/attempt-failure.ts';
 import type { Upstream } from './upstream.ts';
 
 /** An attempt's concurrency permit, and its one report to the circuit breaker and the latency average. */

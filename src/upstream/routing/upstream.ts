@@ -1,5 +1,5 @@
 import type { Target } from '../adapter.ts';
-import type { Failure } from '../attempt/failure.ts';
+import type { Failure } from '../attempt/attempt-failure.ts';
 import type { Provider } from '../http/provider.ts';
 import { bitsOf } from './affinity-key.ts';
 import { Latency } from './latency.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Chunk } from '../../../../src/canonical.ts';
-import { failureOf } from '../../../../src/upstream/attempt/failure.ts';
+import { failureOf } from '../../../../src/upstream/attempt/attempt-failure.ts';
 import { EventReader } from '../../../../src/upstream/http/decode-reply.ts';
 import {
   adapterOf,

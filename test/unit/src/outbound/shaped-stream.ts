@@ -3,8 +3,8 @@ import type { ChatRequest, Chunk, FinishReason } from '../../../../src/canonical
 import { usageOf } from '../../../../src/canonical.ts';
 import { pushIterable } from '../../../../src/chain/push-iterable.ts';
 import { StreamShape } from '../../../../src/outbound/stream-shape.ts';
-import { StreamMeter } from '../../../../src/settlement/meter.ts';
 import { metered } from '../../../../src/settlement/metered-stream.ts';
+import { StreamMeter } from '../../../../src/settlement/stream-meter.ts';
 import type { ChunkSink } from '../../../../src/stream.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { PulledStream } from '../../../../src/testing/pulled-stream.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Chunk, Delta } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
-import { estimateTokens } from '../../../../src/settlement/estimate.ts';
+import { estimateTokens } from '../../../../src/settlement/usage-meter.ts';
 import { choicesOf, chunkOf } from '../../chunk-stream.ts';
 import { continuous, end, role, shaped, text, told } from './shaped-stream.ts';
 

@@ -1,7 +1,7 @@
 import { vllm } from '../../../../plugins/providers/vllm/index.ts';
 import { routingSchema } from '../../../../src/catalog/routing-schema.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
-import type { Failure } from '../../../../src/upstream/attempt/failure.ts';
+import type { Failure } from '../../../../src/upstream/attempt/attempt-failure.ts';
 import { Provider } from '../../../../src/upstream/http/provider.ts';
 import { providerBaseSchema } from '../../../../src/upstream/http/provider-schema.ts';
 import { LoadBalancer, type UpstreamQuery } from '../../../../src/upstream/routing/load-balancer.ts';

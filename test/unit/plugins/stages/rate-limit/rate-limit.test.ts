@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { estimatePromptTokens } from '../../../../../plugins/stages/rate-limit/reservation.ts';
+import { estimatePromptTokens } from '../../../../../plugins/stages/rate-limit/request-charge.ts';
 import { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { outcomeOf } from '../../../../../src/settlement/settle.ts';
 import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';

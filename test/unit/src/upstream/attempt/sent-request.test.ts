@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openrouter } from '../../../../../plugins/providers/openrouter/index.ts';
-import { AttemptFailed, type Failure } from '../../../../../src/upstream/attempt/failure.ts';
+import { AttemptFailed, type Failure } from '../../../../../src/upstream/attempt/attempt-failure.ts';
 import { SentRequest } from '../../../../../src/upstream/attempt/sent-request.ts';
 import { UpstreamError } from '../../../../../src/upstream/http/upstream-error.ts';
 import {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 
 import { type Chunk, usageOf } from '../../../../../src/canonical.ts';
-import { failureOf } from '../../../../../src/upstream/attempt/failure.ts';
+import { failureOf } from '../../../../../src/upstream/attempt/attempt-failure.ts';
 import {
   decodeWhole,
   EventReader,

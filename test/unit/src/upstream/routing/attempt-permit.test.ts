@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { vllm } from '../../../../../plugins/providers/vllm/index.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
-import type { Failure, FailureKind } from '../../../../../src/upstream/attempt/failure.ts';
+import type { Failure, FailureKind } from '../../../../../src/upstream/attempt/attempt-failure.ts';
 import { Provider } from '../../../../../src/upstream/http/provider.ts';
 import { providerBaseSchema } from '../../../../../src/upstream/http/provider-schema.ts';
 import { AttemptPermit } from '../../../../../src/upstream/routing/attempt-permit.ts';

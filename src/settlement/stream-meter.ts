@@ -4,8 +4,8 @@ import type { Exchange } from '../exchange.ts';
 import { shownUsage } from '../outbound/shown-usage.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { markEvent } from '../telemetry/tracing.ts';
-import { UsageMeter } from './estimate.ts';
 import type { TokenCounter } from './token-estimator.ts';
+import { UsageMeter } from './usage-meter.ts';
 
 /** Counts an upstream's stream before any stage sees it, so that no stage or client option can avoid the count. */
 export class StreamMeter {

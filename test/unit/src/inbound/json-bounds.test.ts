@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkBody, checkText } from '../../../../src/inbound/check-json-size.ts';
+import { checkBody, checkText } from '../../../../src/inbound/json-bounds.ts';
 
 const limits = { max_body_values: 300_000, max_body_keys: 150_000 };
 const few = { max_body_values: 10, max_body_keys: 6 };

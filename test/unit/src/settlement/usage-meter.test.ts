@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { estimatePrompt, estimateTokens } from '../../../../src/settlement/estimate.ts';
 import { max_tokens_per_character, TokenEstimator } from '../../../../src/settlement/token-estimator.ts';
+import { estimatePrompt, estimateTokens } from '../../../../src/settlement/usage-meter.ts';
 import { cutAt, cuts } from '../../chunk-stream.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 

@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { estimatePromptTokens, expectedUse } from '../../../../../plugins/stages/rate-limit/reservation.ts';
+import {
+  estimatePromptTokens,
+  expectedUse,
+} from '../../../../../plugins/stages/rate-limit/request-charge.ts';
 import { UsageAverage } from '../../../../../plugins/stages/rate-limit/usage-forecast.ts';
 import type { ChatRequest } from '../../../../../src/canonical.ts';
-import { estimatePrompt } from '../../../../../src/settlement/estimate.ts';
+import { estimatePrompt } from '../../../../../src/settlement/usage-meter.ts';
 import { sampleModel, sampleRequest } from '../../../sample-exchange.ts';
 
 const asking = (content: string) => sampleRequest({ messages: [{ role: 'user', content }] });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GatewayError, refusal } from '../../../../../src/errors.ts';
-import { failureOf, failureOfStatus } from '../../../../../src/upstream/attempt/failure.ts';
+import { failureOf, failureOfStatus } from '../../../../../src/upstream/attempt/attempt-failure.ts';
 import { UpstreamError } from '../../../../../src/upstream/http/upstream-error.ts';
 
 const words = JSON.stringify({ error: { message: 'Too long for http://10.0.0.7:8000.' } });

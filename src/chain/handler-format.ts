@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Chunk, Completion } from '../canonical.ts';
 import type { Exchange } from '../exchange.ts';
-import type { StreamMeter } from '../settlement/meter.ts';
 import { metered } from '../settlement/metered-stream.ts';
+import type { StreamMeter } from '../settlement/stream-meter.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
-import { failureOf, failureOfStatus } from '../upstream/attempt/failure.ts';
+import { failureOf, failureOfStatus } from '../upstream/attempt/attempt-failure.ts';
 import { chunkOf, decodeWhole, EventReader, isEventStream } from '../upstream/http/decode-reply.ts';
 import { beginningOf, decompressed, StreamBody } from '../upstream/http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../upstream/http/stream-reader.ts';

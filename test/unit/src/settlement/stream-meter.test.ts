@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { ChatRequest, Chunk, Completion } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
 import { refusal } from '../../../../src/errors.ts';
-import { meteredReply } from '../../../../src/settlement/meter.ts';
+import { meteredReply } from '../../../../src/settlement/stream-meter.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { chunkOf, collected, meteredStream, streamOf } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';

@@ -11,7 +11,7 @@ import { StreamWriter } from './stream-writer.ts';
  * Sends a stream. An error before the first event is thrown, to become a true HTTP status; a later one becomes the dialect's error event,
  * and the stream ends as every stream does (protocol c1 to c3).
  */
-export async function writeStream(
+export async function sendStream(
   exchange: Exchange,
   response: ReplySink,
   source: ChunkSource,
