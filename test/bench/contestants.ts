@@ -279,7 +279,7 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
     contestants: [
       sluice,
       sidecar({ name: 'frame', title: 'only the error envelope' }, () => ({
-        config: { stages: ['error-envelope'], server: { port: 0, open: true } },
+        config: { stages: ['error-envelope'], plans: {}, accounts: {}, server: { port: 0, open: true } },
       })),
       sidecar({ name: 'no-limits', title: 'no limits' }, () => ({ config: { plans: { bench: {} } } })),
       sidecar({ name: 'redis', title: 'limits in Redis' }, redis),
