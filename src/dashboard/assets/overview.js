@@ -12,18 +12,23 @@ const min_steps = 10;
 
 const samples = [];
 let asked = 0;
+/** Aborted as soon as a form takes the reader away: after a sign-out these figures would be refused. */
+let leaving = new AbortController();
 
 async function ask() {
-  if (document.hidden) return;
+  const { signal } = leaving;
+  if (document.hidden || signal.aborted) return;
   const query = asked++ % full_every === 0 ? '?full=yes' : '';
   try {
-    const response = await fetch(`overview-figures${query}`, { signal: AbortSignal.timeout(10_000) });
+    const response = await fetch(`overview-figures${query}`, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]),
+    });
     if (response.status === 401) return location.reload();
     if (!response.ok) throw new Error(`status ${response.status}`);
     show(await response.json());
     say('live, this instance');
   } catch {
-    say('no answer; tried again');
+    if (!signal.aborted) say('no answer; tried again');
   }
 }
 
@@ -117,6 +122,11 @@ function draw(name, series) {
   );
 }
 
+document.addEventListener('submit', () => leaving.abort());
+// A page that the browser kept is shown again when the reader goes back.
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) leaving = new AbortController();
+});
 document.addEventListener('visibilitychange', ask);
 setInterval(ask, every_ms);
 ask();
