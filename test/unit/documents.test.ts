@@ -26,7 +26,20 @@ describe('the documents', () => {
       expect(readme).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
   });
 
+  it('have no sentence of more than 30 words in the README', () => {
+    expect(sentences(readme).filter(sentence => sentence.split(/\s+/).length > 30)).toEqual([]);
+  });
+
   it('have the JSON Schema that the configuration generates (npm run docs)', () => {
     expect(JSON.parse(read('sluice.schema.json'))).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
   });
 });
+
+/** Prose only: without code blocks, tables and what stands in parentheses. A bullet is a paragraph of its own. */
+function sentences(markdown: string): string[] {
+  return markdown
+    .replace(/```[\s\S]*?```|^\s*\|.*$|\([^)]*\)/gm, '')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) |#)/)
+    .flatMap(paragraph => paragraph.split(/(?<=[.!?;])\s+|: /))
+    .map(sentence => sentence.trim());
+}
