@@ -1,34 +1,42 @@
 import { readFixture } from './arrivals.ts';
 import type { ContractOptions, StageUnderTest } from './contract-options.ts';
-import { checkBackPressure } from './rules/back-pressure.ts';
-import { checkCuts } from './rules/cuts.ts';
-import { checkDelay } from './rules/delay.ts';
-import { checkErrors } from './rules/errors.ts';
-import { checkFaults } from './rules/faults.ts';
-import { checkIsolation } from './rules/isolation.ts';
-import { checkLeaving } from './rules/leaving.ts';
-import { checkSettlement } from './rules/settlement.ts';
-import { checkWholeReplies } from './rules/whole-replies.ts';
+import { type Case, readWhole } from './reading.ts';
+import { resultOf } from './result.ts';
+import { checkErrors, checkSettlement } from './rules/hooks.ts';
+import { checkBackPressure, checkDelay, checkLeaving } from './rules/readers.ts';
+import { checkCuts, checkFaults, checkIsolation, checkWholeReplies } from './rules/results.ts';
 import { Setting } from './setting.ts';
 import { streamFixtures } from './stream-fixtures.ts';
 
+/** Checks with each fixture, in order. */
+const ofFixtures: readonly ((setting: Setting, fixture: Case) => Promise<void>)[] = [
+  checkCuts,
+  checkWholeReplies,
+  checkFaults,
+  checkLeaving,
+  checkBackPressure,
+  checkIsolation,
+];
+
+/** Checks without fixtures, in order. */
+const ofHooks: readonly ((setting: Setting) => void | Promise<void>)[] = [
+  checkDelay,
+  checkErrors,
+  checkSettlement,
+];
+
 /**
- * Holds a stage, or a chain of several, to the contract of `Stage`: runs it over every fixture cut at every byte and in every
- * text, broken off and left after every chunk. Throws a ContractError that names the stage, the fixture, the cut, what was
- * expected and what came. Thousands of exchanges pass the stage; give a stage with limits such as let them through.
+ * Checks that a stage, or a chain of several, keeps the contract of `Stage`: runs it over every fixture cut at every byte and in every
+ * text, broken off and left after every chunk. Throws a ContractError that names the stage, the fixture, the cut, what was expected and
+ * what came. Runs thousands of exchanges: configure a stage with limits so that it lets them through.
  */
 export async function checkStage(stage: StageUnderTest, options: ContractOptions = {}): Promise<void> {
   const setting = new Setting(stage, options);
-  const fixtures = await Promise.all((options.fixtures ?? streamFixtures).map(readFixture));
+  const fixtures = (options.fixtures ?? streamFixtures).map(readFixture);
   for (const [at, fixture] of fixtures.entries()) {
-    await checkCuts(setting, fixture);
-    await checkWholeReplies(setting, fixture);
-    await checkFaults(setting, fixture);
-    await checkLeaving(setting, fixture);
-    await checkBackPressure(setting, fixture);
-    await checkIsolation(setting, fixture, fixtures[(at + 1) % fixtures.length]!);
+    const uncut = resultOf(await readWhole(setting, fixture.name, fixture.whole));
+    const beside = fixtures[(at + 1) % fixtures.length]!;
+    for (const check of ofFixtures) await check(setting, { ...fixture, uncut, beside });
   }
-  await checkDelay(setting);
-  checkErrors(setting);
-  await checkSettlement(setting);
+  for (const check of ofHooks) await check(setting);
 }

@@ -1,53 +1,51 @@
 import { inspect } from 'node:util';
 
-/** The rules that `checkStage` holds a stage to, in the order in which it checks them. */
+/** The rules that `checkStage` checks. */
 export type Rule =
-  | 'refusals' // it lets the request of the check through, and throws nothing of its own
+  | 'refusals' // it lets the request of the check through, and throws no error of its own
   | 'ending' // a stream ends when its source has ended
-  | 'same-result' // however a reply is cut, the same comes out
+  | 'same-result' // the result does not depend on how a reply is cut
   | 'conservation' // nothing is lost, doubled, moved or invented
-  | 'faults' // all that came before a fault is handed on, then the same fault is rethrown
-  | 'leaving' // a reader that leaves closes the source, and nothing throws
-  | 'back-pressure' // nothing is read for a reader that asks for nothing
+  | 'faults' // all that came before a fault is passed on, then the same fault is rethrown
+  | 'leaving' // when its reader leaves, the source is closed and nothing throws
+  | 'back-pressure' // the source is not read while the reader asks for nothing
   | 'delay' // something reaches the reader before the reply has ended
   | 'isolation' // replies at the same time do not mix
   | 'whole-replies' // onReply and onStream agree
-  | 'errors' // onError returns a GatewayError, at whatever moment
-  | 'settlement'; // onSettled once, and it never throws
+  | 'errors' // onError returns a GatewayError, before and after the body was read
+  | 'settlement'; // onSettled is called once and never throws
 
-/** Where a rule was broken, and how. */
-export interface Breach {
-  readonly rule: Rule;
-  /** The stage's name, or the names of a chain. */
-  readonly stage: string;
+/** Where a rule was broken. */
+export interface Place {
   readonly fixture?: string | undefined;
   /** How the fixture was cut, or where it ended. */
   readonly cut?: string | undefined;
-  readonly problem: string;
-  readonly expected?: unknown;
-  readonly got?: unknown;
 }
 
-/** Thrown by `checkStage` at the first breach. The message says everything that there is to know. */
-export class ContractError extends Error implements Breach {
-  override readonly name = 'ContractError';
+/** Where a rule was broken, and how. */
+export interface Breach extends Place {
   readonly rule: Rule;
+  /** The stage's name, or the names of a chain. */
   readonly stage: string;
-  readonly fixture: string | undefined;
-  readonly cut: string | undefined;
   readonly problem: string;
   readonly expected: unknown;
   readonly got: unknown;
+}
 
-  constructor(breach: Breach, cause?: unknown) {
-    super(messageOf(breach), cause === undefined ? undefined : { cause });
-    this.rule = breach.rule;
-    this.stage = breach.stage;
-    this.fixture = breach.fixture;
-    this.cut = breach.cut;
-    this.problem = breach.problem;
-    this.expected = breach.expected;
-    this.got = breach.got;
+/** Thrown by `checkStage` at the first breach. The message contains all that is known; `cause` is what the stage threw. */
+export class ContractError extends Error implements Breach {
+  override readonly name = 'ContractError';
+  declare readonly rule: Rule;
+  declare readonly stage: string;
+  declare readonly fixture: string | undefined;
+  declare readonly cut: string | undefined;
+  declare readonly problem: string;
+  declare readonly expected: unknown;
+  declare readonly got: unknown;
+
+  constructor(breach: Breach) {
+    super(messageOf(breach), breach.got instanceof Error ? { cause: breach.got } : undefined);
+    Object.assign(this, breach);
   }
 }
 
@@ -55,11 +53,8 @@ function messageOf({ rule, stage, fixture, cut, problem, ...values }: Breach): s
   const lines = [`${stage}: ${problem} (${rule})`];
   if (fixture !== undefined) lines.push(`  fixture   ${fixture}`);
   if (cut !== undefined) lines.push(`  cut       ${cut}`);
-  if ('expected' in values || 'got' in values) {
-    const [expected, got] = aroundDifference(printed(values.expected), printed(values.got));
-    lines.push(`  expected  ${expected}`, `  got       ${got}`);
-  }
-  return lines.join('\n');
+  const [expected, got] = aroundDifference(printed(values.expected), printed(values.got));
+  return [...lines, `  expected  ${expected}`, `  got       ${got}`].join('\n');
 }
 
 function printed(value: unknown): string {

@@ -1,6 +1,6 @@
 import type { Usage } from '../canonical.ts';
 import type { Change } from './contract-options.ts';
-import { type ChoiceResult, type Result, resultOf } from './result.ts';
+import { ChoiceResult, type Result } from './result.ts';
 import { readable, sameText, toolCalls } from './same-text.ts';
 
 /** What is not as it should be. */
@@ -10,14 +10,13 @@ export interface Difference {
   readonly got: unknown;
 }
 
-type Field = keyof Omit<ChoiceResult, 'index'>;
+type Field = 'role' | 'order' | (typeof said)[number];
 
-const said: readonly Field[] = ['reasoning', 'content', 'refusal', 'tool_calls', 'logprobs', 'finish_reason'];
+const said = ['reasoning', 'content', 'refusal', 'tool_calls', 'tokens', 'finish_reason'] as const;
 
-const nothing = (index: number): ChoiceResult =>
-  resultOf([{ choices: [{ index, delta: {}, finish_reason: null }] }]).choices[0]!;
+const titles: Partial<Record<Field, string>> = { order: 'order of kinds', tokens: 'logprobs' };
 
-/** Where two results differ that should be one and the same. */
+/** Where two results differ that should be the same. */
 export function differenceOf(expected: Result, got: Result, ordered = false): Difference | undefined {
   const fields = ordered ? [...said, 'order' as const] : said;
   for (const [one, other] of pairs(expected, got)) {
@@ -48,7 +47,7 @@ export function lossOf(given: Result, got: Result, changes: ReadonlySet<Change>)
     const lost = (field: Field) =>
       equal(before[field], after[field]) ? undefined : difference(field, before, after);
     const found =
-      (changes.has('text') ? undefined : (textLoss(before, after) ?? lost('refusal') ?? lost('logprobs'))) ??
+      (changes.has('text') ? undefined : (textLoss(before, after) ?? lost('refusal') ?? lost('tokens'))) ??
       (changes.has('tool_calls') ? undefined : lost('tool_calls')) ??
       (changes.has('finish_reason') ? undefined : (lost('finish_reason') ?? endLoss(before, after))) ??
       (before.role && !after.role ? difference('role', before, after) : undefined);
@@ -80,14 +79,14 @@ function endLoss(before: ChoiceResult, after: ChoiceResult): Difference | undefi
 }
 
 function difference(field: Field, one: ChoiceResult, other: ChoiceResult): Difference {
-  const what = field === 'order' ? 'order of kinds' : field;
-  return { what: `${what} of choice ${one.index}`, expected: one[field], got: other[field] };
+  const what = `${titles[field] ?? field} of choice ${one.index}`;
+  return { what, expected: one[field], got: other[field] };
 }
 
 function* pairs(a: Result, b: Result): Generator<[ChoiceResult, ChoiceResult]> {
   const indexes = new Set([...a.choices, ...b.choices].map(({ index }) => index));
   const choiceOf = ({ choices }: Result, index: number) =>
-    choices.find(choice => choice.index === index) ?? nothing(index);
+    choices.find(choice => choice.index === index) ?? new ChoiceResult(index);
   for (const index of indexes) yield [choiceOf(a, index), choiceOf(b, index)];
 }
 

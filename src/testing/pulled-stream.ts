@@ -1,18 +1,13 @@
 import type { Chunk } from '../canonical.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
 
-interface Reader {
-  resolve(result: IteratorResult<Chunk>): void;
-  reject(fault: unknown): void;
-}
-
 /** A stream as a slow client takes it: one chunk at a time, paused while the next is not asked for. */
 export class PulledStream implements AsyncIterableIterator<Chunk>, ChunkSink {
   readonly #stream: StreamHandle;
   /** Chunks that have come, from `#at` on not yet read. */
   #chunks: Chunk[] = [];
   #at = 0;
-  #reader: Reader | undefined;
+  #reader: PromiseWithResolvers<IteratorResult<Chunk>> | undefined;
   #ending: { readonly fault?: unknown } | undefined;
   /** How many chunks came though the stream was paused. */
   late = 0;
@@ -23,20 +18,21 @@ export class PulledStream implements AsyncIterableIterator<Chunk>, ChunkSink {
   }
 
   next(): Promise<IteratorResult<Chunk>> {
-    return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject };
-      this.#hand();
-      if (!this.#reader || this.#ending) return;
+    const reader = Promise.withResolvers<IteratorResult<Chunk>>();
+    this.#reader = reader;
+    this.#hand();
+    if (this.#reader && !this.#ending) {
       this.#isPaused = false;
       this.#stream.resume();
-    });
+    }
+    return reader.promise;
   }
 
   async return(): Promise<IteratorResult<Chunk>> {
+    if (!this.#ending) this.#stream.stop();
     this.#ending = {};
     this.#chunks = [];
     this.#at = 0;
-    this.#stream.stop();
     return { value: undefined, done: true };
   }
 

@@ -2,12 +2,48 @@ import type { Chunk } from '../canonical.ts';
 import { pushIterable } from '../chain/push-iterable.ts';
 import { metered } from '../settlement/metered-stream.ts';
 import { StreamMeter } from '../settlement/stream-meter.ts';
-import type { Breach, ContractError, Rule } from './contract-error.ts';
+import type { Arrival, ReadFixture } from './arrivals.ts';
+import type { Place, Rule } from './contract-error.ts';
 import { PulledStream } from './pulled-stream.ts';
-import { type Setting, settle, type Way } from './setting.ts';
-import { within } from './turn.ts';
+import type { Result } from './result.ts';
+import { type Setting, type StageRun, settle } from './setting.ts';
+import { Source } from './source.ts';
 
-/** What a reader had of a stream at its end. */
+/** A fixture under check. */
+export interface Case extends ReadFixture {
+  /** What comes out of the stage when the fixture arrives uncut. */
+  readonly uncut: Result;
+  /** Another fixture. */
+  readonly beside: ReadFixture;
+}
+
+/** Runs one exchange whose upstream is `source` through the stage. `read` takes the stream, metered as in the gateway, in at most `timeout_ms`. */
+export async function throughStage<T>(
+  setting: Setting,
+  rule: Rule,
+  place: Place,
+  source: Source,
+  read: (stream: PulledStream, run: StageRun) => Promise<T>,
+  timeout_ms = setting.timeout_ms,
+): Promise<T> {
+  const run = await setting.begin(true);
+  const meter = new StreamMeter(run.exchange, setting.metrics);
+  const stream = new PulledStream(run.chain.onStream(metered(pushIterable(source), meter)));
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const values = { expected: `an end within ${timeout_ms} ms`, got: 'silence' };
+    reject(setting.breach(rule, place, 'its stream does not end', values));
+  }, timeout_ms);
+  try {
+    return await Promise.race([read(stream, run), late]);
+  } finally {
+    clearTimeout(timer);
+    await stream.return();
+    settle(run);
+  }
+}
+
+/** What a reader has received when the stream ends. */
 export interface Reading {
   readonly chunks: readonly Chunk[];
   /** What the stream threw. */
@@ -16,77 +52,34 @@ export interface Reading {
   readonly failed: boolean;
 }
 
-type Where = Pick<Breach, 'fixture' | 'cut'>;
-
-/** The stream that a client would read, metered as the gateway does it. `onRead` is called when a chunk of `source` is asked for. */
-export function openStream(
-  { metrics }: Setting,
-  { exchange, passage }: Way,
-  source: AsyncIterable<Chunk>,
-  onRead: () => void = () => {},
-): PulledStream {
-  const chunks = source[Symbol.asyncIterator]();
-  const watched: AsyncIterableIterator<Chunk> = {
-    next: () => {
-      onRead();
-      return chunks.next();
-    },
-    return: async () => (await chunks.return?.(undefined)) ?? { done: true, value: undefined },
-    [Symbol.asyncIterator]: () => watched,
-  };
-  const counted = metered(pushIterable(watched), new StreamMeter(exchange, metrics));
-  return new PulledStream(passage.onStream(counted));
-}
-
-/** Reads `source` through the stage to its end, within the time that a reply may take. */
-export async function readThrough(
-  setting: Setting,
-  source: AsyncIterable<Chunk>,
-  where: Where,
-): Promise<Reading> {
-  const way = await setting.begin(true);
+/** Reads `source` through the stage to its end. */
+export async function readThrough(setting: Setting, place: Place, source: Source): Promise<Reading> {
   const chunks: Chunk[] = [];
-  const reading = async (): Promise<Reading> => {
+  const reading = await throughStage(setting, 'ending', place, source, async (stream, run) => {
     try {
-      for await (const chunk of openStream(setting, way, source)) chunks.push(chunk);
+      for await (const chunk of stream) chunks.push(chunk);
       return { chunks, fault: undefined, failed: false };
     } catch (fault) {
-      way.passage.onError(fault);
+      run.chain.onError(fault);
       return { chunks, fault, failed: true };
     }
-  };
-  try {
-    const read = await within(setting.timeout_ms, reading(), () =>
-      hangs(setting, 'ending', where, 'its stream does not end'),
-    );
-    const wrong = read.chunks.findIndex(chunk => !Array.isArray(chunk?.choices));
-    if (wrong === -1) return read;
-    const values = { expected: 'an object with choices', got: read.chunks[wrong] };
-    throw setting.breach({ rule: 'conservation', ...where, problem: 'yields what is no chunk', ...values });
-  } finally {
-    settle(way);
-  }
+  });
+  const wrong = chunks.findIndex(chunk => !Array.isArray(chunk?.choices));
+  if (wrong === -1) return reading;
+  const values = { expected: 'an object with choices', got: chunks[wrong] };
+  throw setting.breach('conservation', place, 'yields what is no chunk', values);
 }
 
-/** The same for a source without fault. */
+/** Reads a fixture that arrives without fault. */
 export async function readWhole(
   setting: Setting,
-  source: AsyncIterable<Chunk>,
-  where: Where,
+  fixture: string,
+  arrival: Arrival,
 ): Promise<readonly Chunk[]> {
-  const { chunks, fault, failed } = await readThrough(setting, source, where);
+  const { cut, pause_before } = arrival;
+  const source = new Source(arrival.chunks(), at => (at === pause_before ? setting.pause() : undefined));
+  const { chunks, fault, failed } = await readThrough(setting, { fixture, cut }, source);
   if (!failed) return chunks;
   const problem = 'throws in the stream of a reply that has no fault';
-  throw setting.breach({ rule: 'refusals', ...where, problem, expected: 'no throw', got: fault }, fault);
-}
-
-/** The breach of a stage that keeps its reader waiting. */
-export function hangs(setting: Setting, rule: Rule, where: Where, problem: string): ContractError {
-  return setting.breach({
-    rule,
-    ...where,
-    problem,
-    expected: `an end within ${setting.timeout_ms} ms`,
-    got: 'silence',
-  });
+  throw setting.breach('refusals', { fixture, cut }, problem, { expected: 'no throw', got: fault });
 }

@@ -1,8 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout, setImmediate as turn } from 'node:timers/promises';
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import type { ChatRequest } from '../canonical.ts';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { defaultModels } from '../catalog/default-models.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
@@ -18,21 +17,20 @@ import { MemoryStateStore } from '../stores/limits/memory-state-store.ts';
 import { plansSchema } from '../stores/limits/plan-limits.ts';
 import { createLog } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
-import { type Breach, ContractError } from './contract-error.ts';
+import { type Breach, ContractError, type Place, type Rule } from './contract-error.ts';
 import type { Change, ContractOptions, StageUnderTest } from './contract-options.ts';
-import { turn } from './turn.ts';
 
 const default_key = 'contract-kit-key';
 const default_accounts = { contract: { keys: [{ value: default_key }] } };
 const catalogSchema = z.array(modelSchema.partial({ upstreams: true })).min(1);
 
-/** One exchange on its way, as a gateway would have it. */
-export interface Way {
+/** One exchange, and its run through the stage. */
+export interface StageRun {
   readonly exchange: Exchange;
-  readonly passage: ChainRun;
+  readonly chain: ChainRun;
 }
 
-/** The gateway around the stage: its chain, catalog and accounts, and what is asked of it. */
+/** The gateway around the stage: its chain, catalog and accounts, and the client's request. */
 export class Setting {
   readonly name: string;
   readonly stages: readonly Stage[];
@@ -57,7 +55,7 @@ export class Setting {
     this.holds_all = options.holds_all ?? false;
     this.timeout_ms = options.timeout_ms ?? 5000;
     const { pause_ms } = options;
-    this.pause = pause_ms === undefined ? turn : () => setTimeout(pause_ms);
+    this.pause = () => (pause_ms === undefined ? turn() : setTimeout(pause_ms));
     this.#catalog = catalogOf(options.models ?? defaultModels('upstream').slice(0, 1));
     const accounts = new ConfiguredAccounts(
       structuredClone(options.accounts ?? default_accounts) as typeof default_accounts,
@@ -80,28 +78,32 @@ export class Setting {
     this.#chain = new Chain(this.stages, this.metrics);
   }
 
-  /** The stage, with what its transformers throw in `cancel` noted. */
+  /** A copy of the stage that records what its transformers throw in `cancel`. */
   #watched(stage: Stage): Stage {
     if (!stage.onStream) return stage;
     const onStream = (exchange: Exchange) => {
       const transformer = stage.onStream?.(exchange);
       const cancel = transformer?.cancel?.bind(transformer);
       if (!transformer || !cancel) return transformer;
-      return Object.assign(transformer, {
-        cancel: () => {
-          try {
-            cancel();
-          } catch (thrown) {
-            this.cancelFault = thrown;
-          }
-        },
-      });
+      transformer.cancel = () => {
+        try {
+          cancel();
+        } catch (thrown) {
+          this.cancelFault = thrown;
+        }
+      };
+      return transformer;
     };
-    return Object.assign(Object.create(stage), { onStream }) as Stage;
+    return { ...stage, onStream };
   }
 
-  breach(breach: Omit<Breach, 'stage'>, cause?: unknown): ContractError {
-    return new ContractError({ stage: this.name, ...breach }, cause);
+  breach(
+    rule: Rule,
+    place: Place,
+    problem: string,
+    { expected, got }: Pick<Breach, 'expected' | 'got'>,
+  ): ContractError {
+    return new ContractError({ rule, stage: this.name, ...place, problem, expected, got });
   }
 
   /** An exchange whose headers have arrived. */
@@ -118,48 +120,44 @@ export class Setting {
     });
   }
 
-  /** What the client asks, in an object of its own. */
-  request(stream: boolean): ChatRequest {
+  /** Gives `exchange` its request, as the gateway does once the body is there. */
+  asked(exchange: Exchange, stream: boolean): Exchange {
     const messages = [{ role: 'user' as const, content: 'Why do rivers bend?' }];
     const model = this.#catalog.models[0]!.id;
     const base = { model, messages, parameters: {}, unknown: {} };
-    return { ...structuredClone({ ...base, ...this.#options.request }), stream };
-  }
-
-  /** Gives `exchange` its request, as the gateway does once the body is there. */
-  asks(exchange: Exchange, stream: boolean): void {
-    exchange.request = this.request(stream);
+    exchange.request = { ...base, ...structuredClone(this.#options.request), stream };
     exchange.model = this.#catalog.find(exchange.request.model);
+    return exchange;
   }
 
-  /** An exchange that has gone down the chain, up to the upstream. */
-  async begin(stream: boolean): Promise<Way> {
+  /** Runs an exchange through the request phase, up to the upstream. */
+  async begin(stream: boolean): Promise<StageRun> {
     const exchange = this.exchange();
-    const passage = this.#chain.enter(exchange);
+    const chain = this.#chain.enter(exchange);
     try {
-      await passage.onHeaders();
-      this.asks(exchange, stream);
-      await passage.onRequest();
-    } catch (thrown) {
-      passage.onError(thrown);
-      settle({ exchange, passage });
-      const problem = GatewayError.is(thrown)
+      await chain.onHeaders();
+      this.asked(exchange, stream);
+      await chain.onRequest();
+    } catch (got) {
+      chain.onError(got);
+      settle({ exchange, chain });
+      const problem = GatewayError.is(got)
         ? 'refuses the request of this check; give it options, accounts or a request that let it through'
         : 'throws what is no refusal on the way in';
-      throw this.breach({ rule: 'refusals', problem, expected: 'no throw', got: thrown }, thrown);
+      throw this.breach('refusals', {}, problem, { expected: 'no throw', got });
     }
     exchange.attempts = 1;
-    return { exchange, passage };
+    return { exchange, chain };
   }
 }
 
-/** The end of an exchange, as the gateway's. */
-export function settle({ exchange, passage }: Way): void {
+/** Ends an exchange as the gateway does. */
+export function settle({ exchange, chain }: StageRun): void {
   if (exchange.end.status === 0) exchange.end.replied(200);
-  passage.onSettled(outcomeOf(exchange));
+  chain.onSettled(outcomeOf(exchange));
 }
 
-/** Frozen: a stage that changes a model changes it for everyone. */
+/** A frozen catalog: a stage that changed a model would change it for all exchanges. */
 function catalogOf(models: NonNullable<ContractOptions['models']>): Catalog {
   const checked = catalogSchema.parse(models);
   const all = checked.map(

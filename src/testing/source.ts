@@ -1,30 +1,34 @@
 import type { Chunk } from '../canonical.ts';
 
-/** An upstream's stream under control: it knows whether it has been closed. */
+/** An upstream's stream under the control of a check. */
 export class Source implements AsyncIterableIterator<Chunk> {
-  /** It has come to its end, or was closed by its reader. */
+  /** True at its end, and once its reader has closed it. */
   closed = false;
-  #at = 0;
+  /** How often a chunk was asked for. */
+  reads = 0;
   readonly #chunks: readonly Chunk[];
-  readonly #atEnd: () => Promise<void>;
+  readonly #before: (at: number) => void | Promise<void>;
 
-  /** `atEnd` is waited for when the chunks have been read; what it throws is the fault of the stream. */
-  constructor(chunks: readonly Chunk[], atEnd: () => Promise<void> = async () => {}) {
+  /** `before` is waited for before each chunk, and before the end, at the number of chunks; the stream fails with what it throws. */
+  constructor(chunks: readonly Chunk[], before: (at: number) => void | Promise<void> = () => {}) {
     this.#chunks = chunks;
-    this.#atEnd = atEnd;
+    this.#before = before;
   }
 
   async next(): Promise<IteratorResult<Chunk>> {
-    const chunk = this.closed ? undefined : this.#chunks[this.#at++];
-    if (chunk) return { done: false, value: chunk };
+    const at = this.reads++;
     if (!this.closed) {
       try {
-        await this.#atEnd();
-      } finally {
+        const pause = this.#before(at);
+        if (pause) await pause;
+      } catch (fault) {
         this.closed = true;
+        throw fault;
       }
     }
-    return { done: true, value: undefined };
+    const chunk = this.closed ? undefined : this.#chunks[at];
+    if (chunk) return { done: false, value: chunk };
+    return this.return();
   }
 
   async return(): Promise<IteratorResult<Chunk>> {

@@ -46,19 +46,12 @@ export function cutAt(chunks: readonly Chunk[], place: Place): Chunk[] {
 
 /** The chunks with every character of every text in a chunk of its own. */
 export function cutEverywhere(chunks: readonly Chunk[]): Chunk[] {
-  const pieces: Chunk[] = [];
-  for (const chunk of chunks) {
-    let rest = chunk;
-    while (true) {
-      const [first] = placesIn([rest]);
-      if (!first) break;
-      const [before, after] = inTwo(rest, first);
-      pieces.push(before);
-      rest = after;
-    }
-    pieces.push(rest);
-  }
-  return pieces;
+  return chunks.flatMap(chunk => {
+    const pieces = [chunk];
+    for (let [first] = placesIn(pieces); first; [first] = placesIn(pieces.slice(-1)))
+      pieces.push(...inTwo(pieces.pop()!, first));
+    return pieces;
+  });
 }
 
 function inTwo({ choices, usage }: Chunk, place: Place): [Chunk, Chunk] {
@@ -69,29 +62,26 @@ function inTwo({ choices, usage }: Chunk, place: Place): [Chunk, Chunk] {
   return [{ choices: [first] }, usage ? { choices: rest, usage } : { choices: rest }];
 }
 
-/** What comes before `place` in the order in which a delta is read: role, reasoning, content, refusal, tool calls. */
+/** Cuts a delta at `place`, in the order in which it is read: role, reasoning, content, refusal, tool calls. */
 function deltaInTwo({ role, tool_calls, ...texts }: Delta, { kind, call, at }: Place): [Delta, Delta] {
   const before: Delta = role ? { role } : {};
   const after: Delta = {};
-  const order = [...kinds, 'arguments'] as const;
+  let isBefore = true;
   for (const name of kinds) {
     const text = texts[name];
-    if (text == null) continue;
-    if (order.indexOf(name) < order.indexOf(kind)) before[name] = text;
-    else if (name !== kind) after[name] = text;
-    else {
-      before[name] = text.slice(0, at);
-      after[name] = text.slice(at);
-    }
+    if (name === kind) {
+      isBefore = false;
+      before[name] = text!.slice(0, at);
+      after[name] = text!.slice(at);
+    } else if (text != null) (isBefore ? before : after)[name] = text;
   }
   if (!tool_calls) return [before, after];
   if (kind !== 'arguments') return [before, { ...after, tool_calls }];
-  const { index, function: called, ...begin } = tool_calls[call]!;
-  const text = called?.arguments ?? '';
-  before.tool_calls = [
-    ...tool_calls.slice(0, call),
-    { index, ...begin, function: { ...called, arguments: text.slice(0, at) } },
-  ];
-  after.tool_calls = [{ index, function: { arguments: text.slice(at) } }, ...tool_calls.slice(call + 1)];
+  const cut = tool_calls[call]!;
+  const text = cut.function?.arguments ?? '';
+  const begin = { ...cut, function: { ...cut.function, arguments: text.slice(0, at) } };
+  const rest = { index: cut.index, function: { arguments: text.slice(at) } };
+  before.tool_calls = [...tool_calls.slice(0, call), begin];
+  after.tool_calls = [rest, ...tool_calls.slice(call + 1)];
   return [before, after];
 }

@@ -1,7 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorEnvelope } from '../../plugins/index.ts';
+import type { Chunk } from '../../src/canonical.ts';
 import { readFixture } from '../../src/testing/arrivals.ts';
 import { checkStage, type StreamFixture, streamFixtures } from '../../src/testing/index.ts';
+import { EventReader } from '../../src/upstream/http/decode-reply.ts';
+import { OpenAiStreamDecoder } from '../../src/upstream/openai/openai-stream-decoder.ts';
+
+/** The chunks of a wire that arrives in these parts, with one id for all calls to which the decoder gave one. */
+function decoded(parts: readonly Buffer[]): string {
+  const reader = new EventReader(new OpenAiStreamDecoder(), limits);
+  const chunks: Chunk[] = [];
+  for (const part of parts) if (!reader.done) chunks.push(...reader.read(part));
+  if (!reader.done) chunks.push(...reader.end());
+  if (reader.fault !== undefined) throw reader.fault;
+  return JSON.stringify(chunks).replaceAll(/call_[0-9a-f]{24}/g, 'call_made_up');
+}
+
+const limits = { max_event_bytes: 1_048_576, max_reply_bytes: 1_048_576 };
 
 describe('the stream fixtures', () => {
   it('have unique names and a description each', () => {
@@ -30,14 +45,14 @@ describe('the stream fixtures', () => {
     ['comments', { content: 'Héllo.' }, 'stop'],
     ['data-lines', { content: 'Héllo.' }, 'stop'],
     ['last-line-open', { content: 'Héllo.' }, 'stop'],
-  ])('contain what their description says: %s', async (name, message, finish_reason) => {
-    const { reply } = await readFixture(streamFixtures.find(fixture => fixture.name === name)!);
+  ])('contain what their description says: %s', (name, message, finish_reason) => {
+    const { reply } = readFixture(streamFixtures.find(fixture => fixture.name === name)!);
     expect(reply?.choices).toMatchObject([{ message, finish_reason }]);
   });
 
-  it('are cut between all chunks and inside every text', async () => {
-    const { chunks_json, cuts } = await readFixture(streamFixtures[0]!);
-    const chunks = JSON.parse(chunks_json) as unknown[];
+  it('are cut between all chunks and inside every text', () => {
+    const { whole, cuts } = readFixture(streamFixtures[0]!);
+    const chunks = whole.chunks();
     const text = 'Rivers bend because water is lazy.';
     const wire = cuts.filter(({ cut }) => cut.startsWith('wire at byte'));
     const inText = cuts.filter(({ cut }) => cut.startsWith('content of chunk'));
@@ -45,6 +60,17 @@ describe('the stream fixtures', () => {
     expect(wire).toHaveLength(chunks.length + 1);
     expect(inText).toHaveLength(text.length - 3);
     expect(cuts.at(-1)!.cut).toBe('all in one chunk');
+  });
+
+  it('are decoded alike when the wire is cut in two at any byte', () => {
+    for (const { name, wire } of streamFixtures) {
+      const bytes = Buffer.from(wire);
+      const uncut = decoded([bytes]);
+      for (let at = 1; at < bytes.length; at++) {
+        const cut = decoded([bytes.subarray(0, at), bytes.subarray(at)]);
+        if (cut !== uncut) expect([name, at, cut]).toEqual([name, at, uncut]);
+      }
+    }
   });
 
   it.each<[string, string]>([
