@@ -1,7 +1,7 @@
 import type { Chunk, ChunkChoice, Delta } from '../canonical.ts';
 
 /** One place in the texts of a stream: before this character of this text of this chunk. */
-interface Place {
+interface TextPlace {
   readonly chunk: number;
   readonly choice: number;
   readonly kind: 'reasoning' | 'content' | 'refusal' | 'arguments';
@@ -14,7 +14,7 @@ interface Place {
 const kinds = ['reasoning', 'content', 'refusal'] as const;
 
 /** Every place inside a text of `chunks`. */
-export function* placesIn(chunks: readonly Chunk[]): Generator<Place> {
+export function* placesIn(chunks: readonly Chunk[]): Generator<TextPlace> {
   for (const [chunk, { choices }] of chunks.entries()) {
     for (const [choice, { delta }] of choices.entries()) {
       for (const kind of kinds) {
@@ -36,11 +36,11 @@ function* positionsIn(text: string | null | undefined): Generator<number> {
 }
 
 /** In words, for messages. */
-export const placeName = ({ chunk, choice, kind, at }: Place): string =>
+export const placeName = ({ chunk, choice, kind, at }: TextPlace): string =>
   `${kind} of chunk ${chunk}, choice ${choice}, at character ${at}`;
 
 /** The chunks with the one at `place` in two, as if the server had sent the text in two pieces there. */
-export function cutAt(chunks: readonly Chunk[], place: Place): Chunk[] {
+export function cutAt(chunks: readonly Chunk[], place: TextPlace): Chunk[] {
   return chunks.flatMap((chunk, at) => (at === place.chunk ? inTwo(chunk, place) : [chunk]));
 }
 
@@ -54,7 +54,7 @@ export function cutEverywhere(chunks: readonly Chunk[]): Chunk[] {
   });
 }
 
-function inTwo({ choices, usage }: Chunk, place: Place): [Chunk, Chunk] {
+function inTwo({ choices, usage }: Chunk, place: TextPlace): [Chunk, Chunk] {
   const choice = choices[place.choice]!;
   const [before, after] = deltaInTwo(choice.delta, place);
   const first: ChunkChoice = { index: choice.index, delta: before, finish_reason: null };
@@ -63,7 +63,7 @@ function inTwo({ choices, usage }: Chunk, place: Place): [Chunk, Chunk] {
 }
 
 /** Cuts a delta at `place`, in the order in which it is read: role, reasoning, content, refusal, tool calls. */
-function deltaInTwo({ role, tool_calls, ...texts }: Delta, { kind, call, at }: Place): [Delta, Delta] {
+function deltaInTwo({ role, tool_calls, ...texts }: Delta, { kind, call, at }: TextPlace): [Delta, Delta] {
   const before: Delta = role ? { role } : {};
   const after: Delta = {};
   let isBefore = true;
