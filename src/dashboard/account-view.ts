@@ -1,6 +1,6 @@
 import { AccountLimits, limitOverridesSchema, type Plan } from '../stores/limits/plan-limits.ts';
 import type { LimitStatus } from '../stores/limits/state-store.ts';
-import type { DashboardContext } from './dashboard-context.ts';
+import type { DashboardContext } from './page-request.ts';
 
 /** An account as shown in the dashboard, from the configuration or the records store. */
 export interface AccountView {
@@ -33,6 +33,12 @@ export type Use = LimitStatus & { readonly used: number };
 /** Usage of each limit of an account, or why there is none. */
 export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
 
+/** The limits among the options of the stage `rate-limit`. */
+interface RateLimits {
+  readonly plans?: Readonly<Record<string, Plan>>;
+  readonly limits?: Plan;
+}
+
 /** Current usage of each limit, as counted by all instances together. */
 export async function usesOf(context: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
   const stage = context.settings.stages.find(({ name }) => name === 'rate-limit');
@@ -53,10 +59,4 @@ export async function usesOf(context: DashboardContext, { id, plan, limits }: Ac
     context.log.warn({ err: fault }, 'failed to read the usage of an account');
     return 'unknown';
   }
-}
-
-/** The limits among the options of the stage `rate-limit`. */
-interface RateLimits {
-  readonly plans?: Readonly<Record<string, Plan>>;
-  readonly limits?: Plan;
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from '../chain/stage-plan.ts';
+import { NotThere } from '../stores/records/account-records.ts';
 import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
 import { loadAssets } from './assets.ts';
-import type { DashboardContext } from './dashboard-context.ts';
 import { PageError } from './page-error.ts';
-import type { DashboardRequest, Page } from './page-request.ts';
+import type { DashboardContext, DashboardRequest } from './page-request.ts';
 import { type PageResponse, redirect, writeResponse } from './page-response.ts';
 import { pages } from './pages/index.ts';
 import { type OperatorOf, SessionGuard } from './session-guard.ts';
@@ -20,7 +20,7 @@ export function createDashboard(
   operatorOf: OperatorOf | undefined,
 ): RequestHandler {
   if (!operatorOf && Object.keys(context.settings.admin.users).length === 0) return (_, __, next) => next();
-  const dashboard = new Dashboard(context, new SessionGuard(context, operatorOf));
+  const dashboard = new Dashboard(context, operatorOf);
   return (incoming, response, next) => {
     const { path, query } = placeOf(incoming);
     if (path === undefined) return writeResponse(response, redirect(withSlash(incoming)));
@@ -32,7 +32,7 @@ export function createDashboard(
         if (response.destroyed) return;
         context.log.error({ err: fault, path }, 'failed to render a dashboard page');
         if (response.headersSent) response.destroy();
-        else writeResponse(response, new PageError(500, 'This page failed.', 'The log says why.').response());
+        else writeResponse(response, new PageError(500, 'This page failed.', 'The log says why.').response);
       },
     );
   };
@@ -42,11 +42,11 @@ class Dashboard {
   readonly #context: DashboardContext;
   readonly #guard: SessionGuard;
   readonly #assets = loadAssets();
-  readonly #pages: ReadonlyMap<string, Page> = new Map(pages.map(page => [page.name, page]));
+  readonly #pages = new Map(pages.map(page => [page.name, page]));
 
-  constructor(context: DashboardContext, guard: SessionGuard) {
+  constructor(context: DashboardContext, operatorOf: OperatorOf | undefined) {
     this.#context = context;
-    this.#guard = guard;
+    this.#guard = new SessionGuard(context, operatorOf);
   }
 
   has(path: string): boolean {
@@ -54,27 +54,32 @@ class Dashboard {
   }
 
   async answer(request: DashboardRequest): Promise<PageResponse | undefined> {
-    const { path, incoming } = request;
     try {
-      const asset = this.#assets.get(path);
-      if (asset) return asset;
-      if (this.#guard.has(path)) return await this.#guard.answer(request);
-      const page = this.#pages.get(path);
-      if (!page)
-        throw new PageError(404, 'There is no such page.', 'It may have moved; begin at the overview.');
-      const signedIn = await this.#guard.enter(request, page.max_form_bytes);
-      if ('status' in signedIn) return signedIn;
-      const handler = page[incoming.method === 'POST' ? 'post' : 'get'];
-      if (!handler || !['GET', 'HEAD', 'POST'].includes(incoming.method!))
-        throw new PageError(405, `This page does not take ${incoming.method}.`);
-      return await handler({ ...request, ...signedIn, context: this.#context });
+      const asset = this.#assets.get(request.path);
+      return (
+        asset ?? (await (this.#guard.has(request.path) ? this.#guard.answer(request) : this.#page(request)))
+      );
     } catch (thrown) {
-      return this.#errorOf(thrown).response();
+      return this.#errorOf(thrown).response;
     }
+  }
+
+  async #page(request: DashboardRequest): Promise<PageResponse | undefined> {
+    const { method = '' } = request.incoming;
+    const page = this.#pages.get(request.path);
+    if (!page)
+      throw new PageError(404, 'There is no such page.', 'It may have moved; begin at the overview.');
+    const signedIn = await this.#guard.enter(request, page.max_form_bytes);
+    if ('status' in signedIn) return signedIn;
+    const handler = { GET: page.get, HEAD: page.get, POST: page.post }[method];
+    if (!handler) throw new PageError(405, `This page does not take ${method}.`);
+    return handler({ ...request, ...signedIn, context: this.#context });
   }
 
   #errorOf(thrown: unknown): PageError {
     if (thrown instanceof PageError) return thrown;
+    if (thrown instanceof NotThere)
+      return new PageError(404, 'There is no such record.', 'Look for it in its list.');
     if (thrown instanceof RecordRefused)
       return new PageError(422, 'The records store rejected this change.', 'Leave out unusual characters.');
     if (!(thrown instanceof StoreUnavailable)) throw thrown;

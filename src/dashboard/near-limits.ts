@@ -1,17 +1,16 @@
 import { dayOf } from '../stores/records/usage-slices.ts';
 import { findAccount, type Use, usesOf } from './account-view.ts';
-import type { DashboardContext } from './dashboard-context.ts';
+import type { DashboardContext } from './page-request.ts';
 
 /** Newest exchanges searched for active accounts; then accounts looked up, limits shown. */
 const newest_rows = 200;
 const max_accounts = 20;
 const max_shown = 8;
 
-/** A limit of an account, and the share of it that is used. */
+/** A limit of an account, in use. */
 export interface NearLimit {
   readonly account: string;
   readonly use: Use;
-  readonly share: number;
 }
 
 /** Limits of recently active accounts that are nearest to being reached, nearest first; or why not, if the state store is unavailable. */
@@ -23,19 +22,19 @@ export async function nearLimits(context: DashboardContext): Promise<readonly Ne
     // Refused exchanges have no rows, and an account at its limit has no others.
     usage.refusals({ from_day: dayOf(context.clock.epoch_ms()), limit: max_accounts / 2 }),
   ]);
-  const named = [...refused, ...rows].map(({ account }) => account);
-  const active = [...new Set(named)].slice(0, max_accounts);
+  const active = [...new Set([...refused, ...rows].map(({ account }) => account))].slice(0, max_accounts);
   const all = await Promise.all(active.map(account => limitsOf(context, account)));
   return all
     .flat()
     .filter(({ use }) => use.used > 0)
-    .sort((a, b) => b.share - a.share)
+    .sort((a, b) => shareOf(b) - shareOf(a))
     .slice(0, max_shown);
 }
 
+const shareOf = ({ use }: NearLimit): number => use.used / use.limit.max;
+
 async function limitsOf(context: DashboardContext, id: string): Promise<NearLimit[]> {
   const account = await findAccount(context, id);
-  const uses = account === undefined ? 'unknown' : await usesOf(context, account);
-  if (typeof uses === 'string') return [];
-  return uses.map(use => ({ account: id, use, share: use.used / use.limit.max }));
+  const uses = account ? await usesOf(context, account) : 'unknown';
+  return typeof uses === 'string' ? [] : uses.map(use => ({ account: id, use }));
 }

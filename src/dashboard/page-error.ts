@@ -1,22 +1,16 @@
 import { htmlResponse, type PageResponse } from './page-response.ts';
-import { errorPage } from './view/error-page.ts';
+import { errorDocument } from './view/document.ts';
 
-/** Error for an operator's request; message and advice become an error page. */
+/** Error for an operator's request, with the page that says it and what to do. */
 export class PageError extends Error {
   override readonly name = 'PageError';
   readonly status: number;
-  readonly advice: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly response: PageResponse;
 
-  constructor(status: number, message: string, advice = '', headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, message: string, advice = '', headers: PageResponse['headers'] = {}) {
     super(message);
     this.status = status;
-    this.advice = advice;
-    this.headers = headers;
-  }
-
-  response(): PageResponse {
-    const response = htmlResponse(this.status, errorPage(this.status, this.message, this.advice));
-    return { ...response, headers: { ...response.headers, ...this.headers } };
+    const page = htmlResponse(status, errorDocument(status, message, advice));
+    this.response = { ...page, headers: { ...page.headers, ...headers } };
   }
 }

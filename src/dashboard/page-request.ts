@@ -1,8 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Parts } from '../assemble.ts';
 import type { Operator } from '../stores/records/audit-log.ts';
 import type { Session } from './access/sessions.ts';
-import type { DashboardContext } from './dashboard-context.ts';
-import type { PageResponse } from './page-response.ts';
+import type { GatewayCalls } from './gateway-calls.ts';
+import { type PageResponse, redirect } from './page-response.ts';
+
+/** Data and actions for the pages. */
+export interface DashboardContext extends Parts {
+  /** Number of exchanges that have begun and are not settled. */
+  inFlight(): number;
+  /** Calls the gateway as a client. */
+  readonly calls: GatewayCalls;
+  /** URL for clients, if known. */
+  publicUrl(): string | undefined;
+}
 
 /** One request to the dashboard. */
 export interface DashboardRequest {
@@ -45,3 +56,14 @@ export const operatorOf = ({ session, context }: PageRequest): Operator => ({
   actor: session.actor,
   at_ms: context.clock.epoch_ms(),
 });
+
+/** Ends a change of the records: this instance follows at once; then `page` shows `notice`. */
+export async function changed(
+  { context, session }: PageRequest,
+  page: string,
+  notice?: string,
+): Promise<PageResponse> {
+  await context.records.refresh();
+  session.notice = notice;
+  return redirect(page);
+}

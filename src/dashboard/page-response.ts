@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Html } from './view/html.ts';
 
@@ -9,7 +8,7 @@ export interface PageResponse {
   readonly body: string | Buffer;
 }
 
-/** Nothing inline, nothing from elsewhere, nothing framed: what a page may do. */
+/** Allows nothing inline, from elsewhere or framed. */
 const content_security_policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,49 +31,31 @@ const security = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 } as const;
 
-/** A whole document. Never kept by anyone: it shows what only its reader may see. */
-export function htmlResponse(status: number, { text }: Html): PageResponse {
-  return {
-    status,
-    headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
-    body: text,
-  };
-}
+/** Never cached: it shows what only its reader may see. */
+const privateResponse = (type: string, body: string, status = 200, more: object = {}): PageResponse => ({
+  status,
+  headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store', ...more },
+  body,
+});
 
-/** For the scripts of a page. */
-export function jsonResponse(value: unknown, status = 200): PageResponse {
-  return {
-    status,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: JSON.stringify(value),
-  };
-}
+/** A whole document. */
+export const htmlResponse = (status: number, { text }: Html): PageResponse =>
+  privateResponse('text/html', text, status);
+
+/** Data for the scripts of a page. */
+export const jsonResponse = (value: unknown): PageResponse =>
+  privateResponse('application/json', JSON.stringify(value));
 
 /** A file to be saved as `name`. */
-export function fileResponse(name: string, type: string, body: string): PageResponse {
-  return {
-    status: 200,
-    headers: {
-      'content-type': type,
-      'cache-control': 'no-store',
-      'content-disposition': `attachment; filename="${name}"`,
-    },
-    body,
-  };
-}
+export const fileResponse = (name: string, type: string, body: string): PageResponse =>
+  privateResponse(type, body, 200, { 'content-disposition': `attachment; filename="${name}"` });
 
-/** After a form: on to the page at `to`, as the pages write their links. */
+/** Leads to the page at `to` after a form; `to` is relative, as all links of pages. */
 export function redirect(to: string): PageResponse {
   return { status: 303, headers: { location: to, 'cache-control': 'no-store' }, body: '' };
 }
 
-/** A static file; asked for again only when it has changed. */
-export function assetResponse(type: string, body: Buffer): PageResponse {
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-  return { status: 200, headers: { 'content-type': type, 'cache-control': 'no-cache', etag }, body };
-}
-
-/** Begins an answer of events, which the page writes as they come. Nothing on the way may hold them back. */
+/** Begins a stream of events, which no proxy may buffer. */
 export function beginEvents(response: ServerResponse): void {
   response.writeHead(200, {
     ...security,
@@ -84,7 +65,7 @@ export function beginEvents(response: ServerResponse): void {
   });
 }
 
-/** Writes `answer`, with the security headers that every answer has. */
+/** Writes `answer` with the security headers; 304 for an asset that the browser has. */
 export function writeResponse(response: ServerResponse, answer: PageResponse): void {
   const { method, headers } = response.req;
   const isKnown = answer.headers.etag !== undefined && headers['if-none-match'] === answer.headers.etag;

@@ -1,17 +1,15 @@
 import { isDay } from '../stores/records/calendar-day.ts';
 import { no_model } from '../stores/records/usage-columns.ts';
+import { dayOf } from '../stores/records/usage-slices.ts';
 
 /** A query of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
 export interface UsageQuestion {
   readonly from_day: string;
   readonly to_day: string;
-  readonly account?: string;
+  readonly account: string | undefined;
   /** Empty for exchanges that named no model. */
-  readonly model?: string;
+  readonly model: string | undefined;
 }
-
-/** The day of a time, in UTC. */
-export const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
 
 /** Parses a page's query; without days, the current month. If it is invalid, `fault` says why, and the current month is used. */
 export function usageQuestion(
@@ -19,22 +17,19 @@ export function usageQuestion(
   now_ms: number,
 ): { readonly question: UsageQuestion; readonly fault?: string } {
   const today = dayOf(now_ms);
-  const account = textOf(query, 'account');
+  const month_start = `${today.slice(0, 8)}01`;
   const model = textOf(query, 'model');
-  const whose = {
-    ...(account !== '' && { account }),
-    ...(model !== '' && { model: model === no_model ? '' : model }),
-  };
-  const from_day = query.get('from') || `${today.slice(0, 8)}01`;
+  const whose = { account: textOf(query, 'account'), model: model === no_model ? '' : model };
+  const from_day = query.get('from') || month_start;
   const to_day = query.get('to') || [today, from_day].sort()[1]!;
   const fault = faultOf(from_day, to_day);
   if (fault === undefined) return { question: { from_day, to_day, ...whose } };
-  return { question: { from_day: `${today.slice(0, 8)}01`, to_day: today, ...whose }, fault };
+  return { question: { from_day: month_start, to_day: today, ...whose }, fault };
 }
 
-/** A field of a query without NUL, which Postgres rejects and no account or model has. */
-const textOf = (query: URLSearchParams, name: string): string =>
-  (query.get(name) ?? '').trim().replaceAll('\0', '\ufffd');
+/** A field of a query without NUL, which Postgres rejects and no account or model has; undefined if empty. */
+const textOf = (query: URLSearchParams, name: string): string | undefined =>
+  query.get(name)?.trim().replaceAll('\0', '\ufffd') || undefined;
 
 /** The same query for a link. */
 export const queryOf = ({ from_day, to_day, account, model }: UsageQuestion) => ({

@@ -7,6 +7,7 @@ export interface Session {
   /** The operator's name in the audit log. */
   readonly actor: string;
   readonly started_ms: number;
+  seen_ms: number;
   /** Message shown once, on the page after a form. */
   notice?: string | undefined;
   /** A newly issued key, until it has been shown. */
@@ -23,17 +24,12 @@ export interface SessionLimits {
 /** Sessions above which the least recently used one ends. */
 const max_sessions = 1000;
 
-interface Kept {
-  readonly session: Session;
-  seen_ms: number;
-}
-
 /** Sessions of this process by the SHA-256 of their tokens; lost when the process ends. */
 export class Sessions {
   readonly #clock: Clock;
   readonly #limits: SessionLimits;
   /** Least recently used first. */
-  readonly #byDigest = new Map<string, Kept>();
+  readonly #byDigest = new Map<string, Session>();
 
   constructor(clock: Clock, limits: SessionLimits) {
     this.#clock = clock;
@@ -42,43 +38,36 @@ export class Sessions {
 
   /** Starts a session. `token` is for the browser and stored nowhere else. */
   start(actor: string): { readonly token: string; readonly session: Session } {
-    this.#forgetExpired();
     const token = randomBytes(32).toString('base64url');
     const now_ms = this.#clock.epoch_ms();
-    const session: Session = { actor, started_ms: now_ms };
-    this.#byDigest.set(hashKey(token), { session, seen_ms: now_ms });
+    const session = { actor, started_ms: now_ms, seen_ms: now_ms };
+    if (this.#byDigest.size >= max_sessions) this.#byDigest.delete(this.#byDigest.keys().next().value!);
+    this.#byDigest.set(hashKey(token), session);
     return { token, session };
   }
 
   /** Session of a token, whose idle time restarts; undefined if expired. */
   find(token: string): Session | undefined {
-    const digest = hashKey(token);
-    const kept = this.#byDigest.get(digest);
-    if (!kept) return undefined;
-    this.#byDigest.delete(digest);
-    if (this.#isExpired(kept)) return undefined;
-    kept.seen_ms = this.#clock.epoch_ms();
-    this.#byDigest.set(digest, kept);
-    return kept.session;
+    const session = this.look(token);
+    if (!session) return undefined;
+    this.end(token);
+    session.seen_ms = this.#clock.epoch_ms();
+    this.#byDigest.set(hashKey(token), session);
+    return session;
   }
 
   /** Session of a token, for requests that a page makes by itself, which do not restart its idle time. */
   look(token: string): Session | undefined {
-    const kept = this.#byDigest.get(hashKey(token));
-    return kept && !this.#isExpired(kept) ? kept.session : undefined;
+    const session = this.#byDigest.get(hashKey(token));
+    if (!session) return undefined;
+    const now_ms = this.#clock.epoch_ms();
+    const isIdle = now_ms - session.seen_ms >= this.#limits.idle_ms;
+    if (!isIdle && now_ms - session.started_ms < this.#limits.max_ms) return session;
+    this.end(token);
+    return undefined;
   }
 
   end(token: string): void {
     this.#byDigest.delete(hashKey(token));
-  }
-
-  #forgetExpired(): void {
-    for (const [digest, kept] of this.#byDigest) if (this.#isExpired(kept)) this.#byDigest.delete(digest);
-    while (this.#byDigest.size >= max_sessions) this.#byDigest.delete(this.#byDigest.keys().next().value!);
-  }
-
-  #isExpired({ session, seen_ms }: Kept): boolean {
-    const now_ms = this.#clock.epoch_ms();
-    return now_ms - seen_ms >= this.#limits.idle_ms || now_ms - session.started_ms >= this.#limits.max_ms;
   }
 }

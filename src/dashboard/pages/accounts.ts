@@ -1,43 +1,36 @@
 import { type AccountRecord, AlreadyThere, isAccountName } from '../../stores/records/account-records.ts';
 import { type AccountView, configuredAccount } from '../account-view.ts';
-import { operatorOf, type Page, type PageRequest } from '../page-request.ts';
-import { type PageResponse, redirect } from '../page-response.ts';
-import { countOf, linkOf, timeOf } from '../view/format.ts';
+import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import type { PageResponse } from '../page-response.ts';
+import { countOf, linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { page_rows, pageOf, pager } from '../view/pager.ts';
-import { pageResponse, postForm } from '../view/shell.ts';
+import { listPage } from '../view/pager.ts';
+import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
-import { inMemoryNotice } from './in-memory-notice.ts';
-import { planSelect } from './plan-select.ts';
+import { noSuchPlan, planSelect } from './plan-select.ts';
 
 /** Configured accounts that are listed; the search finds the others. */
 const max_configured = 50;
 
 /** All accounts, and the form that creates one. */
-export const accountsPage: Page = {
-  name: 'accounts',
-  get: request => listed(request, {}),
-  post: create,
-};
+export const accountsPage: Page = { name: 'accounts', get: listed, post: create };
 
+/** The form that creates an account, as it was sent. */
 interface Given {
   readonly id?: string;
-  readonly plan?: string;
+  readonly plan?: string | null;
   readonly fault?: string;
 }
 
-async function listed(request: PageRequest, given: Given): Promise<PageResponse> {
+async function listed(request: PageRequest, given: Given = {}): Promise<PageResponse> {
   const { context, query } = request;
   const search = query.get('search') ?? '';
-  const after = query.get('after') ?? undefined;
   const { accounts } = context.records.store;
-  const asked = { ...(search && { search }) };
-  const [rows, total] = await Promise.all([
-    accounts.list({ ...asked, ...(after !== undefined && { after }), limit: page_rows + 1 }),
-    accounts.count(asked),
+  const [{ rows, pager }, total] = await Promise.all([
+    listPage(request, page => accounts.list({ search, ...page })),
+    accounts.count({ search }),
   ]);
-  const { shown, next } = pageOf(rows);
-  const configured = after === undefined ? configuredMatching(request, search) : [];
+  const configured = query.has('after') ? [] : configuredMatching(request, search);
   return pageResponse(request, {
     title: 'Accounts',
     section: 'accounts',
@@ -45,8 +38,8 @@ async function listed(request: PageRequest, given: Given): Promise<PageResponse>
     body: html`${inMemoryNotice(context)}
 ${searchForm(search)}
 <section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>
-${shown.length === 0 ? nothing(search) : tableOf('Accounts of the records store', storedColumns, shown)}
-${pager({ page: 'accounts', query: { search }, after, next, total: total > 0 ? countOf(total, 'account') : undefined })}
+${rows.length === 0 ? nothing(search) : tableOf('Accounts of the records store', storedColumns, rows)}
+${pager(total > 0 ? countOf(total, 'account') : undefined)}
 </section>
 ${configured.length > 0 && configuredPanel(configured)}
 ${createForm(request, given)}`,
@@ -65,16 +58,19 @@ const searchForm = (
 <button>Search</button>
 </form>`;
 
-const link = (id: string): Html => html`<a href="${linkOf('account', { id })}">${id}</a>`;
-const planName = (plan: string | null | undefined) => plan ?? html`<span class="muted">none</span>`;
+/** Columns for accounts of either source. */
+const columns: readonly Column<Pick<AccountRecord | AccountView, 'id' | 'plan'>>[] = [
+  {
+    title: 'Account',
+    cell: ({ id }) => html`<a href="${linkOf('account', { id })}">${id}</a>`,
+    isName: true,
+  },
+  { title: 'Plan', cell: ({ plan }) => plan ?? muted('none'), isName: true },
+];
 
 const storedColumns: readonly Column<AccountRecord>[] = [
-  { title: 'Account', cell: ({ id }) => link(id), isName: true },
-  { title: 'Plan', cell: ({ plan }) => planName(plan), isName: true },
-  {
-    title: 'Overrides',
-    cell: ({ limits }) => Object.keys(limits).length || html`<span class="muted">none</span>`,
-  },
+  ...columns,
+  { title: 'Overrides', cell: ({ limits }) => Object.keys(limits).length || muted('none') },
   { title: 'Created', cell: ({ created_ms }) => timeOf(created_ms) },
 ];
 
@@ -84,51 +80,41 @@ function configuredMatching({ context }: PageRequest, search: string): AccountVi
   return ids.slice(0, max_configured + 1).map(id => configuredAccount(context, id)!);
 }
 
-function configuredPanel(configured: readonly AccountView[]): Html {
-  return html`<section class="panel" aria-labelledby="configured"><h2 id="configured">From the configuration</h2>
+const configuredPanel = (configured: readonly AccountView[]): Html =>
+  panel(
+    'configured',
+    'From the configuration',
+    html`
 <p class="muted">These are changed in the configuration file. Keys can be issued for them here.</p>
-${tableOf('Accounts from the configuration', configuredColumns, configured.slice(0, max_configured))}
+${tableOf('Accounts from the configuration', columns, configured.slice(0, max_configured))}
 ${configured.length > max_configured && html`<p class="muted">There are more: search for them by name.</p>`}
-</section>`;
-}
+`,
+  );
 
-const configuredColumns: readonly Column<AccountView>[] = [
-  { title: 'Account', cell: ({ id }) => link(id), isName: true },
-  { title: 'Plan', cell: ({ plan }) => planName(plan), isName: true },
-];
-
-function createForm(request: PageRequest, { id = '', plan = '' }: Given): Html {
-  return html`<section class="panel" aria-labelledby="create"><h2 id="create">Create an account</h2>
-${postForm(
-  request,
-  'accounts',
-  html`<label>Name <input name="id" value="${id}" required maxlength="128" autocomplete="off" spellcheck="false"></label>
-${planSelect(request.context, plan)}
-<button class="primary">Create account</button>`,
-  'row',
-)}
-</section>`;
+function createForm(request: PageRequest, { id = '', plan }: Given): Html {
+  const fields = html`<label>Name <input name="id" value="${id}" required maxlength="128" autocomplete="off" spellcheck="false"></label>
+${planSelect(request, plan)}
+<button class="primary">Create account</button>`;
+  return panel('create', 'Create an account', html`\n${postForm(request, 'accounts', fields, 'row')}\n`);
 }
 
 async function create(request: PageRequest): Promise<PageResponse> {
-  const { context, form, session } = request;
+  const { context, form } = request;
   const id = (form.get('id') ?? '').trim();
   const plan = form.get('plan') || null;
-  const refused = (fault: string) => listed(request, { id, ...(plan !== null && { plan }), fault });
-  if (!isAccountName(id))
-    return refused(
-      'A name begins with a letter or digit and has letters, digits and _ . @ : + - after it; 128 characters at most.',
-    );
-  if (plan !== null && !Object.hasOwn(context.settings.plans, plan))
-    return refused(`There is no plan “${plan}” in the configuration.`);
-  if (configuredAccount(context, id)) return refused(`The configuration has an account “${id}” already.`);
+  const fault = faultOf(request, id) ?? noSuchPlan(request, plan);
+  if (fault !== undefined) return listed(request, { id, plan, fault });
   try {
     await context.records.store.accounts.create({ id, plan, limits: {} }, operatorOf(request));
   } catch (thrown) {
-    if (thrown instanceof AlreadyThere) return refused(`There is an account “${id}” already.`);
-    throw thrown;
+    if (!(thrown instanceof AlreadyThere)) throw thrown;
+    return listed(request, { id, plan, fault: `There is an account “${id}” already.` });
   }
-  await context.records.refresh();
-  session.notice = `Account ${id} is there. Issue a key for it below.`;
-  return redirect(linkOf('account', { id }));
+  return changed(request, linkOf('account', { id }), `Account ${id} is there. Issue a key for it below.`);
+}
+
+function faultOf({ context }: PageRequest, id: string): string | undefined {
+  if (!isAccountName(id))
+    return 'A name begins with a letter or digit and has letters, digits and _ . @ : + - after it; 128 characters at most.';
+  return configuredAccount(context, id) && `The configuration has an account “${id}” already.`;
 }

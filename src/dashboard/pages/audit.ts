@@ -1,38 +1,32 @@
 import type { AuditEntry } from '../../stores/records/audit-log.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
-import { linkOf, timeOf } from '../view/format.ts';
+import { linkOf, minuteOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { page_rows, pageOf, pager } from '../view/pager.ts';
-import { pageResponse } from '../view/shell.ts';
+import { listPage } from '../view/pager.ts';
+import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
-import { inMemoryNotice } from './in-memory-notice.ts';
 
 /** Changes to accounts and keys with their authors, newest first. */
 export const auditPage: Page = { name: 'audit', get: listed };
 
 async function listed(request: PageRequest): Promise<PageResponse> {
-  const { context, query } = request;
-  const after = query.get('after') ?? undefined;
-  const rows = await context.records.store.audit.list({
-    limit: page_rows + 1,
-    ...(after !== undefined && { after }),
-  });
-  const { shown, next } = pageOf(rows);
+  const { context } = request;
+  const { rows, pager } = await listPage(request, page => context.records.store.audit.list(page));
   return pageResponse(request, {
     title: 'Audit log',
     section: 'audit',
     body: html`${inMemoryNotice(context)}
 <section class="panel" aria-label="Changes">
 ${
-  shown.length === 0
+  rows.length === 0
     ? emptyState(
         'Nothing has been changed yet.',
         html`Accounts and keys are made under <a href="accounts">Accounts</a>; each change is written down here.`,
       )
-    : tableOf('Changes, newest first', columns, shown)
+    : tableOf('Changes, newest first', columns, rows)
 }
-${pager({ page: 'audit', query: {}, after, next })}
+${pager()}
 </section>`,
   });
 }
@@ -70,7 +64,6 @@ function detailOf(detail: string): string {
 
 function shown(name: string, value: unknown): string {
   if (value === null) return name === 'expires_ms' ? 'never' : 'none';
-  if (name.endsWith('_ms') && typeof value === 'number')
-    return new Date(value).toISOString().slice(0, 16).replace('T', ' ');
+  if (name.endsWith('_ms') && typeof value === 'number') return minuteOf(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,13 +1,11 @@
 import type { Model } from '../../catalog/catalog.ts';
 import { catalogEntry } from '../../dialects/models/index.ts';
 import type { Upstream } from '../../upstream/routing/upstream.ts';
-import type { DashboardContext } from '../dashboard-context.ts';
-import type { Page } from '../page-request.ts';
-import { providerState, type State } from '../provider-state.ts';
-import { durationOf, numberOf } from '../view/format.ts';
+import type { DashboardContext, Page } from '../page-request.ts';
+import { durationOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { providerTable, stateMark } from '../view/provider-table.ts';
-import { pageResponse } from '../view/shell.ts';
+import { providerState, providerTable, type State, stateMark } from '../view/provider-table.ts';
+import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState, tableOf } from '../view/table.ts';
 
 /** The catalog as clients see it, and the upstreams of each model with their states. */
@@ -15,24 +13,23 @@ export const modelsPage: Page = {
   name: 'models',
   get: request => {
     const { context } = request;
+    const { models } = context.catalog;
     return pageResponse(request, {
       title: 'Models and providers',
       section: 'models',
-      beside: html`<span class="muted">States are those of this instance.</span>`,
-      body: html`<section class="panel" aria-labelledby="providers"><h2 id="providers">Providers</h2>
-${
-  context.providers.length === 0
-    ? emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`)
-    : providerTable(context)
-}</section>
-${
-  context.catalog.models.length === 0
-    ? html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`
-    : context.catalog.models.map((model, at) => modelPanel(context, model, at))
-}`,
+      beside: muted('States are those of this instance.'),
+      body: html`${panel('providers', 'Providers', providers(context))}
+${models.length === 0 ? noModels : models.map((model, at) => modelPanel(context, model, at))}`,
     });
   },
 };
+
+const providers = (context: DashboardContext): Html =>
+  context.providers.length === 0
+    ? emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`)
+    : providerTable(context);
+
+const noModels = html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`;
 
 function modelPanel(context: DashboardContext, model: Model, at: number): Html {
   const { id, name, description, context_length, max_completion_tokens, pricing } = model;

@@ -1,13 +1,14 @@
-import type { DashboardContext } from '../dashboard-context.ts';
+import { dayOf } from '../../stores/records/usage-slices.ts';
 import { type LiveFigures, liveFigures } from '../live-figures.ts';
-import { nearLimits } from '../near-limits.ts';
-import type { Page } from '../page-request.ts';
+import { type NearLimit, nearLimits } from '../near-limits.ts';
+import type { DashboardContext, Page } from '../page-request.ts';
 import { jsonResponse } from '../page-response.ts';
-import { dayOf } from '../usage-question.ts';
+import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { errorTable, nearLimitList } from '../view/overview-parts.ts';
+import { limitBar } from '../view/limit-bars.ts';
 import { providerTable } from '../view/provider-table.ts';
-import { pageResponse } from '../view/shell.ts';
+import { pageResponse, panel } from '../view/shell.ts';
+import { emptyState, tableOf } from '../view/table.ts';
 import { dollars } from '../view/usage-table.ts';
 
 /** State of this instance, kept up to date by its script. */
@@ -15,22 +16,29 @@ export const overviewPage: Page = {
   name: '',
   get: async request => {
     const { context } = request;
-    const [figures, near, cost] = await Promise.all([
+    const [figures, { cost, limits }] = await Promise.all([
       liveFigures(context.metrics.registry),
-      nearLimits(context),
-      costToday(context),
+      storedParts(context),
     ]);
+    const part = (name: string, title: string, body: Html) =>
+      panel(name, title, html`<div data-part="${name}">${body}</div>`);
     return pageResponse(request, {
       title: 'Overview',
       section: '',
       scripts: ['overview.js'],
       beside: html`<span class="muted" id="live">This instance</span>`,
-      body: html`${tiles(context, cost)}
+      body: html`<dl class="figures tiles">
+${tile('Requests', 'requests', 'per second, with errors', '–', 'requests and of errors')}
+${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}
+${tile('First token', 'first-token', 'p50 · p99 of streams', '–', 'time to first token')}
+${tile('In flight', 'in-flight', 'requests', context.inFlight(), 'requests in flight')}
+<div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${cost}</strong> <span class="muted">of all instances, in UTC</span></dd></div>
+</dl>
 <div class="columns">
-${panel('limits', 'Limits near exhaustion', nearLimitList(near))}
-${panel('errors', 'Errors by type', errorTable(figures))}
+${part('limits', 'Limits near exhaustion', limits)}
+${part('errors', 'Errors by type', errorTable(figures))}
 </div>
-${panel('providers', 'Providers', providerTable(context))}`,
+${part('providers', 'Providers', providerTable(context))}`,
     });
   },
 };
@@ -39,49 +47,62 @@ ${panel('providers', 'Providers', providerTable(context))}`,
 export const overviewFiguresPage: Page = {
   name: 'overview-figures',
   get: async ({ context, query }) => {
-    const figures = await liveFigures(context.metrics.registry);
+    const { errors, ...figures } = await liveFigures(context.metrics.registry);
+    const stored = query.get('full') === 'yes' ? await storedParts(context) : {};
+    const parts = {
+      errors: errorTable({ errors, ...figures }),
+      providers: providerTable(context),
+      ...stored,
+    };
     return jsonResponse({
       at_ms: context.clock.elapsed_ms(),
       in_flight: context.inFlight(),
-      ...totalsOf(figures),
-      html: {
-        errors: errorTable(figures).text,
-        providers: providerTable(context).text,
-        ...(query.get('full') === 'yes' && {
-          cost: dollars(await costToday(context)).text,
-          limits: nearLimitList(await nearLimits(context)).text,
-        }),
-      },
+      ...figures,
+      errors: Object.values(errors).reduce((sum, count) => sum + count, 0),
+      html: Object.fromEntries(Object.entries(parts).map(([name, { text }]) => [name, text])),
     });
   },
 };
 
-const totalsOf = ({ requests, errors, tokens, first_tokens }: LiveFigures) => ({
-  requests,
-  errors: Object.values(errors).reduce((sum, count) => sum + count, 0),
-  tokens,
-  first_tokens,
-});
-
-async function costToday({ records, clock }: DashboardContext): Promise<string> {
-  const day = dayOf(clock.epoch_ms());
-  const [sum] = await records.store.usage.sum({ from_day: day, to_day: day, by: [] });
-  return sum?.cost_usd ?? '0';
-}
-
-function tiles(context: DashboardContext, cost: string): Html {
-  return html`<dl class="figures tiles">
-${tile('Requests', 'requests', 'per second, with errors', '–', 'requests and of errors')}
-${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}
-${tile('First token', 'first-token', 'p50 · p99 of streams', '–', 'time to first token')}
-${tile('In flight', 'in-flight', 'requests', context.inFlight(), 'requests in flight')}
-<div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${dollars(cost)}</strong> <span class="muted">of all instances, in UTC</span></dd></div>
-</dl>`;
+/** Parts that need the state and records stores. */
+async function storedParts(context: DashboardContext) {
+  const day = dayOf(context.clock.epoch_ms());
+  const [[sum], near] = await Promise.all([
+    context.records.store.usage.sum({ from_day: day, to_day: day, by: [] }),
+    nearLimits(context),
+  ]);
+  return { cost: dollars(sum?.cost_usd ?? '0'), limits: nearLimitList(near) };
 }
 
 const tile = (title: string, name: string, unit: string, value: Part, drawn: string): Html =>
   html`<div class="figure panel"><dt>${title}</dt><dd><strong data-figure="${name}">${value}</strong> <span class="muted">${unit}</span>
 <svg class="lines" data-lines="${name}" role="img" aria-label="The last minutes of ${drawn}" viewBox="0 0 100 30" preserveAspectRatio="none"></svg></dd></div>`;
 
-const panel = (name: string, title: string, body: Part): Html =>
-  html`<section class="panel" aria-labelledby="${name}"><h2 id="${name}">${title}</h2><div data-part="${name}">${body}</div></section>`;
+function errorTable({ errors, requests }: LiveFigures): Html {
+  const rows = Object.entries(errors);
+  if (rows.length === 0)
+    return html`<p class="muted">${requests === 0 ? 'No request has ended yet.' : 'No request has failed since this process began.'}</p>`;
+  const share = (count: number) => `${((count / requests) * 100).toFixed(1)} %`;
+  return tableOf(
+    'Errors since the start, by type',
+    [
+      { title: 'Type', cell: ([type]) => html`<code>${type}</code>`, isName: true },
+      { title: 'Since start', cell: ([, count]) => numberOf(count), isNumber: true },
+      { title: 'Of all requests', cell: ([, count]) => share(count), isNumber: true },
+    ],
+    rows,
+  );
+}
+
+function nearLimitList(near: readonly NearLimit[] | 'out'): Html {
+  if (near === 'out') return html`<p class="notice warn">Unknown: the state store does not answer.</p>`;
+  if (near.length === 0)
+    return emptyState(
+      'No active account has used any of its limits.',
+      html`Only recently active accounts are listed. Give them plans under <a href="accounts">Accounts</a>.`,
+    );
+  return html`<ul class="limits">${near.map(
+    ({ account, use }) =>
+      html`<li><a href="${linkOf('account', { id: account })}">${account}</a><ul class="limits">${limitBar(use)}</ul></li>\n`,
+  )}</ul>`;
+}

@@ -1,20 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import type { DashboardContext } from '../dashboard-context.ts';
-import { TooManyCalls } from '../gateway-calls.ts';
-import { PageError } from '../page-error.ts';
-import type { Page, PageRequest } from '../page-request.ts';
-import { beginEvents, jsonResponse } from '../page-response.ts';
-import { relayReply } from '../relay-reply.ts';
-import { html } from '../view/html.ts';
-import { answerPanel, askPanel, codePanel } from '../view/playground-parts.ts';
-import { pageResponse } from '../view/shell.ts';
+import type { Model } from '../../catalog/catalog.ts';
+import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
+import { muted } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { pageResponse, panel, postForm } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-
-/** Enough for a prompt that fills most of a context window. */
-const max_form_bytes = 4 * 1024 * 1024;
-const max_key_characters = 512;
-/** Newest records that are searched for an answer that has just ended. */
-const newest_rows = 200;
 
 /** Sends a prompt to any model, as a client would. The script sends it, shows the answer, and keeps the code sample in step. */
 export const playgroundPage: Page = {
@@ -26,7 +16,7 @@ export const playgroundPage: Page = {
       title: 'Playground',
       section: 'playground',
       scripts: isEmpty ? [] : ['copy.js', 'playground.js'],
-      beside: html`<span class="muted">Counted, limited and billed as any client's request.</span>`,
+      beside: muted("Counted, limited and billed as any client's request."),
       body: isEmpty
         ? html`<section class="panel" aria-label="Playground">${emptyState('There is no model to ask.', html`List some under <code>models</code> in the configuration.`)}</section>`
         : html`<noscript><p class="notice warn">This page needs its script: allow scripts of this address.</p></noscript>
@@ -36,51 +26,83 @@ ${codePanel(publicUrlOf(context, request.incoming))}`,
   },
 };
 
-/** Takes from the script `request`, a JSON body as clients send it, and `key`, which is not stored. Answers in events. */
-export const playgroundRunPage: Page = { name: 'playground-run', post: run, max_form_bytes };
-
-async function run(request: PageRequest): Promise<undefined> {
-  const { context, form, response, session } = request;
-  const [body, key] = [form.get('request') ?? '', (form.get('key') ?? '').trim()];
-  if (key.length > max_key_characters || /[^\x21-\x7e]/.test(key))
-    throw new PageError(422, 'This is not an API key.', 'Copy it once more, without anything around it.');
-  // The browser has left.
-  if (response.closed) return;
-  const left = new AbortController();
-  response.once('close', () => left.abort());
-  try {
-    const reply = await context.calls.chat({ body, key, signal: left.signal });
-    // A write would not reveal this while the page does not read.
-    reply.once('close', () => reply.complete || left.abort());
-    const request_id = reply.headers['x-request-id'];
-    context.log.info({ operator: session.actor, request_id }, 'an operator asks in the playground');
-    beginEvents(response);
-    await relayReply(reply, response, context.catalog, left.signal);
-  } catch (thrown) {
-    if (thrown instanceof TooManyCalls)
-      throw new PageError(429, `${thrown.max_running} answers are being streamed already.`, 'Wait for one.');
-    if (!response.headersSent) throw thrown;
-    if (!left.signal.aborted) context.log.warn({ err: thrown }, 'an answer in the playground broke off');
-    // A page that is still open must not take this for a regular end.
-    response.destroy();
-  } finally {
-    left.abort();
-  }
-}
-
-/** Returns the ledger's row of request `id` to the script when an answer has ended; `null` until it is written. */
-export const playgroundRecordPage: Page = {
-  name: 'playground-record',
-  get: async ({ context, query }) => {
-    const rows = await context.records.store.ledger.list({ limit: newest_rows });
-    return jsonResponse(rows.find(({ request_id }) => request_id === query.get('id')) ?? null);
-  },
-};
-
-/** Whether any key exists. */
 async function hasKeys({ settings, records }: DashboardContext): Promise<boolean> {
   const configured = Object.values(settings.accounts).some(({ keys }) => keys.length > 0);
   return configured || (await records.store.keys.list({ limit: 1 })).length > 0;
+}
+
+/** The prompt form. It is sent by the script, and cannot be sent without it. */
+function askPanel(request: PageRequest, hasKeys: boolean): Html {
+  const { catalog, settings } = request.context;
+  const asked = request.query.get('model');
+  const needsKey = settings.stages.some(({ name }) => name === 'auth');
+  const fields = html`<label>Model <select name="model" class="wide">${catalog.models.map(
+    model =>
+      html`<option value="${model.id}" data-model="${JSON.stringify(factsOf(model))}" ${model.id === asked && html`selected`}>${model.id}</option>\n`,
+  )}</select></label>
+${needsKey && keyField}
+<label>Prompt <textarea name="prompt" class="wide" rows="5" required>Why do rivers bend?</textarea></label>
+<div class="row">
+<label>Reasoning effort <select name="reasoning_effort"></select></label>
+<label>Temperature <input name="temperature" type="number" min="0" max="2" step="any" placeholder="default"></label>
+<label>Max tokens <input name="max_tokens" type="number" min="1" step="1" placeholder="no cap"></label>
+</div>
+<details><summary>System message</summary><textarea name="system" class="wide" rows="3" aria-label="System message" placeholder="Instructions before the prompt"></textarea></details>
+<div class="row buttons"><button class="primary" id="send" disabled>Send</button> <button type="button" id="cancel" disabled>Cancel</button>
+<span class="hint">Ctrl+Enter sends, Escape cancels</span></div>`;
+  return panel(
+    'ask',
+    'Ask',
+    html`
+${needsKey && !hasKeys && html`<p class="notice warn">No key has been issued yet: <a href="accounts">create an account</a> and issue one.</p>`}
+${postForm(request, 'playground-run', fields, 'stack ask')}
+`,
+  );
+}
+
+/** Field for the API key; not of type password, which browsers offer to save. */
+const keyField = html`<div><label>API key <input name="key" class="masked wide" required maxlength="512" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="key-hint" placeholder="sk-…"></label>
+<p class="hint" id="key-hint">Sent with this request only, and kept nowhere. None at hand? Issue one under <a href="accounts">Accounts</a>.</p></div>`;
+
+/** Facts about a model for the script. */
+const factsOf = ({ reasoning, reasoning_effort, max_completion_tokens }: Model) => ({
+  reasoning,
+  levels: reasoning_effort.levels,
+  usual: reasoning_effort.default,
+  max_tokens: max_completion_tokens,
+});
+
+/** Panel in which the script shows the answer: reasoning apart, text, and usage so far. */
+function answerPanel(): Html {
+  const figure = (title: string, name: string, unit: Part) =>
+    html`<div class="figure"><dt>${title}</dt><dd><strong data-used="${name}">–</strong> <span class="muted">${unit}</span></dd></div>`;
+  return html`<section class="panel" aria-labelledby="answer" id="answer-panel"><h2 id="answer">Answer</h2>
+<p id="state" class="muted" role="status">Choose a model and send a prompt: the answer is streamed here.</p>
+<div id="fault" role="alert"></div>
+<details id="reasoning" open hidden><summary>Reasoning</summary><div id="reasoning-text" class="said" tabindex="0" role="region" aria-label="Reasoning"></div></details>
+<div id="text" class="said"></div>
+<dl class="figures used">
+${figure('Prompt', 'prompt', html`tokens, <span data-used="cached">–</span> cached`)}
+${figure('Completion', 'completion', html`tokens, <span data-used="reasoning">–</span> reasoning`)}
+${figure('Cost', 'cost', 'exactly, in USD')}
+${figure('First token', 'first-token', 'after sending')}
+${figure('Speed', 'speed', 'tokens per second')}
+</dl>
+<p class="hint"><span id="request-id"></span><br><span id="record"></span></p>
+</section>`;
+}
+
+/** The same request as code; the script keeps it in step with the form. */
+function codePanel(public_url: string): Html {
+  const language = (name: string, label: string, isShown = false) =>
+    html`<button type="button" data-language="${name}" aria-pressed="${String(isShown)}">${label}</button>\n`;
+  return html`<section class="panel" aria-labelledby="code-title"><h2 id="code-title">The same request as code</h2>
+<div class="row"><div class="row" role="group" aria-label="Language">${language('curl', 'curl', true)}${language('javascript', 'openai for JavaScript')}${language('python', 'openai for Python')}</div>
+<label>Address of the gateway <input name="public_url" id="public-url" type="url" value="${public_url}" size="32"></label>
+<button type="button" data-copy="code" hidden>Copy</button></div>
+<pre tabindex="0" role="region" aria-label="Code" id="code"></pre>
+<p class="hint">The key is read from the environment: <code>export SLUICE_API_KEY=…</code></p>
+</section>`;
 }
 
 /** URL for clients. If the gateway listens on all addresses, the dashboard's host; if it is unknown, the script decides. */

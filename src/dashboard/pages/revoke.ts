@@ -1,8 +1,7 @@
-import { NotThere } from '../../stores/records/account-records.ts';
 import type { KeyRecord } from '../../stores/records/key-records.ts';
 import { PageError } from '../page-error.ts';
-import { operatorOf, type Page, type PageRequest } from '../page-request.ts';
-import { type PageResponse, redirect } from '../page-response.ts';
+import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import type { PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { html } from '../view/html.ts';
 import { pageResponse, postForm } from '../view/shell.ts';
@@ -11,15 +10,14 @@ import { pageResponse, postForm } from '../view/shell.ts';
 export const revokePage: Page = { name: 'revoke', get: confirm, post: revoke };
 
 async function confirm(request: PageRequest): Promise<PageResponse> {
-  const key = await keyOf(request);
-  const { id, account, name, hint, created_ms, last_used_ms, revoked_ms } = key;
+  const { id, account, name, hint, created_ms, last_used_ms, revoked_ms } = await keyOf(request);
   const back = linkOf('account', { id: account });
   return pageResponse(request, {
     title: `Revoke ${name || id}?`,
     section: 'keys',
     body: html`<section class="panel" aria-label="The key">
 <dl><dt>Key</dt><dd><code>${id} …${hint}</code></dd><dt>Account</dt><dd>${account}</dd>
-<dt>Created</dt><dd>${timeOf(created_ms)}</dd><dt>Last used</dt><dd>${last_used_ms === null ? 'never' : timeOf(last_used_ms)}</dd></dl>
+<dt>Created</dt><dd>${timeOf(created_ms)}</dd><dt>Last used</dt><dd>${timeOf(last_used_ms)}</dd></dl>
 ${
   revoked_ms === null
     ? html`<p>Whatever uses this key is refused with 401 from then on, at every instance within 5 seconds. This cannot be undone.</p>
@@ -31,20 +29,15 @@ ${postForm(request, linkOf('revoke', { id }), html`<button class="danger primary
 }
 
 async function revoke(request: PageRequest): Promise<PageResponse> {
-  const { context, session } = request;
   const { id, name, account } = await keyOf(request);
-  await context.records.store.keys.revoke(id, operatorOf(request)).catch((thrown): never => {
-    throw thrown instanceof NotThere ? gone() : thrown;
-  });
-  await context.records.refresh();
-  session.notice = `${name || id} is revoked; every instance refuses it within 5 seconds.`;
-  return redirect(linkOf('account', { id: account }));
+  await request.context.records.store.keys.revoke(id, operatorOf(request));
+  const notice = `${name || id} is revoked; every instance refuses it within 5 seconds.`;
+  return changed(request, linkOf('account', { id: account }), notice);
 }
 
-async function keyOf({ context, query }: PageRequest): Promise<KeyRecord> {
+/** The key of a page's query. Throws a PageError if there is none. */
+export async function keyOf({ context, query }: PageRequest): Promise<KeyRecord> {
   const found = await context.records.store.keys.find(query.get('id') ?? '');
-  if (!found) throw gone();
-  return found;
+  if (found) return found;
+  throw new PageError(404, 'There is no such key.', 'Look for it in the list of keys.');
 }
-
-const gone = () => new PageError(404, 'There is no such key.', 'Look for it in the list of keys.');

@@ -16,8 +16,7 @@ async function exported({ context, query }: PageRequest): Promise<PageResponse> 
   const now_ms = context.clock.epoch_ms();
   const { question, fault } = usageQuestion(query, now_ms);
   if (fault !== undefined) throw new PageError(422, fault);
-  const by = query.getAll('by').map(groupOf);
-  if (by.length === 0) by.push('model');
+  const by: readonly UsageGroup[] = query.has('by') ? query.getAll('by').map(groupOf) : ['model'];
   const asked = by.includes('day') ? question : toMonthEnd(question, now_ms);
   const rows = await context.records.store.usage.sum({ ...asked, by, limit: max_rows + 1 });
   if (rows.length > max_rows)
@@ -28,13 +27,8 @@ async function exported({ context, query }: PageRequest): Promise<PageResponse> 
     );
   const columns = usageColumns(by);
   const lines = rows.map(row => columns.map(({ value }) => String(value(row))));
-  const { from_day, to_day } = question;
-  const name = `usage-by-${by.join('-')}-${from_day}-to-${to_day}.csv`;
-  return fileResponse(
-    name,
-    'text/csv; charset=utf-8',
-    `${csvOf([columns.map(({ title }) => title), ...lines])}\r\n`,
-  );
+  const name = `usage-by-${by.join('-')}-${question.from_day}-to-${question.to_day}.csv`;
+  return fileResponse(name, 'text/csv', `${csvOf([columns.map(({ title }) => title), ...lines])}\r\n`);
 }
 
 function groupOf(text: string): UsageGroup {

@@ -1,16 +1,15 @@
 import { no_model } from '../../stores/records/usage-columns.ts';
-import type { UsageSum } from '../../stores/records/usage-query.ts';
-import type { DashboardContext } from '../dashboard-context.ts';
-import type { Page, PageRequest } from '../page-request.ts';
+import type { UsageGroup, UsageSum } from '../../stores/records/usage-query.ts';
+import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { queryOf, toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
 import { totalOf, totalsBy } from '../usage-totals.ts';
-import { linkOf, numberOf } from '../view/format.ts';
+import { linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { pageResponse } from '../view/shell.ts';
+import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { dollars, type UsageLine, usageTable } from '../view/usage-table.ts';
-import { isMeasure, measures, usageChart } from './usage-chart.ts';
+import { measures, usageChart } from './usage-chart.ts';
 
 /** Accounts that are listed; the export has all. */
 const max_accounts = 50;
@@ -25,11 +24,13 @@ async function shown(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
   const now_ms = context.clock.epoch_ms();
   const { question, fault } = usageQuestion(query, now_ms);
+  const unit = unitOf(question);
   const chosen = query.get('show') ?? '';
-  const measure = isMeasure(chosen) ? chosen : 'tokens';
+  const measureName = measures.has(chosen) ? chosen : 'tokens';
+  const measure = measures.get(measureName)!;
   const { usage } = context.records.store;
   const [sums, accounts] = await Promise.all([
-    usage.sum({ ...question, by: [isLong(question) ? 'month' : 'day', 'model'] }),
+    usage.sum({ ...question, by: [unit, 'model'] }),
     question.account === undefined
       ? usage.sum({
           ...toMonthEnd(question, now_ms),
@@ -43,8 +44,7 @@ async function shown(request: PageRequest): Promise<PageResponse> {
     sums.length === 0
       ? html`<section class="panel" aria-label="Usage">${nothing(question)}</section>`
       : html`${totals(sums)}
-<section class="panel" aria-labelledby="chart"><h2 id="chart">${measures[measure].title} by ${isLong(question) ? 'month' : 'day'}</h2>
-${usageChart(sums, { ...question, isLong: isLong(question) }, measure)}</section>
+${panel('chart', `${measure.title} by ${unit}`, usageChart(sums, { ...question, unit }, measure))}
 ${question.model === undefined && byModel(sums, question)}
 ${accounts.length > 0 && byAccount(accounts, question)}
 ${byPeriod(sums, question)}`;
@@ -53,12 +53,12 @@ ${byPeriod(sums, question)}`;
     section: 'usage',
     fault,
     beside: sums.length > 0 && exportLink(question, ['day', 'account', 'model'], 'Export all as CSV'),
-    body: html`${keptNotice(context)}${filters(context, question, measure)}${body}`,
+    body: html`${keptNotice(context)}${filters(context, question, measureName)}${body}`,
   });
 }
 
-const isLong = ({ from_day, to_day }: UsageQuestion): boolean =>
-  (Date.parse(to_day) - Date.parse(from_day)) / day_ms >= max_days;
+const unitOf = ({ from_day, to_day }: UsageQuestion): 'day' | 'month' =>
+  (Date.parse(to_day) - Date.parse(from_day)) / day_ms >= max_days ? 'month' : 'day';
 
 const keptNotice = ({ settings }: DashboardContext): Part =>
   settings.records.target.kind === 'memory' &&
@@ -72,7 +72,7 @@ function filters({ catalog }: DashboardContext, question: UsageQuestion, measure
 <label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>
 <label>Model <input name="model" value="${model}" placeholder="all" list="models" autocomplete="off" spellcheck="false"></label>
 <datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
-<label>Chart <select name="show">${Object.entries(measures).map(
+<label>Chart <select name="show">${[...measures].map(
     ([name, { title }]) =>
       html`<option value="${name}" ${name === measure && html`selected`}>${title}</option>`,
   )}</select></label>
@@ -93,58 +93,58 @@ ${figure('Cost', dollars(total.cost_usd), total.estimated_requests > 0 && `${num
 }
 
 function byModel(sums: readonly UsageSum[], question: UsageQuestion): Html {
-  const lines = totalsBy(sums, ({ model }) => model!).map(({ group, total }) => ({
-    name: group || no_model,
-    link: linkOf('usage', queryOf({ ...question, model: group })),
-    total,
-  }));
-  lines.sort((a, b) => Number(b.total.cost_usd) - Number(a.total.cost_usd));
-  return panel('model', 'By model', usageTable('Usage by model', 'Model', lines), [
-    exportLink(question, ['model'], 'CSV by model'),
-  ]);
+  const lines = totalsBy(sums, 'model')
+    .map(([model, total]) => ({
+      name: model || no_model,
+      link: linkOf('usage', queryOf({ ...question, model })),
+      total,
+    }))
+    .sort((a, b) => Number(b.total.cost_usd) - Number(a.total.cost_usd));
+  return usagePanel('model', lines, question);
 }
 
 function byAccount(accounts: readonly UsageSum[], question: UsageQuestion): Html {
-  const lines = accounts.slice(0, max_accounts).map(sum => lineOf(sum, question));
-  return panel('account', 'By account', usageTable('Usage by account', 'Account', lines), [
-    accounts.length > max_accounts &&
-      html`<span class="muted">The ${max_accounts} most expensive; the export has all.</span>`,
-    exportLink(question, ['account'], 'CSV by account'),
-  ]);
+  const lines = accounts.slice(0, max_accounts).map(sum => ({
+    name: sum.account!,
+    link: linkOf('usage', queryOf({ ...question, account: sum.account! })),
+    total: sum,
+  }));
+  const isCut = accounts.length > max_accounts;
+  const note = isCut && muted(`The ${max_accounts} most expensive; the export has all.`);
+  return usagePanel('account', lines, question, note);
 }
-
-const lineOf = (sum: UsageSum, question: UsageQuestion): UsageLine => ({
-  name: sum.account!,
-  link: linkOf('usage', queryOf({ ...question, account: sum.account! })),
-  total: sum,
-});
 
 function byPeriod(sums: readonly UsageSum[], question: UsageQuestion): Html {
-  const period = isLong(question) ? 'month' : 'day';
-  const lines = totalsBy(sums, sum => sum[period]!).map(({ group, total }) => ({ name: group, total }));
-  const title = isLong(question) ? 'Month' : 'Day';
-  return panel('period', `By ${period}`, usageTable(`Usage by ${period}`, title, lines.reverse()), [
-    exportLink(question, [period], `CSV by ${period}`),
-  ]);
+  const unit = unitOf(question);
+  const lines = totalsBy(sums, unit).map(([name, total]) => ({ name, total }));
+  return usagePanel(unit, lines.reverse(), question);
 }
 
-const panel = (id: string, title: string, table: Html, below: Part): Html =>
-  html`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${table}<div class="pager">${below}</div></section>`;
+/** A table of usage by `group`, with a link to export it. */
+function usagePanel(
+  group: UsageGroup,
+  lines: readonly UsageLine[],
+  question: UsageQuestion,
+  note: Part = '',
+): Html {
+  const table = usageTable(`Usage by ${group}`, `${group[0]!.toUpperCase()}${group.slice(1)}`, lines);
+  const link = exportLink(question, [group], `CSV by ${group}`);
+  return panel(group, `By ${group}`, html`${table}<div class="pager">${note}${link}</div>`);
+}
 
-function exportLink(question: UsageQuestion, by: readonly string[], label: string): Html {
+function exportLink(question: UsageQuestion, by: readonly UsageGroup[], label: string): Html {
   const link = linkOf('usage-csv', queryOf(question));
   return html`<a class="button" href="${link}${by.map(group => `&by=${group}`).join('')}" download>${label}</a>`;
 }
 
 function nothing(question: UsageQuestion): Html {
-  const { from_day, to_day } = question;
-  const { account, model } = queryOf(question);
+  const { from, to, account, model } = queryOf(question);
   const whose = account === undefined ? '' : ` of the account “${account}”`;
   const which = model === undefined ? '' : ` with the model “${model}”`;
   return emptyState(
-    `The ledger has nothing${whose}${which} from ${from_day} to ${to_day}.`,
+    `The ledger has nothing${whose}${which} from ${from} to ${to}.`,
     account === undefined && model === undefined
       ? html`Choose other days above. Exchanges appear here seconds after they end; <a href="keys">issue a key</a> to make the first.`
-      : html`<a href="${linkOf('usage', { from: from_day, to: to_day })}">Show all accounts and models</a>`,
+      : html`<a href="${linkOf('usage', { from, to })}">Show all accounts and models</a>`,
   );
 }

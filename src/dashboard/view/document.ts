@@ -1,7 +1,8 @@
-import { type Html, html } from './html.ts';
+import { token_field } from '../access/forms.ts';
+import { type Html, html, type Part } from './html.ts';
 
-/** A whole HTML document. `scripts` are names of files among the assets. */
-export function documentOf(title: string, body: Html, scripts: readonly string[] = []): Html {
+/** A whole HTML document. */
+export function documentOf(title: string, body: Html, head: Part = ''): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -12,8 +13,58 @@ export function documentOf(title: string, body: Html, scripts: readonly string[]
 <title>${title} · sluice</title>
 <link rel="icon" href="assets/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="assets/style.css">
-${scripts.map(name => html`<script type="module" src="assets/${name}"></script>\n`)}</head>
+${head}</head>
 ${body}
 </html>
 `;
 }
+
+/** A document without navigation, for those who are not signed in. */
+const aloneDocument = (title: string, body: Html, head?: Part): Html =>
+  documentOf(title, html`<body class="alone">\n<main>\n${body}\n</main>\n</body>`, head);
+
+/** Says what went wrong and how to proceed. */
+export const errorDocument = (status: number, message: string, advice: string): Html =>
+  aloneDocument(
+    message.replace(/\.$/, ''),
+    html`<p class="muted">Error ${status}</p>
+<h1>${message}</h1>
+${advice && html`<p>${advice}</p>`}
+<p><a href=".">To the dashboard</a></p>`,
+  );
+
+/** Requests itself again, so that the request comes from this site. */
+export const reloadDocument = (): Html =>
+  aloneDocument(
+    'One moment',
+    html`<h1>One moment</h1>\n<p>If nothing happens, load this page again.</p>`,
+    html`<meta http-equiv="refresh" content="0">\n`,
+  );
+
+interface SignIn {
+  readonly form_token: string;
+  /** The page to go to afterwards. */
+  readonly next: string;
+  readonly name?: string;
+  readonly fault?: string;
+}
+
+/** The login form; after a failure with the error. */
+export const signInDocument = ({ form_token, next, name, fault }: SignIn): Html =>
+  aloneDocument(
+    'Sign in',
+    html`<p class="brand"><img src="assets/icon.svg" alt="" width="28" height="28"> sluice</p>
+<h1>Sign in</h1>
+${fault && html`<p class="notice bad" role="alert" id="fault">${fault}</p>`}
+<form method="post" action="sign-in" class="stack">
+${tokenInput(form_token)}
+<input type="hidden" name="next" value="${next}">
+<label>Name <input name="name" value="${name ?? ''}" autocomplete="username" required ${name ? '' : html`autofocus`}></label>
+<label>Password <input name="password" type="password" autocomplete="current-password" required ${fault && html`aria-describedby="fault"`} ${name && html`autofocus`}></label>
+<button class="primary">Sign in</button>
+</form>`,
+  );
+
+/** The hidden field with a form's CSRF token. */
+export const tokenInput = (form_token: string): Html =>
+  html`<input type="hidden" name="${token_field}" value="${form_token}">`;

@@ -1,10 +1,18 @@
 import { type Html, html } from './html.ts';
 
-/** `2026-11-20 12:00`, in UTC, with the exact time as its tooltip. */
-export function timeOf(epoch_ms: number): Html {
+/** `2026-11-20 12:00`, in UTC. */
+export const minuteOf = (epoch_ms: number): string =>
+  new Date(epoch_ms).toISOString().slice(0, 16).replace('T', ' ');
+
+/** The same with the exact time as its tooltip; “never” for `null`. */
+export function timeOf(epoch_ms: number | null): Html {
+  if (epoch_ms === null) return muted('never');
   const iso = new Date(epoch_ms).toISOString();
-  return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`;
+  return html`<time datetime="${iso}" title="${iso}">${minuteOf(epoch_ms)}</time>`;
 }
+
+/** Text of less weight. */
+export const muted = (text: string): Html => html`<span class="muted">${text}</span>`;
 
 /** Duration: `12 s`, `5 min`, `3 h`, `20 days`. */
 export function durationOf(ms: number): string {

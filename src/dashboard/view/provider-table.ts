@@ -1,10 +1,25 @@
-import type { DashboardContext } from '../dashboard-context.ts';
-import { providerState, type State } from '../provider-state.ts';
-import { numberOf } from './format.ts';
+import type { Provider } from '../../upstream/http/provider.ts';
+import type { DashboardContext } from '../page-request.ts';
+import { durationOf, muted, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './table.ts';
 
-const breakers = { closed: 'closed', open: 'open', half_open: 'half open' } as const;
+/** The state of a provider or an upstream: a short label and its severity. */
+export interface State {
+  readonly label: string;
+  readonly tone: 'good' | 'warn' | 'bad';
+}
+
+/** A provider's state: its health check first, then its circuit breaker, then its concurrency limit. */
+export function providerState({ healthy, breaker, bulkhead }: Provider): State {
+  if (!healthy) return { label: 'health check fails', tone: 'bad' };
+  if (breaker.state === 'open')
+    return { label: `paused, retrying in ${durationOf(breaker.retry_in_ms)}`, tone: 'bad' };
+  if (breaker.state === 'half_open') return { label: 'testing recovery', tone: 'warn' };
+  if (breaker.share < 1) return { label: 'recovering', tone: 'warn' };
+  if (!bulkhead.hasPermit) return { label: 'at its concurrency limit', tone: 'warn' };
+  return { label: 'Active', tone: 'good' };
+}
 
 /** A state's label in its colour. */
 export const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
@@ -19,22 +34,9 @@ export function providerTable({ providers, settings, catalog }: DashboardContext
     [
       { title: 'Provider', cell: ({ name }) => name, isName: true },
       { title: 'State', cell: provider => stateMark(providerState(provider)) },
-      { title: 'Circuit breaker', cell: ({ breaker }) => breakers[breaker.state] },
-      {
-        title: 'Health check',
-        cell: ({ config, healthy }) =>
-          config.health_check === undefined
-            ? html`<span class="muted">none</span>`
-            : healthy
-              ? 'good'
-              : 'fails',
-      },
-      {
-        title: 'In flight',
-        cell: ({ bulkhead, config }) =>
-          html`${numberOf(bulkhead.in_flight)}${config.max_concurrent !== undefined && ` of ${numberOf(config.max_concurrent)}`}`,
-        isNumber: true,
-      },
+      { title: 'Circuit breaker', cell: ({ breaker }) => breaker.state.replace('_', ' ') },
+      { title: 'Health check', cell: healthOf },
+      { title: 'In flight', cell: inFlightOf, isNumber: true },
       { title: 'Waiting', cell: ({ bulkhead }) => numberOf(bulkhead.queued), isNumber: true },
       { title: 'Models', cell: ({ name }) => numberOf(serves(name)), isNumber: true },
       { title: 'Adapter', cell: ({ name }) => adapters.get(name) },
@@ -42,4 +44,14 @@ export function providerTable({ providers, settings, catalog }: DashboardContext
     ],
     providers,
   );
+}
+
+function healthOf({ config, healthy }: Provider): Html | string {
+  if (config.health_check === undefined) return muted('none');
+  return healthy ? 'good' : 'fails';
+}
+
+function inFlightOf({ bulkhead, config }: Provider): string {
+  const { max_concurrent } = config;
+  return `${numberOf(bulkhead.in_flight)}${max_concurrent === undefined ? '' : ` of ${numberOf(max_concurrent)}`}`;
 }

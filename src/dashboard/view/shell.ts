@@ -1,7 +1,6 @@
-import { token_field } from '../access/forms.ts';
-import type { PageRequest } from '../page-request.ts';
+import type { DashboardContext, PageRequest } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
-import { documentOf } from './document.ts';
+import { documentOf, tokenInput } from './document.ts';
 import { type Html, html, type Part } from './html.ts';
 
 /** Pages in the navigation, by name. */
@@ -54,7 +53,7 @@ ${fault && html`<p class="notice bad" role="alert">${fault}</p>`}
 ${body}
 </main>
 </body>`,
-    scripts,
+    scripts.map(name => html`<script type="module" src="assets/${name}"></script>\n`),
   );
   return htmlResponse(status ?? (fault ? 422 : 200), document);
 }
@@ -62,7 +61,16 @@ ${body}
 /** A form with a valid CSRF token. `action` is the name of a page, with its query. */
 export function postForm(request: PageRequest, action: string, fields: Part, style = ''): Html {
   return html`<form method="post" action="${action}" class="${style}">
-<input type="hidden" name="${token_field}" value="${request.form_token}">
+${tokenInput(request.form_token)}
 ${fields}
 </form>`;
 }
+
+/** A part of a page; `name` is unique on the page. */
+export const panel = (name: string, title: string, body: Part): Html =>
+  html`<section class="panel" aria-labelledby="${name}"><h2 id="${name}">${title}</h2>${body}</section>`;
+
+/** Warning on pages that create records, if records are in memory only. */
+export const inMemoryNotice = ({ settings }: DashboardContext): Part =>
+  settings.records.target.kind === 'memory' &&
+  html`<p class="notice warn">What is made here ends with this process: records are kept in memory. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep them.</p>`;

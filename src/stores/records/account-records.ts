@@ -15,7 +15,7 @@ export interface AccountRecord {
 
 /** `search` is a part of the id. */
 export interface AccountQuery extends PageQuery {
-  readonly plan?: string;
+  readonly plan?: string | undefined;
 }
 
 /** Whether an account of the store may be called `id`: letters, digits and `_ . @ : + -`, at most 128 characters. */

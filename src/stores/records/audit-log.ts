@@ -40,7 +40,13 @@ export async function recordChange(
 /** The operators' changes, newest first. */
 export class AuditLog extends DatabaseRecords {
   /** A page of at most `limit`; the next one begins `after` the id of this one's last. */
-  list({ limit, after }: { readonly limit: number; readonly after?: string }): Promise<AuditEntry[]> {
+  list({
+    limit,
+    after,
+  }: {
+    readonly limit: number;
+    readonly after?: string | undefined;
+  }): Promise<AuditEntry[]> {
     return this.database.run<AuditEntry>(
       `SELECT id, at_ms, actor, action, target, detail FROM audit_log
       ${after === undefined ? '' : 'WHERE id < ?'} ORDER BY id DESC LIMIT ?`,

@@ -21,9 +21,9 @@ export interface KeyRecord {
 
 /** `search` is a part of the id, name, account or hint. */
 export interface KeyQuery extends PageQuery {
-  readonly account?: string;
+  readonly account?: string | undefined;
   /** Leaves out what is revoked or has expired at this time. */
-  readonly usable_at_ms?: number;
+  readonly usable_at_ms?: number | undefined;
 }
 
 export type NewKey = Pick<KeyRecord, 'account' | 'name' | 'expires_ms'>;

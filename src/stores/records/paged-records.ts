@@ -4,9 +4,9 @@ import { DatabaseRecords } from './database.ts';
 export interface PageQuery {
   readonly id?: string;
   /** A part of what the record is found by, in any case. */
-  readonly search?: string;
+  readonly search?: string | undefined;
   /** The id of the last record of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 

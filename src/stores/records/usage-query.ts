@@ -3,8 +3,8 @@ export const usageGroups = ['account', 'model', 'day', 'month'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 export interface UsageQuery {
-  readonly account?: string;
-  readonly model?: string;
+  readonly account?: string | undefined;
+  readonly model?: string | undefined;
   /** `2026-11-20`; both inclusive. */
   readonly from_day?: string;
   readonly to_day?: string;
