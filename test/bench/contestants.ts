@@ -70,6 +70,15 @@ const started = async (child: Child): Promise<Gateway> => ({
   pid: child.pid,
 });
 
+/** A gateway without a frame: what the work itself costs. */
+const spike: Contestant = {
+  name: 'spike',
+  title: 'written by hand',
+  streamed: { frame_events: 3 },
+  start: ({ upstream_port }) =>
+    started(startOwn(gateway_core, 'spike.ts', [`http://127.0.0.1:${upstream_port}`])),
+};
+
 /** `proxy_pass`: what a proxy costs that is written in C and looks at nothing. */
 const nginx: Contestant = {
   name: 'nginx',
@@ -278,7 +287,8 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
     baseline: 'sluice',
     contestants: [
       sluice,
-      sidecar({ name: 'frame', title: 'only the error envelope' }, () => ({
+      spike,
+      sidecar({ name: 'frame', title: 'only the error envelope', streamed: final }, () => ({
         config: { stages: ['error-envelope'], plans: {}, accounts: {}, server: { port: 0, open: true } },
       })),
       sidecar({ name: 'no-limits', title: 'no limits' }, () => ({ config: { plans: { bench: {} } } })),
