@@ -10,12 +10,13 @@ import type { CatalogAnswers, GenerationFormat } from './dialects/define-dialect
 import { type GatewayError, refusal } from './errors.ts';
 import type { Outcome } from './exchange/exchange-view.ts';
 import type { ReplySource } from './exchange/reply-source.ts';
-import { type PreparedExchange, type RunnerParts, runExchange } from './exchange/runner.ts';
+import { ExchangeRun, type PreparedExchange, type RunnerParts } from './exchange/runner.ts';
 import { Exchange } from './exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { requestIdOf } from './inbound/request-id.ts';
 import { pathOf, type Route, unknownEndpoint } from './inbound/routes.ts';
 import { watchClient } from './inbound/watch-client.ts';
+import { closing_patience_ms } from './outbound/reply-limits.ts';
 import { writeAnswer } from './outbound/write-answer.ts';
 import { settle } from './settlement/settle.ts';
 import type { Outage } from './stores/records/outage.ts';
@@ -42,7 +43,8 @@ export type Gateway = RequestHandler & {
   markUnready(): void;
   /**
    * Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections. A
-   * later call shortens the remaining time: `close(0)` aborts all that is running. Rejects if ledger rows could only be logged.
+   * later call shortens the remaining time: `close(0)` aborts all that is running. Stages that do not settle then get 2 s more. Rejects if
+   * ledger rows could only be logged.
    */
   close(drain_ms?: number): Promise<void>;
 };
@@ -60,7 +62,8 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
   const runnerParts: RunnerParts = { ...parts, limits: settings.server };
-  const running = new Set<{ readonly exchange: Exchange; readonly ended: Promise<void> }>();
+  /** Runs that have begun, with their ends. */
+  const running = new Map<ExchangeRun, Promise<void>>();
   let phase: 'serving' | 'unready' | 'closing' = 'serving';
   const isDraining = () => phase !== 'serving';
 
@@ -73,24 +76,25 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     watchClient(exchange, response);
     const refused = refusalOf(exchange, route, phase === 'closing');
     const prepared = new GatewayExchange(parts, exchange, route, refused, request, response);
-    const ended: Promise<void> = runExchange(runnerParts, prepared)
-      .catch(fault => {
-        parts.log.fatal({ err: fault, request_id: exchange.id }, 'failed to finalize request');
-        response.destroy();
-      })
-      .then(() => void running.delete(place));
-    const place = { exchange, ended };
-    running.add(place);
+    const run = new ExchangeRun(runnerParts, prepared);
+    const settled = run.run();
+    running.set(
+      run,
+      settled.then(() => void running.delete(run)),
+    );
   };
 
   const markUnready = () => {
     if (phase === 'serving') phase = 'unready';
   };
   const abortRunning = () => {
-    for (const { exchange } of running) exchange.abort('shutdown');
+    for (const { exchange } of running.keys()) exchange.abort('shutdown');
+  };
+  const abandonRunning = () => {
+    for (const run of running.keys()) run.abandon();
   };
   const drainAndClose = async (): Promise<void> => {
-    while (running.size > 0) await Promise.all([...running].map(({ ended }) => ended));
+    while (running.size > 0) await Promise.all(running.values());
     parts.passthrough.close();
     // Before the stores, which stages may still use.
     const stages = await Promise.allSettled(parts.chain.stages.map(async stage => stage.close?.()));
@@ -104,9 +108,12 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   let closed: Promise<void> | undefined;
   const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {
     phase = 'closing';
-    const timer = setTimeout(abortRunning, drain_ms);
+    const timers = [
+      setTimeout(abortRunning, drain_ms),
+      setTimeout(abandonRunning, drain_ms + closing_patience_ms),
+    ];
     closed ??= drainAndClose();
-    await closed.finally(() => clearTimeout(timer));
+    await closed.finally(() => timers.forEach(clearTimeout));
   };
 
   const dashboardContext: DashboardContext = {

@@ -1,12 +1,12 @@
 import type { Completion } from '../canonical.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, refusal } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Answer, Stage } from '../stage.ts';
 import type { ChunkSource } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
-import { type Metrics, timedHooks } from '../telemetry/metrics.ts';
+import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
 import { StageTimes } from './instrument.ts';
 import type { StageTransformer } from './stage-link.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
@@ -47,6 +47,9 @@ export class ChainRun {
   /** Stages that the reply passes: fewer than all if a stage has answered. */
   #replied: number;
   #settled = false;
+  /** Fails the pending hook. */
+  #giveUp: (() => void) | undefined;
+  #isAbandoned = false;
 
   constructor(chain: Chain, exchange: Exchange) {
     this.#chain = chain;
@@ -56,41 +59,76 @@ export class ChainRun {
     this.#replied = chain.stages.length;
   }
 
-  /** Runs `onHeaders`, first to last, before the body is read. */
-  async onHeaders(): Promise<void> {
+  /** Runs `onHeaders`, first to last, before the body is read. A promise only if a hook returns one. */
+  onHeaders(from = 0): void | Promise<void> {
     const { stages } = this.#chain;
-    for (let index = 0; index < stages.length; index++) {
+    for (let index = from; index < stages.length; index++) {
       this.#entered = Math.max(this.#entered, index + 1);
       if (!stages[index]!.onHeaders) continue;
       const pending = this.#times.run(index, 'onHeaders');
-      if (pending instanceof Promise) await pending;
+      if (pending instanceof Promise)
+        return this.#settling(index, 'onHeaders', pending).then(() => this.onHeaders(index + 1));
     }
   }
 
   /** Runs `onRequest`, first to last. A stage's answer ends the run: its reply passes the stages up to that one. */
-  async onRequest(): Promise<Answer | undefined> {
+  onRequest(from = 0): Answer | undefined | Promise<Answer | undefined> {
     const { stages } = this.#chain;
-    for (let index = 0; index < stages.length; index++) {
+    for (let index = from; index < stages.length; index++) {
       if (!stages[index]!.onRequest) continue;
       const result = this.#times.run(index, 'onRequest');
-      const answer = result instanceof Promise ? await result : result;
-      if (typeof answer !== 'object' || answer === null) continue;
-      this.#replied = index + 1;
-      return answer as Answer;
+      if (result instanceof Promise)
+        return this.#settling(index, 'onRequest', result).then(
+          settled => this.#answerOf(index, settled) ?? this.onRequest(index + 1),
+        );
+      const answer = this.#answerOf(index, result);
+      if (answer) return answer;
     }
     return undefined;
   }
 
+  #answerOf(index: number, result: unknown): Answer | undefined {
+    if (typeof result !== 'object' || result === null) return undefined;
+    this.#replied = index + 1;
+    return result as Answer;
+  }
+
   /** Runs `onReply` over a whole reply, last to first. */
-  async onReply(reply: Completion): Promise<Completion> {
+  onReply(reply: Completion, from = this.#replied - 1): Completion | Promise<Completion> {
     const { stages } = this.#chain;
     let current = reply;
-    for (let index = this.#replied - 1; index >= 0; index--) {
+    for (let index = from; index >= 0; index--) {
       if (!stages[index]!.onReply) continue;
       const shaped = this.#times.run(index, 'onReply', current);
-      current = ((shaped instanceof Promise ? await shaped : shaped) ?? current) as Completion;
+      if (shaped instanceof Promise)
+        return this.#settling(index, 'onReply', shaped).then(settled =>
+          this.onReply((settled ?? current) as Completion, index - 1),
+        );
+      current = (shaped ?? current) as Completion;
     }
     return current;
+  }
+
+  /** Fails the hook that has not settled, and every later one that does not settle at once. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.#giveUp?.();
+  }
+
+  /** `pending`, or a `server_error` if the run is abandoned before the hook settles. */
+  #settling(index: number, hook: TimedHook, pending: Promise<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#giveUp = () => {
+        const cause = new Error(`the stage ${this.#chain.stages[index]!.name} did not settle ${hook}`);
+        const error = refusal('server_error', { cause });
+        this.#times.refused(index, hook, error);
+        this.#logFault(index, hook, cause);
+        reject(error);
+      };
+      const over = () => (this.#giveUp = undefined);
+      pending.finally(over).then(resolve, reject);
+      if (this.#isAbandoned) this.#giveUp();
+    });
   }
 
   /** Pipes a stream through the transformers of the stages that want it, last to first, and times them. */

@@ -7,7 +7,7 @@ import { createDialects } from '../dialects/built-in-dialects.ts';
 import type { Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { ReplySource } from '../exchange/reply-source.ts';
-import { type PreparedExchange, type RunnerParts, runExchange } from '../exchange/runner.ts';
+import { ExchangeRun, type PreparedExchange, type RunnerParts } from '../exchange/runner.ts';
 import type { Exchange } from '../exchange.ts';
 import { BufferedBytes } from '../inbound/buffered-bytes.ts';
 import { discardBody } from '../inbound/discard-body.ts';
@@ -46,10 +46,7 @@ export function createChain(stages: readonly ChainStage[], options: ChainOptions
   return (request, response, next) => {
     // Another handler has begun or ended a reply.
     if (response.headersSent || response.writableEnded) return next();
-    runExchange(parts, new ChainExchange(parts, request, response, next)).catch(fault => {
-      log.fatal({ err: fault }, 'failed to finalize request');
-      request.socket.destroy();
-    });
+    void new ExchangeRun(parts, new ChainExchange(parts, request, response, next)).run();
   };
 }
 
@@ -145,17 +142,20 @@ class ChainExchange implements PreparedExchange {
       replayBody(request, foreignBody(exchange, this.#looksBack));
     }
     if (this.#converted) askForChat(request, this.#converted);
-    exchange.attempts = 1;
     if (!this.format || !this.#looksBack) return undefined;
-    const interception = interceptResponse(response, askForPlain(request), options.idle_timeout_ms);
+    const interception = interceptResponse(response, askForPlain(request), options.idle_timeout_ms, () => {
+      exchange.attempts = 1;
+      this.#next();
+    });
     const readOn = (pending: Promise<unknown>) => (this.#shared.pending = pending);
-    return new HandlerSource(exchange, interception, this.#next, readOn);
+    return new HandlerSource(exchange, interception, readOn);
   }
 
   /** Leaves the reply to the handler. */
   pass(): Promise<void> {
     const { exchange, response } = this;
     const { idle_timeout_ms } = this.#parts.options;
+    exchange.attempts = 1;
     for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
     const note = () => {
       if (response.headersSent && exchange.end.status === 0) exchange.end.replied(response.statusCode);

@@ -15,18 +15,26 @@ export class HandlerBody implements AsyncIterable<Buffer> {
   #ended = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
-  /** Fires when the handler has been silent for too long. */
-  readonly #idle: NodeJS.Timeout;
+  readonly #idle_ms: number;
+  readonly #silent: () => void;
+  /** Fires when the handler has been silent for too long; set once it was called. */
+  #idle: NodeJS.Timeout | undefined;
   #begun = false;
 
   /** Calls `silent` when the handler writes nothing for `idle_ms` while its bytes are waited for. */
   constructor(idle_ms: number, silent: () => void) {
+    this.#idle_ms = idle_ms;
+    this.#silent = silent;
+  }
+
+  /** Begins to wait for the handler; call it when the handler is called. */
+  expect(): void {
     this.#idle = setTimeout(() => {
       if (this.#ended) return;
       // A reader that is busy with the client is not waiting for the handler.
-      if (this.#begun && !this.#wake) this.#idle.refresh();
-      else silent();
-    }, idle_ms).unref();
+      if (this.#begun && !this.#wake) this.#idle?.refresh();
+      else this.#silent();
+    }, this.#idle_ms).unref();
   }
 
   /** True if the handler must wait for `drain` before it writes on. */
@@ -40,7 +48,7 @@ export class HandlerBody implements AsyncIterable<Buffer> {
     if (typeof done === 'function') process.nextTick(done as Callback, null);
     if (this.#ended) return true;
     this.#begun = true;
-    this.#idle.refresh();
+    this.#idle?.refresh();
     // Copied: the handler may reuse its buffer once the callback was called.
     const bytes =
       typeof part === 'string'
@@ -74,7 +82,7 @@ export class HandlerBody implements AsyncIterable<Buffer> {
       else if (this.#error) throw this.#error;
       else if (this.#ended) return;
       else {
-        this.#idle.refresh();
+        this.#idle?.refresh();
         await new Promise<void>(wake => (this.#wake = wake));
       }
     }

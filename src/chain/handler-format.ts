@@ -15,7 +15,7 @@ import type { Interception } from './intercept-response.ts';
 
 /** The handler behind a chain, treated as an upstream that speaks OpenAI's format: what it is asked, and what it replies. */
 
-type Reply = Pick<Interception, 'head' | 'bytes'>;
+type Reply = Pick<Interception, 'call' | 'head' | 'bytes'>;
 
 /** Size limits for a foreign handler's reply; larger ones are errors. */
 const reply_limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 };
@@ -56,11 +56,10 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   readonly #exchange: Exchange;
   readonly #reply: Reply;
   readonly #sink: ChunkSink;
-  readonly #waited: () => void;
+  /** Set when the handler is called: once the transformers have begun. */
+  #waited: (() => void) | undefined;
   #reader: StreamReader | undefined;
   #body: Body | undefined;
-  /** True once the stream was resumed. */
-  #started = false;
   /** True once the handler has replied without an error. */
   #begun = false;
 
@@ -68,12 +67,17 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
     this.#exchange = exchange;
     this.#reply = reply;
     this.#sink = sink;
-    this.#waited = waitOf(exchange);
   }
 
   resume(): void {
-    if (this.#started) return this.#reader?.drained();
-    this.#started = true;
+    if (this.#waited) return this.#reader?.drained();
+    this.#waited = waitOf(this.#exchange);
+    try {
+      this.#reply.call();
+    } catch (thrown) {
+      this.stop();
+      return this.#sink.fail(thrown);
+    }
     this.#read().catch(thrown => this.fault(thrown));
   }
 
@@ -86,7 +90,7 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
 
   give(chunks: readonly Chunk[]): boolean {
     if (this.isOver || chunks.length === 0) return true;
-    this.#waited();
+    this.#waited?.();
     for (const chunk of chunks) this.#sink.chunk(chunk);
     return this.#sink.flush();
   }
@@ -99,13 +103,12 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   fault(thrown: unknown): void {
     if (this.isOver) return;
     this.stop();
-    this.#waited();
+    this.#waited?.();
     this.#sink.fail(failed(this.#exchange, thrown, this.#begun));
   }
 
   async #read(): Promise<void> {
-    const { head, bytes } = this.#reply;
-    const { headers, body } = await accepted(head, bytes);
+    const { headers, body } = await accepted(this.#reply);
     this.#body = body;
     this.#begun = true;
     if (isEventStream(headers)) {
@@ -120,11 +123,13 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
 }
 
 /** Resolves with the handler's whole reply in the canonical form; rejects with a GatewayError. */
-export async function foreignReply(exchange: Exchange, { head, bytes }: Reply): Promise<Completion> {
+export async function foreignReply(exchange: Exchange, reply: Reply): Promise<Completion> {
   const waited = waitOf(exchange);
   let begun = false;
+  // What the handler throws here is no reply of an upstream.
+  reply.call();
   try {
-    const { body } = await accepted(head, bytes);
+    const { body } = await accepted(reply);
     begun = true;
     return await decodeWhole(body, openAiFormat, reply_limits);
   } catch (thrown) {
@@ -142,8 +147,8 @@ function waitOf(exchange: Exchange): () => void {
   };
 }
 
-/** Throws if the reply is an error; decompresses it, since some handlers compress unasked. */
-async function accepted(head: Reply['head'], bytes: Reply['bytes']) {
+/** Throws if the handler's reply is an error; decompresses it, since some handlers compress unasked. */
+async function accepted({ head, bytes }: Reply) {
   const { status, headers } = await head;
   const body = decompressed(new StreamBody(Readable.from(bytes)), { headers });
   if (status < 300) return { headers, body };

@@ -12,19 +12,12 @@ export class HandlerSource implements ReplySource {
   readonly outlivesClient = false;
   readonly #exchange: Exchange;
   readonly #interception: Interception;
-  readonly #call: () => void;
   readonly #onReadOn: (pending: Promise<unknown>) => void;
 
-  /** `call` calls the handler; `onReadOn` receives a reply that is read on after a 524. */
-  constructor(
-    exchange: Exchange,
-    interception: Interception,
-    call: () => void,
-    onReadOn: (pending: Promise<unknown>) => void,
-  ) {
+  /** `onReadOn` receives a reply that is read on after a 524. */
+  constructor(exchange: Exchange, interception: Interception, onReadOn: (pending: Promise<unknown>) => void) {
     this.#exchange = exchange;
     this.#interception = interception;
-    this.#call = call;
     this.#onReadOn = onReadOn;
   }
 
@@ -37,12 +30,10 @@ export class HandlerSource implements ReplySource {
   }
 
   reply(): Promise<Completion> {
-    this.#call();
     return foreignReply(this.#exchange, this.#interception);
   }
 
   stream(meter: StreamMeter): ChunkSource {
-    this.#call();
     return foreignStream(this.#exchange, this.#interception, meter);
   }
 

@@ -7,6 +7,8 @@ import { HandlerHead, type HeaderList } from './handler-head.ts';
 
 /** A foreign handler's reply, read like an upstream's, and the response to which the resulting reply is written. */
 export interface Interception {
+  /** Calls the handler. From now on it must not be silent for too long. */
+  call(): void;
   /** Resolves when the handler begins its reply. Rejects if it destroys the response, or its client leaves, before that. */
   readonly head: Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders }>;
   /** The handler's body. Throws if the handler destroys the response in the middle, or its client leaves. */
@@ -42,12 +44,13 @@ export function isIntercepted(response: ServerResponse): boolean {
 /**
  * Intercepts a response for the handler behind the chain (design: the one place where a response is patched). The handler's `writeHead`,
  * `write`, `end`, `destroy` and headers no longer reach the client, nor does the client's `drain` reach the handler; `close` and `finish`
- * do, unless its reply is read on. Calls `onSend` before a head goes out. A handler that is silent for `idle_ms` has failed.
+ * do, unless its reply is read on. Calls `onSend` before a head goes out. A handler that is silent for `idle_ms` after its call has failed.
  */
 export function interceptResponse(
   response: ServerResponse & { flush?: () => void },
   onSend: () => void,
   idle_ms: number,
+  handler: () => void,
 ): Interception {
   intercepted.add(response);
   const sent = { head: response.headersSent };
@@ -118,6 +121,10 @@ export function interceptResponse(
     writableNeedDrain: { configurable: true, get: () => body.full },
   });
   return {
+    call() {
+      body.expect();
+      handler();
+    },
     head: head.promise,
     bytes: body,
     sink,

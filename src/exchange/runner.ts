@@ -18,9 +18,11 @@ import { beforeTimeLimit } from '../outbound/time-limit.ts';
 import { writeError } from '../outbound/write-error.ts';
 import { writeJson } from '../outbound/write-reply.ts';
 import type { Background } from '../settlement/background.ts';
+import { outcomeOf } from '../settlement/settle.ts';
 import { meteredReply, StreamMeter } from '../settlement/stream-meter.ts';
 import type { TokenCounter } from '../settlement/token-estimator.ts';
 import type { Answer } from '../stage.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerSource } from './answer-source.ts';
 import type { Outcome } from './exchange-view.ts';
@@ -32,6 +34,7 @@ export interface RunnerParts {
   readonly catalog: Catalog;
   readonly limits: BodyLimits & StreamLimits & { readonly non_stream_timeout_ms: number };
   readonly metrics: Metrics;
+  readonly log: Log;
   readonly background: Background;
   readonly buffered: BufferedBytes;
   /** Creates counters for upstreams that report no usage; an estimator by default. */
@@ -47,7 +50,7 @@ export interface PreparedExchange {
   readonly refusal?: GatewayError | undefined;
   /** Format of the request. Without one, stages see only its headers, and `pass` answers. */
   readonly format: GenerationFormat | undefined;
-  /** True if an outer chain decides about the client's errors and time limits. */
+  /** True if an outer chain decides about the client's errors, time limits and slow reading. */
   readonly isInner: boolean;
   /** Source of the reply, after the stages have let the request through. Without one, `pass` answers. */
   source(): ReplySource | undefined | Promise<ReplySource | undefined>;
@@ -59,16 +62,12 @@ export interface PreparedExchange {
 
 /**
  * Runs an exchange: headers and body through the stages, a reply from its source, back through the stages and out. Any throw becomes an
- * error reply, or an error event once the stream has begun; every path ends in settlement, once. Rejects only when settlement fails.
+ * error reply, or an error event once the stream has begun; every path ends in settlement, once.
  */
-export function runExchange(parts: RunnerParts, prepared: PreparedExchange): Promise<void> {
-  return new ExchangeRun(parts, prepared).run();
-}
-
-class ExchangeRun {
+export class ExchangeRun {
+  readonly exchange: Exchange;
   readonly #parts: RunnerParts;
   readonly #prepared: PreparedExchange;
-  readonly #exchange: Exchange;
   readonly #stages: ChainRun;
   #body: BufferedBody | undefined;
   #source: ReplySource | undefined;
@@ -79,44 +78,79 @@ class ExchangeRun {
   constructor(parts: RunnerParts, prepared: PreparedExchange) {
     this.#parts = parts;
     this.#prepared = prepared;
-    this.#exchange = prepared.exchange;
+    this.exchange = prepared.exchange;
     this.#stages = parts.chain.enter(prepared.exchange);
   }
 
+  /** Fails a hook that has not settled, and any that is called later. */
+  abandon(): void {
+    this.#stages.abandon();
+  }
+
+  /** Resolves when the exchange is settled. Never rejects: an error of the settlement is logged. */
   async run(): Promise<void> {
-    const exchange = this.#exchange;
-    const { refusal, format, request, response } = this.#prepared;
     try {
-      if (refusal) throw refusal;
-      await this.#stages.onHeaders();
-      const answer = format && (await this.#takeRequest(format));
-      // While a stage was running, the client has left or the application has answered.
-      if (exchange.client_gone || response.headersSent || response.writableEnded) return;
-      const source = answer ? new AnswerSource(exchange, answer) : this.#prepared.source();
-      this.#source = source instanceof Promise ? await source : source;
-      if (exchange.client_gone) return;
-      if (!format || !this.#source) await this.#prepared.pass();
-      else if (exchange.request.stream) await this.#sendStream(format, this.#source);
-      else await this.#sendWhole(format, this.#source);
-    } catch (thrown) {
-      this.#fail(thrown);
-    } finally {
-      discardBody(request, this.#parts.limits, exchange.elapsed_ms);
+      try {
+        await this.#reply();
+      } catch (thrown) {
+        this.#fail(thrown);
+      } finally {
+        await this.#end();
+      }
+    } catch (err) {
+      const { request, response } = this.#prepared;
+      this.#parts.log.fatal({ err, request_id: this.exchange.id }, 'failed to finalize request');
+      // Otherwise the client would wait for the rest of its reply.
+      if (!response.writableEnded) request.socket.destroy();
+    }
+  }
+
+  async #reply(): Promise<void> {
+    const { exchange } = this;
+    const { refusal, format, response } = this.#prepared;
+    if (refusal) throw refusal;
+    const headersSeen = this.#stages.onHeaders();
+    if (headersSeen) await headersSeen;
+    const answer = format && (await this.#takeRequest(format));
+    // While a stage was running, the client has left or the application has answered.
+    if (exchange.client_gone || response.headersSent || response.writableEnded) return;
+    const source = answer ? new AnswerSource(exchange, answer) : this.#prepared.source();
+    this.#source = source instanceof Promise ? await source : source;
+    if (exchange.client_gone) return;
+    if (!format || !this.#source) await this.#prepared.pass();
+    else if (exchange.request.stream) await this.#sendStream(format, this.#source);
+    else await this.#sendWhole(format, this.#source);
+  }
+
+  async #end(): Promise<void> {
+    const { exchange } = this;
+    try {
+      discardBody(this.#prepared.request, this.#parts.limits, exchange.elapsed_ms);
       if (this.#pending) await this.#parts.background.finish(exchange, this.#source, this.#pending);
       else this.#source?.cancel();
       // A stage may have stopped reading silently, or never have begun.
       this.#meter?.end();
       this.#source?.settled?.();
+    } finally {
+      await this.#settle();
+    }
+  }
+
+  /** Settles the exchange. What it holds is released even if that fails, and its stages are told. */
+  async #settle(): Promise<void> {
+    let outcome: Outcome | undefined;
+    try {
       const settled = this.#prepared.settle();
-      const outcome = settled instanceof Promise ? await settled : settled;
+      outcome = settled instanceof Promise ? await settled : settled;
+    } finally {
       this.#body?.release();
-      this.#stages.onSettled(outcome);
+      this.#stages.onSettled(outcome ?? outcomeOf(this.exchange));
     }
   }
 
   /** Sends the error to the client, or hands it to the chain around this one. */
   #fail(thrown: unknown): void {
-    const exchange = this.#exchange;
+    const { exchange } = this;
     if (thrown instanceof UploadAborted) exchange.clientLeft();
     if (this.#pending && exchange.end_reason === 'time_limit') this.#source?.readOn?.(this.#pending);
     if (exchange.client_gone) return;
@@ -131,7 +165,7 @@ class ExchangeRun {
 
   /** Reads the request, unless an earlier chain has, and runs the stages on it. */
   async #takeRequest(format: GenerationFormat): Promise<Answer | undefined> {
-    const exchange = this.#exchange;
+    const { exchange } = this;
     const { limits, buffered, catalog } = this.#parts;
     this.#body = buffered.open(exchange);
     if (!exchange.hasRequest)
@@ -142,21 +176,23 @@ class ExchangeRun {
   }
 
   async #sendStream(format: GenerationFormat, source: ReplySource): Promise<void> {
-    const { metrics, newCounter, limits } = this.#parts;
-    const meter = new StreamMeter(this.#exchange, metrics, newCounter);
+    const { metrics, newCounter } = this.#parts;
+    const { isInner } = this.#prepared;
+    const meter = new StreamMeter(this.exchange, metrics, newCounter);
     this.#meter = meter;
     const chunks = this.#stages.onStream(source.stream(meter));
-    const renderer = format.renderStream(identityOf(this.#exchange));
+    const renderer = format.renderStream(identityOf(this.exchange));
     const toClientError = (thrown: unknown) => {
       const error = this.#stages.onError(thrown);
-      if (this.#prepared.isInner) this.#handOn(error);
+      if (isInner) this.#handOn(error);
       return error;
     };
-    await sendStream(this.#exchange, this.#sink, chunks, renderer, toClientError, limits);
+    const limits = isInner ? { ...this.#parts.limits, slow_client_ms: Infinity } : this.#parts.limits;
+    await sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
   }
 
   async #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {
-    const exchange = this.#exchange;
+    const { exchange } = this;
     const { metrics, newCounter, limits } = this.#parts;
     const reply = meteredReply(exchange, source.reply(), metrics, newCounter);
     this.#pending = reply;
@@ -165,13 +201,13 @@ class ExchangeRun {
     const inTime = isInner ? reply : beforeTimeLimit(reply, exchange, limit_ms, source.outlivesClient);
     const completion = await inTime;
     this.#pending = undefined;
-    const shaped = await this.#stages.onReply(completion);
-    const whole = shapeReply(exchange, shaped);
+    const shaped = this.#stages.onReply(completion);
+    const whole = shapeReply(exchange, shaped instanceof Promise ? await shaped : shaped);
     writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
   }
 
   #handOn(error: GatewayError): void {
-    this.#exchange.end.handedOn(error.type);
+    this.exchange.end.handedOn(error.type);
     this.#sink.destroy(error);
   }
 }

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** Time for stages to settle, and for the client to read the end of its stream, when the gateway shuts down. */
+export const closing_patience_ms = 2000;
+
 /** Options for sending streams. */
 export const streamLimits = {
   stream_commit_ms: z

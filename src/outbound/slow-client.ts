@@ -56,35 +56,27 @@ export class ClientWatch {
   };
 }
 
-/** Resolves when the client has read on, has left, or was cut off because it read nothing for `slow_client_ms`. */
-export function untilDrained(exchange: Exchange, response: ReplySink, slow_client_ms: number): Promise<void> {
-  return new Promise(resolve => {
-    const cut = setTimeout(() => cutSlow(exchange, response), slow_client_ms);
-    const done = () => {
-      clearTimeout(cut);
-      exchange.offAbort(done);
-      response.off('drain', done).off('close', done);
-      resolve();
-    };
-    exchange.onAbort(done);
-    response.on('drain', done).on('close', done);
-  });
-}
-
-/** Resolves when the client has read the whole reply or has left; cuts off a client that reads nothing for `slow_client_ms`. */
-export function untilFinished(
+/**
+ * Resolves when the client has read what was written (`drain`) or the whole reply (`finish`), or has left. Cuts off a client that reads
+ * nothing for `slow_client_ms`; for `Infinity` never, since an outer chain does. An abort of the exchange ends the wait for `drain` only.
+ */
+export function untilRead(
   exchange: Exchange,
   response: ReplySink,
+  event: 'drain' | 'finish',
   slow_client_ms: number,
 ): Promise<void> {
   return new Promise(resolve => {
-    const cut = setTimeout(() => cutSlow(exchange, response), slow_client_ms);
+    const mayCut = slow_client_ms < Infinity;
+    const cut = mayCut ? setTimeout(() => cutSlow(exchange, response), slow_client_ms) : undefined;
     const done = () => {
       clearTimeout(cut);
-      response.off('finish', done).off('close', done);
+      exchange.offAbort(done);
+      response.off(event, done).off('close', done);
       resolve();
     };
-    response.on('finish', done).on('close', done);
+    if (event === 'drain') exchange.onAbort(done);
+    response.on(event, done).on('close', done);
   });
 }
 

@@ -6,18 +6,15 @@ import { keepAliveComment } from '../sse/encode.ts';
 import type { ChunkSink, StreamHandle } from '../stream.ts';
 import { markEvent } from '../telemetry/tracing.ts';
 import { Framing } from './framing.ts';
-import type { StreamLimits } from './reply-limits.ts';
+import { closing_patience_ms, type StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
-import { untilDrained, untilFinished } from './slow-client.ts';
+import { untilRead } from './slow-client.ts';
 
 /** Pending characters above which text is written at once instead of at the end of the turn. */
 const max_pending_characters = 64 * 1024;
 
 /** Timers fire up to a millisecond early. */
 const timer_slack_ms = 2;
-
-/** Time for stages to end their stream, and for the client to read its end, when the gateway shuts down. */
-const closing_patience_ms = 2000;
 
 /** Writes one stream: commit of the head, heartbeat, one write per batch, back-pressure. */
 export class StreamWriter implements ChunkSink {
@@ -92,9 +89,10 @@ export class StreamWriter implements ChunkSink {
     if (response.destroyed) return;
     const { slow_client_ms } = this.#limits;
     const closing = this.#exchange.end_reason === 'shutdown';
-    const finished = untilFinished(
+    const finished = untilRead(
       this.#exchange,
       response,
+      'finish',
       closing ? Math.min(slow_client_ms, closing_patience_ms) : slow_client_ms,
     );
     if (this.#framing) this.#framing.end(last);
@@ -196,7 +194,7 @@ export class StreamWriter implements ChunkSink {
 
   async #untilDrained(): Promise<void> {
     this.#isFull = true;
-    await untilDrained(this.#exchange, this.#response, this.#limits.slow_client_ms);
+    await untilRead(this.#exchange, this.#response, 'drain', this.#limits.slow_client_ms);
     this.#isFull = false;
     if (this.#ending) this.#ending();
     // Text that came meanwhile goes first.

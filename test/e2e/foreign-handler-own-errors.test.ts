@@ -101,18 +101,21 @@ describe('an application handler', () => {
     await expectRefusal(await askFor(await handled(() => {}), false), 400, 'configuration_error');
   });
 
-  it('that throws synchronously in a plain Node server causes a 502', async () => {
-    const chain = chainOf();
-    const app = await startApp(app =>
-      app.use((request, response) =>
-        chain(request, response, () => {
-          throw new Error('secret');
-        }),
-      ),
-    );
-    const message = await expectRefusal(await askFor(app, false), 502, 'server_error');
-    expect(message).not.toContain('secret');
-  });
+  it.each([false, true])(
+    'that throws synchronously in a plain Node server causes a 502 (stream: %s)',
+    async stream => {
+      const chain = chainOf();
+      const app = await startApp(app =>
+        app.use((request, response) =>
+          chain(request, response, () => {
+            throw new Error('secret');
+          }),
+        ),
+      );
+      const message = await expectRefusal(await askFor(app, stream), 502, 'server_error');
+      expect(message).not.toContain('secret');
+    },
+  );
 
   it('keeps its own errors when no stage transforms the reply', async () => {
     const app = await startApp(app => {

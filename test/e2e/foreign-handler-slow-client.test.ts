@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { post } from '../support/chain-app.ts';
+import type { Request, Response } from 'express';
+import { streamRechunk } from '../../src/index.ts';
+import { allStages, chainOf, post, settlements } from '../support/chain-app.ts';
 import { connected, proxied, requestOf } from '../support/chain-connection.ts';
-import { alongside, closeApps } from '../support/express-app.ts';
+import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { completion, said } from '../support/hostile-setting.ts';
 import { until } from '../support/raw-client.ts';
@@ -81,6 +83,40 @@ describe('a client that reads slowly', () => {
     expect(received).toHaveLength(count);
     expect(received.every(piece => piece === content)).toBe(true);
     expect(all.at(-1)?.data).toBe('[DONE]');
+    expect(outcomes).toMatchObject([{ end_reason: 'completed', status: 200 }]);
+  });
+
+  it('is cut by the outermost chain alone, whatever chains within it allow', async () => {
+    const content = 'x'.repeat(4000);
+    const count = 5000;
+    let waits = 0;
+    const { outcomes, stage } = settlements();
+    const app = await startApp(app => {
+      app.use(chainOf([stage, ...allStages()]));
+      app.use(chainOf([streamRechunk()], { slow_client_ms: 300 }), async (_: Request, response: Response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let sent = 0; sent < count && !response.destroyed; sent++) {
+          if (response.write(events(said(content)))) continue;
+          waits++;
+          await new Promise(resolve => response.once('drain', resolve).once('close', resolve));
+        }
+        response.end(events({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }, '[DONE]'));
+      });
+    });
+    const reply = await post(`${app.url}/v1/chat/completions`, ask('Hello?', { stream: true }));
+    let before = -1;
+    await until(async () => {
+      const full = waits > 0 && waits === before;
+      before = waits;
+      await sleep(500);
+      return full;
+    });
+    const parts: Uint8Array[] = [];
+    for await (const part of reply.body!) parts.push(part as Uint8Array);
+    const all = eventsOf(Buffer.concat(parts).toString());
+    expect(all.filter(({ json }) => json.choices?.[0]?.delta.content)).toHaveLength(count);
+    expect(all.at(-1)?.data).toBe('[DONE]');
+    await until(() => outcomes.length > 0);
     expect(outcomes).toMatchObject([{ end_reason: 'completed', status: 200 }]);
   });
 

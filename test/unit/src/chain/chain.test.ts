@@ -101,7 +101,7 @@ describe('the run order of the hooks', () => {
     const error = refusal('invalid_request');
     const refusing: Stage = { name: 'no', onRequest: async () => Promise.reject(error) };
     const { passage } = entered([noting('a', notes), refusing, noting('b', notes)]);
-    await expect(passage.onRequest()).rejects.toBe(error);
+    await expect((async () => passage.onRequest())()).rejects.toBe(error);
     expect(notes).toEqual(['a onRequest']);
   });
 });
@@ -144,7 +144,7 @@ describe('the stages that were entered', () => {
       { ...noting('b', notes), ...refusing },
       noting('c', notes),
     ]);
-    const thrown = await passage.onHeaders().catch((error: unknown) => error);
+    const thrown = await (async () => passage.onHeaders())().catch((error: unknown) => error);
     expect(passage.onError(thrown).message).toMatch(/ba$/);
     settle();
     expect(notes).toEqual(['a onHeaders', 'b onError', 'a onError', 'b onSettled', 'a onSettled']);
@@ -187,7 +187,7 @@ describe('an error in the chain', () => {
       },
     };
     const { passage } = entered([broken]);
-    const thrown = await passage.onReply(reply).catch((error: unknown) => error);
+    const thrown = await (async () => passage.onReply(reply))().catch((error: unknown) => error);
     expect(thrown).toBe(bug);
     expect(passage.onError(thrown)).toMatchObject({ status: 502, type: 'server_error', cause: bug });
   });

@@ -10,6 +10,7 @@ beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
   silent = jest.fn<() => void>();
   body = new HandlerBody(idle_ms, silent);
+  body.expect();
 });
 afterEach(() => {
   jest.useRealTimers();

@@ -21,7 +21,8 @@ describe('the refusal counter', () => {
       stage,
       { name: 'c' },
     ]);
-    const thrown = await passage[hook](reply).catch((error: unknown) => error);
+    const run = async () => (hook === 'onReply' ? passage.onReply(reply) : passage[hook]());
+    const thrown = await run().catch((error: unknown) => error);
     passage.onError(thrown);
     settle();
     expect(await refusals()).toEqual({ [`stage=b,hook=${hook},error_type=rate_limit_error`]: 1 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Exchange } from '../../../../src/exchange.ts';
-import { ClientWatch, untilDrained, untilFinished } from '../../../../src/outbound/slow-client.ts';
+import { ClientWatch, untilRead } from '../../../../src/outbound/slow-client.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 import { FakeSink } from './sink.ts';
@@ -69,12 +69,9 @@ describe('the slow client watch', () => {
   });
 });
 
-describe.each([
-  ['drain', untilDrained],
-  ['finish', untilFinished],
-] as const)('the wait for %s', (event, until) => {
+describe.each(['drain', 'finish'] as const)('the wait for %s', event => {
   it('ends when the client has read on, and leaves nothing behind', async () => {
-    const waited = until(exchange, client.sink, slow_client_ms);
+    const waited = untilRead(exchange, client.sink, event, slow_client_ms);
     client.emit(event);
     await waited;
     expect([listeners(), jest.getTimerCount()]).toEqual([[0, 0, 0], 0]);
@@ -83,14 +80,21 @@ describe.each([
   });
 
   it('ends when the client has left', async () => {
-    const waited = until(exchange, client.sink, slow_client_ms);
+    const waited = untilRead(exchange, client.sink, event, slow_client_ms);
     client.emit('close');
     await waited;
     expect([listeners(), jest.getTimerCount()]).toEqual([[0, 0, 0], 0]);
   });
 
+  it('never disconnects a client that an outer chain waits for', async () => {
+    const waited = untilRead(exchange, client.sink, event, Infinity);
+    expect(jest.getTimerCount()).toBe(0);
+    client.emit(event);
+    await waited;
+  });
+
   it('disconnects a client that reads nothing', async () => {
-    const waited = until(exchange, client.sink, slow_client_ms);
+    const waited = untilRead(exchange, client.sink, event, slow_client_ms);
     pass(slow_client_ms);
     await waited;
     expect([client.destroyed, exchange.end_reason]).toEqual([true, 'slow_client']);
@@ -100,12 +104,12 @@ describe.each([
 it('listens for the abort of the exchange only while it waits for the client', async () => {
   const offAbort = jest.spyOn(exchange, 'offAbort');
   for (let rounds = 0; rounds < 3; rounds++) {
-    const waited = untilDrained(exchange, client.sink, slow_client_ms);
+    const waited = untilRead(exchange, client.sink, 'drain', slow_client_ms);
     client.emit('drain');
     await waited;
     expect(offAbort).toHaveBeenCalledTimes(rounds + 1);
   }
-  const aborted = untilDrained(exchange, client.sink, slow_client_ms);
+  const aborted = untilRead(exchange, client.sink, 'drain', slow_client_ms);
   exchange.abort('shutdown');
   await aborted;
 });
