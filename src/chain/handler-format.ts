@@ -5,7 +5,7 @@ import { metered } from '../settlement/metered-stream.ts';
 import type { StreamMeter } from '../settlement/stream-meter.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
 import { failureOf, failureOfStatus } from '../upstream/attempt/attempt-failure.ts';
-import { chunkOf, decodeWhole, EventReader, isEventStream } from '../upstream/http/decode-reply.ts';
+import { chunkOf, decodeWhole, isEventStream } from '../upstream/http/decode-reply.ts';
 import { beginningOf, decompressed, StreamBody } from '../upstream/http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../upstream/http/stream-reader.ts';
 import type { Body } from '../upstream/http/upstream-call.ts';
@@ -22,7 +22,7 @@ const reply_limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 }
 const error_body_bytes = 64 * 1024;
 /** Time for a handler to end its reply after `[DONE]`. */
 const done_patience_ms = 1000;
-const openAiFormat = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
+const openAiFormat = { decodeReply: decodeOpenAiReply };
 
 /**
  * Request body for the handler, with the model name that the client used. If the reply is read here, asks for usage to meter it; otherwise
@@ -112,10 +112,9 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
     this.#body = body;
     this.#begun = true;
     if (isEventStream(headers)) {
-      const events = new EventReader(openAiFormat.openStream(), reply_limits);
-      const choices = this.#exchange.request.n ?? 1;
-      this.#reader = new StreamReader(events, body, this, { choices });
-      return this.#reader.read();
+      const decoder = new OpenAiStreamDecoder();
+      this.#reader = new StreamReader(decoder, this, reply_limits, this.#exchange.request.n);
+      return this.#reader.read(body);
     }
     this.give([chunkOf(await decodeWhole(body, openAiFormat, reply_limits))]);
     this.finish();

@@ -1,5 +1,6 @@
 import type { Chunk, Completion } from '../canonical.ts';
-import { chunkOf, EventReader } from '../upstream/http/decode-reply.ts';
+import { chunkOf } from '../upstream/http/decode-reply.ts';
+import { StreamReader } from '../upstream/http/stream-reader.ts';
 import { decodeOpenAiReply } from '../upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../upstream/openai/openai-stream-decoder.ts';
 import { isInOrder, replyOf, resultOf } from './result.ts';
@@ -40,17 +41,25 @@ function readAnew({ name, wire }: StreamFixture): ReadFixture {
   const read: Chunk[] = [];
   /** Chunks that had come before each byte. */
   const chunks_before: number[] = [];
-  try {
-    const reader = new EventReader(new OpenAiStreamDecoder(), limits);
-    for (let at = 0; at < bytes.length && !reader.done && reader.fault === undefined; at++) {
-      chunks_before.push(read.length);
-      read.push(...reader.read(bytes.subarray(at, at + 1)));
-    }
-    if (!reader.done && reader.fault === undefined) read.push(...reader.end());
-    if (reader.fault !== undefined) throw reader.fault;
-  } catch (cause) {
-    throw new Error(`the fixture ${name} is not a whole stream in OpenAI's format`, { cause });
+  let error: unknown;
+  const owner = {
+    isOver: false,
+    give: (chunks: readonly Chunk[]) => read.push(...chunks) > 0,
+    finish: () => void (owner.isOver = true),
+    fault: (thrown: unknown) => {
+      owner.isOver = true;
+      error = thrown;
+    },
+  };
+  const reader = new StreamReader(new OpenAiStreamDecoder(), owner, limits);
+  for (let at = 0; at < bytes.length && !owner.isOver; at++) {
+    chunks_before.push(read.length);
+    reader.bytes(bytes.subarray(at, at + 1));
   }
+  reader.end();
+  reader.close();
+  if (error !== undefined)
+    throw new Error(`the fixture ${name} is not a whole stream in OpenAI's format`, { cause: error });
   const chunks = copiesOf(read);
   const result = resultOf(read);
   const reply = isInOrder(result) ? decodeOpenAiReply(replyOf(read, result)) : undefined;

@@ -1,22 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorEnvelope } from '../../plugins/index.ts';
-import type { Chunk } from '../../src/canonical.ts';
 import { readFixture } from '../../src/testing/arrivals.ts';
 import { checkStage, type StreamFixture, streamFixtures } from '../../src/testing/index.ts';
-import { EventReader } from '../../src/upstream/http/decode-reply.ts';
 import { OpenAiStreamDecoder } from '../../src/upstream/openai/openai-stream-decoder.ts';
+import { readStream } from '../unit/read-stream.ts';
 
 /** The chunks of a wire that arrives in these parts, with one id for all calls to which the decoder gave one. */
 function decoded(parts: readonly Buffer[]): string {
-  const reader = new EventReader(new OpenAiStreamDecoder(), limits);
-  const chunks: Chunk[] = [];
-  for (const part of parts) if (!reader.done) chunks.push(...reader.read(part));
-  if (!reader.done) chunks.push(...reader.end());
-  if (reader.fault !== undefined) throw reader.fault;
+  const { chunks, fault } = readStream(new OpenAiStreamDecoder(), parts);
+  if (fault !== undefined) throw fault;
   return JSON.stringify(chunks).replaceAll(/call_[0-9a-f]{24}/g, 'call_made_up');
 }
-
-const limits = { max_event_bytes: 1_048_576, max_reply_bytes: 1_048_576 };
 
 describe('the stream fixtures', () => {
   it('have unique names and a description each', () => {

@@ -21,11 +21,11 @@ import type { Stage } from '../../src/stage.ts';
 import { ContentCapture } from '../../src/telemetry/content-capture.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { StreamDecoder } from '../../src/upstream/adapter.ts';
-import { EventReader } from '../../src/upstream/http/decode-reply.ts';
 import { OpenAiStreamDecoder } from '../../src/upstream/openai/openai-stream-decoder.ts';
 import { ReasoningCache } from '../../src/upstream/openai/reasoning-cache.ts';
 import { costGrowth, most_growth } from '../support/cost-growth.ts';
 import { chunkOf, collected, streamOf, through, transformed } from './chunk-stream.ts';
+import { readerOf } from './read-stream.ts';
 import { sampleExchange, sampleRequest } from './sample-exchange.ts';
 import { sampleSetup } from './sample-setup.ts';
 
@@ -162,13 +162,11 @@ describe('the cost of a text is linear in its length', () => {
 
   it('for reading a stream byte by byte', async () => {
     const read: Subject = pieces => {
-      const reader = new EventReader(new OpenAiStreamDecoder(), {
-        max_event_bytes: 1_048_576,
-        max_reply_bytes: 64_000_000,
-      });
+      const limits = { max_event_bytes: 1_048_576, max_reply_bytes: 64_000_000 };
+      const { reader } = readerOf(new OpenAiStreamDecoder(), limits);
       const text = pieces.map(piece => `data: ${JSON.stringify(content(piece))}\n\n`).join('');
-      for (const byte of Buffer.from(text.slice(0, 20_000))) reader.read(Buffer.of(byte));
-      reader.read(Buffer.from(text.slice(20_000)));
+      for (const byte of Buffer.from(text.slice(0, 20_000))) reader.bytes(Buffer.of(byte));
+      reader.bytes(Buffer.from(text.slice(20_000)));
     };
     expect(await superlinear(read)).toEqual([]);
   });

@@ -4,11 +4,11 @@ import type { ChunkSink, StreamHandle } from '../../stream.ts';
 
 /** Makes the attempts that fill a stream. */
 export interface StreamProducer {
-  begin(): void;
+  begin(stream: AttemptStream): void;
   /** Called when the sink takes chunks again. */
   drained(): void;
   /** Called when the sink has stopped the stream. */
-  left(): void;
+  cancel(): void;
 }
 
 /** Callbacks for the progress of one attempt. */
@@ -91,14 +91,14 @@ export class AttemptStream implements StreamHandle {
     this.isFull = false;
     if (this.#started) return this.#producer.drained();
     this.#started = true;
-    this.#producer.begin();
+    this.#producer.begin(this);
   }
 
   stop(): void {
     if (this.#over) return;
     this.#over = true;
     this.#held = [];
-    if (this.#started) this.#producer.left();
+    if (this.#started) this.#producer.cancel();
   }
 
   #release(chunks: readonly Chunk[]): void {

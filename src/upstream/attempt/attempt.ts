@@ -2,7 +2,7 @@ import type { Chunk, Completion } from '../../canonical.ts';
 import { GatewayError, refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { chunkOf, decodeText, EventReader, isEventStream } from '../http/decode-reply.ts';
+import { chunkOf, decodeText, isEventStream } from '../http/decode-reply.ts';
 import type { Provider } from '../http/provider.ts';
 import { decompressed, textOf } from '../http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../http/stream-reader.ts';
@@ -11,15 +11,16 @@ import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { Upstream } from '../routing/upstream.ts';
 import { causeOf, type Failure } from './attempt-failure.ts';
 import type { AttemptProgress, AttemptStream } from './attempt-stream.ts';
-import { ChunkTimes } from './chunk-times.ts';
 import { SentRequest } from './sent-request.ts';
 
 /** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
 export class Attempt implements AttemptProgress, StreamReaderOwner {
+  readonly upstream: Upstream;
   /** Set once the attempt has failed; not by `cancel`, nor when nothing was sent. */
   failure: Failure | undefined;
   /** True once generated content has arrived: no retry may follow (protocol i6). */
   generated = false;
+  isOver = false;
   readonly #exchange: Exchange;
   readonly #permit: AttemptPermit;
   readonly #provider: Provider;
@@ -27,22 +28,17 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   #sent: SentRequest | undefined;
   #stream: AttemptStream | undefined;
   #reader: StreamReader | undefined;
-  #times: ChunkTimes | undefined;
   #firstWordLimit: NodeJS.Timeout | undefined;
   #totalLimit: NodeJS.Timeout | undefined;
   #waited = false;
-  #ended = false;
   #superseded = false;
 
   constructor(exchange: Exchange, permit: AttemptPermit, metrics: Metrics) {
     this.#exchange = exchange;
     this.#permit = permit;
-    this.#provider = permit.upstream.provider;
     this.#metrics = metrics;
-  }
-
-  get upstream(): Upstream {
-    return this.#permit.upstream;
+    this.upstream = permit.upstream;
+    this.#provider = permit.upstream.provider;
   }
 
   /** True once the request was sent; it never is if the adapter cannot express it. */
@@ -55,8 +51,8 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     try {
       const { call, head } = await this.#open();
       const reply = await this.#whole(call, head);
-      this.#sent?.span.answered(reply);
-      this.#wait();
+      this.#sent?.telemetry.reply(reply);
+      this.released();
       this.#answered();
       this.#end(undefined);
       return reply;
@@ -69,8 +65,9 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   fill(stream: AttemptStream): Promise<void> {
     const { first_token_timeout_ms } = this.#provider.config;
     this.#firstWordLimit = setTimeout(this.#late, first_token_timeout_ms, 'first token').unref();
+    this.#stream = stream;
     const begun = stream.attempt(this);
-    void this.#fill(stream);
+    this.#read().catch(thrown => this.fault(thrown, false));
     return begun;
   }
 
@@ -80,8 +77,11 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     this.#answered();
   }
 
+  /** Adds the wait for the reply to that of the exchange, once. */
   released(): void {
-    this.#wait();
+    if (this.#waited || !this.#sent) return;
+    this.#waited = true;
+    this.#exchange.upstream_wait_ms += this.#sent.telemetry.elapsed_ms;
   }
 
   /** Resumes reading, because the sink takes chunks again. */
@@ -89,49 +89,73 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     this.#reader?.drained();
   }
 
-  async #fill(stream: AttemptStream): Promise<void> {
-    this.#stream = stream;
-    try {
-      const { call, head } = await this.#open();
-      const { adapter, config } = this.#provider;
-      if (!isEventStream(head.headers)) {
-        this.give([chunkOf(await this.#whole(call, head))]);
-        this.finish();
-      } else {
-        const events = new EventReader(adapter.openStream(), config);
-        const choices = this.#exchange.request.n ?? 1;
-        this.#reader = new StreamReader(events, decompressed(call, head), this, { choices });
-        this.#reader.read();
-      }
-    } catch (thrown) {
-      this.fault(thrown, false);
-    }
-  }
-
-  get isOver(): boolean {
-    return this.#ended;
-  }
-
   /** Passes chunks on; false asks for a pause. Ignores chunks after the end, when another attempt may fill the stream. */
   give(chunks: readonly Chunk[]): boolean {
-    if (this.#ended) return true;
-    const span = this.#sent?.span;
-    if (span?.observes) span.saw(chunks);
-    this.#times?.arrived(chunks.length);
+    if (this.isOver) return true;
+    this.#sent?.telemetry.chunks(chunks);
     this.#stream?.give(chunks);
     return !this.#stream?.isFull;
   }
 
   finish(): void {
-    if (this.#ended) return this.fault(new Error('the attempt was over'), false);
+    if (this.isOver) return this.fault(new Error('the attempt was over'), false);
     this.#end(undefined);
     this.#stream?.end();
   }
 
   fault(thrown: unknown, tooLarge: boolean): void {
     if (tooLarge) this.generated = true;
-    const told = this.#stream?.fail(this.#failed(thrown), this);
-    if (told && this.failure) this.#exchange.end.causedBy(causeOf(this.failure));
+    const isStreamFailed = this.#stream?.fail(this.#failed(thrown), this);
+    if (isStreamFailed && this.failure) this.#exchange.end.causedBy(causeOf(this.failure));
+  }
+
+  /** Ends the call if it has not ended. */
+  readonly cancel = (): void => {
+    if (this.isOver) return;
+    this.#end('given up');
+    this.#sent?.call.cancel(new Error('the reply is not wanted any longer'));
+  };
+
+  /** Fails the attempt because its upstream is unhealthy, unless something of the reply has arrived. */
+  unhealthy(): void {
+    const call = this.#sent?.call;
+    if (call && !call.hasBody && !this.isOver)
+      call.cancel(refusal('provider_unhealthy', { cause: new Error('its health check failed') }));
+  }
+
+  /** Closes a failed attempt that another one follows; its usage is not billed. */
+  superseded(): void {
+    this.#superseded = true;
+    this.#sent?.telemetry.superseded();
+  }
+
+  /** Closes the attempt after its exchange has ended and the usage is known. */
+  settled(): void {
+    if (!this.#superseded) this.#sent?.telemetry.settled();
+  }
+
+  async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
+    // The client has left while a stage worked, or the gateway was closed.
+    if (this.#exchange.aborted || this.isOver) throw refusal('server_error');
+    const sent = new SentRequest(this.#exchange, this.upstream, this.#metrics.client);
+    this.#sent = sent;
+    const { total_timeout_ms } = this.#provider.config;
+    if (total_timeout_ms !== undefined)
+      this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
+    this.#exchange.onAbort(this.cancel);
+    return { head: await sent.head(), call: sent.call };
+  }
+
+  async #read(): Promise<void> {
+    const { call, head } = await this.#open();
+    const { adapter, config } = this.#provider;
+    if (isEventStream(head.headers)) {
+      this.#reader = new StreamReader(adapter.openStream(), this, config, this.#exchange.request.n);
+      this.#reader.read(decompressed(call, head));
+    } else {
+      this.give([chunkOf(await this.#whole(call, head))]);
+      this.finish();
+    }
   }
 
   async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {
@@ -147,35 +171,6 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     return decodeText(text, adapter);
   }
 
-  /** Ends the call if it has not ended. */
-  cancel(): void {
-    if (this.#ended) return;
-    this.#end('given up');
-    this.#sent?.call.cancel(new Error('the reply is not wanted any longer'));
-  }
-
-  /** Fails the attempt because its upstream is unhealthy, unless something of the reply has arrived. */
-  unhealthy(): void {
-    const call = this.#sent?.call;
-    if (call && !call.hasBody && !this.#ended)
-      call.cancel(refusal('provider_unhealthy', { cause: new Error('its health check failed') }));
-  }
-
-  async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
-    // The client has left while a stage worked, or the gateway was closed.
-    if (this.#exchange.aborted || this.#ended) throw refusal('server_error');
-    const sent = new SentRequest(this.#exchange, this.upstream);
-    this.#sent = sent;
-    this.#times = new ChunkTimes(this.#exchange, this.#provider.name, this.#metrics.client, sent.sent_ms);
-    const { total_timeout_ms } = this.#provider.config;
-    if (total_timeout_ms !== undefined)
-      this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
-    this.#exchange.onAbort(this.#cancel);
-    return { head: await sent.head(), call: sent.call };
-  }
-
-  readonly #cancel = () => this.cancel();
-
   /** Fails the attempt because a time limit has passed. */
   readonly #late = (limit: string): void => {
     this.#sent?.call.cancel(refusal('provider_timeout', { cause: new Error(`the limit: ${limit}`) }));
@@ -185,15 +180,9 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     this.#permit.answered(this.#exchange.clock.elapsed_ms());
   }
 
-  #wait(): void {
-    if (this.#waited || !this.#sent) return;
-    this.#waited = true;
-    this.#exchange.upstream_wait_ms += this.#exchange.clock.elapsed_ms() - this.#sent.sent_ms;
-  }
-
   #failed(thrown: unknown): GatewayError {
     // An aborted call throws; the cause is on the exchange.
-    if (this.#ended) return refusal('server_error', { cause: thrown });
+    if (this.isOver) return refusal('server_error', { cause: thrown });
     // The request could not be encoded, which is not the upstream's fault.
     if (!this.#sent) {
       this.#end('given up');
@@ -202,36 +191,20 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     const failure = this.#sent.failureOf(thrown);
     this.failure = failure;
     this.#exchange.failed_attempts.push({ provider: this.#provider.name, kind: failure.kind });
-    this.#wait();
+    this.released();
     this.#end(failure);
     this.#sent.call.cancel(new Error('the attempt has failed'));
     return failure.error;
   }
 
   #end(how: Failure | 'given up' | undefined): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.isOver) return;
+    this.isOver = true;
     this.#reader?.close();
     clearTimeout(this.#firstWordLimit);
     clearTimeout(this.#totalLimit);
-    this.#exchange.offAbort(this.#cancel);
-    const now_ms = this.#exchange.clock.elapsed_ms();
-    this.#permit.ended(how, now_ms);
-    if (!this.#sent) return;
-    const { span, sent_ms } = this.#sent;
-    const kind = how === 'given up' ? 'aborted' : how?.kind;
-    this.#metrics.client.attempted(this.#exchange, this.#provider.name, now_ms - sent_ms, kind);
-    span.ended(kind);
-  }
-
-  /** Closes a failed attempt that another one follows; its usage is not billed. */
-  superseded(): void {
-    this.#superseded = true;
-    this.#sent?.span.superseded();
-  }
-
-  /** Closes the attempt after its exchange has ended and the usage is known. */
-  settled(): void {
-    if (!this.#superseded) this.#sent?.span.settled();
+    this.#exchange.offAbort(this.cancel);
+    this.#permit.ended(how, this.#exchange.clock.elapsed_ms());
+    this.#sent?.telemetry.ended(how === 'given up' ? 'aborted' : how?.kind);
   }
 }

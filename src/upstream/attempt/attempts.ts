@@ -49,20 +49,16 @@ export class Attempts {
   /** The reply as a stream, counted by `meter`. No request is sent before the stream is resumed. */
   stream(meter: StreamMeter): ChunkSource {
     const held = this.#balancer.canRetry ? max_held : 0;
-    const source: ChunkSource = {
-      pushInto: sink => {
-        const producer = {
-          begin: () => {
-            this.#untilAnswered(attempt => attempt.fill(stream)).catch(error => stream.giveUp(error));
-          },
-          drained: () => this.#current?.drained(),
-          left: () => this.cancel(),
-        };
-        const stream: AttemptStream = new AttemptStream(sink, producer, held);
-        return stream;
-      },
-    };
-    return metered(source, meter);
+    return metered({ pushInto: sink => new AttemptStream(sink, this, held) }, meter);
+  }
+
+  /** Makes attempts until one fills `stream`. */
+  begin(stream: AttemptStream): void {
+    this.#untilAnswered(attempt => attempt.fill(stream)).catch(error => stream.giveUp(error));
+  }
+
+  drained(): void {
+    this.#current?.drained();
   }
 
   /** True if no attempt runs and none will follow. */

@@ -1,5 +1,6 @@
 import { ignoredByUpstream } from '../../exchange/ignored-parameters.ts';
 import type { Exchange } from '../../exchange.ts';
+import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
 import type { ProviderKey } from '../http/key-pool.ts';
 import type { Provider } from '../http/provider.ts';
 import { errorTextOf } from '../http/reply-body.ts';
@@ -7,42 +8,41 @@ import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
 import { jsonOf, UpstreamError } from '../http/upstream-error.ts';
 import type { Upstream } from '../routing/upstream.ts';
 import { AttemptFailed, type Failure, failureOf, failureOfStatus, retryAfter_s } from './attempt-failure.ts';
-import { AttemptSpan } from './attempt-span.ts';
-import { copyHeaders } from './copied-headers.ts';
+import { AttemptTelemetry } from './attempt-telemetry.ts';
 
 /** A request to one upstream: encoded in its format and sent with one of its provider's keys. */
 export class SentRequest {
   readonly call: UpstreamCall;
-  readonly span: AttemptSpan;
-  readonly sent_ms: number;
+  readonly telemetry: AttemptTelemetry;
   readonly #exchange: Exchange;
   readonly #provider: Provider;
   readonly #key: ProviderKey | undefined;
   #begun = false;
 
   /** Encodes and sends it. Throws, and sends nothing, when the adapter cannot express the request. */
-  constructor(exchange: Exchange, upstream: Upstream) {
+  constructor(exchange: Exchange, upstream: Upstream, metrics: ClientMetrics) {
     const { provider, target } = upstream;
     const { path, headers, body, ignored } = provider.encode(exchange.request, target);
     ignoredByUpstream(exchange, ignored);
     const text = JSON.stringify(body);
     this.#exchange = exchange;
     this.#provider = provider;
-    this.sent_ms = exchange.clock.elapsed_ms();
     exchange.provider = provider.name;
     exchange.attempts++;
-    this.span = new AttemptSpan(exchange, upstream);
+    this.telemetry = new AttemptTelemetry(exchange, upstream, metrics);
     this.#key = provider.keys.next();
-    this.call = provider.send(path, text, { ...headers, ...this.span.headers }, this.#key);
+    this.call = provider.send(path, text, { ...headers, ...this.telemetry.headers }, this.#key);
   }
 
-  /** The head of the reply. Rejects with AttemptFailed for an error status, and with the error that ended the call. */
+  /**
+   * The head of the reply. Rejects with AttemptFailed for an error status, and with the error that ended the call. None of its headers
+   * reach the client: they would reveal the server, its limits and cookies.
+   */
   async head(): Promise<ResponseHead> {
     const head = await this.call.head;
     this.#begun = true;
-    if (head.status >= 300) throw new AttemptFailed(await this.#failureOfHead(head));
-    copyHeaders(head.headers, this.#exchange.replyHeaders);
-    return head;
+    if (head.status < 300) return head;
+    throw new AttemptFailed(await this.#failureOfHead(head));
   }
 
   /** The failure behind an error that was thrown while the reply was awaited or read. */

@@ -1,5 +1,9 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { Chunk } from '../../canonical.ts';
-import type { EventReader } from './decode-reply.ts';
+import { GatewayError, refusal } from '../../errors.ts';
+import { type SseEvent, SseParser } from '../../sse/parse.ts';
+import type { StreamDecoder } from '../adapter.ts';
+import { failureOf } from '../attempt/attempt-failure.ts';
 import type { Body, BodyConsumer } from './upstream-call.ts';
 
 /** How long an upstream may take to close a stream after `[DONE]` before its connection is given up. */
@@ -18,60 +22,82 @@ export interface StreamReaderOwner {
   fault(thrown: unknown, tooLarge: boolean): void;
 }
 
-/** Decodes the bytes of one event stream to chunks, in the turn in which they arrive. */
+export interface StreamLimits {
+  readonly max_event_bytes: number;
+  readonly max_reply_bytes: number;
+}
+
+/** Decodes the bytes of one event stream to chunks, in the turn in which they arrive. Chunks before an error come before the error. */
 export class StreamReader implements BodyConsumer {
-  readonly #reader: EventReader;
-  readonly #body: Body;
+  readonly #decoder: StreamDecoder;
   readonly #owner: StreamReaderOwner;
+  readonly #max_reply_bytes: number;
   /** Whether there is one choice only: of several, one may end long before the next begins. */
   readonly #isSingle: boolean;
+  readonly #parser: SseParser;
+  /** Joins characters that were cut between two reads. */
+  readonly #characters = new StringDecoder('utf8');
+  #body: Body | undefined;
+  #total_bytes = 0;
+  /** True after `[DONE]`, or the format's equivalent. */
+  #done = false;
+  #fault: unknown;
+  #tooLarge = false;
   #patience: NodeJS.Timeout | undefined;
 
-  constructor(
-    reader: EventReader,
-    body: Body,
-    owner: StreamReaderOwner,
-    { choices }: { readonly choices: number },
-  ) {
-    this.#reader = reader;
-    this.#body = body;
+  constructor(decoder: StreamDecoder, owner: StreamReaderOwner, limits: StreamLimits, choices = 1) {
+    this.#decoder = decoder;
     this.#owner = owner;
+    this.#max_reply_bytes = limits.max_reply_bytes;
     this.#isSingle = choices === 1;
+    this.#parser = new SseParser(limits.max_event_bytes);
   }
 
-  read(): void {
-    this.#body.readInto(this);
+  read(body: Body): void {
+    this.#body = body;
+    body.readInto(this);
   }
 
   bytes(part: Buffer): boolean {
     // What follows the end is discarded.
     if (this.#owner.isOver) return true;
-    const reader = this.#reader;
-    const wantsMore = this.#give(reader.read(part));
-    if (reader.done && reader.fault === undefined) {
+    this.#total_bytes += part.length;
+    if (this.#total_bytes > this.#max_reply_bytes)
+      this.#exceeded(`a reply over ${this.#max_reply_bytes} bytes`);
+    const wantsMore = this.#give(
+      this.#tooLarge ? [] : this.#decode(this.#parser.feed(this.#characters.write(part))),
+    );
+    if (this.#done && this.#fault === undefined) {
       this.#finish();
-      this.#body.release(done_patience_ms);
-    } else if (reader.complete && this.#isSingle)
+      this.#body?.release(done_patience_ms);
+    } else if (this.#decoder.complete && this.#isSingle)
       this.#patience ??= setTimeout(this.#late, finish_patience_ms).unref();
     return wantsMore;
   }
 
   end(): void {
     if (this.#owner.isOver) return;
-    this.#give(this.#reader.end());
+    const chunks = this.#decode(this.#parser.end());
+    if (!this.#decoder.complete) this.#fault ??= brokeOff('ended without finish_reason');
+    // All choices have finished, so a cut within `[DONE]` loses nothing (protocol c3).
+    else if (GatewayError.is(this.#fault) && this.#fault.code === 'provider_invalid') this.#fault = undefined;
+    this.#give(chunks);
     this.#finish();
   }
 
   fail(error: Error): void {
     // The stream's own error was reported; the error of the call that was ended for it adds nothing.
-    if (this.#reader.fault !== undefined) return;
-    if (!this.#owner.isOver && this.#reader.survives(error)) this.#finish();
+    if (this.#fault !== undefined) return;
+    const { kind } = failureOf(error, true);
+    // All choices had finished before the connection broke or timed out: nothing is lost (protocol c3).
+    const survives = this.#decoder.complete && (kind === 'broken' || kind === 'timeout');
+    if (survives && !this.#owner.isOver) this.#finish();
     else this.#owner.fault(error, false);
   }
 
   /** Reads on, because all chunks were taken. */
   drained(): void {
-    this.#body.resume();
+    this.#body?.resume();
   }
 
   /** Stops waiting for the end of the stream. */
@@ -79,11 +105,36 @@ export class StreamReader implements BodyConsumer {
     clearTimeout(this.#patience);
   }
 
-  #give(chunks: Chunk[]): boolean {
+  #decode(events: readonly SseEvent[]): Chunk[] {
+    let chunks: Chunk[] = [];
+    try {
+      for (const event of events) {
+        const isEnd = isDone(event);
+        const decoded = isEnd ? [] : this.#decoder.decode(event);
+        // Mostly one event comes at a time, and its chunks are the result.
+        if (chunks.length === 0) chunks = decoded;
+        else chunks.push(...decoded);
+        if (!isEnd && !this.#decoder.done) continue;
+        this.#done = true;
+        if (!this.#decoder.complete) this.#fault = brokeOff('its end came without finish_reason');
+        return chunks;
+      }
+      if (this.#parser.isOverfull) this.#exceeded('an event exceeds the configured size');
+    } catch (thrown) {
+      this.#fault = thrown;
+    }
+    return chunks;
+  }
+
+  #give(chunks: readonly Chunk[]): boolean {
     const wantsMore = this.#owner.give(chunks);
-    const { fault, tooLarge } = this.#reader;
-    if (fault !== undefined) this.#owner.fault(fault, tooLarge);
+    if (this.#fault !== undefined) this.#owner.fault(this.#fault, this.#tooLarge);
     return wantsMore;
+  }
+
+  #exceeded(limit: string): void {
+    this.#tooLarge = true;
+    this.#fault = refusal('provider_invalid', { cause: new Error(limit) });
   }
 
   #finish(): void {
@@ -92,6 +143,10 @@ export class StreamReader implements BodyConsumer {
 
   readonly #late = (): void => {
     this.#finish();
-    this.#body.cancel(new Error('the upstream did not end its stream'));
+    this.#body?.cancel(new Error('the upstream did not end its stream'));
   };
 }
+
+const isDone = ({ data }: SseEvent): boolean => data === '[DONE]' || data.trim() === '[DONE]';
+
+const brokeOff = (how: string): GatewayError => refusal('provider_broke_off', { cause: new Error(how) });

@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Chunk } from '../../../../src/canonical.ts';
 import { failureOf } from '../../../../src/upstream/attempt/attempt-failure.ts';
-import { EventReader } from '../../../../src/upstream/http/decode-reply.ts';
 import {
   adapterOf,
   assembledReply,
@@ -10,19 +8,11 @@ import {
   providerNames,
   streamOf,
 } from '../../../support/provider-fixtures.ts';
-
-const limits = { max_event_bytes: 100_000, max_reply_bytes: 1_000_000 };
+import { type ReadStream, readStream } from '../../read-stream.ts';
 
 /** What a stream in these parts is to its reader. */
-function read(provider: ProviderName, parts: readonly Buffer[]): { chunks: Chunk[]; fault: unknown } {
-  const reader = new EventReader(adapterOf(provider).openStream(), limits);
-  const chunks: Chunk[] = [];
-  for (const part of parts) {
-    chunks.push(...reader.read(part));
-    if (reader.fault !== undefined || reader.done) return { chunks, fault: reader.fault };
-  }
-  chunks.push(...reader.end());
-  return { chunks, fault: reader.fault };
+function read(provider: ProviderName, parts: readonly Buffer[]): ReadStream {
+  return readStream(adapterOf(provider).openStream(), parts);
 }
 
 const all = providerNames.flatMap(provider =>

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { GatewayError } from '../../../../src/errors.ts';
-import { EventReader } from '../../../../src/upstream/http/decode-reply.ts';
 import { UpstreamError } from '../../../../src/upstream/http/upstream-error.ts';
 import { adapterOf, fixturesOf, providerNames } from '../../../support/provider-fixtures.ts';
+import { readStream } from '../../read-stream.ts';
 
-const limits = { max_event_bytes: 100_000, max_reply_bytes: 1_000_000 };
 const nonsense = [null, -1, 'x', true, [null], {}];
 
 /** `value` with each of its parts, at any depth, replaced by nonsense or left out. */
@@ -47,17 +46,16 @@ describe.each(providerNames)('malformed values from %s', provider => {
       for (const [at, block] of blocks.entries()) {
         const data = block.slice(block.indexOf('data: ') + 6);
         for (const bad of spoiled(JSON.parse(data))) {
-          const reader = new EventReader(adapter.openStream(), limits);
           const wire = blocks
             .with(
               at,
               block.replace(data, () => JSON.stringify(bad)),
             )
             .join('\n\n');
-          const chunks = [...reader.read(Buffer.from(wire)), ...(reader.done ? [] : reader.end())];
+          const { chunks, fault } = readStream(adapter.openStream(), [Buffer.from(wire)]);
           expect(chunks.every(({ choices }) => Array.isArray(choices))).toBe(true);
-          if (reader.fault !== undefined && !isTold(reader.fault))
-            throw new Error(`for ${JSON.stringify(bad)}`, { cause: reader.fault });
+          if (fault !== undefined && !isTold(fault))
+            throw new Error(`for ${JSON.stringify(bad)}`, { cause: fault });
         }
       }
     },

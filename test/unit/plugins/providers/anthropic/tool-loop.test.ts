@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Message, ReplyMessage } from '../../../../../src/canonical.ts';
 import type { Adapter } from '../../../../../src/upstream/adapter.ts';
-import { EventReader } from '../../../../../src/upstream/http/decode-reply.ts';
 import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
+import { readStream } from '../../../read-stream.ts';
 import { adaptive, bodyOf, budgeted, encoded } from './encoded.ts';
 
 const tools = fixtureOf('anthropic', 'tools');
@@ -20,8 +20,8 @@ const uses = [
 const ways: Record<string, (adapter: Adapter) => ReplyMessage> = {
   'not streamed': adapter => adapter.decodeReply(tools.reply).choices[0]!.message,
   streamed: adapter => {
-    const reader = new EventReader(adapter.openStream(), { max_event_bytes: 1e6, max_reply_bytes: 1e6 });
-    return assembledReply(reader.read(Buffer.from(tools.stream))).choices[0]!.message;
+    const { chunks } = readStream(adapter.openStream(), [Buffer.from(tools.stream)]);
+    return assembledReply(chunks).choices[0]!.message;
   },
 };
 

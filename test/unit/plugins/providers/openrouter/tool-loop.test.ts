@@ -5,8 +5,8 @@ import {
 } from '../../../../../plugins/providers/openrouter/reasoning-details.ts';
 import type { Message } from '../../../../../src/canonical.ts';
 import type { Adapter } from '../../../../../src/upstream/adapter.ts';
-import { EventReader } from '../../../../../src/upstream/http/decode-reply.ts';
 import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
+import { readStream } from '../../../read-stream.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 
 const tools = fixtureOf('openrouter', 'tools');
@@ -23,10 +23,7 @@ const details = [
 
 const ways: Record<string, (adapter: Adapter) => unknown> = {
   'not streamed': adapter => adapter.decodeReply(tools.reply),
-  streamed: adapter =>
-    new EventReader(adapter.openStream(), { max_event_bytes: 1e6, max_reply_bytes: 1e6 }).read(
-      Buffer.from(tools.stream),
-    ),
+  streamed: adapter => readStream(adapter.openStream(), [Buffer.from(tools.stream)]),
 };
 
 /** The history that a client sends: it has no place for reasoning. */
@@ -60,8 +57,8 @@ describe('an OpenRouter turn without calls', () => {
   it('is not cached', () => {
     const adapter = adapterOf('openrouter');
     const { stream, choices } = fixtureOf('openrouter', 'answer');
-    const reader = new EventReader(adapter.openStream(), { max_event_bytes: 1e6, max_reply_bytes: 1e6 });
-    expect(assembledReply(reader.read(Buffer.from(stream))).choices).toEqual(choices);
+    const { chunks } = readStream(adapter.openStream(), [Buffer.from(stream)]);
+    expect(assembledReply(chunks).choices).toEqual(choices);
   });
 });
 

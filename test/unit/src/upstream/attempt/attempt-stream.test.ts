@@ -25,7 +25,7 @@ function streamOver(max_held: number) {
       end: () => void ends.push('end'),
       fail: fault => void ends.push(fault),
     },
-    { begin: tell('begin'), drained: tell('drained'), left: tell('left') },
+    { begin: tell('begin'), drained: tell('drained'), cancel: tell('cancelled') },
     max_held,
   );
   stream.resume();
@@ -144,7 +144,7 @@ describe('the stream of an exchange over its attempts', () => {
     const { stream, attempt, told, taken, ends } = streamOver(0);
     stream.give([word]);
     stream.stop();
-    expect(told).toContain('left');
+    expect(told).toContain('cancelled');
     stream.give([word]);
     stream.fail(refusal('provider_broke_off'), attempt);
     expect([taken, ends]).toEqual([[word], []]);

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
 import { openrouter } from '../../../../../plugins/providers/openrouter/index.ts';
+import { ClientMetrics } from '../../../../../src/telemetry/client-metrics.ts';
 import { AttemptFailed, type Failure } from '../../../../../src/upstream/attempt/attempt-failure.ts';
 import { SentRequest } from '../../../../../src/upstream/attempt/sent-request.ts';
 import { UpstreamError } from '../../../../../src/upstream/http/upstream-error.ts';
@@ -26,7 +28,12 @@ afterEach(async () => {
 function setting(provider: object = {}, request: object = {}) {
   const { a, clock } = routeOver([{ provider: { base_url: server.url, api_key: first, ...provider } }]);
   const exchange = sampleExchange({ request, start: { clock } });
-  return { upstream: a, exchange, clock, send: () => new SentRequest(exchange, a) };
+  return {
+    upstream: a,
+    exchange,
+    clock,
+    send: () => new SentRequest(exchange, a, new ClientMetrics(new Registry())),
+  };
 }
 
 const failureOf = (sent: SentRequest): Promise<Failure> =>

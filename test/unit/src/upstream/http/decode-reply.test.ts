@@ -5,19 +5,18 @@ import { type Chunk, usageOf } from '../../../../../src/canonical.ts';
 import { failureOf } from '../../../../../src/upstream/attempt/attempt-failure.ts';
 import {
   decodeWhole,
-  EventReader,
   isEventStream,
-  type ReplyLimits,
   chunkOf as wholeAsChunk,
 } from '../../../../../src/upstream/http/decode-reply.ts';
-import { StreamReader } from '../../../../../src/upstream/http/stream-reader.ts';
+import type { StreamLimits } from '../../../../../src/upstream/http/stream-reader.ts';
 import type { Body, BodyConsumer } from '../../../../../src/upstream/http/upstream-call.ts';
 import { decodeOpenAiReply } from '../../../../../src/upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-stream-decoder.ts';
 import { assembled, chunkOf } from '../../../chunk-stream.ts';
+import { readStream } from '../../../read-stream.ts';
 
-const format = { decodeReply: decodeOpenAiReply, openStream: () => new OpenAiStreamDecoder() };
-const wide: ReplyLimits = { max_event_bytes: 10_000, max_reply_bytes: 100_000 };
+const format = { decodeReply: decodeOpenAiReply };
+const wide: StreamLimits = { max_event_bytes: 10_000, max_reply_bytes: 100_000 };
 
 /** A body of these parts, then its end or `fault`. */
 function bodyOf(parts: readonly Buffer[], fault?: Error): Body & { released: number } {
@@ -54,34 +53,19 @@ async function decoded(
     type = 'text/event-stream',
     limits = wide,
     fault,
-  }: { type?: string; limits?: ReplyLimits; fault?: Error } = {},
+  }: { type?: string; limits?: StreamLimits; fault?: Error } = {},
 ) {
   const parts = typeof text === 'string' ? [Buffer.from(text)] : text;
   const body = bodyOf(parts, fault);
   const read = { chunks: [] as Chunk[], fault: undefined as unknown };
   try {
-    if (isEventStream({ 'content-type': type })) readEvents(body, limits, read);
+    if (isEventStream({ 'content-type': type }))
+      Object.assign(read, readStream(new OpenAiStreamDecoder(), body, limits));
     else read.chunks.push(wholeAsChunk(await decodeWhole(body, format, limits)));
   } catch (thrown) {
     read.fault = thrown;
   }
   return { ...read, ended: body.released };
-}
-
-function readEvents(body: Body, limits: ReplyLimits, read: { chunks: Chunk[]; fault: unknown }): void {
-  const owner = {
-    isOver: false,
-    give: (chunks: readonly Chunk[]) => read.chunks.push(...chunks) > 0,
-    finish: () => void (owner.isOver = true),
-    fault: (thrown: unknown) => {
-      if (!owner.isOver) read.fault = thrown;
-      owner.isOver = true;
-    },
-  };
-  const events = new EventReader(format.openStream(), limits);
-  const reader = new StreamReader(events, body, owner, { choices: 1 });
-  reader.read();
-  reader.close();
 }
 
 const providerError = expect.objectContaining({ status: 502, type: 'provider_error' });

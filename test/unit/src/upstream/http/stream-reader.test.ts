@@ -3,7 +3,6 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Dispatcher } from 'undici';
 import type { Chunk } from '../../../../../src/canonical.ts';
-import { EventReader } from '../../../../../src/upstream/http/decode-reply.ts';
 import { decompressed } from '../../../../../src/upstream/http/reply-body.ts';
 import { StreamReader } from '../../../../../src/upstream/http/stream-reader.ts';
 import { type Body, UpstreamCall } from '../../../../../src/upstream/http/upstream-call.ts';
@@ -57,12 +56,10 @@ function intakeOf(choices = 1, body?: Body) {
       heard.push('resumed');
     }
   }
-  const intake: StreamReader = new StreamReader(
-    new EventReader(new OpenAiStreamDecoder(), limits),
-    body ?? new NotingCall(),
-    owner,
-    { choices },
-  );
+  const intake = new StreamReader(new OpenAiStreamDecoder(), owner, limits, choices);
+  intake.read(body ?? new NotingCall());
+  // A call resumes when it has a consumer.
+  heard.length = 0;
   return { intake, given, client, heard, end };
 }
 
@@ -154,7 +151,6 @@ describe('a compressed stream', () => {
     const dispatcher = controller as unknown as Dispatcher.DispatchController;
     const body = decompressed(call, { headers: { 'content-encoding': 'gzip' } });
     const noting = intakeOf(choices, body);
-    noting.intake.read();
     call.onRequestStart(dispatcher);
     const send = (bytes: Buffer) => call.onResponseData(dispatcher, bytes);
     return { ...noting, call, paused, send };

@@ -1,37 +1,53 @@
 import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 import type { Chunk, Completion } from '../../canonical.ts';
 import type { Exchange } from '../../exchange.ts';
+import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
 import { ContentCapture } from '../../telemetry/content-capture.ts';
+import type { HistogramSeries } from '../../telemetry/metric-series.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
 import type { Upstream } from '../routing/upstream.ts';
 
-/** The span `chat {model}` of one attempt, below the exchange's, with the GenAI attributes (protocol l). */
-export class AttemptSpan {
+/** Metrics of one attempt, and its span `chat {model}` below the exchange's, with the GenAI attributes (protocol l). */
+export class AttemptTelemetry {
   readonly #exchange: Exchange;
+  readonly #provider: string;
+  readonly #metrics: ClientMetrics;
+  readonly #sent_ms: number;
   readonly #span: Span;
-  /** Whether the span is recorded. */
-  readonly observes: boolean;
   readonly #content: ContentCapture | undefined;
   readonly #finish_reasons: string[] = [];
-  #started_ms = 0;
   #first_chunk_ms: number | undefined;
+  #last_chunk_ms = 0;
+  #chunkTimes: HistogramSeries | undefined;
   #error_type: string | undefined;
   #end_epoch_ms: number | undefined;
 
-  constructor(exchange: Exchange, upstream: Upstream) {
+  constructor(exchange: Exchange, upstream: Upstream, metrics: ClientMetrics) {
     this.#exchange = exchange;
+    this.#provider = upstream.provider.name;
+    this.#metrics = metrics;
+    this.#sent_ms = exchange.clock.elapsed_ms();
     this.#span = startChildSpan(exchange.span, `chat ${upstream.target.model}`, SpanKind.CLIENT, {});
-    this.observes = this.#span.isRecording();
-    if (!this.observes) return;
-    this.#started_ms = exchange.clock.elapsed_ms();
+    if (!this.#span.isRecording()) return;
     this.#span.setAttributes(requestAttributes(exchange, upstream));
     this.#content = ContentCapture.of(this.#span, upstream.provider.content, exchange.request.messages);
   }
 
-  /** Adds chunks of the answer; needed only if `observes`. */
-  saw(chunks: readonly Chunk[]): void {
-    if (this.#first_chunk_ms === undefined && chunks.length > 0)
-      this.#first_chunk_ms = this.#exchange.clock.elapsed_ms() - this.#started_ms;
+  /** Headers that carry the trace to the upstream. */
+  get headers(): Record<string, string> {
+    return traceHeaders(this.#span);
+  }
+
+  /** Milliseconds since the request was sent. */
+  get elapsed_ms(): number {
+    return this.#exchange.clock.elapsed_ms() - this.#sent_ms;
+  }
+
+  /** Notes chunks of the answer, which have arrived together. */
+  chunks(chunks: readonly Chunk[]): void {
+    if (chunks.length === 0) return;
+    this.#arrived(chunks.length);
+    if (!this.#span.isRecording()) return;
     for (const { choices } of chunks) {
       for (const { delta, finish_reason } of choices) {
         if (finish_reason !== null) this.#finish_reasons.push(finish_reason);
@@ -40,21 +56,17 @@ export class AttemptSpan {
     }
   }
 
-  /** Adds a whole answer. */
-  answered({ choices }: Completion): void {
+  /** Notes a whole answer. */
+  reply({ choices }: Completion): void {
     for (const { message, finish_reason } of choices) {
       this.#finish_reasons.push(finish_reason);
       this.#content?.said(message);
     }
   }
 
-  /** Headers that carry the trace to the upstream. */
-  get headers(): Record<string, string> {
-    return traceHeaders(this.#span);
-  }
-
-  /** Notes the end of the attempt; its usage may not be known yet. */
+  /** Notes the end of the attempt, with the kind of its failure; its usage may not be known yet. */
   ended(error_type: string | undefined): void {
+    this.#metrics.attempted(this.#exchange, this.#provider, this.elapsed_ms, error_type);
     this.#error_type = error_type;
     this.#end_epoch_ms = this.#exchange.clock.epoch_ms();
   }
@@ -67,11 +79,20 @@ export class AttemptSpan {
 
   /** Closes the span with the exchange's usage, at the time at which the attempt ended. */
   settled(): void {
-    if (this.observes) {
-      this.#content?.end();
-      this.#span.setAttributes(this.#answerAttributes());
+    if (this.#span.isRecording()) this.#span.setAttributes(this.#answerAttributes());
+    this.superseded();
+  }
+
+  #arrived(count: number): void {
+    const now_ms = this.#exchange.clock.elapsed_ms();
+    if (this.#chunkTimes) {
+      this.#chunkTimes.observe((now_ms - this.#last_chunk_ms) / 1000 / count, undefined, count);
+    } else {
+      this.#first_chunk_ms = now_ms - this.#sent_ms;
+      this.#metrics.firstChunk(this.#exchange, this.#provider, this.#first_chunk_ms);
+      this.#chunkTimes = this.#metrics.chunkTime(this.#exchange, this.#provider);
     }
-    endSpan(this.#span, this.#error_type, this.#end_epoch_ms);
+    this.#last_chunk_ms = now_ms;
   }
 
   #answerAttributes(): Attributes {

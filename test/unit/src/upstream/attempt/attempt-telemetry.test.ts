@@ -2,7 +2,9 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { AttemptSpan } from '../../../../../src/upstream/attempt/attempt-span.ts';
+import { Registry } from 'prom-client';
+import { ClientMetrics } from '../../../../../src/telemetry/client-metrics.ts';
+import { AttemptTelemetry } from '../../../../../src/upstream/attempt/attempt-telemetry.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { closeRoutes, routeOver } from '../sample-route.ts';
 
@@ -21,7 +23,9 @@ function setting(request: object = {}, content: object = {}) {
   Object.assign(a.provider.content, content);
   const exchange = sampleExchange({ request, start: { clock } });
   exchange.attempts = 2;
-  return { exchange, clock, span: new AttemptSpan(exchange, a) };
+  const registry = new Registry();
+  const span = new AttemptTelemetry(exchange, a, new ClientMetrics(registry));
+  return { exchange, clock, span, registry };
 }
 
 const finished = () => exporter.getFinishedSpans();
@@ -62,7 +66,7 @@ describe('the span of an attempt', () => {
 
   it('has usage and all finish reasons once the exchange is settled', () => {
     const { exchange, span } = setting();
-    span.answered({ choices: [...answer('stop').choices, ...answer('length').choices] });
+    span.reply({ choices: [...answer('stop').choices, ...answer('length').choices] });
     span.ended(undefined);
     expect(finished()).toHaveLength(0);
     Object.assign(exchange.usage, {
@@ -96,11 +100,11 @@ describe('the span of an attempt', () => {
   it('measures the time to the first chunk of a stream, not to a later one or to none', () => {
     const { clock, span } = setting({ stream: true });
     clock.advance(100);
-    span.saw([]);
+    span.chunks([]);
     clock.advance(150);
-    span.saw([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }]);
+    span.chunks([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }]);
     clock.advance(1000);
-    span.saw([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }]);
+    span.chunks([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }]);
     span.ended(undefined);
     span.settled();
     expect(finished()[0]!.attributes).toMatchObject({
@@ -121,7 +125,7 @@ describe('the span of an attempt', () => {
 
   it('has no usage when another attempt took its place', () => {
     const { clock, span } = setting({}, { capture_content: true, max_content_characters: 100 });
-    span.answered(answer('stop'));
+    span.reply(answer('stop'));
     const ended_epoch_ms = clock.epoch_ms();
     span.ended('timeout');
     clock.advance(60_000);
@@ -136,7 +140,7 @@ describe('the span of an attempt', () => {
   it('has the prompt and the answer only where that is configured', () => {
     for (const capture_content of [true, false]) {
       const { span } = setting({ stream: true }, { capture_content, max_content_characters: 100 });
-      span.saw([{ choices: [{ index: 0, delta: { content: 'Because.' }, finish_reason: null }] }]);
+      span.chunks([{ choices: [{ index: 0, delta: { content: 'Because.' }, finish_reason: null }] }]);
       span.ended(undefined);
       span.settled();
     }
@@ -145,5 +149,31 @@ describe('the span of an attempt', () => {
     expect(captured!['gen_ai.output.messages']).toContain('Because.');
     expect(plain).not.toHaveProperty('gen_ai.input.messages');
     expect(plain).not.toHaveProperty('gen_ai.output.messages');
+  });
+});
+
+describe('the chunk times of an attempt', () => {
+  it('are measured from sending for the first chunk and from the one before for others, also when chunks come together', async () => {
+    const { clock, span, registry } = setting({ stream: true });
+    const chunk = { choices: [] };
+    const arrived = (after_ms: number, count: number) => {
+      clock.advance(after_ms);
+      span.chunks(Array(count).fill(chunk));
+    };
+    arrived(300, 0);
+    arrived(200, 1);
+    arrived(60, 0);
+    arrived(30, 3);
+    arrived(10, 1);
+    const text = await registry.metrics();
+    const labels = '{gen_ai_provider_name="a",gen_ai_request_model="_other"}';
+    for (const [name, sum, count] of [
+      ['time_to_first_chunk', 0.5, 1],
+      ['time_per_output_chunk', 0.1, 4],
+    ] as const) {
+      const metric = `gen_ai_client_operation_${name}_seconds`;
+      expect(text).toContain(`${metric}_count${labels} ${count}\n`);
+      expect(Number(text.split(`${metric}_sum${labels} `)[1]!.split('\n')[0])).toBeCloseTo(sum, 9);
+    }
   });
 });
