@@ -34,6 +34,7 @@ export {
 export { type JsonSize, jsonSizeOf, mayExceed } from './dialects/json-size.ts';
 export { openAiErrorBody } from './dialects/openai-error.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
+export { ReplyAssembler } from './exchange/assemble-reply.ts';
 export {
   defineKey,
   type Endpoint,
@@ -86,6 +87,7 @@ export {
   type Target,
   type UpstreamRequest,
 } from './upstream/adapter.ts';
+export { eventObject } from './upstream/http/decode-reply.ts';
 export { scrubbed, UpstreamError } from './upstream/http/upstream-error.ts';
 export { type OpenAiServer, openAiAdapter } from './upstream/openai/openai-adapter.ts';
 export {
@@ -100,4 +102,5 @@ export {
   knownEfforts,
   leavesReasoning,
   templateEffort,
+  thinkingSwitches,
 } from './upstream/openai/reasoning-effort.ts';

@@ -1,18 +1,22 @@
 import {
   type Chunk,
   type Delta,
+  eventObject,
+  type FinishReason,
   isObject,
   type Json,
   newCallId,
-  refusal,
   type SseEvent,
   type StreamDecoder,
   type ToolCall,
   UpstreamError,
 } from '../../../src/plugin.ts';
 import { type Block, isBlock, textOf } from './blocks.ts';
-import { finishReasonOf, RunningUsage, refusalIn, thinking_separator } from './decode.ts';
 import { outlined, type ThinkingMemory } from './history.ts';
+import { RunningUsage } from './usage.ts';
+
+/** Joins blocks of thinking, which are one text for the client. */
+const thinking_separator = '\n';
 
 /** An open block: its content so far; of text, which may be long, only the length. */
 interface OpenBlock {
@@ -40,15 +44,14 @@ export class AnthropicStream implements StreamDecoder {
 
   decode({ data, event: name }: SseEvent): Chunk[] {
     if (data.trim() === '') return [];
-    let event: unknown;
-    try {
-      event = JSON.parse(data);
-    } catch (cause) {
-      throw refusal('provider_invalid', { cause });
-    }
-    if (!isObject(event))
-      throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
-    if (name === 'error' || event.type === 'error') throw errorIn(event, data);
+    const event = eventObject(data);
+    if (name === 'error' || event.type === 'error')
+      throw UpstreamError.in(event) ?? new UpstreamError(data.slice(0, 500));
+    return this.chunksOf(event);
+  }
+
+  /** Decodes one event that is not an error. */
+  chunksOf(event: Json): Chunk[] {
     switch (event.type) {
       case 'content_block_delta':
         return this.#delta(event);
@@ -127,7 +130,7 @@ export class AnthropicStream implements StreamDecoder {
     const finish_reason = isObject(delta) ? finishReasonOf(delta.stop_reason) : undefined;
     if (!finish_reason) return usage ? [{ choices: [], usage }] : [];
     // Only once: the outline stored is the whole turn so far.
-    if (finish_reason === 'tool_calls' && !this.complete) this.#memory.keep(this.#calls, this.#outline());
+    if (!this.complete) this.#memory.keep(this.#calls, this.#outline());
     this.complete = true;
     const declined = isObject(delta) ? refusalIn(delta.stop_details) : undefined;
     const choice = { index: 0, delta: declined === undefined ? {} : { refusal: declined }, finish_reason };
@@ -162,9 +165,6 @@ export class AnthropicStream implements StreamDecoder {
   }
 }
 
-const errorIn = (event: Json, data: string): UpstreamError =>
-  UpstreamError.in(event) ?? new UpstreamError(data.slice(0, 500));
-
 const chunkOf = (delta: Delta): Chunk => ({ choices: [{ index: 0, delta, finish_reason: null }] });
 
 const said = (text: unknown): Chunk[] =>
@@ -175,3 +175,24 @@ function argued(call: ToolCall & { readonly index: number }, text: string): Chun
   call.function.arguments += text;
   return [chunkOf({ tool_calls: [{ index: call.index, function: { arguments: text } }] })];
 }
+
+/** Canonical finish reason (protocol d12). `undefined`: not ended yet. */
+export function finishReasonOf(reason: unknown): FinishReason | undefined {
+  if (typeof reason !== 'string' || reason === '') return undefined;
+  switch (reason) {
+    case 'max_tokens':
+    case 'model_context_window_exceeded':
+      return 'length';
+    case 'tool_use':
+      return 'tool_calls';
+    case 'refusal':
+      return 'content_filter';
+    default:
+      // `end_turn`, `stop_sequence`, and `pause_turn`, which only the API's own tools cause.
+      return 'stop';
+  }
+}
+
+/** The API's explanation of a refusal, if any. */
+const refusalIn = (details: unknown): string | undefined =>
+  isObject(details) && details.type === 'refusal' ? textOf(details.explanation) || undefined : undefined;

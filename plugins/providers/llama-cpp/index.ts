@@ -3,12 +3,12 @@ import {
   type Completion,
   decodeOpenAiReply,
   defineProvider,
-  effortFields,
   isObject,
   type Json,
   leavesReasoning,
   openAiAdapter,
   templateEffort,
+  thinkingSwitches,
   UpstreamError,
 } from '../../../src/plugin.ts';
 
@@ -16,10 +16,7 @@ import {
 export const llamaCpp = defineProvider({
   name: 'llama-cpp',
   schema: z.strictObject({
-    thinking_switches: z
-      .array(z.string().min(1))
-      .default(['enable_thinking'])
-      .describe('Variables of the chat template that turn thinking on and off.'),
+    thinking_switches: thinkingSwitches,
     cache_prompt: z
       .boolean()
       .optional()
@@ -29,27 +26,22 @@ export const llamaCpp = defineProvider({
       .default(true)
       .describe('Ask for token counts with every event of a stream; without it running usage is estimated.'),
   }),
-  create({ thinking_switches, cache_prompt, timings_per_token }) {
-    const words = templateEffort(thinking_switches);
-    return openAiAdapter({
+  create: ({ thinking_switches, cache_prompt, timings_per_token }) =>
+    openAiAdapter({
       providerName: 'llama.cpp',
+      effort: templateEffort(thinking_switches),
       fields: (request, target) => ({
-        ...effortFields(request, target, words),
         // By default the server splits reasoning if the template supports it.
         ...(leavesReasoning(request, target) && { reasoning_format: 'none' }),
         ...(cache_prompt !== undefined && { cache_prompt }),
       }),
-      streamFields: {
-        stream_options: { include_usage: true },
-        ...(timings_per_token && { timings_per_token }),
-      },
+      streamFields: timings_per_token ? { timings_per_token } : {},
       decodeReply,
       usagePerChoice: true,
       finalUsagePerChoice: true,
       errorsHaveStatus: true,
       usageIn: event => event.usage ?? usageOfTimings(event.timings),
-    });
-  },
+    }),
 });
 
 /** Drops the usage of several choices, which counts the first alone and would be billed as exact; it is estimated instead. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineProvider, effortFields, knownEfforts, openAiAdapter } from '../../../src/plugin.ts';
+import { defineProvider, knownEfforts, openAiAdapter } from '../../../src/plugin.ts';
 
 /** OpenAI's own reasoning models, which reject `max_tokens`. */
 const reasoningModel = /^(?:openai\/)?(?:o\d|gpt-(?:[5-9]|\d\d))/;
@@ -21,7 +21,7 @@ export const openai = defineProvider({
     const adapter = openAiAdapter({
       providerName: provider_name,
       // The server knows the catalog's effort levels, unless the model's configuration maps them (protocol g).
-      fields: (request, target) => effortFields(request, target, effort => ({ reasoning_effort: effort })),
+      effort: reasoning_effort => ({ reasoning_effort }),
     });
     const isRenamed = (model: string) =>
       max_tokens_field === 'auto' ? reasoningModel.test(model) : max_tokens_field === 'max_completion_tokens';

@@ -1,5 +1,4 @@
 import {
-  type Chunk,
   type ChunkChoice,
   type Completion,
   decodeOpenAiReply,
@@ -7,8 +6,6 @@ import {
   type Json,
   OpenAiStreamDecoder,
   type ReasoningCache,
-  type SseEvent,
-  type StreamDecoder,
   type ToolCall,
   UpstreamError,
 } from '../../../src/plugin.ts';
@@ -56,36 +53,21 @@ interface Turn {
 }
 
 /** Decodes OpenAI's stream, and stores the reasoning behind tool calls. */
-export class OpenRouterStream implements StreamDecoder {
+export class OpenRouterStream extends OpenAiStreamDecoder {
   readonly #memory: Memory;
   readonly #turns = new Map<number, Turn>();
-  readonly #decoder = new OpenAiStreamDecoder({
-    errorsHaveStatus: true,
-    onChoice: choice => this.#look(choice),
-  });
 
   constructor(memory: Memory) {
+    super({ errorsHaveStatus: true });
     this.#memory = memory;
   }
 
-  get complete(): boolean {
-    return this.#decoder.complete;
-  }
-
-  decode(event: SseEvent): Chunk[] {
-    const chunks = this.#decoder.decode(event);
-    for (const { choices } of chunks) for (const choice of choices) this.#follow(choice);
-    return chunks;
-  }
-
-  #look(choice: Json): void {
-    throwIfFailed(choice);
-    const details = isObject(choice.delta) ? detailsIn(choice.delta.reasoning_details) : [];
-    if (details.length > 0)
-      addDetails(this.#turnOf(typeof choice.index === 'number' ? choice.index : 0).details, details);
-  }
-
-  #follow({ index, delta, finish_reason }: ChunkChoice): void {
+  protected override choice(sent: Json): ChunkChoice {
+    throwIfFailed(sent);
+    const choice = super.choice(sent);
+    const { index, delta, finish_reason } = choice;
+    const details = isObject(sent.delta) ? detailsIn(sent.delta.reasoning_details) : [];
+    if (details.length > 0) addDetails(this.#turnOf(index).details, details);
     for (const { index: at, id, function: called } of delta.tool_calls ?? []) {
       const { calls } = this.#turnOf(index);
       const call = (calls[at] ??= { id: '', type: 'function', function: { name: '', arguments: '' } });
@@ -93,7 +75,11 @@ export class OpenRouterStream implements StreamDecoder {
       call.function.name ||= called?.name ?? '';
       call.function.arguments += called?.arguments ?? '';
     }
-    if (!finish_reason) return;
+    if (finish_reason) this.#keep(index);
+    return choice;
+  }
+
+  #keep(index: number): void {
     const turn = this.#turns.get(index);
     this.#turns.delete(index);
     if (turn && turn.details.length > 0) this.#memory.keep(Object.values(turn.calls), turn.details);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   defineProvider,
-  effortFields,
   knownEfforts,
   type Message,
   openAiAdapter,
@@ -38,24 +37,21 @@ export const openrouter = defineProvider({
       max_characters: remember_characters,
       max_age_ms,
     });
-    const adapter = openAiAdapter({
+    return openAiAdapter({
       providerName: 'openrouter',
-      fields: (request, target) => ({
-        messages: withDetails(request.messages, memory),
-        ...effortFields(request, target, effort => ({ reasoning: reasoningOf(effort) })),
-        ...(routing && { provider: routing }),
-      }),
-      decodeReply: body => decodeReply(body, memory),
-    });
-    return {
-      ...adapter,
       headers: {
         ...(referer !== undefined && { 'http-referer': referer }),
         ...(title !== undefined && { 'x-title': title }),
       },
+      effort: effort => ({ reasoning: reasoningOf(effort) }),
+      fields: request => ({
+        messages: withDetails(request.messages, memory),
+        ...(routing && { provider: routing }),
+      }),
+      decodeReply: body => decodeReply(body, memory),
       openStream: () => new OpenRouterStream(memory),
       errorStatus,
-    };
+    });
   },
 });
 

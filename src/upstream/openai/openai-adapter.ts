@@ -1,35 +1,45 @@
-import type { ChatRequest, Completion } from '../../canonical.ts';
+import type { ChatRequest } from '../../canonical.ts';
 import type { Json } from '../../json-object.ts';
 import type { Adapter, Target } from '../adapter.ts';
 import { decodeOpenAiReply, encodeOpenAi } from './openai-format.ts';
 import { OpenAiStreamDecoder, type OpenAiStreamOptions } from './openai-stream-decoder.ts';
+import { effortFields } from './reasoning-effort.ts';
 
 /** How one server differs from others that speak OpenAI's chat completions. */
-export interface OpenAiServer extends OpenAiStreamOptions {
+export interface OpenAiServer
+  extends OpenAiStreamOptions,
+    Partial<Pick<Adapter, 'headers' | 'decodeReply' | 'openStream' | 'errorStatus'>> {
   /** `gen_ai.provider.name` on spans. */
   readonly providerName: string;
+  /** Request fields of an effort level, for models that do not map it; without it, efforts are not sent. */
+  effort?(effort: string): Readonly<Json>;
   /** Fields added to the body of a request. */
-  fields(request: ChatRequest, target: Target): Readonly<Json>;
-  /** Fields added to the body of a streamed request; the default asks for usage, without which nothing could be billed. */
+  fields?(request: ChatRequest, target: Target): Readonly<Json>;
+  /** Asks for usage with every event of a stream, not only with the last. */
+  readonly runningUsage?: boolean;
+  /** Fields added to the body of a streamed request, beside those that ask for usage. */
   readonly streamFields?: Readonly<Json>;
-  /** Decodes a whole reply; the default is `decodeOpenAiReply`. */
-  decodeReply?(body: unknown): Completion;
 }
 
 /** The adapter of a server that speaks OpenAI's chat completions. */
 export function openAiAdapter(server: OpenAiServer): Adapter {
-  const { providerName, streamFields = { stream_options: { include_usage: true } } } = server;
+  const { providerName, headers, errorStatus, effort, runningUsage, streamFields } = server;
+  // Servers ignore running usage unless final usage is requested as well (protocol d7).
+  const stream_options = { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) };
   return {
     providerName,
+    ...(headers && { headers }),
+    ...(errorStatus && { errorStatus }),
     encode: (request, target) => ({
       path: '/chat/completions',
       body: {
         ...encodeOpenAi(request, target),
-        ...server.fields(request, target),
-        ...(request.stream && streamFields),
+        ...(effort && effortFields(request, target, effort)),
+        ...server.fields?.(request, target),
+        ...(request.stream && { stream_options, ...streamFields }),
       },
     }),
-    decodeReply: body => (server.decodeReply ?? decodeOpenAiReply)(body),
-    openStream: () => new OpenAiStreamDecoder(server),
+    decodeReply: server.decodeReply ?? decodeOpenAiReply,
+    openStream: server.openStream ?? (() => new OpenAiStreamDecoder(server)),
   };
 }

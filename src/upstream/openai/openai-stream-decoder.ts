@@ -1,9 +1,9 @@
 import type { Chunk, ChunkChoice, Delta, ToolCallDelta, Usage } from '../../canonical.ts';
 import { usageOf } from '../../canonical.ts';
-import { refusal } from '../../errors.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { SseEvent } from '../../sse/parse.ts';
 import type { StreamDecoder } from '../adapter.ts';
+import { eventObject } from '../http/decode-reply.ts';
 import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from '../http/upstream-error.ts';
 import {
   argumentsText,
@@ -24,8 +24,6 @@ export interface OpenAiStreamOptions {
   readonly finalUsagePerChoice?: boolean;
   /** Finds the usage of an event; the default is its `usage`. */
   usageIn?(event: Json): unknown;
-  /** Called with every choice as it was sent; throws an UpstreamError for an error in it. */
-  onChoice?(choice: Json): void;
 }
 
 /** One OpenAI stream in the canonical form. */
@@ -50,14 +48,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (event.event === 'error') throw this.#error(event.data);
     const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
     if (data === '[DONE]' || data === '') return [];
-    let body: unknown;
-    try {
-      body = JSON.parse(data);
-    } catch (cause) {
-      throw refusal('provider_invalid', { cause });
-    }
-    if (!isObject(body))
-      throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
+    const body = eventObject(data);
     if (body.error != null || body.type === 'error' || body.object === 'error') throw this.#error(data);
     return this.#chunk(body);
   }
@@ -74,7 +65,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   #chunk(body: Json): Chunk[] {
     const choices: ChunkChoice[] = [];
     if (Array.isArray(body.choices)) {
-      for (const choice of body.choices) if (isObject(choice)) choices.push(this.#choice(choice));
+      for (const choice of body.choices) if (isObject(choice)) choices.push(this.choice(choice));
     }
     const { usageIn } = this.#options;
     const usage = this.#usage(usageIn ? usageIn(body) : body.usage, choices);
@@ -82,9 +73,9 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     return [usage ? { choices, usage } : { choices }];
   }
 
-  #choice(choice: Json): ChunkChoice {
+  /** Decodes a choice as it was sent. */
+  protected choice(choice: Json): ChunkChoice {
     const index = typeof choice.index === 'number' ? choice.index : 0;
-    this.#options.onChoice?.(choice);
     const finish = finishReasonOf(choice.finish_reason);
     this.#begun = true;
     this.#last = index;

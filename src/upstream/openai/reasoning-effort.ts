@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ChatRequest } from '../../canonical.ts';
 import type { Target } from '../adapter.ts';
 
@@ -15,6 +16,14 @@ export function effortFields(
   if (effort === undefined) return {};
   return (Object.hasOwn(effortMap, effort) ? effortMap[effort] : undefined) ?? words(effort);
 }
+
+/** Option of servers that render a chat template. */
+export const thinkingSwitches = z
+  .array(z.string().min(1))
+  .default(['enable_thinking'])
+  .describe(
+    'Variables of the chat template that turn thinking on and off, such as `thinking` for DeepSeek V3.1.',
+  );
 
 /** Effort fields for servers that render a chat template: newer templates read the effort, others `switches`, so both are sent (protocol g). */
 export function templateEffort(switches: readonly string[]): (effort: string) => Fields {

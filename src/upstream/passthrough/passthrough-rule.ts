@@ -5,6 +5,8 @@ import { isPlainPath } from './passthrough-path.ts';
 const never =
   /^(?:authorization|cookie|x-api-key|host|connection|keep-alive|te|trailer|upgrade|expect|transfer-encoding|proxy-.+|forwarded|x-forwarded-.+|x-real-ip|via)$/;
 
+const positive = z.int().positive();
+
 /** A path beside the interface that is let through to one provider, bytes untouched. */
 export const passthroughRuleSchema = z.strictObject({
   path: z
@@ -23,14 +25,10 @@ export const passthroughRuleSchema = z.strictObject({
     .default(['POST'])
     .describe('Methods that are let through.'),
   provider: z.string().describe('A name under `providers`.'),
-  max_body_bytes: z
-    .int()
-    .positive()
+  max_body_bytes: positive
     .default(536_870_912)
     .describe('The largest request body. It is passed on as it comes and never held in memory.'),
-  min_body_bytes_per_second: z
-    .int()
-    .positive()
+  min_body_bytes_per_second: positive
     .default(1024)
     .describe(
       'The slowest that a request body may come on average once `server.body_timeout_ms` has passed; time in which the upstream does not read is not counted.',

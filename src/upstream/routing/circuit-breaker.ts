@@ -10,6 +10,8 @@ import {
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 
+const positive = z.int().positive();
+
 /** When a provider's circuit breaker opens, and how it closes again. */
 export const breakerSchema = z
   .strictObject({
@@ -30,12 +32,10 @@ export const breakerSchema = z
       .max(10_000)
       .default(50)
       .describe('How many attempts `failure_ratio` looks back at; half of them must have been made.'),
-    open_ms: z
-      .int()
-      .positive()
+    open_ms: positive
       .default(5000)
       .describe('How long the breaker stays open; half of it at random, doubled each time a probe fails.'),
-    max_open_ms: z.int().positive().default(60_000).describe('The longest such time.'),
+    max_open_ms: positive.default(60_000).describe('The longest such time.'),
     probes: z
       .int()
       .min(1)

@@ -1,0 +1,38 @@
+import { isObject, type Usage, usageOf } from '../../../src/plugin.ts';
+
+const counted = [
+  'input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens',
+] as const;
+
+/** Usage merged from several events: counts of a stream are cumulative, and later events may omit earlier ones. */
+export class RunningUsage {
+  readonly #tokens = {
+    input_tokens: 0,
+    cache_read_input_tokens: 0,
+    cache_creation_input_tokens: 0,
+    output_tokens: 0,
+  };
+  #thinking: number | undefined;
+
+  /** Adds `value` and returns the usage so far; `undefined` if it is not usage. */
+  seen(value: unknown): Usage | undefined {
+    if (!isObject(value)) return undefined;
+    if (count(value.input_tokens) === undefined && count(value.output_tokens) === undefined) return undefined;
+    const tokens = this.#tokens;
+    for (const name of counted) tokens[name] = Math.max(tokens[name], count(value[name]) ?? 0);
+    const { output_tokens_details: details } = value;
+    if (isObject(details)) this.#thinking = count(details.thinking_tokens) ?? this.#thinking;
+    return usageOf(
+      tokens.input_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens,
+      tokens.output_tokens,
+      tokens.cache_read_input_tokens,
+      this.#thinking === undefined ? undefined : { reasoning_tokens: this.#thinking },
+    );
+  }
+}
+
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.trunc(value) : undefined;
