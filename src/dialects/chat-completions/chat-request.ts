@@ -8,9 +8,8 @@ import {
   atLeastOne,
   checkStreamOptions,
   flag,
-  number,
-  optionalText,
   sharedFields,
+  sharedParameters,
   tokens,
   topLogprobs,
 } from '../request-schema/shared-fields.ts';
@@ -37,11 +36,9 @@ const stop = z
 
 /** Fields of the OpenAI format that go upstream as they are (m5); their values are checked loosely, the upstream judges. */
 export const forwardedParameters = {
-  top_p: number(0, 1),
+  ...sharedParameters,
   // Beyond this a JSON number has lost digits before anyone could look at it (m15).
   seed: z.int('must be an integer from -9007199254740991 to 9007199254740991').nullish(),
-  presence_penalty: number(-2, 2),
-  frequency_penalty: number(-2, 2),
   logit_bias: anyObject.nullish(),
   logprobs: flag,
   top_logprobs: topLogprobs,
@@ -52,8 +49,6 @@ export const forwardedParameters = {
       'must be a string or an object',
     )
     .nullish(),
-  parallel_tool_calls: flag,
-  user: optionalText,
 };
 
 export const chatRequest = z

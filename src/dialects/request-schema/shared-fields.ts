@@ -38,6 +38,15 @@ export const nonEmptyText = text.min(1, 'must not be empty');
 
 export const optionalText = text.nullish();
 
+/** Parameters of the OpenAI format that both endpoints forward under their own names (m5). */
+export const sharedParameters = {
+  top_p: number(0, 1),
+  presence_penalty: number(-2, 2),
+  frequency_penalty: number(-2, 2),
+  parallel_tool_calls: flag,
+  user: optionalText,
+};
+
 export const sharedFields = {
   model: z
     .string('is required: a model id from GET /v1/models')
@@ -52,7 +61,7 @@ export const sharedFields = {
   metadata: anyObject.nullish(),
 };
 
-const sharedShape = z.object(sharedFields);
+const sharedShape = z.object({ ...sharedFields, ...sharedParameters });
 export type SharedFields = z.output<typeof sharedShape>;
 
 /** Stream options mean nothing without a stream (m11). For `superRefine`. */
@@ -77,6 +86,10 @@ export function sharedRequest(from: SharedFields, messages: ChatRequest['message
     parameters: {},
     unknown: {},
   };
+  for (const name in sharedParameters) {
+    const value = from[name as keyof typeof sharedParameters];
+    if (value != null) request.parameters[name] = value;
+  }
   const { temperature, stream_options, reasoning_effort, reasoning_split, metadata } = from;
   return Object.assign(
     request,

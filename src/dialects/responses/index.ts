@@ -27,9 +27,7 @@ export const responses = defineDialect({
 
     renderReply(identity, { choices, usage }) {
       const choice = choices[0]!;
-      const { logprobs, ...rest } = choice;
-      const wanted = identity.request.parameters.logprobs === true ? choice : rest;
-      const output = outputOf(wanted, identity.key, reasoning_placement);
+      const output = outputOf(identity, choice, reasoning_placement);
       return new ResponseObject(identity).finished(choice.finish_reason, output, usage);
     },
 

@@ -1,4 +1,5 @@
 import type { Choice, ToolCall } from '../../canonical.ts';
+import type { Identity } from '../define-dialect.ts';
 
 /** Output items of the Responses format (spec 2.5; protocol 3.5, 3.6, h10), in the order of keys in which people read them. */
 
@@ -15,7 +16,9 @@ export type ContentPart =
   | { type: 'output_text'; text: string; annotations: []; logprobs?: readonly unknown[] }
   | { type: 'refusal'; refusal: string };
 
-export type OutputItem = ReturnType<typeof reasoningItem | typeof messageItem | typeof callItem>;
+export type TextItem = ReturnType<typeof reasoningItem | typeof messageItem>;
+export type CallItem = ReturnType<typeof callItem>;
+export type OutputItem = TextItem | CallItem;
 
 export const reasoningItem = (id: string, status: ItemStatus, content: readonly ContentPart[]) => ({
   id,
@@ -34,7 +37,7 @@ export const messageItem = (id: string, status: ItemStatus, content: readonly Co
   type: 'message' as const,
   status,
   role: 'assistant' as const,
-  content,
+  content: [...content],
 });
 
 export const callItem = (id: string, status: ItemStatus, call: ToolCall) => ({
@@ -56,7 +59,7 @@ export const outputText = (text: string, logprobs?: readonly unknown[]): Content
 /** Ids of one response's items: made of its own key, never the same twice, and the same in a stream as in a whole reply. */
 export class ItemIds {
   readonly #key: string;
-  /** How many have been asked for by prefix, and by the upstream's id of a call. */
+  /** Ids given so far, by prefix and by the upstream's id of a call. */
   readonly #counts = new Map<string, number>();
   readonly #callIds = new Set<string>();
 
@@ -85,10 +88,10 @@ export class ItemIds {
   }
 }
 
-/** The items of a whole reply: reasoning, the message, function calls. Of one that was cut off the last item is incomplete. */
+/** The items of a whole reply: reasoning, the message, function calls. The last item of one that was cut off is incomplete. */
 export function outputOf(
+  { key, request }: Identity,
   { message, finish_reason, logprobs }: Pick<Choice, 'message' | 'finish_reason' | 'logprobs'>,
-  key: string,
   placement: ReasoningPlacement,
 ): OutputItem[] {
   const { reasoning, content, refusal, tool_calls: calls = [] } = message;
@@ -103,9 +106,10 @@ export function outputOf(
     output.push(reasoningItem(ids.next('rs'), statusAbove(says || calls.length), [part]));
   }
   if (says || inMessage || calls.length === 0) {
+    const shown = wantsLogprobs(request) ? logprobsIn(logprobs) : undefined;
     const parts: ContentPart[] = [];
     if (inMessage) parts.push({ type: 'reasoning', text: reasoning });
-    if (content || !refusal) parts.push(outputText(content ?? '', logprobsIn(logprobs)));
+    if (content || !refusal) parts.push(outputText(content ?? '', shown));
     if (refusal) parts.push({ type: 'refusal', refusal });
     output.push(messageItem(ids.next('msg'), statusAbove(calls.length), parts));
   }
@@ -116,11 +120,13 @@ export function outputOf(
   return output;
 }
 
-/** The model was stopped before its end: the response is incomplete (h6). */
+/** Whether the model was stopped before its end: the response is incomplete (h6). */
 export const isCutOff = (finish_reason: string): boolean =>
   finish_reason === 'length' || finish_reason === 'content_filter';
 
-/** Log probabilities of chat's form; those of the text are the same here. */
+export const wantsLogprobs = ({ parameters }: Identity['request']): boolean => parameters.logprobs === true;
+
+/** Log probabilities of the text, which are the same in chat's form. */
 export function logprobsIn(logprobs: unknown): readonly unknown[] | undefined {
   const content = (logprobs as { content?: unknown } | null | undefined)?.content;
   return Array.isArray(content) ? content : undefined;

@@ -13,25 +13,17 @@ export class ResponseObject {
     this.#echo = echoOf(identity);
   }
 
-  /** While the reply is generated. */
-  inProgress(): string {
-    return this.#encode('in_progress');
-  }
-
-  failed(code: string, message: string): string {
-    return this.#encode('failed', { error: { code, message } });
-  }
-
   /** At the end: completed, or incomplete with the reason (h6). */
   finished(finish_reason: FinishReason, output: readonly OutputItem[], usage: Usage | undefined): string {
     const reply = { output, usage: usage ? usageFields(usage) : null };
     if (!isCutOff(finish_reason))
-      return this.#encode('completed', { ...reply, completed_at: this.#identity.now_s() });
+      return this.encoded('completed', { ...reply, completed_at: this.#identity.now_s() });
     const reason = finish_reason === 'length' ? 'max_output_tokens' : finish_reason;
-    return this.#encode('incomplete', { ...reply, incomplete_details: { reason } });
+    return this.encoded('incomplete', { ...reply, incomplete_details: { reason } });
   }
 
-  #encode(status: string, state: object = {}): string {
+  /** In any other state, with the fields that only this state has. */
+  encoded(status: string, state: object = {}): string {
     const { key, created, model } = this.#identity;
     const neutral = { output: [], usage: null, completed_at: null, error: null, incomplete_details: null };
     const head = { id: `resp_${key}`, object: 'response', created_at: created, model, status };

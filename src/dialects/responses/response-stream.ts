@@ -1,29 +1,28 @@
-import type { Choice, Chunk, ChunkChoice, FinishReason, ToolCallDelta, Usage } from '../../canonical.ts';
+import type { Chunk, ChunkChoice, FinishReason, ToolCallDelta, Usage } from '../../canonical.ts';
 import { type GatewayError, refusal } from '../../errors.ts';
 import { doneEvent } from '../../sse/encode.ts';
 import type { Identity, StreamRenderer } from '../define-dialect.ts';
-import { EventWriter, usageMember } from './event-writer.ts';
 import {
+  callItem,
   ItemIds,
   isCutOff,
   logprobsIn,
+  messageItem,
   type OutputItem,
   outputOf,
   type ReasoningPlacement,
+  reasoningItem,
   reasoningPartOf,
 } from './output-items.ts';
 import { ResponseObject } from './response-object.ts';
-import { StreamedCall } from './streamed-call.ts';
-import type { ItemPlace, StreamedItem } from './streamed-item.ts';
-import { type PartKind, StreamedText } from './streamed-text.ts';
-
-/** All that was generated so far, as in a whole reply. */
-interface Generated {
-  reasoning: string;
-  content: string;
-  refusal: string;
-  logprobs: unknown[];
-}
+import {
+  EventWriter,
+  type PartKind,
+  StreamedCall,
+  type StreamedItem,
+  StreamedText,
+  usageMember,
+} from './streamed-items.ts';
 
 /** A call that has no name yet: clients must get the name first. */
 interface UnnamedCall {
@@ -38,13 +37,17 @@ interface UnnamedCall {
 export class ResponseStream implements StreamRenderer {
   readonly #identity: Identity;
   readonly #placement: ReasoningPlacement;
-  readonly #partKinds: Readonly<Record<'reasoning' | 'content' | 'refusal', PartKind>>;
   readonly #response: ResponseObject;
-  readonly #events = new EventWriter();
+  readonly #events: EventWriter;
   readonly #ids: ItemIds;
-  readonly #showsUsage: boolean;
-  readonly #wantsLogprobs: boolean;
-  readonly #generated: Generated = { reasoning: '', content: '', refusal: '', logprobs: [] };
+  /** All text so far by kind, as a whole reply has it. */
+  readonly #generated = {
+    reasoning_text: '',
+    summary_text: '',
+    output_text: '',
+    refusal: '',
+    logprobs: [] as unknown[],
+  };
   /** All items, in the order of their `output_index`. */
   readonly #items: StreamedItem[] = [];
   readonly #calls = new Map<number, StreamedCall | UnnamedCall>();
@@ -60,20 +63,17 @@ export class ResponseStream implements StreamRenderer {
   #failed = false;
 
   constructor(identity: Identity, placement: ReasoningPlacement) {
-    const { request, key } = identity;
     this.#identity = identity;
     this.#placement = placement;
-    this.#partKinds = { reasoning: reasoningPartOf(placement), content: 'output_text', refusal: 'refusal' };
     this.#response = new ResponseObject(identity);
-    this.#ids = new ItemIds(key);
-    this.#showsUsage = request.stream_options?.continuous_usage_stats === true;
-    this.#wantsLogprobs = request.parameters.logprobs === true;
+    this.#events = new EventWriter(identity.request);
+    this.#ids = new ItemIds(identity.key);
   }
 
   chunk({ choices, usage }: Chunk): string {
     if (usage) {
       this.#usage = usage;
-      if (this.#showsUsage) this.#events.showUsage(usage);
+      this.#events.showUsage(usage);
     }
     let text = this.#begun ? '' : this.#begin();
     // This format knows one choice only.
@@ -87,10 +87,11 @@ export class ResponseStream implements StreamRenderer {
     const code = openaiFields ? (error.code ?? type) : type;
     const param = openaiFields ? (error.param ?? null) : null;
     const flat = { code, message, param };
+    const failed = this.#response.encoded('failed', { error: { code: failureCode(type), message } });
     return (
       (this.#begun ? '' : this.#begin()) +
       this.#events.event('error', { ...flat, error: { message, type, code, param } }) +
-      this.#events.encoded('response.failed', member(this.#response.failed(failureCode(type), message)))
+      this.#events.encoded('response.failed', member(failed))
     );
   }
 
@@ -103,7 +104,7 @@ export class ResponseStream implements StreamRenderer {
 
   #begin(): string {
     this.#begun = true;
-    const response = member(this.#response.inProgress());
+    const response = member(this.#response.encoded('in_progress'));
     return (
       this.#events.encoded('response.created', response) +
       this.#events.encoded('response.in_progress', response)
@@ -113,26 +114,28 @@ export class ResponseStream implements StreamRenderer {
   #choice({ delta, finish_reason, logprobs }: ChunkChoice): string {
     if (finish_reason) this.#finish = finish_reason;
     const { reasoning, content, refusal, tool_calls } = delta;
-    let text = reasoning ? this.#text('reasoning', reasoning) : '';
+    let text = reasoning ? this.#text(reasoningPartOf(this.#placement), reasoning) : '';
     if (content)
-      text += this.#text('content', content, this.#wantsLogprobs ? logprobsIn(logprobs) : undefined);
+      text += this.#text(
+        'output_text',
+        content,
+        this.#events.wantsLogprobs ? logprobsIn(logprobs) : undefined,
+      );
     if (refusal) text += this.#text('refusal', refusal);
     if (tool_calls) for (const call of tool_calls) text += this.#call(call);
     return text;
   }
 
   /** Adds to the reasoning or message that goes on, or to a new one. */
-  #text(key: 'reasoning' | 'content' | 'refusal', text: string, logprobs: readonly unknown[] = []): string {
-    this.#generated[key] += text;
+  #text(kind: PartKind, text: string, logprobs: readonly unknown[] = []): string {
+    this.#generated[kind] += text;
     for (const entry of logprobs) this.#generated.logprobs.push(entry);
-    const wanted = key === 'reasoning' ? 'reasoning' : 'message';
-    let opened = '';
-    if (this.#current?.type !== wanted) {
-      const item = this.#newText(wanted);
-      opened = this.#open(item);
-      this.#current = item;
-    }
-    return opened + this.#current.add(this.#partKinds[key], text, logprobs);
+    const type = kind === 'output_text' || kind === 'refusal' ? 'message' : 'reasoning';
+    if (this.#current?.item.type === type) return this.#current.add(kind, text, logprobs);
+    const item = this.#newText(type);
+    const opened = this.#open(item);
+    this.#current = item;
+    return opened + item.add(kind, text, logprobs);
   }
 
   #call({ index, id = '', function: called = {} }: ToolCallDelta): string {
@@ -150,7 +153,9 @@ export class ResponseStream implements StreamRenderer {
   }
 
   #openCall(index: number, { id, arguments: text }: UnnamedCall, name: string): string {
-    const call = new StreamedCall(this.#place('fc'), this.#ids.callId(id), name);
+    const begun = { id: this.#ids.callId(id), type: 'function' as const, function: { name, arguments: '' } };
+    const item = callItem(this.#ids.next('fc'), 'in_progress', begun);
+    const call = new StreamedCall(this.#events, item, this.#items.length);
     const opened = this.#open(call);
     this.#calls.set(index, call);
     this.#newest = this.#latest = call;
@@ -166,12 +171,10 @@ export class ResponseStream implements StreamRenderer {
     return text + item.open();
   }
 
-  #place(prefix: 'msg' | 'rs' | 'fc'): ItemPlace {
-    return { events: this.#events, id: this.#ids.next(prefix), output_index: this.#items.length };
-  }
-
   #newText(type: 'reasoning' | 'message'): StreamedText {
-    return new StreamedText(this.#place(type === 'reasoning' ? 'rs' : 'msg'), type, this.#wantsLogprobs);
+    const id = this.#ids.next(type === 'reasoning' ? 'rs' : 'msg');
+    const item = (type === 'reasoning' ? reasoningItem : messageItem)(id, 'in_progress', []);
+    return new StreamedText(this.#events, item, this.#items.length);
   }
 
   #closeAll(finish: FinishReason): string {
@@ -181,7 +184,8 @@ export class ResponseStream implements StreamRenderer {
     const last = isCutOff(finish) ? 'incomplete' : 'completed';
     // What a limit has cut off is what was added to last.
     const latest = this.#current ?? this.#latest;
-    for (const item of this.#items) if (!item.item) text += item.close(item === latest ? last : 'completed');
+    for (const item of this.#items)
+      if (!item.isDone) text += item.close(item === latest ? last : 'completed');
     if (!this.#lacksMessage()) return text;
     // The whole response has a message: to put items together, clients need it as one of the stream's as well.
     const message = this.#newText('message');
@@ -190,8 +194,8 @@ export class ResponseStream implements StreamRenderer {
   }
 
   #lacksMessage(): boolean {
-    if (this.#items.some(item => item instanceof StreamedText && item.type === 'message')) return false;
-    return this.#calls.size === 0 || (this.#placement === 'message' && this.#generated.reasoning !== '');
+    if (this.#items.some(({ item }) => item.type === 'message')) return false;
+    return this.#calls.size === 0 || (this.#placement === 'message' && this.#generated.reasoning_text !== '');
   }
 
   #finished(finish: FinishReason): string {
@@ -203,15 +207,12 @@ export class ResponseStream implements StreamRenderer {
 
   /** As in OpenAI's own streams each item stands where it was streamed; with reasoning in the message, as in a whole reply. */
   #output(finish_reason: FinishReason): OutputItem[] {
-    if (this.#placement !== 'message') return this.#items.flatMap(({ item }) => item ?? []);
-    const { logprobs, ...generated } = this.#generated;
+    if (this.#placement !== 'message') return this.#items.map(({ item }) => item);
+    const { reasoning_text: reasoning, output_text: content, refusal, logprobs } = this.#generated;
     const tool_calls = this.#items.filter(item => item instanceof StreamedCall).map(({ call }) => call);
-    const choice: Pick<Choice, 'message' | 'finish_reason' | 'logprobs'> = {
-      message: { role: 'assistant', ...generated, tool_calls },
-      finish_reason,
-      ...(this.#wantsLogprobs && { logprobs: { content: logprobs } }),
-    };
-    return outputOf(choice, this.#identity.key, this.#placement);
+    const message = { role: 'assistant' as const, reasoning, content, refusal, tool_calls };
+    const choice = { message, finish_reason, logprobs: { content: logprobs } };
+    return outputOf(this.#identity, choice, this.#placement);
   }
 }
 

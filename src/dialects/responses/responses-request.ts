@@ -5,13 +5,12 @@ import { accepted, arrayOf, eachParsedBy, fault } from '../request-schema/first-
 import { message } from '../request-schema/message.ts';
 import {
   checkStreamOptions,
-  flag,
   isStringOrArray,
-  number,
   optionalText,
   present,
   setAsideUnknown,
   sharedFields,
+  sharedParameters,
   sharedRequest,
   tokens,
   topLogprobs,
@@ -51,13 +50,9 @@ const responsesRequest = z
     reasoning: z.object({ effort: optionalText }, 'must be an object {effort}').nullish(),
     tools: arrayOf(functionTool, 'must be an array of tools').nullish(),
     tool_choice: toolChoice,
-    parallel_tool_calls: flag,
     text: textField,
-    top_p: number(0, 1),
-    presence_penalty: number(-2, 2),
-    frequency_penalty: number(-2, 2),
+    ...sharedParameters,
     top_logprobs: topLogprobs,
-    user: optionalText,
     include: ignored,
     store: ignored,
     truncation: ignored,
@@ -108,16 +103,12 @@ export function parseResponsesRequest(body: Record<string, unknown>): ChatReques
   return request;
 }
 
-/** What goes upstream as it is or under chat's name (m5). */
+/** What goes upstream under chat's name (m5). */
 function parametersOf(from: z.output<typeof responsesRequest>): Record<string, unknown> {
-  const { top_p, presence_penalty, frequency_penalty, tool_choice, parallel_tool_calls, user } = from;
   const logprobs = from.top_logprobs || includesLogprobs(from.include) ? true : undefined;
   const top_logprobs = logprobs && from.top_logprobs;
-  const response_format = from.text?.format;
-  return present({
-    ...{ top_p, presence_penalty, frequency_penalty, logprobs, top_logprobs },
-    ...{ response_format, tool_choice, parallel_tool_calls, user },
-  });
+  const { tool_choice, text } = from;
+  return present({ logprobs, top_logprobs, response_format: text?.format, tool_choice });
 }
 
 const includesLogprobs = (include: unknown): boolean =>
