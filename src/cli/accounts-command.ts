@@ -8,93 +8,81 @@ import {
   isAccountName,
   NotThere,
 } from '../stores/records/account-records.ts';
-import {
-  type CommandContext,
-  type RecordsOptions,
-  recordsCommand,
-  type Voice,
-  withStore,
-} from './command.ts';
-import { CommandMistake } from './mistake.ts';
-import { type Column, type ListOptions, listCommand, shownRows, shownTime } from './output-table.ts';
-import { pages } from './pages.ts';
+import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
+import { firstRows, type ListOptions, withList } from './list-command.ts';
+import { type Column, shownRows, shownTime } from './output-table.ts';
 
-interface CreateOptions extends RecordsOptions {
-  readonly plan?: string;
+/** `sluice accounts …`. */
+export function accountsCommand(voice: Voice): Command {
+  const accounts = new Command('accounts').description('accounts of the records store').addHelpText(
+    'after',
+    `
+Changes reach every running instance within 5 seconds; what an account has used stays counted.
+Accounts of the configuration are changed there; their names cannot be used here.`,
+  );
+  withConfig(accounts.command('create <NAME>'))
+    .description('create an account')
+    .option('--plan <PLAN>', 'a plan of the configuration', '-')
+    .option('--limits <JSON>', "limits in place of the plan's, such as '{\"requests_per_minute\": 5}'", '{}')
+    .action(inStore(create, voice));
+  withConfig(accounts.command('set-plan <NAME> <PLAN>'))
+    .description('change its plan: one of the configuration, or - for none')
+    .action(inStore(setPlan, voice));
+  withConfig(accounts.command('set-limits <NAME> <JSON>'))
+    .description("change its limits, which replace the plan's; '{}' for none")
+    .action(inStore(setLimits, voice));
+  withList(withConfig(accounts.command('list')))
+    .description('list accounts')
+    .option('--search <TEXT>', 'a part of the name')
+    .option('--plan <PLAN>', 'accounts of this plan')
+    .action(inStore(list, voice));
+  return accounts;
+}
+
+interface CreateOptions {
+  readonly config: string;
+  readonly plan: string;
   readonly limits: string;
 }
 
-interface AccountListOptions extends ListOptions {
-  readonly search?: string;
-  readonly plan?: string;
-}
-
-/** `sluice accounts …`. */
-export const accountsCommand = (voice: Voice): Command =>
-  new Command('accounts')
-    .description('accounts of the records store')
-    .addCommand(
-      recordsCommand('create <NAME>')
-        .description('create an account')
-        .option('--plan <PLAN>', 'a plan of the configuration')
-        .option(
-          '--limits <JSON>',
-          "limits in place of the plan's, such as '{\"requests_per_minute\": 5}'",
-          '{}',
-        )
-        .action((id: string, options: CreateOptions) => create(id, options, voice)),
-    )
-    .addCommand(
-      recordsCommand('set-plan <NAME> <PLAN>')
-        .description('change its plan: one of the configuration, or - for none')
-        .action(async (id: string, name: string, options: RecordsOptions) =>
-          withStore(options, async context => {
-            const plan = name === '-' ? null : planOf(context, name);
-            await change(context, id, { plan });
-            voice.print(`account ${id} has the plan ${plan ?? 'none'}`);
-          }),
-        ),
-    )
-    .addCommand(
-      recordsCommand('set-limits <NAME> <JSON>')
-        .description("change its limits, which replace the plan's; '{}' for none")
-        .action(async (id: string, json: string, options: RecordsOptions) =>
-          withStore(options, async context => {
-            const limits = limitsOf(context, json);
-            await change(context, id, { limits });
-            voice.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
-          }),
-        ),
-    )
-    .addCommand(
-      listCommand(recordsCommand('list'))
-        .description('list accounts')
-        .option('--search <TEXT>', 'a part of the name')
-        .option('--plan <PLAN>', 'accounts of this plan')
-        .action((options: AccountListOptions) => list(options, voice)),
-    )
-    .addHelpText(
-      'after',
-      `
-Changes reach every running instance within 5 seconds; what an account has used stays counted.
-Accounts of the configuration are changed there; their names cannot be used here.`,
-    );
-
-async function create(id: string, options: CreateOptions, voice: Voice): Promise<void> {
+async function create(context: CommandContext, id: string, options: CreateOptions): Promise<void> {
   if (!isAccountName(id))
     throw new CommandMistake(
       `'${id}' cannot be an account's name: letters, digits and _ . @ : + -, at most 128`,
     );
-  await withStore(options, async context => {
-    refuseConfigured(context, id, 'its name is taken');
-    const plan = options.plan === undefined ? null : planOf(context, options.plan);
-    const limits = limitsOf(context, options.limits);
-    await context.store.accounts.create({ id, plan, limits }, context.operator).catch((thrown): never => {
-      throw thrown instanceof AlreadyThere ? new CommandMistake(thrown.message) : thrown;
-    });
-    voice.print(`created account ${id}, plan: ${plan ?? 'none'}`);
-    voice.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
-  });
+  refuseConfigured(context, id, 'its name is taken');
+  const plan = planOf(context, options.plan);
+  const limits = limitsOf(context, options.limits);
+  await context.store.accounts.create({ id, plan, limits }, context.operator).catch(refused);
+  context.print(`created account ${id}, plan: ${plan ?? 'none'}`);
+  context.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
+}
+
+async function setPlan(context: CommandContext, id: string, name: string): Promise<void> {
+  const plan = planOf(context, name);
+  await change(context, id, { plan });
+  context.print(`account ${id} has the plan ${plan ?? 'none'}`);
+}
+
+async function setLimits(context: CommandContext, id: string, json: string): Promise<void> {
+  const limits = limitsOf(context, json);
+  await change(context, id, { limits });
+  context.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
+}
+
+async function change(
+  context: CommandContext,
+  id: string,
+  set: Partial<Pick<AccountRecord, 'plan' | 'limits'>>,
+): Promise<void> {
+  refuseConfigured(context, id, 'it is changed there');
+  await context.store.accounts.change(id, set, context.operator).catch(refused);
+}
+
+function refused(thrown: unknown): never {
+  throw thrown instanceof AlreadyThere || thrown instanceof NotThere
+    ? new CommandMistake(thrown.message)
+    : thrown;
 }
 
 const columns: readonly Column<AccountRecord>[] = [
@@ -107,27 +95,23 @@ const columns: readonly Column<AccountRecord>[] = [
   { title: 'created', value: ({ created_ms }) => shownTime(created_ms) },
 ];
 
-async function list(options: AccountListOptions, voice: Voice): Promise<void> {
-  await withStore(options, async ({ store, settings }) => {
-    const { search, plan } = options;
-    const query = { ...(search !== undefined && { search }), ...(plan !== undefined && { plan }) };
-    const { rows, hasMore } = await pages(options.limit, page => store.accounts.list({ ...query, ...page }));
-    voice.print(shownRows(rows, columns, options));
-    if (hasMore) voice.remark(`${await store.accounts.count(query)} accounts in all; --limit N shows more`);
-    const names = settings.configured.map(({ id }) => id);
-    if (names.length > 0) voice.remark(`and in the configuration: ${names.join(', ')}`);
-  });
+interface AccountListOptions extends ListOptions {
+  readonly search?: string;
+  readonly plan?: string;
 }
 
-async function change(
-  context: CommandContext,
-  id: string,
-  set: Parameters<CommandContext['store']['accounts']['change']>[1],
+async function list(
+  { store, settings, print, remark }: CommandContext,
+  options: AccountListOptions,
 ): Promise<void> {
-  refuseConfigured(context, id, 'it is changed there');
-  await context.store.accounts.change(id, set, context.operator).catch((thrown): never => {
-    throw thrown instanceof NotThere ? new CommandMistake(thrown.message) : thrown;
-  });
+  const query = { search: options.search, plan: options.plan };
+  const { rows, hasMore } = await firstRows(options.limit, page =>
+    store.accounts.list({ ...query, ...page }),
+  );
+  print(shownRows(rows, columns, options));
+  if (hasMore) remark(`${await store.accounts.count(query)} accounts in all; --limit N shows more`);
+  const names = settings.configured.map(({ id }) => id);
+  if (names.length > 0) remark(`and in the configuration: ${names.join(', ')}`);
 }
 
 /** An account of the configuration wins, so that one of the same name here would have no effect. */
@@ -136,7 +120,9 @@ function refuseConfigured({ settings }: CommandContext, id: string, why: string)
     throw new CommandMistake(`account '${id}' is one of the configuration: ${why}`);
 }
 
-function planOf({ settings }: CommandContext, name: string): string {
+/** A plan by its name; `null` for `-`. */
+function planOf({ settings }: CommandContext, name: string): string | null {
+  if (name === '-') return null;
   if (settings.plans.includes(name)) return name;
   throw new CommandMistake(noSuchName('plan', name, settings.plans));
 }

@@ -5,12 +5,12 @@ import { AllowedHosts } from './allowed-hosts.ts';
 
 const mount = '/dashboard';
 
-/** The second listener, for operators only: `/metrics`, `/healthz`, `/readyz`, `/dashboard`. Never put it on a public address. */
+/** Handler of the admin listener: `/metrics`, `/healthz`, `/readyz`, `/dashboard`. For operators only; never make its address public. */
 export function adminHandler(gateway: Gateway) {
   const others = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     answer(gateway, request, response).catch(fault => {
-      // Operators may see what it is; the process serves on.
-      gateway.log.error({ err: fault }, 'an operator could not be answered');
+      // Operators may see the error.
+      gateway.log.error({ err: fault }, 'failed to answer a request to the admin listener');
       if (!response.headersSent) send(response, 500, 'text/plain', `${fault}\n`);
     });
   const allowed = new AllowedHosts(gateway.settings.admin);
@@ -29,7 +29,7 @@ export function adminHandler(gateway: Gateway) {
 const isBelowMount = (url: string): boolean =>
   url.startsWith(mount) && ['/', '?', undefined].includes(url[mount.length]);
 
-/** As Express shows a request to what is mounted. */
+/** Sets `url`, `originalUrl` and `baseUrl` as Express does for a mounted handler. */
 function mounted(request: IncomingMessage, url: string): IncomingMessage {
   const below = url.slice(mount.length);
   return Object.assign(request, {

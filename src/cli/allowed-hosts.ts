@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * The names by which a listener may be asked. A page of another site can point a name of its own at this machine and read what answers
- * (DNS rebinding); its requests carry that name in `Host`.
+ * Host names that a listener accepts. Protects against DNS rebinding: a page of another site can point its own name at this machine and
+ * read the replies; its requests carry that name in `Host`.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
@@ -11,7 +11,7 @@ export class AllowedHosts {
     this.#names = new Set(['localhost', '127.0.0.1', '[::1]', ...[host, ...hosts].map(nameOf)]);
   }
 
-  /** True also without a Host header, as HTTP/1.0 health checks come: browsers always send one. */
+  /** True also without a Host header, as in HTTP/1.0 health checks: browsers always send one. */
   has({ headers, socket }: IncomingMessage): boolean {
     if (headers.host === undefined) return true;
     const name = nameOf(headers.host);
@@ -19,7 +19,7 @@ export class AllowedHosts {
   }
 }
 
-/** The name or address without a port, in one form. */
+/** Normalized name or address without its port. */
 function nameOf(host: string): string {
   const lower = host.toLowerCase().replace(/^::ffff:(?=[\d.]+$)/, '');
   const isBareIPv6 = lower.split(':').length > 2 && !lower.startsWith('[');

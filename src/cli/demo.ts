@@ -4,7 +4,7 @@ import type { GatewayConfig } from '../config/schema.ts';
 
 const operator = 'demo';
 
-/** For accounts that are made in the dashboard; the demo's own key is not limited. */
+/** Plans for accounts created in the dashboard; the demo's own key is not limited. */
 const demoPlans = {
   free: { requests_per_minute: 15, tokens_per_minute: 20_000, tokens_per_day: 20_000 },
   standard: {
@@ -15,13 +15,13 @@ const demoPlans = {
   },
 };
 
-/** Where the demo listens, if not at the configuration's default ports; 0 takes a free one. */
+/** Ports of the demo instead of the configuration's defaults; 0 takes a free one. */
 export interface DemoPorts {
   readonly port?: number;
   readonly adminPort?: number;
 }
 
-/** A configuration for trying out: the example catalog in front of one server, a key and a password made now. */
+/** Configuration of the demo: the example catalog in front of one server, with a new key and password. */
 export function demoConfig(
   upstream_url: string,
   adapter: 'openai' | 'vllm',
@@ -33,7 +33,7 @@ export function demoConfig(
   const provider = { adapter, base_url: upstream_url, ...(api_key && { api_key }) };
   const config = {
     log: { level: 'warn' },
-    // Nothing in front of a demo has to notice that it ends.
+    // No load balancer has to notice that a demo ends.
     server: { unready_ms: 0, ...(port !== undefined && { port }) },
     admin: {
       users: { [operator]: { password } },
@@ -56,7 +56,7 @@ export interface DemoPlace {
   readonly upstream: string;
 }
 
-/** The greeting of the demo: what to try next. */
+/** Text printed when the demo starts: what to try. */
 export function invitation({ url, adminUrl, key, password, upstream }: DemoPlace): string {
   return `
 sluice is listening on ${url} (admin: ${adminUrl}).

@@ -1,9 +1,9 @@
 import { isDay } from '../stores/records/calendar-day.ts';
-import { CommandMistake } from './mistake.ts';
+import { CommandMistake } from './command.ts';
 
 const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** When `text` means: `12h`, `30d`, `8w` from now, a day such as `2027-01-31` (its beginning, in UTC), or an ISO time. */
+/** Parses `12h`, `30d` or `8w` from now, a day such as `2027-01-31` (its beginning, in UTC), or an ISO time, into milliseconds since 1970. */
 export function expiryOf(text: string, now_ms: number): number {
   const [, amount, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
   const at_ms =
@@ -19,6 +19,6 @@ export function expiryOf(text: string, now_ms: number): number {
 function dateOf(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
   const at_ms = Date.parse(text);
-  // 2027-02-31 would silently be in March.
+  // Date.parse takes 2027-02-31 for a day in March.
   return Number.isNaN(at_ms) || (text.length === 10 && !isDay(text)) ? undefined : at_ms;
 }

@@ -2,8 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { type Readable, Writable } from 'node:stream';
 import { Command } from 'commander';
 import { hashPassword } from '../stores/accounts/password.ts';
-import type { Voice } from './command.ts';
-import { CommandMistake } from './mistake.ts';
+import { CommandMistake, type Voice } from './command.ts';
 
 type Input = Readable & { isTTY?: boolean };
 
@@ -34,7 +33,7 @@ async function printHash(args: readonly string[], voice: Voice, input: Input): P
   voice.print(await hashPassword(password));
 }
 
-/** The first line, without an echo on a terminal. */
+/** Reads one line, without an echo on a terminal. */
 async function firstLine(input: Input): Promise<string> {
   const output = new Writable({ write: (_, __, done) => done() });
   const lines = createInterface({ input, output, terminal: input.isTTY ?? false });

@@ -8,13 +8,13 @@ import { expectContinue } from '../inbound/expect-continue.ts';
 import { requestIdOf } from '../inbound/request-id.ts';
 import { endWhenReceived } from '../outbound/write-reply.ts';
 
-/** How the body of a refusal is written. */
+/** Format of error bodies. */
 export interface RefusalFormat {
   readonly type: string;
   body(error: GatewayError): string;
 }
 
-/** The envelope of spec 2.6. */
+/** The error envelope of spec 2.6. */
 export const envelopeFormat: RefusalFormat = {
   type: 'application/json; charset=utf-8',
   body: openAiErrorBody,
@@ -26,13 +26,13 @@ export const textFormat: RefusalFormat = {
   body: error => `${error.message}\n`,
 };
 
-/** How much of a request that is refused is still read, and for how long, so that its client can read the reply. */
+/** Bounds for reading the rest of a refused request, so that its client can read the reply. */
 const linger_ms = 1000;
 const linger = { max_body_bytes: 1024 * 1024, body_idle_ms: linger_ms, body_timeout_ms: linger_ms };
 
 /**
- * An HTTP server in which no request is answered by Node itself: what is not HTTP, or asks for what is not offered, is refused in `format`.
- * `100 Continue` is left to the listener, by `sendContinue`.
+ * Creates an HTTP server that answers every error in `format`, also those that Node answers by default: malformed requests, CONNECT,
+ * unknown expectations. `100 Continue` is left to the listener, through `sendContinue`.
  */
 export function createHttpServer(listener: RequestListener, format: RefusalFormat): Server {
   const receive: RequestListener = (request, response) => {
@@ -49,7 +49,7 @@ export function createHttpServer(listener: RequestListener, format: RefusalForma
     })
     .on('checkExpectation', (request, response) => {
       const error = refusal('expectation_failed');
-      // Its client waits before it sends the body.
+      // The client sends no body before the reply.
       response.writeHead(error.status, headersOf(error, format, request)).end(format.body(error));
     })
     .on('connect', (request, socket) => {
@@ -65,7 +65,7 @@ export function createHttpServer(listener: RequestListener, format: RefusalForma
     .on('clientError', (error, socket) => refuseMalformed(error, socket, format));
 }
 
-/** RFC 9112, 3.2: exactly one in HTTP/1.1, none or one in HTTP/1.0. */
+/** Error for a wrong number of Host headers (RFC 9112, 3.2): HTTP/1.1 needs one, HTTP/1.0 at most one. */
 function hostFault({ httpVersionMinor, headers, rawHeaders }: IncomingMessage): GatewayError | undefined {
   if (headers.host === undefined)
     return httpVersionMinor === 0 ? undefined : malformed('The request has no Host header.');
@@ -79,21 +79,21 @@ function hostFault({ httpVersionMinor, headers, rawHeaders }: IncomingMessage): 
 
 const malformed = (message: string): GatewayError => refusal('invalid_request', { message });
 
-/** What Node calls the faults of which more can be said than that they are faults. */
+/** Messages for Node's error codes; all others are just not valid HTTP. */
 const faults: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The request headers are too large.',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'The chunk extensions of the request body are too large.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request headers did not arrive in time.',
 };
 
-/** All that may have been written before a reply. */
+/** Bytes that may have been written before a reply. */
 const continue_bytes = 'HTTP/1.1 100 Continue\r\n\r\n'.length;
 
 const refused = new WeakSet<Duplex>();
 
-/** Refuses what is not HTTP, unless the connection has carried a reply already: this may be the middle of one. */
+/** Refuses malformed HTTP; only closes a connection that has carried a reply, because this may be in the middle of one. */
 function refuseMalformed({ code = '' }: NodeJS.ErrnoException, socket: Duplex, format: RefusalFormat): void {
-  // More of what has been refused.
+  // Further data of a refused request.
   if (refused.has(socket) && code !== 'ECONNRESET') return;
   if (!socket.writable || code === 'ECONNRESET' || (socket as Socket).bytesWritten > continue_bytes) {
     socket.destroy();
@@ -102,7 +102,7 @@ function refuseMalformed({ code = '' }: NodeJS.ErrnoException, socket: Duplex, f
   refuse(socket, malformed(faults[code] ?? 'The request is not valid HTTP.'), format);
 }
 
-/** Refuses on a connection that has no response. Closed at once while the client still sends, it would be reset before the reply is read. */
+/** Refuses on a connection without a response. Closes it later: closed while the client sends, it is reset before the reply is read. */
 function refuse(socket: Duplex, error: GatewayError, format: RefusalFormat, request?: IncomingMessage): void {
   refused.add(socket);
   const lines = Object.entries(headersOf(error, format, request)).map(([name, value]) => `${name}: ${value}`);

@@ -1,27 +1,26 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { csvOf } from '../stores/records/csv.ts';
-import type { RecordsOptions } from './command.ts';
-import { CommandMistake } from './mistake.ts';
+import { CommandMistake } from './command.ts';
 
 const formats = ['table', 'csv', 'json'] as const;
 
 /** How rows are printed. */
 export interface FormatOptions {
-  readonly format?: string;
-  readonly csv?: true;
+  readonly format: (typeof formats)[number];
 }
 
-/** The options of a list. */
-export interface ListOptions extends RecordsOptions, FormatOptions {
-  readonly limit?: string;
-}
-
+/** Adds `--format` and `--csv`. */
 export const withFormat = (command: Command): Command =>
-  command.option('--format <FORMAT>', formats.join(', ')).option('--csv', 'short for --format csv');
+  command
+    .option('--format <FORMAT>', formats.join(', '), formatOf, 'table')
+    .addOption(new Option('--csv', 'short for --format csv').implies({ format: 'csv' }));
 
-export const listCommand = (command: Command): Command =>
-  withFormat(command).option('--limit <N>', 'how many rows; 100 if not given');
+function formatOf(text: string): FormatOptions['format'] {
+  const known = formats.find(name => name === text);
+  if (!known) throw new CommandMistake(`--format ${notOneOf(text, formats)}`);
+  return known;
+}
 
 /** One column: its title, how it is shown, and whether it is a number. */
 export interface Column<R> {
@@ -30,27 +29,18 @@ export interface Column<R> {
   readonly isNumber?: boolean;
 }
 
-/** Throws a CommandMistake for an unknown format. */
-export function formatOf({ format, csv }: FormatOptions): (typeof formats)[number] {
-  if (format === undefined) return csv ? 'csv' : 'table';
-  const known = formats.find(name => name === format);
-  if (!known) throw new CommandMistake(`--format ${notOneOf(format, formats)}`);
-  return known;
-}
-
 /** Rows for people, for spreadsheets, or for programs. */
 export function shownRows<R>(
   rows: readonly R[],
   columns: readonly Column<R>[],
-  options: FormatOptions,
+  { format }: FormatOptions,
 ): string {
-  const format = formatOf(options);
-  if (format === 'json')
-    return JSON.stringify(
-      rows.map(row => objectOf(row, columns)),
-      null,
-      2,
+  if (format === 'json') {
+    const objects = rows.map(row =>
+      Object.fromEntries(columns.map(({ title, value }) => [title, value(row)])),
     );
+    return JSON.stringify(objects, null, 2);
+  }
   const cells = [
     columns.map(({ title }) => title),
     ...rows.map(row => columns.map(({ value }) => String(value(row)))),
@@ -62,11 +52,6 @@ export function shownRows<R>(
   return cells.map(line => line.map(pad).join('  ').trimEnd()).join('\n');
 }
 
-function objectOf<R>(row: R, columns: readonly Column<R>[]): Record<string, unknown> {
-  return Object.fromEntries(columns.map(({ title, value }) => [title, value(row)]));
-}
-
-/** `2026-11-20 12:00`, in UTC; empty for what never was. */
-export function shownTime(epoch_ms: number | null): string {
-  return epoch_ms === null ? '' : new Date(epoch_ms).toISOString().slice(0, 16).replace('T', ' ');
-}
+/** `2026-11-20 12:00`, in UTC; empty for `null`. */
+export const shownTime = (epoch_ms: number | null): string =>
+  epoch_ms === null ? '' : new Date(epoch_ms).toISOString().slice(0, 16).replace('T', ' ');

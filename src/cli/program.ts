@@ -1,14 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { simulateCommand } from '../simulator/command.ts';
 import { accountsCommand } from './accounts-command.ts';
-import type { Voice } from './command.ts';
+import { CommandMistake, type Voice } from './command.ts';
 import { completionCommand } from './completion-command.ts';
+import { checkCommand, modelsCommand, schemaCommand } from './config-commands.ts';
 import { hashPasswordCommand } from './hash-password-command.ts';
 import { keysCommand } from './keys-command.ts';
 import { ledgerCommand } from './ledger-command.ts';
-import { CommandMistake } from './mistake.ts';
-import { modelsCommand } from './models-command.ts';
-import { checkCommand, schemaCommand, serveCommand } from './serve-command.ts';
+import { serveCommand } from './serve-command.ts';
 import { onSignal } from './signals.ts';
 import { usageCommand } from './usage-command.ts';
 
@@ -27,7 +26,7 @@ Environment:
   UPSTREAM_ADAPTER               how to speak to it: vllm (default) or openai
   OTEL_EXPORTER_OTLP_ENDPOINT    where traces go, with OpenTelemetry's other OTEL_* variables; no traces without it`;
 
-/** Runs a command line, without the word `sluice`. Rejects with a CommandMistake for one that cannot be understood. */
+/** Runs a command line without the word `sluice`. Rejects with a CommandMistake if it is invalid. */
 export async function runCommandLine(args: readonly string[], voice: Voice): Promise<void> {
   try {
     await createProgram(voice).parseAsync(args, { from: 'user' });
@@ -57,7 +56,7 @@ export function createProgram(voice: Voice): Command {
   return program;
 }
 
-/** Prints help through `print`, and throws mistakes instead of ending the process; for a command and those below it. */
+/** Lets a command and those below it print help through `print`, and throw mistakes instead of ending the process. */
 export function throwMistakes(command: Command, print: Voice['print']): void {
   command
     .configureOutput({
@@ -77,6 +76,6 @@ export function throwMistakes(command: Command, print: Voice['print']): void {
   for (const child of command.commands) throwMistakes(child, print);
 }
 
-/** `sluice keys create`. */
+/** Full name of a command, such as `sluice keys create`. */
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();

@@ -2,9 +2,8 @@ import { Command } from 'commander';
 import type { GatewayConfig } from '../config/schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
-import { type Voice, withConfig } from './command.ts';
+import { CommandMistake, type Voice } from './command.ts';
 import { type DemoPorts, demoConfig, invitation } from './demo.ts';
-import { CommandMistake } from './mistake.ts';
 import type { Sidecar } from './serve.ts';
 import { onSignal } from './signals.ts';
 
@@ -30,10 +29,12 @@ export const serveCommand = ({ print }: Voice): Command =>
         throw new CommandMistake(
           '--port and --admin-port are for the demo; a configuration has server.port and admin.port',
         );
-      await serveConfig(config, print);
+      // Signals are listened to already: a reader of this line may send one at once.
+      const { url, adminUrl } = await serveUntilSignal(config);
+      print(`sluice is listening on ${url} (admin: ${adminUrl})`);
     });
 
-/** What is not a command arrives at the default one. */
+/** Mistake for a word that is not a command: it arrives as an argument of the default one. */
 function unknownCommand(given: string, program: Command): CommandMistake {
   const known = program.commands.map(command => command.name());
   if (known.includes(given)) return new CommandMistake(`options follow the command: sluice ${given} …`);
@@ -41,40 +42,20 @@ function unknownCommand(given: string, program: Command): CommandMistake {
   return new CommandMistake(`there is no command '${given}'${suggestion}\n\n${program.helpInformation()}`);
 }
 
-/** `sluice check`. */
-export const checkCommand = ({ print }: Voice): Command =>
-  withConfig(new Command('check'))
-    .description('list everything that is wrong with a configuration')
-    .action(async ({ config }: { config: string }) => {
-      const { loadConfig } = await import('../config/load.ts');
-      const { models, providers, stages, warnings } = await loadConfig(config);
-      for (const warning of warnings) print(`warning: ${warning}`);
-      const names = stages.map(stage => stage.name).join(', ');
-      print(`${config}: ok; ${models.length} models, ${providers.length} providers, stages: ${names}`);
-    });
-
-/** `sluice schema`. */
-export const schemaCommand = ({ print }: Voice): Command =>
-  new Command('schema').description("print the configuration's JSON Schema, for editors").action(async () => {
-    const { configJsonSchema } = await import('../config/json-schema.ts');
-    print(JSON.stringify(configJsonSchema(), null, 2));
-  });
-
 function portOf(flag: string, text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new CommandMistake(`${flag} must be a number from 0 to 65535, not '${text}'`);
 }
 
-async function serveConfig(config: string, print: Voice['print']): Promise<void> {
-  const { sidecar, endTracing } = await started(config);
-  // A reader of the line may send the signal at once.
-  closeOnSignal(sidecar, endTracing);
-  print(`sluice is listening on ${sidecar.url} (admin: ${sidecar.adminUrl})`);
-}
-
-/** Loads the gateway only now: commands that end by themselves start in half the time without it. */
-async function started(config: string | GatewayConfig) {
+/**
+ * Serves until a signal, and then runs `after`. Loads the gateway only now: commands that end by themselves start in half the time without
+ * it.
+ */
+async function serveUntilSignal(
+  config: string | GatewayConfig,
+  after?: () => Promise<void>,
+): Promise<Sidecar> {
   const [{ serve }, { startTracing }, { Registry }] = await Promise.all([
     import('./serve.ts'),
     import('../telemetry/sdk.ts'),
@@ -82,7 +63,19 @@ async function started(config: string | GatewayConfig) {
   ]);
   const registry = new Registry();
   const endTracing = await startTracing(process.env, registry);
-  return { sidecar: await serve(config, { registry }), endTracing };
+  const sidecar = await serve(config, { registry });
+  onSignal({
+    close: async signal => {
+      try {
+        await sidecar.close(signal === 'SIGINT' ? 0 : undefined);
+      } finally {
+        await after?.();
+        await endTracing();
+      }
+    },
+    abort: () => sidecar.abort(),
+  });
+  return sidecar;
 }
 
 async function serveDemo(ports: DemoPorts, print: Voice['print']): Promise<void> {
@@ -90,15 +83,11 @@ async function serveDemo(ports: DemoPorts, print: Voice['print']): Promise<void>
   const simulator = UPSTREAM_URL ? undefined : await startDemoSimulator();
   const upstream = simulator?.url ?? UPSTREAM_URL!;
   const { config, key, password } = demoConfig(upstream, adapterOf(UPSTREAM_ADAPTER), UPSTREAM_KEY, ports);
-  const { sidecar, endTracing } = await started(config);
+  const { url, adminUrl } = await serveUntilSignal(config, async () => simulator?.close());
   const described = simulator
     ? `SIMULATED, at ${upstream}: its answers are made up. For a real server: UPSTREAM_URL=http://…/v1 npm start`
     : upstream;
-  closeOnSignal(sidecar, async () => {
-    await simulator?.close();
-    await endTracing();
-  });
-  print(invitation({ url: sidecar.url, adminUrl: sidecar.adminUrl, key, password, upstream: described }));
+  print(invitation({ url, adminUrl, key, password, upstream: described }));
 }
 
 function adapterOf(name = 'vllm'): 'vllm' | 'openai' {
@@ -108,19 +97,6 @@ function adapterOf(name = 'vllm'): 'vllm' | 'openai' {
 
 async function startDemoSimulator() {
   const { startSimulator } = await import('../simulator/server.ts');
-  // The pace of a mid-sized model, so that the stream can be seen.
+  // The speed of a mid-sized model, so that streaming is visible.
   return startSimulator({ ttft_ms: 200, tokens_per_second: 40 });
-}
-
-function closeOnSignal(sidecar: Sidecar, after: () => Promise<void>): void {
-  onSignal({
-    close: async signal => {
-      try {
-        await (signal === 'SIGINT' ? sidecar.close(0) : sidecar.close());
-      } finally {
-        await after();
-      }
-    },
-    abort: () => sidecar.abort(),
-  });
 }

@@ -9,17 +9,17 @@ import { registerLogMetrics } from '../telemetry/log-metrics.ts';
 import { adminHandler } from './admin-listener.ts';
 import { createHttpServer, envelopeFormat, textFormat } from './http-server.ts';
 
-/** A gateway that listens on its own: the public address, the admin address, and their end. */
+/** A gateway with its public and its admin listener. */
 export interface Sidecar {
   readonly gateway: Gateway;
   readonly url: string;
   readonly adminUrl: string;
   /**
-   * Unready at once; after `unready_ms` no new exchanges; running ones finish within `server.drain_ms`; then everything is closed.
-   * `server.unready_ms` is the default.
+   * Shuts down: unready at once; refuses new exchanges after `unready_ms` (default: `server.unready_ms`); lets running ones finish within
+   * `server.drain_ms`; then closes everything.
    */
   close(unready_ms?: number): Promise<void>;
-  /** Makes `close` end soon: what still runs is cut with an error, settled and written down. */
+  /** Makes `close` resolve soon: running exchanges end with an error and are settled. */
   abort(): void;
 }
 
@@ -42,7 +42,7 @@ export async function serve(
     await listen(main, { host: server.host, port: server.port, reuse_port });
     listeners.push(main);
     url = urlOf(main);
-    // A streamed reply may last for hours; only the request's own arrival is timed, and that in `bytesOf` and `discardBody`.
+    // A streamed reply may last for hours; the arrival of the body is timed in `bytesOf` and `discardBody`.
     main.requestTimeout = 0;
     main.headersTimeout = 30_000;
     main.keepAliveTimeout = 75_000;
@@ -57,7 +57,7 @@ export async function serve(
   }
 }
 
-/** Requests to the gateway. While it is unready, every reply closes its connection, so that the client's next one goes elsewhere. */
+/** Listener of the gateway. While it is unready, every reply closes its connection, so that the client's next request goes elsewhere. */
 function receiver(gateway: Gateway): RequestListener {
   return (request, response) => {
     if (gateway.draining) response.setHeader('connection', 'close');
@@ -65,20 +65,19 @@ function receiver(gateway: Gateway): RequestListener {
   };
 }
 
-/** How long requests are still served after the listener has closed in favour of another process. */
+/** Time for requests of open connections after the listener has closed in favour of another process. */
 const hand_over_ms = 500;
 
-/** The two ways in which a sidecar ends. */
 function endOf(gateway: Gateway, main: Server, operators: Server): Pick<Sidecar, 'close' | 'abort'> {
   const { reuse_port, unready_ms: configured_ms } = gateway.settings.server;
   const waiting = new AbortController();
   let closed: Promise<void> | undefined;
   const finish = async (unready_ms: number) => {
     gateway.markUnready();
-    // Another process answers at the same addresses: probes and scrapes are for that one from now on.
+    // Another process listens at the same addresses and answers probes and scrapes from now on.
     if (reuse_port) await closeListener(operators);
     await sleep(unready_ms, undefined, { signal: waiting.signal }).catch(() => {});
-    // Without another process the listener stays open while draining, so that clients read a refusal and not a refused connection.
+    // Otherwise the listener stays open while draining, so that clients read an error instead of failing to connect.
     if (reuse_port) await handOver(main, waiting.signal);
     try {
       await gateway.close();
@@ -89,16 +88,15 @@ function endOf(gateway: Gateway, main: Server, operators: Server): Pick<Sidecar,
   const close = (unready_ms = configured_ms): Promise<void> => (closed ??= finish(unready_ms));
   const abort = (): void => {
     waiting.abort();
-    // Its own end is that of `close`.
+    // `close` reports the failure.
     gateway.close(0).catch(() => {});
   };
   return { close, abort };
 }
 
 /**
- * Stops accepting connections, because another process does. At the end of an event loop turn, when all connections that have come are
- * accepted: those that still wait are reset by the kernel, unless `net.ipv4.tcp_migrate_req` is set. Then waits for the first request of
- * connections that are open already.
+ * Stops accepting connections, because another process does, and waits for the first request of open ones. Closes at the end of an event
+ * loop turn, when all waiting connections are accepted: the kernel resets the others, unless `net.ipv4.tcp_migrate_req` is set.
  */
 async function handOver(server: Server, signal: AbortSignal): Promise<void> {
   await nextTurn();
@@ -106,7 +104,7 @@ async function handOver(server: Server, signal: AbortSignal): Promise<void> {
   await sleep(hand_over_ms, undefined, { signal }).catch(() => {});
 }
 
-/** Closes a listener and its connections, those that are in use after a second; also one that is closed already. */
+/** Closes a listener and its connections, busy ones after a second; may be called twice. */
 function closeListener(server: Server): Promise<void> {
   return new Promise(resolve => {
     server.close(() => resolve());
@@ -122,8 +120,8 @@ interface Address {
 }
 
 /**
- * Connections that may wait to be accepted while the process is busy. With Node's default of 511, a thousand clients that connect within
- * a pause of one second wait for retransmissions, and are reset after a minute. The kernel lowers it to `net.core.somaxconn`.
+ * Connections that may wait to be accepted. With Node's default of 511, a thousand clients that connect within a pause of one second wait
+ * for retransmissions, and are reset after a minute. The kernel lowers it to `net.core.somaxconn`.
  */
 const connection_backlog = 4096;
 

@@ -1,23 +1,19 @@
 import { standardOutput } from '../telemetry/standard-output.ts';
 
-/** How a process ends. */
-interface Ending {
-  /** Ends in good order. */
+interface Shutdown {
+  /** Shuts down gracefully. */
   close(signal: NodeJS.Signals): Promise<void>;
-  /** Cuts what still runs, so that `close` comes to its end soon. Without it a second signal exits at once. */
+  /** Aborts running work, so that `close` resolves soon. Without it a second signal exits at once. */
   abort?(): void;
 }
 
-/** The longest time from the second signal to the exit. */
+/** Longest time from the second signal to the exit. */
 const abort_ms = 10_000;
-/** The longest wait at the exit for the reader of the log. */
+/** Longest wait at the exit for the log to be read. */
 const flush_ms = 1000;
 
-/**
- * SIGTERM and SIGINT: the first runs `close` and exits 0; the second runs `abort`, and what `close` then comes to is followed by exit 1;
- * the third exits at once. No exit waits longer than a second for a log that is not read.
- */
-export function onSignal({ close, abort }: Ending): void {
+/** On SIGTERM and SIGINT: the first runs `close` and exits 0; the second runs `abort`, and the exit after `close` is 1; the third exits at once. */
+export function onSignal({ close, abort }: Shutdown): void {
   let count = 0;
   const stop = (signal: NodeJS.Signals) => {
     count++;
@@ -27,11 +23,6 @@ export function onSignal({ close, abort }: Ending): void {
     abort();
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
-}
-
-/** SIGHUP, as at the end of a terminal session, would end the process: Node's default. Here it does nothing. */
-export function ignoreHangUp(): void {
-  process.on('SIGHUP', () => {});
 }
 
 function fail(error: unknown): void {
