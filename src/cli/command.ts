@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type CommandSettings, loadCommandSettings } from '../config/load-commands.ts';
 import { StoreUnavailable } from '../stores/records/database.ts';
 import { openRecords, type RecordsStore } from '../stores/records/records-store.ts';
-import { placeOf } from '../stores/records/start-records.ts';
+import { placeOf } from '../stores/records/records-target.ts';
 
 /** A command line that cannot be carried out; the message says why, and what is accepted. */
 export class CommandMistake extends Error {

@@ -1,9 +1,8 @@
 import { Command } from 'commander';
 import { notOneOf } from '../diagnostics/config-error.ts';
-import { isDay } from '../stores/records/calendar-day.ts';
+import { dayOf, isDay } from '../stores/records/calendar-day.ts';
 import { no_model, usageColumns } from '../stores/records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../stores/records/usage-query.ts';
-import { dayOf } from '../stores/records/usage-slices.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
 import { type FormatOptions, shownRows, withFormat } from './output-table.ts';
 

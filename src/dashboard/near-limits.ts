@@ -1,4 +1,4 @@
-import { dayOf } from '../stores/records/usage-slices.ts';
+import { dayOf } from '../stores/records/calendar-day.ts';
 import { findAccount, type Use, usesOf } from './account-view.ts';
 import type { DashboardContext } from './page-request.ts';
 

@@ -1,6 +1,5 @@
-import { isDay } from '../stores/records/calendar-day.ts';
+import { dayOf, isDay } from '../stores/records/calendar-day.ts';
 import { no_model } from '../stores/records/usage-columns.ts';
-import { dayOf } from '../stores/records/usage-slices.ts';
 
 /** A query of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
 export interface UsageQuestion {

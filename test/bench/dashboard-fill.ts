@@ -2,7 +2,7 @@ import { type Database, rowMarks, searchable, type Value } from '../../src/store
 import { keyId, timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import { newSecret } from '../../src/stores/records/key-secret.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
+import { ledgerRecords } from '../../src/stores/records/ledger-records.ts';
 import type { DashboardOptions } from './dashboard-options.ts';
 
 const day_ms = 86_400_000;
@@ -39,7 +39,7 @@ export async function fill(
   await fillAccounts(database, options, now_ms);
   await fillKeys(database, options, now_ms, random);
   say('accounts and keys are there');
-  const ledger = new LedgerRecords(database);
+  const ledger = ledgerRecords(database);
   const began_ms = performance.now();
   for (let at = 0; at < options.rows; at += batch) {
     const count = Math.min(batch, options.rows - at);

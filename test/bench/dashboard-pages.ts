@@ -1,4 +1,4 @@
-import { dayOf } from '../../src/stores/records/usage-slices.ts';
+import { dayOf } from '../../src/stores/records/calendar-day.ts';
 import { accountName, modelNames } from './dashboard-fill.ts';
 
 const day_ms = 86_400_000;

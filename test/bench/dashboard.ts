@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { startSimulator } from '../../src/simulator/server.ts';
 import type { Database } from '../../src/stores/records/database.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
-import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
-import { SqliteDatabase } from '../../src/stores/records/sqlite.ts';
+import { openPostgres } from '../../src/stores/records/postgres.ts';
+import { openSqlite } from '../../src/stores/records/sqlite.ts';
 import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
@@ -105,7 +105,7 @@ const stores: Readonly<Record<StoreName, (options: DashboardOptions) => Promise<
     const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-dashboard-'));
     const path = join(directory, 'bench.db');
     try {
-      const database = await SqliteDatabase.open(path);
+      const database = await openSqlite(path);
       await migrate(database, false, Date.now());
       return await measuredStore(database, `sqlite:${path}`, 1, options);
     } finally {
@@ -115,7 +115,7 @@ const stores: Readonly<Record<StoreName, (options: DashboardOptions) => Promise<
   postgres: async options => {
     const server = await startPostgres();
     try {
-      const database = await PostgresDatabase.open(server.url, () => {});
+      const database = await openPostgres(server.url, () => {});
       await migrate(database, true, Date.now());
       return await measuredStore(database, server.url, 2, options);
     } finally {

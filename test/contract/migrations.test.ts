@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Connection, Database } from '../../src/stores/records/database.ts';
-import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
+import { ledgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
 import { type Migration, migrations } from '../../src/stores/records/migrations.ts';
-import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
-import { SqliteDatabase } from '../../src/stores/records/sqlite.ts';
-import { UsageRecords } from '../../src/stores/records/usage-records.ts';
+import { openPostgres } from '../../src/stores/records/postgres.ts';
+import { openSqlite } from '../../src/stores/records/sqlite.ts';
+import { usageRecords } from '../../src/stores/records/usage-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRows } from '../unit/src/stores/ledger/sample-row.ts';
 
@@ -22,18 +22,18 @@ const all = migrations.map(({ version }) => version);
 const newest = all.at(-1)!;
 
 const kinds: readonly [string, boolean, () => Promise<string>, (place: string) => Promise<Database>][] = [
-  ['SQLite', false, async () => targets.newFile(), place => SqliteDatabase.open(place)],
-  ['Postgres', true, () => targets.newDatabase(), place => PostgresDatabase.open(place, () => {})],
+  ['SQLite', false, async () => targets.newFile(), place => openSqlite(place)],
+  ['Postgres', true, () => targets.newDatabase(), place => openPostgres(place, () => {})],
 ];
 
 describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => {
   it('keep the rows and sums of the previous version and add later batches to them', async () => {
     const database = await open(await newPlace());
     await migrate(database, isPostgres, 0, { steps: migrations.slice(0, -1) });
-    const ledger = new LedgerRecords(database);
+    const ledger = ledgerRecords(database);
     const rows = sampleRows(3);
     await ledger.insert(rows);
-    const usage = new UsageRecords(database);
+    const usage = usageRecords(database);
     const before = await usage.sum({ by: ['account', 'model', 'day'] });
     await migrate(database, isPostgres, 0);
     expect(await versions(database)).toEqual(all);
@@ -103,10 +103,10 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
 describe('the migrations of Postgres', () => {
   it('ignore the statement timeouts of the gateway and of the database', async () => {
     const url = await targets.newDatabase();
-    const owner = await PostgresDatabase.open(url, () => {});
+    const owner = await openPostgres(url, () => {});
     await owner.run(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET statement_timeout = 1`);
     await owner.close();
-    const hurried = await PostgresDatabase.open(url, () => {}, 1);
+    const hurried = await openPostgres(url, () => {}, 1);
     const slow: Migration = {
       version: newest + 1,
       name: 'slow',
@@ -114,7 +114,7 @@ describe('the migrations of Postgres', () => {
     };
     await migrate(hurried, true, 0, { steps: [...migrations, slow] });
     await hurried.close();
-    const patient = await PostgresDatabase.open(url, () => {});
+    const patient = await openPostgres(url, () => {});
     expect(await patient.transaction(versions)).toEqual([...all, newest + 1]);
     await patient.close();
   });
@@ -122,8 +122,8 @@ describe('the migrations of Postgres', () => {
   it('log that another instance is migrating and later find the migration done', async () => {
     const url = await targets.newDatabase();
     const [first, second] = await Promise.all([
-      PostgresDatabase.open(url, () => {}),
-      PostgresDatabase.open(url, () => {}, 200),
+      openPostgres(url, () => {}),
+      openPostgres(url, () => {}, 200),
     ]);
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
     const { promise: isBegun, resolve: begun } = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
-import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
+import { openPostgres } from '../../src/stores/records/postgres.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
 import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/stores/records/retention.ts';
@@ -188,7 +188,7 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     it('leaves the work to the instance that is already doing it', async () => {
       await store.ledger.insert(history(120));
       const { url } = target as { url: string };
-      const other = await PostgresDatabase.open(url, () => {});
+      const other = await openPostgres(url, () => {});
       await other.transaction(async connection => {
         await connection.run(`SELECT pg_advisory_xact_lock(${0x736c75696366})`);
         expect(await store.pruning.rows(now_ms, 10)).toBe('taken');

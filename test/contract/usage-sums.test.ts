@@ -4,18 +4,18 @@ import { picoUsd, usdOf } from '../../src/money.ts';
 import type { Database } from '../../src/stores/records/database.ts';
 import { rowMarks } from '../../src/stores/records/database.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import { LedgerRecords } from '../../src/stores/records/ledger-records.ts';
+import { ledgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
 import { migrations } from '../../src/stores/records/migrations.ts';
-import { PostgresDatabase } from '../../src/stores/records/postgres.ts';
-import { SqliteDatabase } from '../../src/stores/records/sqlite.ts';
+import { openPostgres } from '../../src/stores/records/postgres.ts';
+import { openSqlite } from '../../src/stores/records/sqlite.ts';
 import {
   type UsageGroup,
   type UsageQuery,
   type UsageSum,
   usageGroups,
 } from '../../src/stores/records/usage-query.ts';
-import { UsageRecords } from '../../src/stores/records/usage-records.ts';
+import { usageRecords } from '../../src/stores/records/usage-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 
 const day_ms = 86_400_000;
@@ -130,8 +130,8 @@ const queries: fc.Arbitrary<UsageQuery> = fc
 const targets = recordsTargets();
 
 const kinds: readonly [string, boolean, number, () => Promise<Database>][] = [
-  ['SQLite', false, 400, () => SqliteDatabase.open(targets.newFile())],
-  ['Postgres', true, 150, async () => PostgresDatabase.open(await targets.newDatabase(), () => {})],
+  ['SQLite', false, 400, () => openSqlite(targets.newFile())],
+  ['Postgres', true, 150, async () => openPostgres(await targets.newDatabase(), () => {})],
 ];
 
 describe.each(kinds)('the usage sums in %s', (_, isPostgres, numRuns, open) => {
@@ -140,7 +140,7 @@ describe.each(kinds)('the usage sums in %s', (_, isPostgres, numRuns, open) => {
 
   /** Whatever is asked is what the rows add up to, to the last token. */
   async function areTrue(): Promise<void> {
-    const usage = new UsageRecords(database);
+    const usage = usageRecords(database);
     await fc.assert(
       fc.asyncProperty(queries, async query => {
         expect(sorted(await usage.sum(query))).toEqual(sorted(summed(query)));
@@ -152,14 +152,14 @@ describe.each(kinds)('the usage sums in %s', (_, isPostgres, numRuns, open) => {
   it('equal the sums of the ledger rows for any query over any days', async () => {
     database = await open();
     await migrate(database, isPostgres, first_ms);
-    const ledger = new LedgerRecords(database);
+    const ledger = ledgerRecords(database);
     // Out of order and twice, as after an outage.
     for (const part of [rows.slice(300), rows.slice(0, 400), rows.slice(200)]) await ledger.insert(part);
     await areTrue();
   });
 
   it('list the most expensive accounts first for any days', async () => {
-    const usage = new UsageRecords(database);
+    const usage = usageRecords(database);
     await fc.assert(
       fc.asyncProperty(queries, fc.integer({ min: 1, max: 6 }), async (query, limit) => {
         const asked: UsageQuery = { ...query, by: ['account'], order: 'cost', limit };

@@ -1,4 +1,4 @@
-import { dayOf } from '../../stores/records/usage-slices.ts';
+import { dayOf } from '../../stores/records/calendar-day.ts';
 import { type LiveFigures, liveFigures } from '../live-figures.ts';
 import { type NearLimit, nearLimits } from '../near-limits.ts';
 import type { DashboardContext, Page } from '../page-request.ts';

@@ -1,6 +1,6 @@
+import { dayOf } from '../../stores/records/calendar-day.ts';
 import { no_model } from '../../stores/records/usage-columns.ts';
 import type { UsageSum } from '../../stores/records/usage-query.ts';
-import { dayOf } from '../../stores/records/usage-slices.ts';
 import { barChart, max_series } from '../view/bar-chart.ts';
 import { numberOf } from '../view/format.ts';
 import type { Html } from '../view/html.ts';

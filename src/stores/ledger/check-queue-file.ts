@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Log } from '../../telemetry/log.ts';
-import { SqliteDatabase } from '../records/sqlite.ts';
+import { openSqlite } from '../records/sqlite.ts';
 import type { SqliteFault } from '../records/sqlite-connection.ts';
 
 const remedy = 'or set stores.ledger_queue to another path';
@@ -45,7 +45,7 @@ export async function checkQueueFile(path: string, log: Log): Promise<void> {
 
 /** What is wrong with the content of a SQLite file. */
 async function faultIn(path: string): Promise<string | undefined> {
-  const database = await SqliteDatabase.open(path);
+  const database = await openSqlite(path);
   try {
     const tables = await database.run<{ name: string }>(
       "SELECT name FROM sqlite_schema WHERE type = 'table'",

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
-import type { BudgetSum } from '../records/budget-sums.ts';
 import { type Connection, rowMarks } from '../records/database.ts';
 import type { LedgerEntry } from '../records/ledger-entry.ts';
-import { SqliteDatabase } from '../records/sqlite.ts';
+import { openSqlite, type SqliteDatabase } from '../records/sqlite.ts';
+import type { BudgetSum } from '../records/usage-records.ts';
 import { isUnbilled } from './lost-rows.ts';
 import { waitingBudgets, waitingByAccount } from './waiting-budgets.ts';
 
@@ -130,7 +130,7 @@ export class DiskQueue {
   }
 
   async #open(): Promise<SqliteDatabase> {
-    const database = await SqliteDatabase.open(this.path);
+    const database = await openSqlite(this.path);
     try {
       await database.transaction(async connection => {
         await connection.run('CREATE TABLE IF NOT EXISTS waiting (id TEXT PRIMARY KEY, row TEXT NOT NULL)');

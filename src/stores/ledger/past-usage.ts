@@ -4,9 +4,9 @@ import { type CalendarDay, calendarDayOf } from '../limits/calendar.ts';
 import { type Limit, rowOf } from '../limits/limit-table.ts';
 import type { PastUse } from '../limits/memory-state-store.ts';
 import type { PastUseSource } from '../limits/restored-state-store.ts';
-import type { BudgetSum } from '../records/budget-sums.ts';
-import type { UsageRecords } from '../records/usage-records.ts';
-import { all_models, dayOf } from '../records/usage-slices.ts';
+import { dayOf } from '../records/calendar-day.ts';
+import type { BudgetSum, UsageRecords } from '../records/usage-records.ts';
+import { all_models } from '../records/usage-slices.ts';
 import type { DiskQueue } from './disk-queue.ts';
 
 export interface PastUsageSetup {

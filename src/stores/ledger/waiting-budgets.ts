@@ -1,5 +1,5 @@
-import type { BudgetSum } from '../records/budget-sums.ts';
 import { type Connection, rowMarks } from '../records/database.ts';
+import type { BudgetSum } from '../records/usage-records.ts';
 import { all_models } from '../records/usage-slices.ts';
 
 const of = (field: string): string => `json_extract(row, '$.${field}')`;

@@ -1,11 +1,11 @@
-import { type Connection, DatabaseRecords, insertRow } from './database.ts';
+import { Condition, type Connection, type Database, insertRow } from './database.ts';
 import { timeOrderedUuid } from './ids.ts';
 
-/** What an operator has changed. */
+/** A change by an operator. */
 export interface AuditEntry {
   readonly id: string;
   readonly at_ms: number;
-  /** Who: `cli:alice`, or who was signed in. */
+  /** `cli:alice`, or the name of a dashboard user. */
   readonly actor: string;
   readonly action: 'account.create' | 'account.change' | 'key.create' | 'key.revoke';
   /** The id of the account or key. */
@@ -15,12 +15,9 @@ export interface AuditEntry {
 }
 
 /** Who changes something, and when. */
-export interface Operator {
-  readonly actor: string;
-  readonly at_ms: number;
-}
+export type Operator = Pick<AuditEntry, 'actor' | 'at_ms'>;
 
-/** Writes down a change, in the transaction that makes it; `change` is its number, by which instances notice it. */
+/** Records a change in the transaction that makes it. Returns its number, by which other instances notice it. */
 export async function recordChange(
   connection: Connection,
   { actor, at_ms }: Operator,
@@ -38,7 +35,7 @@ export async function recordChange(
 }
 
 /** The operators' changes, newest first. */
-export class AuditLog extends DatabaseRecords {
+export const auditLog = (database: Database) => ({
   /** A page of at most `limit`; the next one begins `after` the id of this one's last. */
   list({
     limit,
@@ -47,10 +44,10 @@ export class AuditLog extends DatabaseRecords {
     readonly limit: number;
     readonly after?: string | undefined;
   }): Promise<AuditEntry[]> {
-    return this.database.run<AuditEntry>(
-      `SELECT id, at_ms, actor, action, target, detail FROM audit_log
-      ${after === undefined ? '' : 'WHERE id < ?'} ORDER BY id DESC LIMIT ?`,
-      after === undefined ? [limit] : [after, limit],
+    const where = new Condition().and('id < ?', after);
+    return database.run<AuditEntry>(
+      `SELECT id, at_ms, actor, action, target, detail FROM audit_log ${where.sql} ORDER BY id DESC LIMIT ?`,
+      [...where.values, limit],
     );
-  }
-}
+  },
+});

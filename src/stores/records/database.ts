@@ -9,26 +9,14 @@ export interface Connection {
   run<R extends object = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
 }
 
-/**
- * One of the databases that records are kept in. Rejects with StoreUnavailable when it is out, busy or slow, and with RecordRefused
- * when it will never take what it was given.
- */
+/** A database of records. Rejects with StoreUnavailable when it is down, busy or slow, and with RecordRefused for values that it never takes. */
 export interface Database extends Connection {
-  /** All that `work` does, or nothing. Writing transactions run one after the other wherever they could disturb each other. */
+  /** Does all of `work` or nothing. Writing transactions run one after the other wherever they could conflict. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** The same for work that may take hours, as a migration does: its statements have no limit of time, and it waits minutes for its turn. */
+  /** The same for work that may take hours, such as a migration: no time limit for statements, and minutes of waiting for its turn. */
   longTransaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Ends connections and threads. Idempotent. */
   close(): Promise<void>;
-}
-
-/** What is read from a database and written to it. */
-export abstract class DatabaseRecords {
-  protected readonly database: Database;
-
-  constructor(database: Database) {
-    this.database = database;
-  }
 }
 
 /** The records store does not answer, or not now; the same may succeed later. */
@@ -38,6 +26,10 @@ export class StoreUnavailable extends Error {
 
 /** Whether `thrown` says that the store cannot be used now; anything else, such as a refusal, is its answer. */
 export const isOutage = (thrown: unknown): boolean => thrown instanceof StoreUnavailable;
+
+/** The database's own code for an outage: SQLSTATE, a system error or SQLite's number; undefined for anything else. */
+export const databaseCode = (thrown: unknown): string | number | undefined =>
+  isOutage(thrown) ? ((thrown as Error).cause as { code?: string | number } | undefined)?.code : undefined;
 
 /** The records store refuses these values, and will every time: a constraint, or a value that it cannot hold. */
 export class RecordRefused extends Error {
@@ -62,10 +54,47 @@ export function insertRow<R extends object = Row>(
   return connection.run<R>(sql, Object.values(row));
 }
 
-/** What a row is found by, for its column `search`. */
+/** Inserts those of `items` whose ids are not in the table, and returns them. `valuesOf` gives the values of `columns`, `id` among them. */
+export async function insertOnce<T extends { readonly id: string }>(
+  connection: Connection,
+  table: string,
+  columns: readonly string[],
+  items: readonly T[],
+  valuesOf: (item: T) => readonly Value[],
+): Promise<T[]> {
+  if (items.length === 0) return [];
+  const inserted = await connection.run<{ id: string }>(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rowMarks(items.length, columns.length)}
+    ON CONFLICT (id) DO NOTHING RETURNING id`,
+    items.flatMap(valuesOf),
+  );
+  const isNew = new Set(inserted.map(({ id }) => id));
+  return items.filter(({ id }) => isNew.delete(id));
+}
+
+/** The text by which a row is found, for its column `search`. */
 export const searchable = (...texts: readonly string[]): string => texts.join('\n').toLowerCase();
 
-/** `%text%` for LIKE with `ESCAPE '!'` on a column of `searchable` text: finds `text` as it is, whatever characters it has. */
-export function containing(text: string): string {
-  return `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
+/** A WHERE clause of the terms whose values are given. */
+export class Condition {
+  readonly values: Value[] = [];
+  readonly #terms: string[] = [];
+
+  /** Adds `term`, unless one of its values is undefined. */
+  and(term: string, ...values: readonly (Value | undefined)[]): this {
+    if (values.includes(undefined)) return this;
+    this.#terms.push(term);
+    this.values.push(...(values as readonly Value[]));
+    return this;
+  }
+
+  /** Adds that the column `search` contains `text` in any case, whatever characters it has; nothing without a text. */
+  containing(text: string | undefined): this {
+    const pattern = text && `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
+    return this.and("search LIKE ? ESCAPE '!'", pattern || undefined);
+  }
+
+  get sql(): string {
+    return this.#terms.length === 0 ? '' : `WHERE ${this.#terms.join(' AND ')}`;
+  }
 }

@@ -15,14 +15,14 @@ import { Retention, type RetentionTimes } from './retention.ts';
 import { startRecords } from './start-records.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** How long the end of the keys' and of the store's own work may take. */
+/** How long closing the keys may take, and closing the store. */
 const close_ms = 5000;
 
 /** Where a gateway keeps its records. */
 export interface RecordsSettings {
   readonly target: RecordsTarget;
   readonly key_cache_ttl_ms: number;
-  /** Where rows of the ledger wait while the store is out. */
+  /** The file in which rows of the ledger wait while the store is down. */
   readonly queue_path: string;
   readonly queue_rows: number;
   readonly retention: RetentionTimes;
@@ -33,7 +33,7 @@ export interface GatewayRecordsSetup extends Surroundings {
   readonly configured: ConfiguredAccounts;
 }
 
-/** A gateway's use of the records: accounts of keys, and the ledger. */
+/** The records as a gateway uses them: accounts of keys, and the ledger. */
 export interface GatewayRecords {
   readonly store: RecordsStore;
   /** Keys of the configuration, and those of the store. */
@@ -49,15 +49,22 @@ export interface GatewayRecords {
   close(): Promise<void>;
 }
 
-/** Opens the store. Throws for a store that cannot be used; one that is out is retried. */
+/** In memory writes never fail and only the newest rows are kept: rare large batches are cheapest. */
+const inMemoryOptions = { flush_ms: 2000, batch_rows: 10_000 };
+
+/** Opens the store. Throws for a store that cannot be used; one that is down is retried. */
 export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<GatewayRecords> {
   const { settings, configured, clock, log, metrics } = setup;
-  const { target, queue_path } = settings;
+  const { target, queue_path, retention: times } = settings;
   const inMemory = target.kind === 'memory';
-  const { store, close } = await startRecords(target, clock, log);
-  if (!inMemory) {
+  const store = await startRecords(target, clock, log);
+  if (inMemory)
+    log.info(
+      `records are kept in memory: keys that are issued and the ledger end with the process, of which the ledger has the last ${kept_in_memory} exchanges; set stores.records to keep more`,
+    );
+  else {
     await checkQueueFile(queue_path, log).catch(async thrown => {
-      await close();
+      await store.close();
       throw thrown;
     });
     warnOfSharedFiles(queue_path, log);
@@ -66,14 +73,12 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<G
   const options = inMemory ? inMemoryOptions : {};
   const ledger = new Ledger({ records: store.ledger, disk, clock, metrics, log, options });
   const keys = storedKeys(setup, store);
-  if (inMemory)
-    log.info(
-      `records are kept in memory: keys that are issued and the ledger end with the process, of which the ledger has the last ${kept_in_memory} exchanges; set stores.records to keep more`,
-    );
-  const retention = retentionFor(setup, store);
+  // In memory nothing else runs during a step.
+  const rows_per_step = inMemory ? 50 : 500;
+  const retention = new Retention({ pruning: store.pruning, times, rows_per_step, clock, log, metrics });
   ledger.start();
   keys.start();
-  retention.start();
+  void retention.start();
   return {
     store,
     accounts: eitherDirectory(configured, keys),
@@ -86,22 +91,13 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<G
     close: async () => {
       const others = Promise.all([keys.close(), retention.close()]);
       const [lost] = await Promise.all([ledger.close(), endedWithin(others, close_ms)]);
-      await endedWithin(close(), close_ms);
+      await endedWithin(store.close(), close_ms);
       if (lost > 0)
         throw new Error(
           `${lost} ledger rows could not be written and are in the log, as ledger_row: sluice ledger import LOGFILE enters them`,
         );
     },
   };
-}
-
-/** Nothing there can be out, and only the newest rows are kept: rare large batches are cheapest. */
-const inMemoryOptions = { flush_ms: 2000, batch_rows: 10_000 };
-
-function retentionFor({ settings, clock, log, metrics }: GatewayRecordsSetup, { pruning }: RecordsStore) {
-  // In memory nothing else runs meanwhile.
-  const rows_per_step = settings.target.kind === 'memory' ? 50 : 500;
-  return new Retention({ pruning, times: settings.retention, rows_per_step, clock, log, metrics });
 }
 
 function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecordsSetup, store: RecordsStore) {

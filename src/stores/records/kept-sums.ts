@@ -1,32 +1,38 @@
 import { type Connection, rowMarks } from './database.ts';
 
+/** The tables of sums, with the columns of their keys. */
+export const sumKeys = {
+  daily_sums: ['model', 'day', 'account'],
+  monthly_sums: ['month', 'account'],
+  refusal_sums: ['day', 'account', 'key_id', 'model', 'status', 'error_type', 'end_reason'],
+} as const;
+
+type Key = readonly (string | number)[];
+type Counts = Readonly<Record<string, number | bigint>>;
+
 const rows_per_statement = 1000;
 
-/** Sums by key, gathered in memory to be added to a table that keeps them. */
-export class KeptSums<K extends readonly (string | number)[], S extends Record<string, number | bigint>> {
-  readonly #zero: S;
-  readonly #byName = new Map<string, { readonly key: K; readonly sum: S }>();
+/** Sums by key, added up in memory and then added to the rows of a table. */
+export class KeptSums<K extends Key = Key> {
+  readonly #byName = new Map<string, { readonly key: K; readonly sum: Record<string, number | bigint> }>();
 
-  constructor(zero: S) {
-    this.#zero = zero;
-  }
-
-  /** The sum of `key`, zero at first. */
-  of(key: K): S {
+  add(key: K, counts: Counts): void {
     const name = key.join('\n');
-    let found = this.#byName.get(name);
-    if (!found) this.#byName.set(name, (found = { key, sum: { ...this.#zero } }));
-    return found.sum;
+    const known = this.#byName.get(name);
+    if (!known) this.#byName.set(name, { key, sum: { ...counts } });
+    // A column has numbers only, or bigints only.
+    else for (const column in counts) (known.sum[column] as number) += counts[column] as number;
   }
 
-  values(): Iterable<{ readonly key: K; readonly sum: S }> {
+  values(): Iterable<{ readonly key: K; readonly sum: Counts }> {
     return this.#byName.values();
   }
 
   /** Adds them to the rows of `table` with these keys, in one order at every instance, so that none deadlock. */
-  async addTo(connection: Connection, table: string, keys: readonly string[]): Promise<void> {
-    const columns = Object.keys(this.#zero);
+  async write(connection: Connection, table: keyof typeof sumKeys): Promise<void> {
+    const keys = sumKeys[table];
     const ordered = [...this.#byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, kept]) => kept);
+    const columns = Object.keys(ordered[0]?.sum ?? {});
     for (let at = 0; at < ordered.length; at += rows_per_statement) {
       const rows = ordered.slice(at, at + rows_per_statement);
       await connection.run(
@@ -34,7 +40,7 @@ export class KeptSums<K extends readonly (string | number)[], S extends Record<s
         VALUES ${rowMarks(rows.length, keys.length + columns.length)}
         ON CONFLICT (${keys.join(', ')}) DO UPDATE SET
         ${columns.map(name => `${name} = ${table}.${name} + excluded.${name}`).join(', ')}`,
-        rows.flatMap(({ key, sum }) => [...key, ...Object.values(sum)]),
+        rows.flatMap(({ key, sum }) => [...key, ...columns.map(name => sum[name]!)]),
       );
     }
   }

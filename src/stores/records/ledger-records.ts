@@ -1,21 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { picoUsd, usdOf } from '../../money.ts';
-import { Condition } from './condition.ts';
-import { type Connection, type Database, rowMarks, type Value } from './database.ts';
-import {
-  isBatch,
-  isRow,
-  type LedgerEntry,
-  type LedgerRow,
-  type RefusalBatch,
-  rowSchema,
-} from './ledger-entry.ts';
+import { Condition, type Connection, type Database, insertOnce, type Value } from './database.ts';
+import { isBatch, isRow, type LedgerEntry, type LedgerRow, rowSchema } from './ledger-entry.ts';
 import { countOnce } from './refusals.ts';
 import { rollUp } from './roll-up.ts';
 
 export interface LedgerQuery {
   readonly account?: string;
-  readonly model?: string;
   readonly from_ms?: number;
   /** Exclusive. */
   readonly until_ms?: number;
@@ -31,38 +22,31 @@ const columns = [...rowSchema.keyof().exclude(['cost_usd']).options, 'cost_pico_
 
 const rows_per_step = 50;
 
-/** The ledger: every settled exchange of an account that asked an upstream, and what all add up to. */
-export class LedgerRecords {
-  readonly #database: Database;
-  /** Only this many newest rows are kept; the sums of all stay. */
-  readonly #kept_rows: number | undefined;
-
-  constructor(database: Database, kept_rows?: number) {
-    this.#database = database;
-    this.#kept_rows = kept_rows;
-  }
-
+/**
+ * The ledger: every settled exchange of an account that asked an upstream, and what all add up to. With `kept_rows` only so many newest
+ * rows are kept; the sums of all stay.
+ */
+export const ledgerRecords = (database: Database, kept_rows?: number) => ({
   /** Writes what is not there yet and adds it to the sums, all or none. Returns how many rows were new. */
   async insert(entries: readonly LedgerEntry[]): Promise<number> {
     if (entries.length === 0) return 0;
-    const kept = this.#kept_rows;
-    const [rows, batches] = [entries.filter(isRow), entries.filter(isBatch)];
-    return this.#database.transaction(connection =>
-      kept === undefined
-        ? insertAll(connection, rows, batches)
-        : insertNewest(connection, rows, batches, kept),
-    );
-  }
+    const rows = entries.filter(isRow);
+    return database.transaction(async connection => {
+      await rollUp(connection, [], await countOnce(connection, entries.filter(isBatch)));
+      return kept_rows === undefined
+        ? insertRows(connection, rows)
+        : insertNewest(connection, rows, kept_rows);
+    });
+  },
 
   /** A page of rows, newest first. */
-  async list({ account, model, from_ms, until_ms, after, limit }: LedgerQuery): Promise<LedgerRow[]> {
+  async list({ account, from_ms, until_ms, after, limit }: LedgerQuery): Promise<LedgerRow[]> {
     const where = new Condition()
       .and('account = ?', account)
-      .and('model = ?', model)
       .and('started_ms >= ?', from_ms)
       .and('started_ms < ?', until_ms)
       .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id);
-    const rows = await this.#database.run<StoredRow>(
+    const rows = await database.run<StoredRow>(
       `SELECT ${columns.join(', ')} FROM ledger ${where.sql} ORDER BY started_ms DESC, id DESC LIMIT ?`,
       [...where.values, limit],
     );
@@ -71,43 +55,28 @@ export class LedgerRecords {
       estimated: estimated === 1,
       cost_usd: usdOf(BigInt(cost_pico_usd)),
     }));
-  }
-}
+  },
+});
 
-async function insertAll(
-  connection: Connection,
-  rows: readonly LedgerRow[],
-  batches: readonly RefusalBatch[] = [],
-): Promise<number> {
-  const written = await insertNew(connection, rows);
-  await rollUp(connection, written, await countOnce(connection, batches));
+export type LedgerRecords = ReturnType<typeof ledgerRecords>;
+
+async function insertRows(connection: Connection, rows: readonly LedgerRow[]): Promise<number> {
+  const written = await insertOnce(connection, 'ledger', columns, rows, valuesOf);
+  await rollUp(connection, written, []);
   return written.length;
 }
 
-/** Those that were not there. */
-async function insertNew(connection: Connection, rows: readonly LedgerRow[]): Promise<LedgerRow[]> {
-  if (rows.length === 0) return [];
-  const inserted = await connection.run<{ id: string }>(
-    `INSERT INTO ledger (${columns.join(', ')}) VALUES ${rowMarks(rows.length, columns.length)}
-    ON CONFLICT (id) DO NOTHING RETURNING id`,
-    rows.flatMap(valuesOf),
-  );
-  const isNew = new Set(inserted.map(({ id }) => id));
-  return rows.filter(({ id }) => isNew.delete(id));
-}
-
-/** What would be deleted again at once is only added to the sums. Small steps: in memory nothing else runs meanwhile. */
+/** Only adds to the sums what would be deleted again at once. Small steps: in memory nothing else runs meanwhile. */
 async function insertNewest(
   connection: Connection,
   rows: readonly LedgerRow[],
-  batches: readonly RefusalBatch[],
   kept: number,
 ): Promise<number> {
   const passing = rows.slice(0, -kept);
-  await rollUp(connection, passing, await countOnce(connection, batches));
+  await rollUp(connection, passing, []);
   let inserted = passing.length;
   for (let at = passing.length; at < rows.length; at += rows_per_step) {
-    inserted += await insertAll(connection, rows.slice(at, at + rows_per_step));
+    inserted += await insertRows(connection, rows.slice(at, at + rows_per_step));
     await setImmediate();
   }
   await connection.run(

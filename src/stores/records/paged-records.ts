@@ -1,5 +1,4 @@
-import type { Condition } from './condition.ts';
-import { DatabaseRecords } from './database.ts';
+import type { Condition, Database } from './database.ts';
 
 export interface PageQuery {
   readonly id?: string;
@@ -19,38 +18,27 @@ export interface PagedTable<R, S, Q> {
   conditionOf(query: Partial<Q>): Condition;
 }
 
-/** Records that are found by their ids, listed in pages and counted. */
-export abstract class PagedRecords<
-  R extends object,
-  Q extends PageQuery,
-  S extends object = R,
-> extends DatabaseRecords {
-  protected abstract readonly table: PagedTable<R, S, Q>;
-
-  async find(id: string): Promise<R | undefined> {
-    const [found] = await this.list({ id, limit: 1 } as Q);
-    return found;
-  }
-
-  /** A page of records in the order of their ids; that of keys begins with the newest. */
-  async list(query: Q): Promise<R[]> {
-    const { name, columns, order, recordOf, conditionOf } = this.table;
+/** Reads records by their ids, in pages, and counts them. */
+export function pagedRecords<R extends object, Q extends PageQuery, S extends object>(
+  database: Database,
+  { name, columns, order, recordOf, conditionOf }: PagedTable<R, S, Q>,
+) {
+  /** A page of records in the order of their ids; keys begin with the newest. */
+  const list = async (query: Q): Promise<R[]> => {
     const where = conditionOf(query).and(`id ${order === 'ASC' ? '>' : '<'} ?`, query.after);
-    const rows = await this.database.run<S>(
-      `SELECT ${columns} FROM ${name} ${where.sql} ORDER BY id ${order} LIMIT ?`,
-      [...where.values, query.limit],
-    );
+    const sql = `SELECT ${columns} FROM ${name} ${where.sql} ORDER BY id ${order} LIMIT ?`;
+    const rows = await database.run<S>(sql, [...where.values, query.limit]);
     return rows.map(recordOf);
-  }
-
-  /** How many records all pages together have. */
-  async count(query: Partial<Q> = {}): Promise<number> {
-    const { name, conditionOf } = this.table;
-    const { sql, values } = conditionOf(query);
-    const [row] = await this.database.run<{ count: number }>(
-      `SELECT COUNT(*) AS count FROM ${name} ${sql}`,
-      values,
-    );
-    return row!.count;
-  }
+  };
+  return {
+    list,
+    find: async (id: string): Promise<R | undefined> => (await list({ id, limit: 1 } as Q))[0],
+    /** How many records all pages together have. */
+    count: async (query: Partial<Q> = {}): Promise<number> => {
+      const { sql, values } = conditionOf(query);
+      const counted = `SELECT COUNT(*) AS count FROM ${name} ${sql}`;
+      const [row] = await database.run<{ count: number }>(counted, values);
+      return row!.count;
+    },
+  };
 }

@@ -2,13 +2,13 @@ import type pg from 'pg';
 import {
   type Connection,
   type Database,
+  databaseCode,
   RecordRefused,
-  type Row,
   StoreUnavailable,
   type Value,
 } from './database.ts';
 
-/** How long a connection may take, and a statement; after that the connection is cut, since a server that hangs would keep it for ever. */
+/** Time limits of connecting and of a statement; then the connection is cut, since a server that hangs would keep it for ever. */
 const connect_ms = 2000;
 const default_statement_ms = 5000;
 /** What one gateway takes of the server's connections: the ledger's, the lookup of keys, reports. */
@@ -16,13 +16,13 @@ const max_connections = 4;
 
 /** SQLSTATE classes of values that will never be taken: data exceptions, constraints. */
 const refusals = /^(22|23)/;
-/** SQLSTATE of two transactions that stood in each other's way; the same succeeds when tried again. */
+/** SQLSTATE of two transactions in each other's way; the same succeeds when tried again. */
 const collisions = /^40(001|P01)$/;
 const max_tries = 5;
 /** SQLSTATE of a statement that took longer than it may. */
 const query_canceled = '57014';
 
-/** What a migration's connection waits for an answer: as long as a timer can. */
+/** How long a migration's connection waits for an answer: as long as a timer can. */
 const unlimited_ms = 2_147_483_647;
 /** How long a migration may do nothing, in a process that hangs. */
 const migration_idle_ms = 60_000;
@@ -35,81 +35,55 @@ const begin = (statement_ms: number, idle_ms: number, lock_ms: number): string =
   `BEGIN; SET LOCAL statement_timeout = ${statement_ms}; SET LOCAL lock_timeout = ${lock_ms};
   SET LOCAL idle_in_transaction_session_timeout = ${idle_ms}`;
 
-/** A Postgres database, through a few connections that are made when they are needed. */
-export class PostgresDatabase implements Database {
-  readonly #pool: pg.Pool;
-  readonly #statement_ms: number;
+/** A Postgres database, through a few connections that are made when they are needed. `onIdleError` is called when an idle one is lost. */
+export async function openPostgres(
+  url: string,
+  onIdleError: (error: Error) => void,
+  statement_ms = default_statement_ms,
+): Promise<Database> {
+  // Loaded only where it is used.
+  const { default: driver } = await import('pg');
+  const pool = new driver.Pool({
+    connectionString: url,
+    application_name: 'sluice',
+    max: max_connections,
+    connectionTimeoutMillis: connect_ms,
+    idleTimeoutMillis: 30_000,
+    query_timeout: statement_ms,
+    keepAlive: true,
+    types: { getTypeParser: integerParser(driver) },
+  });
+  pool.on('error', onIdleError);
+  const transaction = <T>(begin: string, work: Work<T>, time_limit_ms?: number): Promise<T> =>
+    retried(() => connected(pool, client => transactionOn(client, begin, work, time_limit_ms)), isCollision);
+  const limited = begin(statement_ms, statement_ms, statement_ms);
+  const unlimited = begin(0, migration_idle_ms, statement_ms);
+  return {
+    run: (sql, values) => connected(pool, client => statement(client, sql, values)),
+    transaction: work => transaction(limited, work),
+    longTransaction: work => transaction(unlimited, work, unlimited_ms),
+    close: async () => {
+      if (!pool.ending) await pool.end();
+    },
+  };
+}
 
-  private constructor(pool: pg.Pool, statement_ms: number) {
-    this.#pool = pool;
-    this.#statement_ms = statement_ms;
-  }
+type Work<T> = (connection: Connection) => Promise<T>;
 
-  /** Does not connect yet. `onIdleError` is called when an idle connection is lost. */
-  static async open(
-    url: string,
-    onIdleError: (error: Error) => void,
-    statement_ms = default_statement_ms,
-  ): Promise<PostgresDatabase> {
-    // Loaded only where it is used.
-    const { default: driver } = await import('pg');
-    const pool = new driver.Pool({
-      connectionString: url,
-      application_name: 'sluice',
-      max: max_connections,
-      connectionTimeoutMillis: connect_ms,
-      idleTimeoutMillis: 30_000,
-      query_timeout: statement_ms,
-      keepAlive: true,
-      types: { getTypeParser: integerParser(driver) },
-    });
-    pool.on('error', onIdleError);
-    return new PostgresDatabase(pool, statement_ms);
-  }
-
-  run<R extends object = Row>(sql: string, values: readonly Value[] = []): Promise<R[]> {
-    return this.#connected(client => statement<R>(client, sql, values));
-  }
-
-  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const limited = begin(this.#statement_ms, this.#statement_ms, this.#statement_ms);
-    return this.#tried(client => transactionOn(client, limited, work));
-  }
-
-  longTransaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const unlimited = begin(0, migration_idle_ms, this.#statement_ms);
-    return this.#tried(client => transactionOn(client, unlimited, work, unlimited_ms));
-  }
-
-  async #tried<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.#connected(work);
-      } catch (thrown) {
-        if (!isCollision(thrown) || tries === max_tries) throw thrown;
-      }
-    }
-  }
-
-  async close(): Promise<void> {
-    if (!this.#pool.ending) await this.#pool.end();
-  }
-
-  async #connected<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect().catch(unavailable);
-    let broken: boolean | Error = false;
-    // The pool listens only to idle connections; one that is lost between two statements would end the process.
-    client.on('error', lost);
-    try {
-      return await work(client);
-    } catch (thrown) {
-      // Whatever else failed, an answer may still be under way on this connection.
-      broken = thrown instanceof StoreUnavailable && !isCollision(thrown);
-      throw thrown;
-    } finally {
-      client.off('error', lost);
-      client.release(broken);
-    }
+async function connected<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch(unavailable);
+  let broken = false;
+  // The pool listens only to idle connections; one that is lost between two statements would end the process.
+  client.on('error', lost);
+  try {
+    return await work(client);
+  } catch (thrown) {
+    // Whatever else failed, an answer may still be under way on this connection.
+    broken = thrown instanceof StoreUnavailable && !isCollision(thrown);
+    throw thrown;
+  } finally {
+    client.off('error', lost);
+    client.release(broken);
   }
 }
 
@@ -119,29 +93,34 @@ const lost = (): void => {};
 async function transactionOn<T>(
   client: pg.PoolClient,
   begin: string,
-  work: (connection: Connection) => Promise<T>,
+  work: Work<T>,
   time_limit_ms?: number,
 ): Promise<T> {
-  await begun(client, begin).catch(unavailable);
+  // Until then a limit of the database's or the role's own holds, which may be short enough to end even this.
+  await retried(async () => {
+    await statement(client, begin, [], default_statement_ms).catch(async thrown => {
+      if (isCanceled(thrown)) await rollBack(client);
+      throw thrown;
+    });
+  }, isCanceled);
   try {
-    const done = await work({ run: (sql, values = []) => statement(client, sql, values, time_limit_ms) });
+    const done = await work({ run: (sql, values) => statement(client, sql, values, time_limit_ms) });
     await statement(client, 'COMMIT', [], time_limit_ms);
     return done;
   } catch (thrown) {
-    await client.query('ROLLBACK').catch(() => {});
+    await rollBack(client);
     throw thrown;
   }
 }
 
-/** Until then a limit of the database's or the role's own holds, which may be short enough to end even this. */
-async function begun(client: pg.PoolClient, begin: string): Promise<void> {
+const rollBack = (client: pg.PoolClient) => client.query('ROLLBACK').catch(() => {});
+
+async function retried<T>(work: () => Promise<T>, mayRetry: (thrown: unknown) => boolean): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      await client.query({ text: begin, query_timeout: default_statement_ms } as pg.QueryConfig);
-      return;
+      return await work();
     } catch (thrown) {
-      if ((thrown as { code?: string }).code !== query_canceled || tries === max_tries) throw thrown;
-      await client.query('ROLLBACK').catch(() => {});
+      if (!mayRetry(thrown) || tries === max_tries) throw thrown;
     }
   }
 }
@@ -150,7 +129,7 @@ async function begun(client: pg.PoolClient, begin: string): Promise<void> {
 async function statement<R>(
   client: pg.PoolClient,
   sql: string,
-  values: readonly Value[],
+  values: readonly Value[] = [],
   time_limit_ms?: number,
 ): Promise<R[]> {
   let number = 0;
@@ -169,8 +148,8 @@ function unavailable(thrown: unknown): never {
   throw new StoreUnavailable(message, { cause: thrown });
 }
 
-const isCollision = (thrown: unknown): boolean =>
-  thrown instanceof StoreUnavailable && collisions.test((thrown.cause as { code?: string })?.code ?? '');
+const isCollision = (thrown: unknown): boolean => collisions.test(`${databaseCode(thrown)}`);
+const isCanceled = (thrown: unknown): boolean => databaseCode(thrown) === query_canceled;
 
 /** int8 and numeric, of which pg makes texts, as numbers where they fit and bigints where not. */
 function integerParser(driver: typeof pg): pg.CustomTypesConfig['getTypeParser'] {

@@ -25,3 +25,10 @@ export function targetOf(text: string, directory: string): RecordsTarget | undef
   if (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text };
   return undefined;
 }
+
+/** The target for messages, without its password. */
+export function placeOf(target: RecordsTarget): string {
+  if (target.kind !== 'postgres') return target.kind === 'sqlite' ? `sqlite:${target.path}` : 'memory';
+  const { hostname, port, pathname } = new URL(target.url);
+  return `postgres://${hostname}${port && `:${port}`}${pathname}`;
+}

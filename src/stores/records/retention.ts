@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
+import { day_ms } from './calendar-day.ts';
 import type { Pruned, Pruning } from './pruning.ts';
 
-/** How long what is kept in the records store; `Infinity` for ever. */
+/** How long records are kept; `Infinity` for ever. */
 export interface RetentionTimes {
   readonly rows_ms: number;
   readonly sums_ms: number;
@@ -24,69 +25,53 @@ export interface RetentionSetup {
 }
 
 /** Long after the start, and not at all instances at once. */
-const first_ms = () => 60_000 + Math.random() * 600_000;
-const every_ms = 3_600_000;
-/** After each transaction it pauses so many times as long as that took, and so long at least. */
-const rest = 4;
+const default_first_ms = () => 60_000 + Math.random() * 600_000;
+const default_every_ms = 3_600_000;
+/** After each transaction it pauses for so many times its duration, and for so long at least. */
+const pause_factor = 4;
 const min_pause_ms = 20;
 /** How long a batch of refusals may be on its way: through an outage, in the queue on disk. */
-const batches_ms = 7 * 86_400_000;
+const batches_ms = 7 * day_ms;
 
 /** Deletes what the records store need not keep any longer: once an hour, in small steps with pauses, beside everything else. */
 export class Retention {
   readonly #setup: RetentionSetup;
   readonly #closing = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  #running: Promise<void> = Promise.resolve();
 
   constructor(setup: RetentionSetup) {
     this.#setup = setup;
   }
 
-  start(): void {
-    this.#schedule(this.#setup.first_ms ?? first_ms());
+  async start(): Promise<void> {
+    const { first_ms = default_first_ms(), every_ms = default_every_ms } = this.#setup;
+    for (let wait_ms = first_ms; await this.#pause(wait_ms); wait_ms = every_ms) await this.run();
   }
 
   /** Deletes all that is old now, unless another instance does. Never rejects. */
   run(): Promise<void> {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running = this.#prune();
     return this.#running;
   }
 
-  /** Ends after the transaction that is under way. */
+  /** Returns after the transaction that is running. */
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
     this.#closing.abort();
     await this.#running;
   }
 
-  #schedule(wait_ms: number): void {
-    this.#timer = setTimeout(async () => {
-      await this.run();
-      if (!this.#closing.signal.aborted) this.#schedule(this.#setup.every_ms ?? every_ms);
-    }, wait_ms).unref();
-  }
-
-  async #run(): Promise<void> {
-    const { pruning, times, rows_per_step, clock, log, metrics } = this.#setup;
+  async #prune(): Promise<void> {
+    const { pruning, times, clock, log, metrics } = this.#setup;
     const now_ms = clock.epoch_ms();
     const began_ms = performance.now();
     const pruned = { rows: 0, sums: 0 };
     try {
-      for (const kind of ['rows', 'sums'] as const) {
-        const before_ms = now_ms - times[`${kind}_ms`];
-        if (before_ms < 0) continue;
-        await this.#repeat(
-          () => pruning[kind](before_ms, rows_per_step),
-          deleted => {
-            pruned[kind] += deleted;
-            metrics.pruned(kind, deleted);
-          },
-        );
-      }
-      await this.#repeat(() => pruning.batches(Math.max(0, now_ms - batches_ms), rows_per_step));
+      for (const kind of ['rows', 'sums'] as const)
+        await this.#repeat(pruning[kind], now_ms - times[`${kind}_ms`], deleted => {
+          pruned[kind] += deleted;
+          metrics.pruned(kind, deleted);
+        });
+      await this.#repeat(pruning.batches, now_ms - batches_ms, () => {});
       const elapsed_ms = Math.round(performance.now() - began_ms);
       if (pruned.rows + pruned.sums > 0) log.info({ ...pruned, elapsed_ms }, 'pruned the records store');
       else log.debug({ elapsed_ms }, 'nothing to prune in the records store');
@@ -95,16 +80,25 @@ export class Retention {
     }
   }
 
-  /** Takes a step again and again until nothing is left, or another instance has begun. */
-  async #repeat(step: () => Promise<Pruned>, told: (deleted: number) => void = () => {}): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
+  /** Repeats a step until nothing older is left, or another instance has begun. */
+  async #repeat(
+    step: (before_ms: number, limit: number) => Promise<Pruned>,
+    before_ms: number,
+    onDeleted: (rows: number) => void,
+  ): Promise<void> {
+    while (before_ms >= 0 && !this.#closing.signal.aborted) {
       const began_ms = performance.now();
-      const deleted = await step();
+      const deleted = await step(before_ms, this.#setup.rows_per_step);
       if (deleted === 'taken' || deleted === 0) return;
-      told(deleted);
-      const pause_ms = Math.max(min_pause_ms, rest * (performance.now() - began_ms));
-      await sleep(pause_ms, undefined, { ref: false, signal }).catch(() => {});
+      onDeleted(deleted);
+      await this.#pause(Math.max(min_pause_ms, pause_factor * (performance.now() - began_ms)));
     }
+  }
+
+  /** False once it is being closed. Keeps no process alive. */
+  async #pause(ms: number): Promise<boolean> {
+    const { signal } = this.#closing;
+    await sleep(ms, undefined, { ref: false, signal }).catch(() => {});
+    return !signal.aborted;
   }
 }

@@ -2,7 +2,7 @@ import { picoUsd } from '../../money.ts';
 import type { Connection } from './database.ts';
 import { KeptSums } from './kept-sums.ts';
 import type { LedgerRow, RefusalCount } from './ledger-entry.ts';
-import { type DailyKey, type FinestKey, finestOf, type MonthlyKey, slicesOf } from './usage-slices.ts';
+import { type FinestKey, finestOf, slicesOf } from './usage-slices.ts';
 
 const zero = {
   requests: 0,
@@ -14,7 +14,7 @@ const zero = {
   reasoning_tokens: 0,
   cost_pico_usd: 0n,
 };
-type UsageCounts = typeof zero;
+type UsageCounts = Readonly<typeof zero>;
 
 /** The columns of the tables of sums that are added up. */
 export const usageColumnNames = Object.keys(zero) as readonly (keyof UsageCounts)[];
@@ -25,40 +25,34 @@ export async function rollUp(
   rows: readonly LedgerRow[],
   refusals: readonly RefusalCount[],
 ): Promise<void> {
-  const finest = new KeptSums<FinestKey, UsageCounts>(zero);
-  for (const row of rows) addRow(finest.of(finestOf(row)), row);
-  for (const refusal of refusals) addRefusal(finest.of(finestOf(refusal)), refusal);
-  const daily = new KeptSums<DailyKey, UsageCounts>(zero);
-  const monthly = new KeptSums<MonthlyKey, UsageCounts>(zero);
+  const finest = new KeptSums<FinestKey>();
+  for (const row of rows) finest.add(finestOf(row), countsOf(row));
+  for (const refusal of refusals) {
+    const { requests } = refusal;
+    const failed_requests = isFailed(refusal) ? requests : 0;
+    finest.add(finestOf(refusal), { ...zero, requests, failed_requests });
+  }
+  const daily = new KeptSums();
+  const monthly = new KeptSums();
   for (const { key, sum } of finest.values()) {
     const slices = slicesOf(key);
-    for (const slice of slices.daily) addSum(daily.of(slice), sum);
-    addSum(monthly.of(slices.monthly), sum);
+    for (const slice of slices.daily) daily.add(slice, sum);
+    monthly.add(slices.monthly, sum);
   }
-  await daily.addTo(connection, 'daily_sums', ['model', 'day', 'account']);
-  await monthly.addTo(connection, 'monthly_sums', ['month', 'account']);
+  await daily.write(connection, 'daily_sums');
+  await monthly.write(connection, 'monthly_sums');
 }
 
 const isFailed = ({ error_type, status }: Pick<LedgerRow, 'error_type' | 'status'>): boolean =>
   error_type !== null || status >= 400;
 
-function addRow(sum: UsageCounts, row: LedgerRow): void {
-  sum.requests++;
-  if (isFailed(row)) sum.failed_requests++;
-  if (row.estimated) sum.estimated_requests++;
-  sum.prompt_tokens += row.prompt_tokens;
-  sum.completion_tokens += row.completion_tokens;
-  sum.cached_tokens += row.cached_tokens;
-  sum.reasoning_tokens += row.reasoning_tokens;
-  sum.cost_pico_usd += picoUsd(row.cost_usd);
-}
-
-function addRefusal(sum: UsageCounts, refusal: RefusalCount): void {
-  sum.requests += refusal.requests;
-  if (isFailed(refusal)) sum.failed_requests += refusal.requests;
-}
-
-function addSum(sum: UsageCounts, { cost_pico_usd, ...counts }: UsageCounts): void {
-  for (const [name, count] of Object.entries(counts)) sum[name as keyof typeof counts] += count;
-  sum.cost_pico_usd += cost_pico_usd;
-}
+const countsOf = (row: LedgerRow): UsageCounts => ({
+  requests: 1,
+  failed_requests: isFailed(row) ? 1 : 0,
+  estimated_requests: row.estimated ? 1 : 0,
+  prompt_tokens: row.prompt_tokens,
+  completion_tokens: row.completion_tokens,
+  cached_tokens: row.cached_tokens,
+  reasoning_tokens: row.reasoning_tokens,
+  cost_pico_usd: picoUsd(row.cost_usd),
+});

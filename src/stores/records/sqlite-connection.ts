@@ -1,10 +1,11 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { RecordRefused, type Row, StoreUnavailable, type Value } from './database.ts';
+import QuickLRU from 'quick-lru';
+import { databaseCode, RecordRefused, type Row, StoreUnavailable, type Value } from './database.ts';
 import { makePrivateFile } from './private-file.ts';
 
-/** Prepared statements that are kept; those of many rows differ by their number. */
-const kept_statements = 64;
-/** Short, since it blocks: a locked database is asked again by who wants it (`SqliteDatabase`). */
+/** Prepared statements that are kept; statements for many rows differ by their number of rows. */
+const max_statements = 64;
+/** Short, since it blocks the thread: `sqlite.ts` tries again while the database is locked. */
 const busy_ms = 50;
 
 /** SQLite's result codes for values that it will never take: TOOBIG, CONSTRAINT, MISMATCH, RANGE. */
@@ -13,23 +14,26 @@ const refusals = new Set([18, 19, 20, 25]);
 /** SQLite's result code for a database that another process is writing to: BUSY. */
 const busy = 5;
 
-/** What SQLite said of a statement that failed. */
+/** Why a statement failed. */
 export interface SqliteFault {
-  /** SQLite's result code; undefined for a value that Node cannot hand over. */
+  /** SQLite's result code; undefined for a value that Node cannot pass to SQLite. */
   readonly code?: number;
   readonly message: string;
 }
 
+/** The rows that a statement returns, or why it failed, in a form that can be sent between threads. */
+export type SqliteAnswer = { readonly rows: readonly Row[] } | { readonly fault: SqliteFault };
+
 /** One connection to a SQLite file or to a database in memory; every call blocks until it is done. */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new QuickLRU<string, StatementSync>({ maxSize: max_statements });
 
-  /** Committed means on the disk: what is written survives a loss of power. */
+  /** A commit returns when it is on the disk, so that it survives a loss of power. */
   constructor(path: string, readOnly = false) {
     if (path !== ':memory:') makePrivateFile(path);
     this.#database = new DatabaseSync(path, { readOnly, timeout: busy_ms });
-    // With 16 MB of log before it is worked into the file, and 32 MB of pages, a large ledger is written three times as fast.
+    // A checkpoint every 16 MB of log, and a cache of 32 MB: a large ledger is written three times as fast.
     this.#database.exec('PRAGMA cache_size = -32768');
     if (!readOnly)
       this.#database.exec(
@@ -37,10 +41,13 @@ export class SqliteConnection {
       );
   }
 
-  run(sql: string, values: readonly Value[] = []): Row[] {
-    return this.#prepared(sql)
-      .all(...values)
-      .map(plainIntegers);
+  run(sql: string, values: readonly Value[] = []): SqliteAnswer {
+    try {
+      const rows = this.#prepared(sql).all(...values);
+      return { rows: rows.map(plainIntegers) };
+    } catch (thrown) {
+      return { fault: faultOf(thrown) };
+    }
   }
 
   close(): void {
@@ -49,13 +56,12 @@ export class SqliteConnection {
   }
 
   #prepared(sql: string): StatementSync {
-    const known = this.#statements.get(sql);
-    if (known) return known;
-    const statement = this.#database.prepare(sql);
-    statement.setReadBigInts(true);
-    if (this.#statements.size >= kept_statements)
-      this.#statements.delete(this.#statements.keys().next().value!);
-    this.#statements.set(sql, statement);
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#database.prepare(sql);
+      statement.setReadBigInts(true);
+      this.#statements.set(sql, statement);
+    }
     return statement;
   }
 }
@@ -72,17 +78,17 @@ function plainIntegers(row: Record<string, unknown>): Row {
 
 export function faultOf(thrown: unknown): SqliteFault {
   const { errcode, message } = thrown as { errcode?: number; message: string };
-  // Extended codes carry the plain one in their lowest byte.
+  // The lowest byte of an extended code is the plain one.
   return errcode === undefined ? { message } : { code: errcode & 0xff, message };
 }
 
-/** The error of a fault, which is its cause. */
-export function errorOf(fault: SqliteFault): Error {
-  const { code, message } = fault;
-  const isRefused = code === undefined || refusals.has(code);
-  return isRefused ? new RecordRefused(message) : new StoreUnavailable(message, { cause: fault });
+/** Throws for a statement that failed: RecordRefused, or StoreUnavailable with the fault as its cause. */
+export function rowsOf(answer: SqliteAnswer): readonly Row[] {
+  if ('rows' in answer) return answer.rows;
+  const { code, message } = answer.fault;
+  if (code === undefined || refusals.has(code)) throw new RecordRefused(message);
+  throw new StoreUnavailable(message, { cause: answer.fault });
 }
 
-/** Whether it failed for another process's lock, so that it may be tried again at once. */
-export const isBusy = (thrown: unknown): boolean =>
-  thrown instanceof StoreUnavailable && (thrown.cause as Partial<SqliteFault> | undefined)?.code === busy;
+/** Whether another process holds the lock, so that the same may succeed at once. */
+export const isBusy = (thrown: unknown): boolean => databaseCode(thrown) === busy;

@@ -1,45 +1,31 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Row, Value } from './database.ts';
-import { faultOf, SqliteConnection, type SqliteFault } from './sqlite-connection.ts';
+import type { Value } from './database.ts';
+import { faultOf, type SqliteAnswer, SqliteConnection } from './sqlite-connection.ts';
 
-/** What the thread is asked. `reader` sees only what has been committed. */
+/** A statement for the thread, which answers in the order of its calls. `reader` sees only what has been committed. */
 export interface SqliteCall {
-  readonly id: number;
   readonly on: 'reader' | 'writer';
   readonly sql: string;
   readonly values: readonly Value[];
 }
 
-/** What it answers; with id 0 once, when the file has been opened or could not be. */
-export type SqliteAnswer =
-  | { readonly id: number; readonly rows: readonly Row[] }
-  | { readonly id: number; readonly fault: SqliteFault };
-
-/** The thread in which a SQLite file is read and written, so that no disk and no lock ever holds up the gateway's event loop. */
-function open(path: string): void {
+/** The thread that reads and writes a SQLite file, so that no disk and no lock blocks the gateway's event loop. */
+function serve(path: string): void {
   const answer = (message: SqliteAnswer) => parentPort!.postMessage(message);
   try {
-    const writer = new SqliteConnection(path);
-    const reader = new SqliteConnection(path, true);
+    const connections = { writer: new SqliteConnection(path), reader: new SqliteConnection(path, true) };
     parentPort!.on('message', (call: SqliteCall | 'close') => {
-      if (call === 'close') {
-        reader.close();
-        writer.close();
-        parentPort!.close();
-        return;
-      }
-      const { id, on, sql, values } = call;
-      try {
-        answer({ id, rows: (on === 'writer' ? writer : reader).run(sql, values) });
-      } catch (thrown) {
-        answer({ id, fault: faultOf(thrown) });
-      }
+      if (call !== 'close') return answer(connections[call.on].run(call.sql, call.values));
+      connections.reader.close();
+      connections.writer.close();
+      parentPort!.close();
     });
-    answer({ id: 0, rows: [] });
+    // The first answer: the file has been opened, or why not.
+    answer({ rows: [] });
   } catch (thrown) {
-    answer({ id: 0, fault: faultOf(thrown) });
+    answer({ fault: faultOf(thrown) });
     parentPort!.close();
   }
 }
 
-open((workerData as { path: string }).path);
+serve((workerData as { path: string }).path);

@@ -1,106 +1,86 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Connection, type Database, type Row, StoreUnavailable, type Value } from './database.ts';
+import { type Connection, type Database, StoreUnavailable, type Value } from './database.ts';
 import { isBusy } from './sqlite-connection.ts';
 import { InlineSqlite, type SqliteEngine, SqliteThread } from './sqlite-thread.ts';
 
-/** How long a database that another process is writing to is asked again, and how often. */
+/** How long a statement is retried while another process writes, and how often. */
 const busy_patience_ms = 5000;
 const busy_pause_ms = 25;
-/** The same for a migration, which another process may be at. */
+/** The same for a migration, since the other process may be migrating. */
 const migration_patience_ms = 600_000;
 
-/** A SQLite database. One transaction at a time; what is read beside one is what was committed before it. */
-export class SqliteDatabase implements Database {
-  readonly #engine: SqliteEngine;
-  /** The end of the last transaction that has been asked for. */
-  #last: Promise<unknown> = Promise.resolve();
+type Work<T> = (connection: Connection) => Promise<T>;
 
-  private constructor(engine: SqliteEngine) {
-    this.#engine = engine;
-  }
-
-  /** Opens `path`, which is made if its folder is there. Rejects with StoreUnavailable. */
-  static async open(path: string): Promise<SqliteDatabase> {
-    const engine = await patiently(async () => {
-      const thread = new SqliteThread(path);
-      await thread.open();
-      return thread;
-    });
-    return new SqliteDatabase(engine);
-  }
-
-  /** A database that ends with the process. */
-  static inMemory(): SqliteDatabase {
-    return new SqliteDatabase(new InlineSqlite());
-  }
-
-  run<R extends object = Row>(sql: string, values: readonly Value[] = []): Promise<R[]> {
-    const read = () => this.#run<R>('reader', sql, values);
-    return this.#engine.isShared ? this.#inTurn(read) : read();
-  }
-
-  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#transaction(work, busy_patience_ms);
-  }
-
-  longTransaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#transaction(work, migration_patience_ms);
-  }
-
-  async close(): Promise<void> {
-    await this.#last;
-    await this.#engine.close();
-  }
-
-  #transaction<T>(work: (connection: Connection) => Promise<T>, patience_ms: number): Promise<T> {
-    return this.#inTurn(async () => {
-      // The lock is taken at the beginning, so that no later statement can find another writer.
-      await patiently(() => this.#engine.run('writer', 'BEGIN IMMEDIATE', []), patience_ms);
-      const { generation } = this.#engine;
-      const run = async <R>(sql: string, values: readonly Value[] = []): Promise<R[]> => {
-        // Half of a transaction must not be done on its own.
-        if (this.#engine.generation !== generation) throw new StoreUnavailable('a transaction was cut off');
-        return this.#run<R>('writer', sql, values);
-      };
-      try {
-        const done = await work({ run });
-        await run('COMMIT');
-        return done;
-      } catch (thrown) {
-        // Where SQLite has rolled back by itself, there is nothing left to do.
-        await run('ROLLBACK').catch(() => {});
-        throw thrown;
-      }
-    });
-  }
-
+export interface SqliteDatabase extends Database {
   /** Gives the space of deleted rows back to the disk. Rejects while another process uses the file. */
-  vacuum(): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.#run('writer', 'VACUUM', []);
-      // Until then the file is as large as it was.
-      await this.#run('writer', 'PRAGMA wal_checkpoint(TRUNCATE)', []);
-    });
-  }
+  vacuum(): Promise<void>;
+}
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
+/** Opens `path`, which is made if its folder is there. Rejects with StoreUnavailable. */
+export async function openSqlite(path: string): Promise<SqliteDatabase> {
+  const thread = new SqliteThread(path);
+  await retried(() => thread.open(), busy_patience_ms);
+  return databaseOn(thread);
+}
+
+/** A database that ends with the process. */
+export const sqliteInMemory = (): Database => databaseOn(new InlineSqlite());
+
+/** One transaction at a time; a read beside one sees what was committed before it. */
+function databaseOn(engine: SqliteEngine): SqliteDatabase {
+  /** The end of the last transaction that has been asked for. */
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work);
+    last = turn.catch(() => {});
     return turn;
-  }
+  };
+  return {
+    run<R extends object>(sql: string, values: readonly Value[] = []) {
+      const read = () => retried(() => engine.run('reader', sql, values), busy_patience_ms);
+      return (engine.isShared ? inTurn(read) : read()) as Promise<R[]>;
+    },
+    transaction: work => inTurn(() => transactionOn(engine, work, busy_patience_ms)),
+    longTransaction: work => inTurn(() => transactionOn(engine, work, migration_patience_ms)),
+    vacuum: () =>
+      inTurn(async () => {
+        await engine.run('writer', 'VACUUM', []);
+        // Until then the file is as large as it was.
+        await engine.run('writer', 'PRAGMA wal_checkpoint(TRUNCATE)', []);
+      }),
+    close: async () => {
+      await last;
+      await engine.close();
+    },
+  };
+}
 
-  async #run<R>(on: 'reader' | 'writer', sql: string, values: readonly Value[]): Promise<R[]> {
-    const ask = () => this.#engine.run(on, sql, values);
-    return (await (on === 'reader' ? patiently(ask) : ask())) as R[];
+async function transactionOn<T>(engine: SqliteEngine, work: Work<T>, patience_ms: number): Promise<T> {
+  // Takes the lock at the beginning, so that no later statement can find another writer.
+  await retried(() => engine.run('writer', 'BEGIN IMMEDIATE', []), patience_ms);
+  const { generation } = engine;
+  const run = async <R>(sql: string, values: readonly Value[] = []): Promise<R[]> => {
+    // Half of a transaction must not be done on its own.
+    if (engine.generation !== generation) throw new StoreUnavailable('a transaction was cut off');
+    return (await engine.run('writer', sql, values)) as R[];
+  };
+  try {
+    const done = await work({ run });
+    await run('COMMIT');
+    return done;
+  } catch (thrown) {
+    // Fails where SQLite has rolled back by itself.
+    await run('ROLLBACK').catch(() => {});
+    throw thrown;
   }
 }
 
-/** Waits for other processes without blocking the thread, so that what can be read meanwhile is read. */
-async function patiently<T>(ask: () => Promise<T>, patience_ms = busy_patience_ms): Promise<T> {
+/** Tries again while another process holds the lock; between two tries the thread can serve reads. */
+async function retried<T>(work: () => Promise<T>, patience_ms: number): Promise<T> {
   const until_ms = performance.now() + patience_ms;
   for (;;) {
     try {
-      return await ask();
+      return await work();
     } catch (thrown) {
       if (!isBusy(thrown) || performance.now() > until_ms) throw thrown;
       await sleep(busy_pause_ms);

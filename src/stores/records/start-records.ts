@@ -1,53 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { StoreUnavailable } from './database.ts';
+import { databaseCode, isOutage } from './database.ts';
 import { warnOfSharedFiles } from './private-file.ts';
 import { openRecords, type RecordsStore } from './records-store.ts';
-import type { RecordsTarget } from './records-target.ts';
+import { placeOf, type RecordsTarget } from './records-target.ts';
 
-/** How often a store that was out at the start is tried again. */
+/** How often the migration of a store that was down at the start is tried again. */
 const retry_ms = 2000;
 
 /** SQLSTATEs and system errors that waiting does not mend: no such user, database or host, no rights. */
 const mistakes = new Set(['28P01', '28000', '3D000', '42501', 'ENOTFOUND', 'ERR_INVALID_URL']);
 
-/** A store whose schema is up to date, or will be once the store answers. */
-export interface StartedRecords {
-  readonly store: RecordsStore;
-  /** Ends the store, and the trying. */
-  close(): Promise<void>;
-}
-
 /**
- * Opens the records store of a gateway. A store that is out does not keep the gateway from starting: configured keys work without it, and
- * it is tried again until it answers. Throws for a store that is wrongly named, may not be used, or is of a newer version.
+ * Opens the records store of a gateway and migrates it. A Postgres that is down does not prevent startup, since configured keys work
+ * without it: the migration is retried until it answers or is closed. Throws for a store that is wrongly named, may not be used, or is of a
+ * newer version.
  */
-export async function startRecords(target: RecordsTarget, clock: Clock, log: Log): Promise<StartedRecords> {
-  let timer: NodeJS.Timeout | undefined;
-  let isClosed = false;
+export async function startRecords(target: RecordsTarget, clock: Clock, log: Log): Promise<RecordsStore> {
   const onLost = (fault: Error) => log.warn({ err: fault }, 'a connection to the records store was lost');
   const store = await openRecords(target, onLost).catch(thrown => fail(target, thrown));
   // A database that begins and ends with the process is always new.
   const migrationLog = target.kind === 'memory' ? undefined : log;
-  const close = async () => {
-    isClosed = true;
-    clearTimeout(timer);
-    await store.close();
-  };
-  const again = async (): Promise<void> => {
-    try {
-      await store.migrate(clock.epoch_ms(), migrationLog);
-      log.info('the records store answers');
-    } catch (fault) {
-      if (isClosed) return;
-      if (!(fault instanceof StoreUnavailable)) log.fatal({ err: fault }, 'the records store cannot be used');
-      else timer = setTimeout(again, retry_ms).unref();
-    }
-  };
+  const migrate = () => store.migrate(clock.epoch_ms(), migrationLog);
+  const closing = new AbortController();
   try {
-    await store.migrate(clock.epoch_ms(), migrationLog);
+    await migrate();
   } catch (thrown) {
-    if (target.kind !== 'postgres' || !isOutage(thrown)) {
+    if (target.kind !== 'postgres' || !mayPass(thrown)) {
       await store.close();
       fail(target, thrown);
     }
@@ -55,23 +35,31 @@ export async function startRecords(target: RecordsTarget, clock: Clock, log: Log
       { err: thrown },
       `the records store ${placeOf(target)} is out: only keys of the configuration work until it answers`,
     );
-    timer = setTimeout(again, retry_ms).unref();
+    void retry(migrate, closing.signal, log);
   }
   if (target.kind === 'sqlite') warnOfSharedFiles(target.path, log);
-  return { store, close };
+  const close = () => {
+    closing.abort();
+    return store.close();
+  };
+  return { ...store, close };
 }
 
-/** Where the store is, without its password. */
-export function placeOf(target: RecordsTarget): string {
-  if (target.kind !== 'postgres') return target.kind === 'sqlite' ? `sqlite:${target.path}` : 'memory';
-  const { hostname, port, pathname } = new URL(target.url);
-  return `postgres://${hostname}${port && `:${port}`}${pathname}`;
+async function retry(migrate: () => Promise<void>, closing: AbortSignal, log: Log): Promise<void> {
+  for (;;) {
+    await sleep(retry_ms, undefined, { ref: false, signal: closing }).catch(() => {});
+    if (closing.aborted) return;
+    try {
+      await migrate();
+      return log.info('the records store answers');
+    } catch (fault) {
+      if (closing.aborted) return;
+      if (!isOutage(fault)) return log.fatal({ err: fault }, 'the records store cannot be used');
+    }
+  }
 }
 
-function isOutage(thrown: unknown): boolean {
-  if (!(thrown instanceof StoreUnavailable)) return false;
-  return !mistakes.has((thrown.cause as { code?: string } | undefined)?.code ?? '');
-}
+const mayPass = (thrown: unknown): boolean => isOutage(thrown) && !mistakes.has(`${databaseCode(thrown)}`);
 
 function fail(target: RecordsTarget, thrown: unknown): never {
   throw new Error(`stores.records: ${placeOf(target)} cannot be used: ${(thrown as Error).message}`, {

@@ -10,26 +10,23 @@ export interface UsageColumn {
   readonly isNumber?: boolean;
 }
 
+const numbers: Readonly<Record<string, UsageColumn['value']>> = {
+  requests: sum => sum.requests,
+  failed: sum => sum.failed_requests,
+  estimated: sum => sum.estimated_requests,
+  prompt_tokens: sum => sum.prompt_tokens,
+  cached_tokens: sum => sum.cached_tokens,
+  completion_tokens: sum => sum.completion_tokens,
+  reasoning_tokens: sum => sum.reasoning_tokens,
+  total_tokens: sum => sum.prompt_tokens + sum.completion_tokens,
+  cost_usd: sum => sum.cost_usd,
+};
+
 /** The groups, then what was counted, then the exact cost. */
-export function usageColumns(by: readonly UsageGroup[]): UsageColumn[] {
-  const number = (title: string, value: UsageColumn['value']): UsageColumn => ({
-    title,
-    value,
-    isNumber: true,
-  });
-  return [
-    ...by.map(group => ({ title: group, value: (sum: UsageSum) => shownGroup(sum[group]) })),
-    number('requests', ({ requests }) => requests),
-    number('failed', ({ failed_requests }) => failed_requests),
-    number('estimated', ({ estimated_requests }) => estimated_requests),
-    number('prompt_tokens', ({ prompt_tokens }) => prompt_tokens),
-    number('cached_tokens', ({ cached_tokens }) => cached_tokens),
-    number('completion_tokens', ({ completion_tokens }) => completion_tokens),
-    number('reasoning_tokens', ({ reasoning_tokens }) => reasoning_tokens),
-    number('total_tokens', ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens),
-    number('cost_usd', ({ cost_usd }) => cost_usd),
-  ];
-}
+export const usageColumns = (by: readonly UsageGroup[]): UsageColumn[] => [
+  ...by.map(group => ({ title: group, value: (sum: UsageSum) => shownGroup(sum[group]) })),
+  ...Object.entries(numbers).map(([title, value]) => ({ title, value, isNumber: true })),
+];
 
 /** A sum of all has no groups; a request that named no model has none. */
 const shownGroup = (name: string | undefined): string => (name === '' ? no_model : (name ?? ''));

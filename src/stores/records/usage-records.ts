@@ -1,12 +1,19 @@
 import { usdOf } from '../../money.ts';
-import { type BudgetSum, budgetSums } from './budget-sums.ts';
-import { DatabaseRecords } from './database.ts';
-import { type RefusalQuery, type RefusalSum, refusals } from './refusals.ts';
+import type { Charge } from '../limits/limit-units.ts';
+import { type Database, rowMarks } from './database.ts';
+import { type RefusalQuery, refusals } from './refusals.ts';
 import { usageColumnNames } from './roll-up.ts';
-import type { UsageGroup, UsageQuery, UsageSum } from './usage-query.ts';
-import { columnsOf, type Slice, slicesFor } from './usage-slices.ts';
+import type { UsageQuery, UsageSum } from './usage-query.ts';
+import { columnsOf, slicesFor } from './usage-slices.ts';
 
-/** Added in two parts: SQLite's sums end at nine million dollars otherwise. */
+/** Use of one model by an account, on the present day or earlier in its month; `model` is `*` for all together. Costs are rounded up by the day. */
+export interface BudgetSum extends Charge {
+  readonly account: string;
+  readonly model: string;
+  readonly is_today: 0 | 1;
+}
+
+/** Costs are added up in two parts: SQLite's sums end at nine million dollars otherwise. */
 const micro = 1_000_000n;
 const cost_micro_usd = `SUM(cost_pico_usd / ${micro})`;
 const cost_rest = `SUM(cost_pico_usd % ${micro})`;
@@ -15,33 +22,41 @@ const sums = [
   `${cost_micro_usd} AS cost_micro_usd`,
   `${cost_rest} AS cost_rest`,
 ];
-/** Exact in both databases, one of which divides integers and the other any number. */
+/** Exact in SQLite, which divides integers, and in Postgres, which divides any number. */
 const by_cost = `${cost_micro_usd} + ${cost_rest} / ${micro} DESC, ${cost_rest} % ${micro} DESC`;
 
-/** Sums of the ledger, with what was refused before an upstream was asked. */
-export class UsageRecords extends DatabaseRecords {
-  /** What was refused before an upstream was asked, by what is kept of it. */
-  refusals(query: RefusalQuery): Promise<RefusalSum[]> {
-    return refusals(this.database, query);
-  }
+type StoredSum = Omit<UsageSum, 'cost_usd'> & { cost_micro_usd: number; cost_rest: number };
 
-  /** What `accounts` have used of `day` and, until then, of its month. */
+/** Sums of the ledger, with what was refused before an upstream was asked. */
+export const usageRecords = (database: Database) => ({
+  /** Requests that were refused before an upstream was asked. */
+  refusals: (query: RefusalQuery) => refusals(database, query),
+
+  /** What `accounts` have used of `day` and, until then, of its month, from at most 31 sums for each model. Failed requests are left out. */
   budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
-    return budgetSums(this.database, accounts, day);
-  }
+    return database.run<BudgetSum>(
+      `SELECT account, model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today, SUM(requests - failed_requests) AS requests,
+      SUM(prompt_tokens + completion_tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
+      FROM daily_sums WHERE account IN ${rowMarks(1, accounts.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
+      [day, ...accounts, `${day.slice(0, 8)}01`, day],
+    );
+  },
 
   async sum(query: UsageQuery): Promise<UsageSum[]> {
     const { by, order, limit } = query;
     const slices = slicesFor(query);
+    // Named apart from the columns.
     const groups = by.map(group => `${group}_group`).join(', ');
     const named = by.map(group => `${group}_group AS ${JSON.stringify(group)}`);
+    const kept = slices.map(({ table, where }) => {
+      const ofTable = by.map(group => `${columnsOf[table][group]} AS ${group}_group`);
+      return `SELECT ${[...ofTable, ...usageColumnNames].join(', ')} FROM ${table} ${where.sql}`;
+    });
     // Groups of equal cost are in the order of their names, at every instance.
     const ordered = order === 'cost' ? `${by_cost}, ${groups}` : groups;
     const values = slices.flatMap(({ where }) => where.values);
-    const rows = await this.database.run<
-      Omit<UsageSum, 'cost_usd'> & { cost_micro_usd: number; cost_rest: number }
-    >(
-      `SELECT ${[...named, ...sums].join(', ')} FROM (${slices.map(slice => selected(slice, by)).join(' UNION ALL ')}) AS kept
+    const rows = await database.run<StoredSum>(
+      `SELECT ${[...named, ...sums].join(', ')} FROM (${kept.join(' UNION ALL ')}) AS kept
       ${groups && `GROUP BY ${groups} ORDER BY ${ordered}`} ${limit === undefined ? '' : 'LIMIT ?'}`,
       limit === undefined ? values : [...values, limit],
     );
@@ -52,11 +67,7 @@ export class UsageRecords extends DatabaseRecords {
         ...sum,
         cost_usd: usdOf(BigInt(cost_micro_usd) * micro + BigInt(cost_rest)),
       }));
-  }
-}
+  },
+});
 
-/** What sums are kept of, and the groups, named apart from the columns. */
-function selected({ table, where }: Slice, by: readonly UsageGroup[]): string {
-  const groups = by.map(group => `${columnsOf[table][group]} AS ${group}_group`);
-  return `SELECT ${[...groups, ...usageColumnNames].join(', ')} FROM ${table} ${where.sql}`;
-}
+export type UsageRecords = ReturnType<typeof usageRecords>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { wholeMonths } from '../../../../../src/stores/records/usage-slices.ts';
+import { wholeMonths } from '../../../../../src/stores/records/calendar-day.ts';
 
 const day_ms = 86_400_000;
 const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
