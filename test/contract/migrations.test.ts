@@ -29,14 +29,19 @@ const kinds: readonly [string, boolean, () => Promise<string>, (place: string) =
 describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => {
   it('keep the rows and sums of the previous version and add later batches to them', async () => {
     const database = await open(await newPlace());
-    await migrate(database, isPostgres, 0, { steps: migrations.slice(0, -1) });
+    await migrate(database, isPostgres, 0);
     const ledger = ledgerRecords(database);
     const rows = sampleRows(3);
     await ledger.insert(rows);
     const usage = usageRecords(database);
     const before = await usage.sum({ by: ['account', 'model', 'day'] });
-    await migrate(database, isPostgres, 0);
-    expect(await versions(database)).toEqual(all);
+    const further: Migration = {
+      version: newest + 1,
+      name: 'further',
+      statements: ['ALTER TABLE ledger ADD COLUMN further TEXT'],
+    };
+    await migrate(database, isPostgres, 0, { steps: [...migrations, further] });
+    expect(await versions(database)).toEqual([...all, newest + 1]);
     expect(await usage.sum({ by: ['account', 'model', 'day'] })).toEqual(before);
     expect(await ledger.insert([...rows, ...sampleRows(1)])).toBe(1);
     expect(await usage.sum({ by: [] })).toMatchObject([{ requests: 4, prompt_tokens: 40 }]);
@@ -48,10 +53,10 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     const database = await open(await newPlace());
     const log = { info: (facts: object, message: string) => void lines.push({ ...facts, message }) };
     await migrate(database, isPostgres, 0, { log: log as never });
-    const { name } = migrations[0]!;
+    const { version, name } = migrations[0]!;
     expect(lines.slice(0, 2)).toEqual([
-      { version: 1, name, message: 'migrating the records store' },
-      { version: 1, name, message: 'migrated the records store', elapsed_ms: expect.any(Number) },
+      { version, name, message: 'migrating the records store' },
+      { version, name, message: 'migrated the records store', elapsed_ms: expect.any(Number) },
     ]);
     lines.length = 0;
     await migrate(database, isPostgres, 0, { log: log as never });
@@ -92,10 +97,15 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     child.kill('SIGKILL');
     await exited;
     const database = await open(place);
-    expect(await versions(database)).toEqual([1]);
-    // All that the killed one had begun is undone, or its tables would be there already.
-    await migrate(database, isPostgres, 0);
     expect(await versions(database)).toEqual(all);
+    // All that the killed one had begun is undone, or its table would be there already.
+    const again: Migration = {
+      version: newest + 1,
+      name: 'again',
+      statements: ['CREATE TABLE hanging (id INTEGER)'],
+    };
+    await migrate(database, isPostgres, 0, { steps: [...migrations, again] });
+    expect(await versions(database)).toEqual([...all, newest + 1]);
     await database.close();
   });
 });

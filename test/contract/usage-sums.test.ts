@@ -2,11 +2,9 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { picoUsd, usdOf } from '../../src/money.ts';
 import type { Database } from '../../src/stores/records/database.ts';
-import { rowMarks } from '../../src/stores/records/database.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { ledgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
-import { migrations } from '../../src/stores/records/migrations.ts';
 import { openPostgres } from '../../src/stores/records/postgres.ts';
 import { openSqlite } from '../../src/stores/records/sqlite.ts';
 import {
@@ -171,42 +169,4 @@ describe.each(kinds)('the usage sums in %s', (_, isPostgres, numRuns, open) => {
       { numRuns: Math.ceil(numRuns / 4) },
     );
   });
-
-  it('are filled in for a ledger of the previous schema', async () => {
-    await database.close();
-    database = await open();
-    await migrate(database, isPostgres, first_ms, { steps: migrations.slice(0, 1) });
-    await fillAsBefore(database);
-    await migrate(database, isPostgres, first_ms);
-    await migrate(database, isPostgres, first_ms);
-    await areTrue();
-  });
 });
-
-const counted = [
-  'requests',
-  'failed_requests',
-  'estimated_requests',
-  'prompt_tokens',
-  'completion_tokens',
-  'cached_tokens',
-  'reasoning_tokens',
-] as const;
-
-/** The sums of version 1: by day, account and model; by day and model; by month and account. */
-async function fillAsBefore(database: Database): Promise<void> {
-  const of = (by: readonly UsageGroup[], keyOf: (sum: UsageSum) => readonly string[]) =>
-    summed({ by }).map(sum => [...keyOf(sum), ...counted.map(name => sum[name]), picoUsd(sum.cost_usd)]);
-  const values = [
-    ...of(['day', 'account', 'model'], ({ day, account, model }) => [day!, account!, model!]),
-    ...of(['day', 'model'], ({ day, model }) => [day!, '', model!]),
-    ...of(['month', 'account'], ({ month, account }) => [month!, account!, '*']),
-  ];
-  const columns = ['period', 'account', 'model', ...counted, 'cost_pico_usd'];
-  await database.transaction(connection =>
-    connection.run(
-      `INSERT INTO usage_sums (${columns.join(', ')}) VALUES ${rowMarks(values.length, columns.length)}`,
-      values.flat(),
-    ),
-  );
-}

@@ -1,22 +1,16 @@
 import type { Connection } from './database.ts';
-import { refillSums } from './refill-sums.ts';
 
 /** One step of the schema, in the SQL that SQLite and Postgres have in common. Never changed once released; a change is a further step. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** SQL, or what takes several statements, none of them longer than a server may be kept waiting at its shutdown: minutes. */
+  /** SQL, or several statements. None may take longer than a server may be kept waiting at its shutdown: minutes. */
   readonly statements: readonly (string | MigrationWork)[];
 }
 
-/** Several statements, which say how many of them are done. */
-export type MigrationWork = (
-  connection: Connection,
-  isPostgres: boolean,
-  progress: (done: number, total: number) => void,
-) => Promise<unknown>;
+export type MigrationWork = (connection: Connection, isPostgres: boolean) => Promise<unknown>;
 
-/** SQLite keeps the rows of such a table in the order of its key, so that what is read together lies together; Postgres as any. */
+/** A table whose rows SQLite stores in the order of their key, so that rows that are read together lie together. */
 const clustered =
   (sql: string): MigrationWork =>
   (connection, isPostgres) =>
@@ -37,8 +31,9 @@ const counters = `requests BIGINT NOT NULL,
  */
 export const migrations: readonly Migration[] = [
   {
-    version: 1,
-    name: 'accounts, keys, ledger',
+    // Versions 1 and 2 were never released.
+    version: 3,
+    name: 'accounts, keys, ledger, sums',
     statements: [
       `CREATE TABLE accounts (
         id TEXT PRIMARY KEY,
@@ -49,7 +44,7 @@ export const migrations: readonly Migration[] = [
         change BIGINT NOT NULL
       )`,
       'CREATE INDEX accounts_by_change ON accounts (change)',
-      // What is searched for stands in one column, in lower case as JavaScript makes it. No reference to accounts: an account may be one of the configuration.
+      // `search` is the text that is searched, in lower case by JavaScript. No reference to accounts: an account may be one of the configuration.
       `CREATE TABLE api_keys (
         id TEXT PRIMARY KEY,
         account TEXT NOT NULL,
@@ -65,7 +60,7 @@ export const migrations: readonly Migration[] = [
       )`,
       'CREATE INDEX api_keys_by_account ON api_keys (account, id)',
       'CREATE INDEX api_keys_by_change ON api_keys (change)',
-      // One row, whose lock puts all changes in the order in which they become visible.
+      // One row; its lock puts all changes in the order in which they become visible.
       'CREATE TABLE change_counter (id SMALLINT PRIMARY KEY CHECK (id = 1), value BIGINT NOT NULL)',
       'INSERT INTO change_counter (id, value) VALUES (1, 0)',
       `CREATE TABLE ledger (
@@ -92,15 +87,6 @@ export const migrations: readonly Migration[] = [
       )`,
       'CREATE INDEX ledger_by_time ON ledger (started_ms, id)',
       'CREATE INDEX ledger_by_account ON ledger (account, started_ms, id)',
-      // What the ledger's rows add up to, kept in the transactions that insert them; until version 2.
-      `CREATE TABLE usage_sums (
-        period TEXT NOT NULL,
-        account TEXT NOT NULL,
-        model TEXT NOT NULL,
-        ${counters},
-        PRIMARY KEY (period, account, model)
-      )`,
-      'CREATE INDEX usage_sums_by_account ON usage_sums (account, period)',
       `CREATE TABLE audit_log (
         id TEXT PRIMARY KEY,
         at_ms BIGINT NOT NULL,
@@ -109,12 +95,6 @@ export const migrations: readonly Migration[] = [
         target TEXT NOT NULL,
         detail TEXT NOT NULL
       )`,
-    ],
-  },
-  {
-    version: 2,
-    name: 'sums by the day for every account',
-    statements: [
       // What the ledger's rows add up to, kept in the transactions that insert them: see usage-slices.ts.
       clustered(`CREATE TABLE daily_sums (
         model TEXT NOT NULL,
@@ -130,16 +110,7 @@ export const migrations: readonly Migration[] = [
         ${counters},
         PRIMARY KEY (month, account)
       )`),
-      refillSums,
-      // An instance of an earlier version must not add to the ledger alone: it finds no table, and its rows wait until it is replaced.
-      'DROP TABLE usage_sums',
-    ],
-  },
-  {
-    version: 3,
-    name: 'sums of refused requests',
-    statements: [
-      // Exchanges that asked no upstream, as numbers; `key_id`, `model` and `error_type` are empty where there is none.
+      // How many exchanges were refused before an upstream was asked; `key_id`, `model` and `error_type` are empty where there is none.
       clustered(`CREATE TABLE refusal_sums (
         day TEXT NOT NULL,
         account TEXT NOT NULL,
@@ -151,7 +122,7 @@ export const migrations: readonly Migration[] = [
         requests BIGINT NOT NULL,
         PRIMARY KEY (day, account, key_id, model, status, error_type, end_reason)
       )`),
-      // The batches in which they came, whose ids begin with their time, so that one that is sent twice is counted once.
+      // Ids of the batches in which they came, so that one that is sent twice is counted once; they begin with their time.
       clustered('CREATE TABLE counted_batches (id TEXT PRIMARY KEY)'),
     ],
   },
