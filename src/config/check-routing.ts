@@ -1,135 +1,89 @@
-import { z } from 'zod';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import { asObject, type Json } from '../json-object.ts';
 
-/** A wrong field is read as absent here: its own schema reports it. */
-const number = z.number().optional().catch(undefined);
-const word = z.string().optional().catch(undefined);
+type Path = readonly PropertyKey[];
 
-const routing = z
-  .object({ max_attempts: number, retries_per_upstream: number, sticky: word })
-  .loose()
-  .catch({});
+const noEffect = (path: Path, why: string): ConfigIssue => ({ path, message: `has no effect: ${why}` });
 
-const routingSchema = z.object({
-  providers: z
-    .record(
-      z.string(),
-      z
-        .object({
-          max_concurrent: number,
-          max_queue: number,
-          queue_timeout_ms: number,
-          first_token_timeout_ms: number,
-          total_timeout_ms: number,
-          breaker: z.object({ consecutive_failures: number, failure_ratio: number }).loose().catch({}),
-        })
-        .catch({ breaker: {} }),
-    )
-    .catch({}),
-  routing,
-  models: z
-    .array(
-      z
-        .object({
-          upstreams: z
-            .array(z.object({ provider: word, model: word, priority: number, weight: number }).catch({}))
-            .catch([]),
-          routing,
-        })
-        .catch({ upstreams: [], routing: {} }),
-    )
-    .catch([]),
-});
-type Read = z.output<typeof routingSchema>;
-type Routing = Read['routing'];
+/** The fields that are numbers; a wrong field is read as absent, since its own schema reports it. */
+const numbersIn = (value: Json): Partial<Record<string, number>> =>
+  Object.fromEntries(
+    Object.entries(value).filter((field): field is [string, number] => typeof field[1] === 'number'),
+  );
+
+const objectsIn = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(asObject) : []);
 
 /** Reports settings of providers and routing that have no effect, even in a configuration that is wrong elsewhere. */
-export function checkRouting(config: unknown): ConfigIssue[] {
-  const read = routingSchema.safeParse(config);
-  if (!read.success) return [];
-  const { providers, models } = read.data;
-  return [
-    ...Object.entries(providers).flatMap(([name, provider]) => [...checkProvider(name, provider)]),
-    ...checkAttempts(read.data.routing, {}, ['routing']),
-    ...models.flatMap((model, at) => [
-      ...checkUpstreams(model, at),
-      ...checkModel(model, read.data.routing, at),
-    ]),
-  ];
+export function* checkRouting(config: unknown): Generator<ConfigIssue> {
+  const { providers, routing, models } = asObject(config);
+  for (const [name, provider] of Object.entries(asObject(providers)))
+    yield* checkProvider(asObject(provider), ['providers', name]);
+  const global = asObject(routing);
+  yield* checkRetries(global, {}, ['routing']);
+  for (const [at, { upstreams, routing: own }] of objectsIn(models).entries()) {
+    const listed = objectsIn(upstreams);
+    yield* checkUpstreams(listed, ['models', at, 'upstreams']);
+    yield* checkModel(asObject(own), global, listed.length === 1, ['models', at, 'routing']);
+  }
 }
 
-function* checkProvider(name: string, provider: Read['providers'][string]): Generator<ConfigIssue> {
-  const { max_concurrent, max_queue, queue_timeout_ms, first_token_timeout_ms, total_timeout_ms, breaker } =
-    provider;
-  const path = (...rest: string[]) => ['providers', name, ...rest];
-  const noEffect = (field: string, why: string) => ({ path: path(field), message: `has no effect: ${why}` });
+function* checkProvider(provider: Json, path: Path): Generator<ConfigIssue> {
+  const { max_concurrent, max_queue, queue_timeout_ms, first_token_timeout_ms, total_timeout_ms } =
+    numbersIn(provider);
   if (max_queue && max_concurrent === undefined)
-    yield noEffect('max_queue', 'without max_concurrent there are always places');
+    yield noEffect([...path, 'max_queue'], 'without max_concurrent there are always places');
   if (queue_timeout_ms !== undefined && !max_queue)
-    yield noEffect('queue_timeout_ms', 'without max_queue no request waits');
+    yield noEffect([...path, 'queue_timeout_ms'], 'without max_queue no request waits');
   if (first_token_timeout_ms && total_timeout_ms && first_token_timeout_ms >= total_timeout_ms)
-    yield noEffect('first_token_timeout_ms', `total_timeout_ms is over after ${total_timeout_ms}`);
-  const { consecutive_failures, failure_ratio, ...others } = breaker;
-  const isOff = consecutive_failures === 0 && failure_ratio === 1;
-  for (const field of Object.keys(others)) {
-    const why = isOff ? 'the breaker never opens' : 'failure_ratio 1 looks at no window';
-    if (isOff || (field === 'window' && failure_ratio === 1))
-      yield { path: path('breaker', field), message: `has no effect: ${why}` };
+    yield noEffect([...path, 'first_token_timeout_ms'], `total_timeout_ms is over after ${total_timeout_ms}`);
+  const breaker = asObject(provider.breaker);
+  const { consecutive_failures, failure_ratio } = numbersIn(breaker);
+  if (failure_ratio !== 1) return;
+  for (const field of Object.keys(breaker)) {
+    if (field === 'consecutive_failures' || field === 'failure_ratio') continue;
+    if (consecutive_failures === 0) yield noEffect([...path, 'breaker', field], 'the breaker never opens');
+    else if (field === 'window')
+      yield noEffect([...path, 'breaker', field], 'failure_ratio 1 looks at no window');
   }
 }
 
-function* checkUpstreams({ upstreams }: Read['models'][number], at: number): Generator<ConfigIssue> {
+function* checkUpstreams(upstreams: readonly Json[], path: Path): Generator<ConfigIssue> {
+  const priorityOf = (upstream: Json) => numbersIn(upstream).priority ?? 1;
   const seen = new Set<string>();
-  for (const [number, { provider, model, priority = 1, weight = 1 }] of upstreams.entries()) {
-    const path = ['models', at, 'upstreams', number];
+  for (const [at, upstream] of upstreams.entries()) {
+    const { provider, model } = upstream;
     const name = `${provider} ${model}`;
-    if (provider !== undefined && model !== undefined && seen.has(name))
-      yield { path, message: `${model} at ${provider} is listed twice; use weight for a larger share` };
-    seen.add(name);
-    const isAlone = upstreams.every((other, index) => index === number || (other.priority ?? 1) !== priority);
-    if (weight !== 1 && isAlone)
+    if (typeof provider === 'string' && typeof model === 'string' && seen.has(name))
       yield {
-        path: [...path, 'weight'],
-        message: `has no effect: no other upstream has priority ${priority}`,
+        path: [...path, at],
+        message: `${model} at ${provider} is listed twice; use weight for a larger share`,
       };
+    seen.add(name);
+    const priority = priorityOf(upstream);
+    const isAlone = upstreams.every((other, index) => index === at || priorityOf(other) !== priority);
+    if ((numbersIn(upstream).weight ?? 1) !== 1 && isAlone)
+      yield noEffect([...path, at, 'weight'], `no other upstream has priority ${priority}`);
   }
 }
 
-function* checkModel(
-  { upstreams, routing: own }: Read['models'][number],
-  global: Routing,
-  at: number,
-): Generator<ConfigIssue> {
-  const path = ['models', at, 'routing'];
-  yield* checkAttempts(own, global, path);
-  if (upstreams.length !== 1) return;
-  const noEffect = (field: string) => ({
-    path: [...path, field],
-    message: 'has no effect: the model has one upstream',
-  });
-  if (own.sticky === 'conversation') yield noEffect('sticky');
-  const repeats = own.retries_per_upstream ?? global.retries_per_upstream ?? 0;
-  if ((own.max_attempts ?? 1) > 1 && repeats === 0) yield noEffect('max_attempts');
+/** Fields of a model's routing that have no effect because of its upstreams, or of other fields. */
+function* checkModel(own: Json, global: Json, isAlone: boolean, path: Path): Generator<ConfigIssue> {
+  yield* checkRetries(own, global, path);
+  const { retries_per_upstream = 0 } = { ...numbersIn(global), ...numbersIn(own) };
+  const { sticky_overload, backoff_ms, max_backoff_ms, max_attempts = 1 } = numbersIn(own);
+  if (sticky_overload !== undefined && (own.sticky ?? global.sticky) !== 'conversation')
+    yield noEffect([...path, 'sticky_overload'], 'sticky is none');
+  for (const [field, value] of Object.entries({ backoff_ms, max_backoff_ms }))
+    if (value !== undefined && retries_per_upstream === 0)
+      yield noEffect([...path, field], 'retries_per_upstream is 0, and other upstreams are asked at once');
+  if (isAlone && own.sticky === 'conversation')
+    yield noEffect([...path, 'sticky'], 'the model has one upstream');
+  if (isAlone && max_attempts > 1 && retries_per_upstream === 0)
+    yield noEffect([...path, 'max_attempts'], 'the model has one upstream');
 }
 
-/** Fields of `own` without effect because of others, of `own` or of those for all models. */
-function* checkAttempts(
-  own: Routing,
-  global: Routing,
-  path: readonly (string | number)[],
-): Generator<ConfigIssue> {
-  const noEffect = (field: string, why: string) => ({
-    path: [...path, field],
-    message: `has no effect: ${why}`,
-  });
-  const { max_attempts, retries_per_upstream = 0, sticky = 'none' } = { ...global, ...own };
-  if (own.retries_per_upstream && max_attempts === 1)
-    yield noEffect('retries_per_upstream', 'max_attempts is 1');
-  // Settings for all models may be meant for models with other settings.
-  if (path[0] === 'routing') return;
-  if (own.sticky_overload !== undefined && sticky !== 'conversation')
-    yield noEffect('sticky_overload', 'sticky is none');
-  for (const field of ['backoff_ms', 'max_backoff_ms'])
-    if (own[field] !== undefined && retries_per_upstream === 0)
-      yield noEffect(field, 'retries_per_upstream is 0, and other upstreams are asked at once');
+function* checkRetries(own: Json, global: Json, path: Path): Generator<ConfigIssue> {
+  const { max_attempts } = { ...numbersIn(global), ...numbersIn(own) };
+  if (numbersIn(own).retries_per_upstream && max_attempts === 1)
+    yield noEffect([...path, 'retries_per_upstream'], 'max_attempts is 1');
 }

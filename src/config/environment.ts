@@ -5,7 +5,7 @@ const expansion = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}|\$\{/g;
 
 const accepted = '${NAME}, ${NAME:-default} with no braces in the default, and $${ for a literal ${';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * A copy of `value` with `${NAME}` in its strings replaced from `environment`. `${NAME:-default}` gives the default when the variable is

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { asObject } from '../json-object.ts';
 import { limitOverridesSchema, plansSchema } from '../stores/limits/plan-limits.ts';
 import { type RecordsTarget, recordsSchema, targetOf } from '../stores/records/records-target.ts';
-import { expandVariables } from './environment.ts';
+import { checkPart } from './checked-part.ts';
+import type { Environment } from './environment.ts';
 import { readConfig } from './read-config.ts';
 
 /** The parts of a configuration for commands about keys, accounts and usage. */
@@ -35,19 +36,12 @@ const schema = z.object({
  * Reads only what is needed: issuing keys needs neither the keys of providers and accounts in the environment nor any stage. Throws a
  * ConfigError.
  */
-export function loadCommandSettings(
-  file: string,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): CommandSettings {
+export function loadCommandSettings(file: string, environment: Environment = process.env): CommandSettings {
   const written = readConfig(file);
   const { stores = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
-  const found: ConfigIssue[] = [];
-  const value = expandVariables({ stores, plans, accounts, models }, environment, found);
+  const { data, issues: found } = checkPart(schema, { stores, plans, accounts, models }, environment);
   const issues = found.filter(isNeeded);
-  const parsed = schema.safeParse(value);
-  if (!parsed.success && issues.length === 0) issues.push(...issuesOf(parsed.error, schema, value));
-  if (issues.length > 0 || !parsed.success) throw written.error(issues);
-  const { data } = parsed;
+  if (issues.length > 0 || !data) throw written.error(issues);
   return {
     target: targetOf(data.stores.records, written.directory)!,
     plans: Object.keys(data.plans),
@@ -56,6 +50,6 @@ export function loadCommandSettings(
   };
 }
 
-/** Not in keys, nor in anything of a model but its id. */
+/** A variable of a key, or of anything of a model but its id, need not be set. */
 const isNeeded = ({ path: [section, , field] }: ConfigIssue): boolean =>
-  section === 'accounts' ? field !== 'keys' : section !== 'models' || field === 'id';
+  section === 'accounts' ? field !== 'keys' : section !== 'models' || field === undefined || field === 'id';

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { builtInProviders } from '../../plugins/index.ts';
-import { type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
 import { asObject } from '../json-object.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider-schema.ts';
-import { expandVariables } from './environment.ts';
+import { checkPart } from './checked-part.ts';
+import type { Environment } from './environment.ts';
 import { checkProviderKeys } from './provider-keys.ts';
 import { readConfig } from './read-config.ts';
 import { type CheckedConfig, providerSchema } from './schema.ts';
@@ -46,21 +46,15 @@ export function providerOf(
 export function loadProvider(
   file: string,
   name: string,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  environment: Environment = process.env,
 ): ProviderSettings {
   const written = readConfig(file);
   const { directory } = written;
   const named = asObject(asObject(written.value).providers);
   if (!Object.hasOwn(named, name))
     throw written.error([{ path: ['providers'], message: noSuchName('provider', name, Object.keys(named)) }]);
-  const path = ['providers', name];
-  const issues: ConfigIssue[] = [];
-  const own = expandVariables(named[name], environment, issues, path);
-  const parsed = providerSchema.safeParse(own);
-  if (!parsed.success)
-    for (const issue of issuesOf(parsed.error, providerSchema, own))
-      issues.push({ ...issue, path: [...path, ...issue.path] });
-  issues.push(...checkProviderKeys({ providers: { [name]: own } }, directory));
-  if (issues.length > 0 || !parsed.success) throw written.error(issues);
-  return providerOf(name, parsed.data, directory);
+  const part = checkPart(providerSchema, named[name], environment, ['providers', name]);
+  part.report(checkProviderKeys({ providers: { [name]: part.value } }, directory));
+  if (part.issues.length > 0 || !part.data) throw written.error(part.issues);
+  return providerOf(name, part.data, directory);
 }

@@ -4,37 +4,45 @@ import { ZodError } from 'zod';
 import { builtInStages } from '../../plugins/index.ts';
 import { isStageFactory, type StageFactory } from '../chain/define-stage.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import { type ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
+import { asObject, type Json } from '../json-object.ts';
 import { packageFile } from './package-file.ts';
 
 type Entry = string | Record<string, unknown>;
 
-/** The chain that the configuration asks for; mistakes are added to `issues`. Relative paths start at `directory`. */
+const builtInNames = builtInStages.map(({ stageName }) => stageName);
+
+/** The stages by name, in order, each with its options as they are written; by default the built-ins. */
+export const stagesOf = (entries: readonly Entry[] = builtInNames): ReadonlyMap<string, Json> =>
+  new Map(
+    entries.map(entry => {
+      if (typeof entry === 'string') return [entry, {}];
+      const [name, options] = Object.entries(entry)[0]!;
+      return [name, asObject(options)];
+    }),
+  );
+
+/** Loads the chain of a configuration; mistakes are added to `issues`. Relative paths start at `directory`. */
 export async function loadStages(
-  entries: readonly (Entry | undefined)[] | undefined,
+  entries: readonly (Entry | undefined)[] = builtInNames,
   directory: string,
   issues: ConfigIssue[],
 ): Promise<StagePlan[]> {
   const plans: StagePlan[] = [];
-  const wanted: readonly (Entry | undefined)[] = entries ?? builtInStages.map(({ stageName }) => stageName);
-  for (const [at, entry] of wanted.entries()) {
+  for (const [at, entry] of entries.entries()) {
     if (entry === undefined) continue;
-    const names = typeof entry === 'string' ? [entry] : Object.keys(entry);
     const path = ['stages', at];
-    if (names.length !== 1) {
+    const [[name, options] = ['', {}], ...others] =
+      typeof entry === 'string' ? [[entry, {}] as const] : Object.entries(entry);
+    if (name === '' || others.length > 0) {
       issues.push({ path, message: 'must be one stage with its options; begin each stage with its own "-"' });
       continue;
     }
-    const name = names[0]!;
-    const options = typeof entry === 'string' ? {} : (entry[name] ?? {});
-    const plan = await loadStage(
-      name,
-      options,
-      directory,
-      [...path, ...(typeof entry === 'string' ? [] : [name])],
-      issues,
-    );
+    const plan = await loadStage(name, options ?? {}, directory, found => {
+      const below = typeof entry === 'string' ? path : [...path, name];
+      issues.push(...found.map(issue => ({ ...issue, path: [...below, ...issue.path] })));
+    });
     if (plan && plans.some(other => other.name === plan.name))
       issues.push({ path, message: `the stage ${plan.name} is listed twice` });
     if (plan) plans.push(plan);
@@ -46,63 +54,57 @@ async function loadStage(
   name: string,
   options: unknown,
   directory: string,
-  path: PropertyKey[],
-  issues: ConfigIssue[],
+  report: (issues: readonly ConfigIssue[]) => void,
 ): Promise<StagePlan | undefined> {
-  const factory =
-    builtInStages.find(({ stageName }) => stageName === name) ??
-    (await importStage(name, directory, path, issues));
-  if (!factory) return undefined;
+  let factory = builtInStages.find(({ stageName }) => stageName === name);
   try {
+    factory ??= await importStage(name, directory);
     return factory(options as never).plan;
   } catch (thrown) {
-    for (const issue of mistakesIn(thrown, factory, options)) {
-      issues.push({ ...issue, path: [...path, ...issue.path] });
-    }
+    report(mistakesIn(thrown, factory, options));
     return undefined;
   }
 }
 
-/** What a factory threw about its options; one of another copy of the package may throw what zod found. */
-function mistakesIn(thrown: unknown, factory: StageFactory, options: unknown): readonly ConfigIssue[] {
-  if (thrown instanceof ZodError) return issuesOf(thrown, factory.schema, options);
+/** What is wrong with a stage or its options; a factory of another copy of the package may throw what zod found. */
+function mistakesIn(
+  thrown: unknown,
+  factory: StageFactory | undefined,
+  options: unknown,
+): readonly ConfigIssue[] {
+  if (factory && thrown instanceof ZodError) return issuesOf(thrown, factory.schema, options);
   const { name, issues } = Object(thrown) as Partial<ConfigError>;
   if (name !== 'ConfigError' || issues === undefined) throw thrown;
   return issues;
 }
 
-/** A stage of the user's own: a path beside the configuration, or a package. Its default export, or its only stage, is taken. */
-async function importStage(
-  name: string,
-  directory: string,
-  path: PropertyKey[],
-  issues: ConfigIssue[],
-): Promise<StageFactory | undefined> {
+/**
+ * A stage of the user's own: a path beside the configuration, or a package. Its default export, or its only stage, is taken. Throws a
+ * ConfigError.
+ */
+async function importStage(name: string, directory: string): Promise<StageFactory> {
   const isPath = name.startsWith('.') || isAbsolute(name);
-  if (!isPath && !/^(@[\w.-]+\/)?[\w.-]+(\/[\w./-]+)?$/.test(name)) return unknownStage(name, path, issues);
+  if (!isPath && !/^(@[\w.-]+\/)?[\w.-]+(\/[\w./-]+)?$/.test(name)) throw unknownStage(name);
   let module: Record<string, unknown>;
   try {
     const file = isPath ? resolve(directory, name) : packageFile(name, directory);
     module = await import(pathToFileURL(file).href);
   } catch (cause) {
-    if (!isPath && (cause as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND')
-      return unknownStage(name, path, issues);
-    issues.push({ path, message: `cannot be loaded: ${(cause as Error).message.split('\n')[0]}` });
-    return undefined;
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (!isPath && code === 'MODULE_NOT_FOUND') throw unknownStage(name);
+    throw mistake(`cannot be loaded: ${message.split('\n')[0]}`);
   }
-  const factories = Object.values(module).filter(isStageFactory);
-  const factory = isStageFactory(module.default)
-    ? module.default
-    : factories.length === 1
-      ? factories[0]
-      : undefined;
-  if (!factory)
-    issues.push({ path, message: 'must export a stage made with defineStage, as its default or only one' });
-  return factory;
+  const [first, ...others] = isStageFactory(module.default)
+    ? [module.default]
+    : Object.values(module).filter(isStageFactory);
+  if (!first || others.length > 0)
+    throw mistake('must export a stage made with defineStage, as its default or only one');
+  return first;
 }
 
-function unknownStage(name: string, path: PropertyKey[], issues: ConfigIssue[]): undefined {
-  const names = builtInStages.map(({ stageName }) => stageName);
-  const list = `built in are: ${names.join(', ')}; others by path (./my-stage.ts) or package`;
-  issues.push({ path, message: `there is no stage '${name}'${suggested(name, names, list)}` });
+function unknownStage(name: string): ConfigError {
+  const list = `built in are: ${builtInNames.join(', ')}; others by path (./my-stage.ts) or package`;
+  return mistake(`there is no stage '${name}'${suggested(name, builtInNames, list)}`);
 }
+
+const mistake = (message: string): ConfigError => new ConfigError('stage', [{ path: [], message }]);

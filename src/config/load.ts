@@ -1,20 +1,20 @@
-import { builtInProviders, builtInStages } from '../../plugins/index.ts';
+import { builtInProviders } from '../../plugins/index.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { checkAccess } from '../chain/check-access.ts';
 import { checkBodyBounds } from '../chain/check-body-bounds.ts';
 import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import { type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
-import { fieldPath } from '../diagnostics/field-path.ts';
+import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { asObject, isObject } from '../json-object.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import type { RecordsSettings } from '../stores/records/gateway-records.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
-import { expandVariables } from './environment.ts';
+import { checkPart } from './checked-part.ts';
+import type { Environment } from './environment.ts';
 import { type ProviderSettings, providerOf } from './load-provider.ts';
-import { loadStages } from './load-stages.ts';
+import { loadStages, stagesOf } from './load-stages.ts';
 import { checkProviderKeys } from './provider-keys.ts';
 import { readConfig } from './read-config.ts';
 import { recordsSettings } from './records-settings.ts';
@@ -39,57 +39,38 @@ export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | '
 /** Reads and checks a configuration. Throws a ConfigError that lists every mistake with its path, and its line if it has one. */
 export async function loadConfig(
   source: ConfigSource,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  environment: Environment = process.env,
 ): Promise<Settings> {
   const written = readConfig(source);
   const { directory } = written;
-  const issues: ConfigIssue[] = [];
-  const value = expandVariables(written.value, environment, issues);
-  const unset = new Set(issues.map(({ path }) => fieldPath(path)));
-  const parsed = configSchema.safeParse(value);
-  const found = parsed.success ? [] : issuesOf(parsed.error, configSchema, value);
-  found.push(
-    ...checkReferences(value, builtInProviders),
-    ...checkRouting(value),
-    ...checkProviderKeys(value, directory),
-  );
-  // The gap left by an unset variable is not a second mistake.
-  issues.push(...found.filter(({ path }) => !unset.has(fieldPath(path))));
-  const entries = parsed.success ? parsed.data.stages : stagesIn(value);
-  const stages = await loadStages(entries, directory, issues);
+  const { value, data, issues, report } = checkPart(configSchema, written.value, environment);
+  report(checkReferences(value, builtInProviders));
+  report(checkRouting(value));
+  report(checkProviderKeys(value, directory));
+  const stages = await loadStages(data ? data.stages : stagesIn(value), directory, issues);
   // An unknown stage may have been meant to be auth.
   const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
-  if (parsed.success && areStages) issues.push(...checkStageAccess(parsed.data));
-  if (parsed.success)
-    issues.push(...checkListeners(parsed.data), ...checkBodyBounds(parsed.data.server, ['server']));
-  const newCounter = await loadCounter(parsed.data?.usage.estimator, issues);
-  if (issues.length > 0 || !parsed.success) throw written.error(issues);
-  return { ...settingsOf(parsed.data, directory), stages, newCounter };
+  if (data && areStages) issues.push(...checkStageAccess(data));
+  if (data) issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']));
+  const newCounter = await loadCounter(data?.usage.estimator, issues);
+  if (issues.length > 0 || !data) throw written.error(issues);
+  return { ...settingsOf(data, directory), stages, newCounter };
 }
 
 /** Checks that the stages enforce keys and limits, and in which order. */
 function* checkStageAccess({ stages, accounts, plans, server }: CheckedConfig): Generator<ConfigIssue> {
-  const names = stages?.map(entry => (typeof entry === 'string' ? entry : Object.keys(entry)[0]!));
-  const access = {
-    stages: names ?? builtInStages.map(({ stageName }) => stageName),
-    accounts,
-    plans,
-    open: server.open,
-  };
-  yield* checkAccess(access, {
-    path: ['server', 'open'],
-    written: 'server: { open: true }',
-    mayBeInner: false,
-  });
-  for (const [stage, own] of [
-    ['auth', 'accounts'],
-    ['rate-limit', 'plans'],
-  ] as const) {
-    const at = names?.indexOf(stage) ?? -1;
-    const entry = at === -1 ? undefined : stages?.[at];
-    if (typeof entry === 'object' && Object.hasOwn(Object(entry[stage]), own))
-      yield { path: ['stages', at, stage, own], message: `belongs to ${own}, at the top level` };
-  }
+  const listed = stagesOf(stages);
+  const names = [...listed.keys()];
+  yield* checkAccess(
+    { stages: names, accounts, plans, open: server.open },
+    { path: ['server', 'open'], written: 'server: { open: true }', mayBeInner: false },
+  );
+  for (const [stage, own] of Object.entries({ auth: 'accounts', 'rate-limit': 'plans' }))
+    if (Object.hasOwn(listed.get(stage) ?? {}, own))
+      yield {
+        path: ['stages', names.indexOf(stage), stage, own],
+        message: `belongs to ${own}, at the top level`,
+      };
 }
 
 /**

@@ -22,6 +22,9 @@ const port = (value: number) =>
     z.int().min(0).max(65_535).default(value).describe('0 takes a free port.'),
   );
 
+/** A switch that is off by default. */
+const off = (description: string) => z.boolean().default(false).describe(description);
+
 const ms = (value: number) => z.int().positive().default(value);
 
 export const serverSchema = z.strictObject({
@@ -31,12 +34,9 @@ export const serverSchema = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an address such as https://llm.example.com' })
     .optional()
     .describe('Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows.'),
-  open: z
-    .boolean()
-    .default(false)
-    .describe(
-      'A chain without the stage `auth` is refused, unless this says that it is meant: everybody is served, or a stage of your own decides who is.',
-    ),
+  open: off(
+    'A chain without the stage `auth` is refused, unless this says that it is meant: everybody is served, or a stage of your own decides who is.',
+  ),
   ...bodyLimits,
   ...streamLimits,
   ...replyLimits,
@@ -50,12 +50,9 @@ export const serverSchema = z.strictObject({
   drain_ms: ms(30_000).describe(
     'How long running exchanges may take to finish after that. A second SIGTERM ends them at once.',
   ),
-  reuse_port: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Let several processes listen at the same addresses (`SO_REUSEPORT`, Linux): start the next process, wait until it is ready, then end this one.',
-    ),
+  reuse_port: off(
+    'Let several processes listen at the same addresses (`SO_REUSEPORT`, Linux): start the next process, wait until it is ready, then end this one.',
+  ),
 });
 
 const credentialSchema = z.union(
@@ -89,12 +86,9 @@ export const adminSchema = z.strictObject({
     'A session at the dashboard ends when it was not used for so long,',
   ),
   session_max_ms: ms(43_200_000).describe('and after this in any case.'),
-  trust_proxy: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
-    ),
+  trust_proxy: off(
+    'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
+  ),
 });
 
 export const logSchema = z.strictObject({
@@ -105,19 +99,15 @@ export const logSchema = z.strictObject({
 });
 
 export const metricsSchema = z.strictObject({
-  account_label: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Count requests, tokens and cost by account as well (`sluice_account_*`): three to ten series for each account.',
-    ),
+  account_label: off(
+    'Count requests, tokens and cost by account as well (`sluice_account_*`): three to ten series for each account.',
+  ),
 });
 
 export const tracingSchema = z.strictObject({
-  capture_content: z
-    .boolean()
-    .default(false)
-    .describe('Put prompts and answers on the spans of attempts. They leave the gateway with the traces.'),
+  capture_content: off(
+    'Put prompts and answers on the spans of attempts. They leave the gateway with the traces.',
+  ),
   max_content_characters: z
     .int()
     .positive()

@@ -1,7 +1,8 @@
 import { builtInStages } from '../../plugins/index.ts';
+import { routingSchema } from '../catalog/routing-schema.ts';
 import { AccountLimits } from '../stores/limits/plan-limits.ts';
 import { stateSchema } from '../stores/limits/state-options.ts';
-import { routingWarnings } from './routing-warnings.ts';
+import { stagesOf } from './load-stages.ts';
 import { adminSchema, type CheckedConfig, serverSchema, storesSchema, tracingSchema } from './schema.ts';
 
 /** A line, with its path, for each option that has no effect and for each setting under which every request is refused. */
@@ -13,21 +14,9 @@ export function* warningsOf(config: CheckedConfig): Generator<string> {
   yield* routingWarnings(config);
 }
 
-/** The stages by name, each with its options as they were written. */
-function stagesOf({ stages }: CheckedConfig): ReadonlyMap<string, Record<string, unknown>> {
-  const wanted = stages ?? builtInStages.map(({ stageName }) => stageName);
-  return new Map(
-    wanted.map(entry => {
-      if (typeof entry === 'string') return [entry, {}];
-      const [name, options] = Object.entries(entry)[0]!;
-      return [name, Object(options) as Record<string, unknown>];
-    }),
-  );
-}
-
 function* accountWarnings(config: CheckedConfig): Generator<string> {
   const { accounts, stores, server, metrics } = config;
-  const stages = stagesOf(config);
+  const stages = stagesOf(config.stages);
   const all = Object.entries(accounts);
   if (server.open) {
     const areBuiltIn = [...stages.keys()].every(name =>
@@ -49,7 +38,7 @@ function* accountWarnings(config: CheckedConfig): Generator<string> {
 
 function* limitWarnings(config: CheckedConfig): Generator<string> {
   const { plans, accounts, stores, admin } = config;
-  const rateLimit = stagesOf(config).get('rate-limit');
+  const rateLimit = stagesOf(config.stages).get('rate-limit');
   const isComplete = stores.records === 'memory' && Object.keys(admin.users).length === 0;
   if (!isComplete) {
     if (!rateLimit && stores.records !== 'memory')
@@ -90,7 +79,24 @@ function* sectionWarnings({ server, admin, tracing, stores }: CheckedConfig): Ge
     yield* set('server', server, serverSchema, ['max_background_ms'], 'max_background is 0');
 }
 
-/** The `names` of a section that are not as they are by default. */
+/** Settings of `routing` for all models that no model can use. */
+function* routingWarnings({ routing, models, providers }: CheckedConfig): Generator<string> {
+  if (models.some(({ upstreams }) => upstreams.length > 1)) return;
+  const unused = (names: readonly string[], why: string) =>
+    set('routing', routing, routingSchema, names, `every model has one upstream${why}`);
+  yield* unused(['sticky', 'sticky_overload'], '');
+  const retries =
+    routing.retries_per_upstream > 0 ||
+    models.some(model => (model.routing.retries_per_upstream ?? 0) > 0) ||
+    Object.values(providers).some(({ api_keys, api_key_file }) => api_keys ?? api_key_file);
+  if (!retries)
+    yield* unused(
+      ['max_attempts', 'backoff_ms', 'max_backoff_ms', 'retry_ratio', 'min_retries_per_second'],
+      ', and retries_per_upstream is 0',
+    );
+}
+
+/** A warning for each of `names` that is not as it is by default. */
 function* set<T extends object>(
   section: string,
   values: T,
