@@ -1,28 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import QuickLRU from 'quick-lru';
-import { type ChunkStyle, chunkHead, renderChunks, type StreamEvent } from './chunks.ts';
-import { completionHead, renderCompletion } from './completion.ts';
-import { sendCompletion } from './completion-faults.ts';
-import type { Directives } from './directives.ts';
-import { errorBody } from './error-body.ts';
-import { FailureLottery } from './failure-lottery.ts';
+import { renderChunks, type StreamEvent } from './chunks.ts';
+import { renderCompletion } from './completion.ts';
+import { type Directives, readDirectives } from './directives.ts';
+import { failureInstead, hasStreamFaults, isFailure, sendCompletion, withFaults } from './faults.ts';
 import type { SimulatorOptions } from './options.ts';
-import type { Pace, Paced } from './pace.ts';
-import { type Prepared, prepareReply } from './prepare.ts';
-import { Refusal } from './refusal.ts';
-import { failBeforeReply, isFailure } from './reply-faults.ts';
+import { planReply, type Reply } from './reply.ts';
+import { saltSeed } from './seed.ts';
 import type { SimulatedExchange } from './simulated-exchange.ts';
-import { PacedStream } from './stream.ts';
-import { hasStreamFaults, withFaults } from './stream-faults.ts';
+import { readSource } from './source.ts';
+import { sendStream } from './stream.ts';
 
 /** Longer request bodies are not cached. */
 const KEPT_BODY_CHARS = 16_384;
-/** Streams of at most this many tokens are rendered once and kept with their request. */
+/** Longer streams are rendered anew for each request. */
 const KEPT_STREAM_TOKENS = 1_024;
 
-interface Kept extends Prepared {
-  /** Set by the first stream; a stream is cached from the second on, since a single one is not worth the memory. */
-  streamed?: true;
+interface Kept extends Reply {
   events?: readonly StreamEvent[];
   completion?: string;
 }
@@ -30,117 +24,68 @@ interface Kept extends Prepared {
 /** Answers chat completion requests as the options and the requests' own directives say. */
 export class ChatService {
   readonly #options: SimulatorOptions;
-  readonly #pace: Pace;
-  readonly #lottery: FailureLottery;
-  /** Prepared replies by request body, with and without a failure by the fail rate. */
+  readonly #failure: Directives;
+  /** Requests of which it was decided whether they fail. */
+  #drawn = 0;
+  /** Planned replies by request body, with and without a failure by the fail rate. */
   readonly #healthy = new QuickLRU<string, Kept>({ maxSize: 256 });
   readonly #failing = new QuickLRU<string, Kept>({ maxSize: 256 });
 
-  constructor(options: SimulatorOptions, pace: Pace) {
+  constructor(options: SimulatorOptions) {
     this.#options = options;
-    this.#pace = pace;
-    this.#lottery = new FailureLottery(options);
+    this.#failure = readDirectives(options.fail ?? 'status=503');
   }
 
-  /** Answers the request with this body, at once or paced. */
+  /** Answers the request with this body, at once or paced. Throws a Refusal for a bad one. */
   answer(exchange: SimulatedExchange, body_text: string): void {
-    const failure = this.#lottery.draw();
-    try {
-      this.#deliver(exchange, this.#prepared(body_text, failure));
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      exchange.refuse(error.status, errorBody('vllm', error.status, error.message, error.param).text);
-    }
-  }
-
-  #prepared(body_text: string, failure: Directives | undefined): Kept {
-    const cache = failure ? this.#failing : this.#healthy;
-    const known = cache.get(body_text);
-    if (known) return known;
-    const prepared = prepareReply(body_text, this.#options, failure);
-    if (body_text.length <= KEPT_BODY_CHARS) cache.set(body_text, prepared);
-    return prepared;
-  }
-
-  #deliver(exchange: SimulatedExchange, kept: Kept): void {
-    const { directives, request } = kept;
-    const ttft_ms = directives.ttft ?? this.#options.ttft_ms;
-    const per_second = directives.tps ?? this.#options.tokens_per_second;
-    const ms_per_token = per_second === 0 ? 0 : 1_000 / per_second;
+    const reply = this.#planned(body_text, this.#fails());
+    const { directives, model } = reply;
+    const { ttft_ms, tokens_per_second } = reply.options;
+    const ms_per_token = tokens_per_second === 0 ? 0 : 1_000 / tokens_per_second;
     if (isFailure(directives)) exchange.outcome = 'failed';
-    const failure = failBeforeReply(exchange, directives);
+    const failure = failureInstead(directives);
     if (failure) {
-      this.#after(exchange, ttft_ms, failure);
-    } else if (request.stream && !directives.json) {
-      this.#stream(exchange, kept, ttft_ms, ms_per_token);
+      exchange.after(ttft_ms, () => failure(exchange));
+    } else if (reply.request.stream && !directives.json) {
+      const head = `data: ${headOf('chat.completion.chunk', model)}`;
+      const whole = eventsOf(reply);
+      const events = hasStreamFaults(directives) ? withFaults(whole, directives) : whole[Symbol.iterator]();
+      sendStream(exchange, { head, events, ttft_ms, ms_per_token });
     } else {
-      const longest = Math.max(...kept.reply.choices.map(choice => choice.tokens));
+      const longest = Math.max(...reply.choices.map(({ tally }) => tally.completion));
       // An endless completion is never sent: the client waits until it gives up.
       if (longest === Number.POSITIVE_INFINITY) return;
-      this.#after(exchange, ttft_ms + longest * ms_per_token, () => this.#complete(exchange, kept));
+      exchange.after(ttft_ms + longest * ms_per_token, () => {
+        reply.completion ??= renderCompletion(reply);
+        sendCompletion(exchange, headOf('chat.completion', model) + reply.completion, directives);
+      });
     }
   }
 
-  #stream(exchange: SimulatedExchange, kept: Kept, ttft_ms: number, ms_per_token: number): void {
-    const events = this.#events(kept);
-    const faulty = hasStreamFaults(kept.directives) ? withFaults(events, kept.directives) : null;
-    const script = {
-      head: chunkHead(newId(), nowSeconds(), kept.model),
-      events: faulty ?? events[Symbol.iterator](),
-      ttft_ms,
-      ms_per_token,
-    };
-    const stream = new PacedStream(exchange.response, script, this.#pace);
-    exchange.onLeave(() => stream.stop());
-    stream.start();
+  /** Whether the next request fails by the fail rate: the same requests for the same seed. */
+  #fails(): boolean {
+    const { fail_rate, seed } = this.#options;
+    return fail_rate > 0 && saltSeed(seed, this.#drawn++) / 2 ** 32 < fail_rate;
   }
 
-  #events(kept: Kept): Iterable<StreamEvent> {
-    if (kept.events) return kept.events;
-    const events = renderChunks(kept.reply, chunkStyle(kept, this.#options));
-    const tokens = kept.reply.choices.reduce((sum, choice) => sum + choice.tokens, 0);
-    const first = kept.streamed === undefined;
-    kept.streamed = true;
-    if (first || tokens > KEPT_STREAM_TOKENS) return events;
-    kept.events = [...events];
-    return kept.events;
-  }
-
-  #complete(exchange: SimulatedExchange, kept: Kept): void {
-    const usage = (kept.directives.usage ?? this.#options.usage) !== 'none';
-    kept.completion ??= renderCompletion(kept.reply, usage);
-    sendCompletion(
-      exchange,
-      completionHead(newId(), nowSeconds(), kept.model) + kept.completion,
-      kept.directives,
-    );
-  }
-
-  #after(exchange: SimulatedExchange, delay_ms: number, act: () => void): void {
-    if (delay_ms === 0) {
-      act();
-      return;
-    }
-    const paced: Paced = { slot: -1, due: act };
-    exchange.onLeave(() => this.#pace.cancel(paced));
-    this.#pace.schedule(paced, this.#pace.now() + delay_ms);
+  #planned(body_text: string, fails: boolean): Kept {
+    const cache = fails ? this.#failing : this.#healthy;
+    const known = cache.get(body_text);
+    if (known) return known;
+    const reply = planReply(readSource(body_text, this.#options, fails ? this.#failure : {}));
+    if (body_text.length <= KEPT_BODY_CHARS) cache.set(body_text, reply);
+    return reply;
   }
 }
 
-function chunkStyle({ request, directives }: Prepared, options: SimulatorOptions): ChunkStyle {
-  const usage = directives.usage ?? options.usage;
-  const include_usage = request.include_usage && usage !== 'none';
-  return {
-    tokens_per_chunk: directives.chunk ?? options.tokens_per_chunk,
-    include_usage,
-    continuous_usage_stats: include_usage && request.continuous_usage_stats && usage !== 'final',
-  };
+function eventsOf(reply: Kept): Iterable<StreamEvent> {
+  if (reply.total.completion > KEPT_STREAM_TOKENS) return renderChunks(reply);
+  return (reply.events ??= [...renderChunks(reply)]);
 }
 
-function newId(): string {
-  return `chatcmpl-${randomUUID().replaceAll('-', '')}`;
-}
-
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1_000);
+/** The start of a reply or chunk, up to its choices. */
+function headOf(object: string, model: string): string {
+  const id = `chatcmpl-${randomUUID().replaceAll('-', '')}`;
+  const created = Math.floor(Date.now() / 1_000);
+  return `${JSON.stringify({ id, object, created, model }).slice(0, -1)},`;
 }

@@ -1,5 +1,4 @@
-import { limitRun, listRun, runText, type TokenRun } from './token-run.ts';
-import { splitTokens } from './tokens.ts';
+import { limitRun, runText, type TokenRun, textRun } from './tokens.ts';
 import type { ToolCall } from './tool-call.ts';
 
 /** A part of a choice that goes to one place in the message. */
@@ -16,9 +15,13 @@ export interface Choice {
   readonly finish_reason: string;
   /** The stop string that ended it. */
   readonly stop_reason: string | null;
-  /** What `usage` counts; Infinity for an endless one. */
-  readonly tokens: number;
-  readonly reasoning_tokens: number;
+  readonly tally: Tally;
+}
+
+/** Tokens that `usage` counts; Infinity for an endless choice. */
+export interface Tally {
+  readonly completion: number;
+  readonly reasoning: number;
 }
 
 /** Tokens of an endless text that are searched for stop strings; it repeats itself long before. */
@@ -32,7 +35,7 @@ export function finishChoice(
 ): Choice {
   const kept: Segment[] = [];
   let left = max_tokens;
-  for (const segment of segments) {
+  for (const segment of filled(segments)) {
     if (left === 0) return closeChoice(kept, 'length', null);
     const run = limitRun(segment.run, left);
     const stopped = segment.channel === 'tool' ? null : findStop(run, stops);
@@ -46,24 +49,19 @@ export function finishChoice(
   return closeChoice(kept, calls ? 'tool_calls' : 'stop', null);
 }
 
-function closeChoice(
-  segments: readonly Segment[],
-  finish_reason: string,
-  stop_reason: string | null,
-): Choice {
-  const filled = segments.filter(segment => segment.run.count > 0);
+function closeChoice(parts: readonly Segment[], finish_reason: string, stop_reason: string | null): Choice {
+  const segments = filled(parts);
+  const count = (counted: readonly Segment[]) => counted.reduce((sum, { run }) => sum + run.count, 0);
+  const reasoning = segments.filter(({ channel }) => channel === 'reasoning');
   return {
-    segments: filled,
+    segments,
     finish_reason,
     stop_reason,
-    tokens: countRuns(filled),
-    reasoning_tokens: countRuns(filled.filter(segment => segment.channel === 'reasoning')),
+    tally: { completion: count(segments), reasoning: count(reasoning) },
   };
 }
 
-function countRuns(segments: readonly Segment[]): number {
-  return segments.reduce((sum, segment) => sum + segment.run.count, 0);
-}
+const filled = (segments: readonly Segment[]) => segments.filter(({ run }) => run.count > 0);
 
 function findStop(run: TokenRun, stops: readonly string[]): { run: TokenRun; stop: string } | null {
   if (stops.length === 0) return null;
@@ -73,5 +71,5 @@ function findStop(run: TokenRun, stops: readonly string[]): { run: TokenRun; sto
     const at = text.indexOf(stop);
     if (at >= 0 && (first === null || at < first.at)) first = { at, stop };
   }
-  return first && { run: listRun(splitTokens(text.slice(0, first.at))), stop: first.stop };
+  return first && { run: textRun(text.slice(0, first.at)), stop: first.stop };
 }

@@ -1,8 +1,7 @@
-import type { Choice, Segment } from './choice.ts';
+import type { Choice, Segment, Tally } from './choice.ts';
 import { FINGERPRINT } from './completion.ts';
-import type { Reply } from './reply.ts';
-import { runText } from './token-run.ts';
-import { finalUsage, runningUsage, type Tally } from './usage.ts';
+import { type Reply, usageOf } from './reply.ts';
+import { runText } from './tokens.ts';
 
 /** One SSE event of a stream. */
 export interface StreamEvent {
@@ -14,111 +13,83 @@ export interface StreamEvent {
   readonly bare?: true;
 }
 
-/** Options by which the same reply may differ from stream to stream. */
-export interface ChunkStyle {
-  readonly tokens_per_chunk: number;
-  readonly include_usage: boolean;
-  readonly continuous_usage_stats: boolean;
-}
-
-/** The start of every event of one stream, up to its choices. */
-export function chunkHead(id: string, created: number, model: string): string {
-  return `data: {"id":"${id}","object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},`;
-}
+const NOTHING: Tally = { completion: 0, reasoning: 0 };
 
 /** The events of a reply in vLLM's order: a role per choice, the choices side by side, the usage. Without `[DONE]`. */
-export function* renderChunks(reply: Reply, style: ChunkStyle): Generator<StreamEvent, void> {
-  const nothing: Tally = { completion: 0, reasoning: 0 };
+export function* renderChunks(reply: Reply): Generator<StreamEvent, void> {
+  const internals = { prompt_token_ids: null, prompt_text: null };
   for (const index of reply.choices.keys()) {
-    const choice = `{"index":${index},"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`;
-    const internals = ',"prompt_token_ids":null,"prompt_text":null';
-    yield { text: eventText(choice, runningPart(reply, style, nothing) + internals), step: 0 };
+    const delta = { role: 'assistant', content: '' };
+    const choice = { index, delta, logprobs: null, finish_reason: null };
+    yield eventOf([choice], { usage: runningUsage(reply, NOTHING), ...internals }, 0);
   }
-  const choices = reply.choices.map((choice, index) => choiceChunks(reply, style, choice, index));
-  yield* choices.length === 1 && choices[0] ? choices[0] : sideBySide(choices);
-  if (style.include_usage) {
-    const usage = JSON.stringify(finalUsage(reply));
-    const step = Math.max(0, ...reply.choices.map(choice => choice.tokens - 1));
-    yield { text: eventText('', `,"usage":${usage},"system_fingerprint":"${FINGERPRINT}"`), step };
-  }
+  yield* sideBySide(reply.choices.map((choice, index) => choiceChunks(reply, choice, index)));
+  if (!includesUsage(reply)) return;
+  const step = Math.max(0, ...reply.choices.map(({ tally }) => tally.completion - 1));
+  yield eventOf([], { usage: usageOf(reply, reply.total), system_fingerprint: FINGERPRINT }, step);
 }
 
-function* choiceChunks(
-  reply: Reply,
-  style: ChunkStyle,
-  choice: Choice,
-  index: number,
-): Generator<StreamEvent, void> {
-  let tally: Tally = { completion: 0, reasoning: 0 };
+const includesUsage = ({ request, options }: Reply): boolean =>
+  request.include_usage && options.usage !== 'none';
+
+/** `usage` of a chunk in the middle, if asked for: one choice's own count, never the cached tokens. */
+function runningUsage(reply: Reply, tally: Tally): object | undefined {
+  const { request, options } = reply;
+  if (!includesUsage(reply) || !request.continuous_usage_stats || options.usage === 'final') return undefined;
+  return { ...usageOf(reply, tally, null), prompt_tokens_details: undefined };
+}
+
+/** `more` are the members behind the choices; undefined ones are left out. */
+const eventOf = (choices: readonly object[], more: object, step: number): StreamEvent => ({
+  text: `${JSON.stringify({ choices, ...more }).slice(1)}\n\n`,
+  step,
+});
+
+function* choiceChunks(reply: Reply, choice: Choice, index: number): Generator<StreamEvent, void> {
+  const { tokens_per_chunk } = reply.options;
+  let tally = NOTHING;
   for (const segment of choice.segments) {
-    if (segment.call) yield render(callDelta(segment.call), null, tally);
-    for (let start = 0; start < segment.run.count; start += style.tokens_per_chunk) {
-      const end = Math.min(start + style.tokens_per_chunk, segment.run.count);
-      tally = advance(tally, segment, end - start);
-      if (segment.channel === 'reasoning' && !reply.show_reasoning) continue;
+    const { call, channel, run } = segment;
+    if (call) {
+      const called = { name: call.name, arguments: '' };
+      yield render({ tool_calls: [{ id: call.id, type: 'function', index: call.index, function: called }] });
+    }
+    for (let start = 0; start < run.count; start += tokens_per_chunk) {
+      const end = Math.min(start + tokens_per_chunk, run.count);
+      const reasoning = channel === 'reasoning' ? end - start : 0;
+      tally = { completion: tally.completion + end - start, reasoning: tally.reasoning + reasoning };
+      if (channel === 'reasoning' && !reply.request.include_reasoning) continue;
       // An engine that reaches the token limit says so together with the last token.
-      const last = choice.finish_reason === 'length' && tally.completion === choice.tokens;
-      yield render(
-        textDelta(reply, segment, runText(segment.run, start, end)),
-        last ? 'length' : null,
-        tally,
-      );
+      const last = choice.finish_reason === 'length' && tally.completion === choice.tally.completion;
+      yield render(textDelta(reply, segment, runText(run, start, end)), last ? 'length' : null);
       if (last) return;
     }
   }
-  yield render(reply.reasoning_key === null ? '{"content":""}' : '{}', choice.finish_reason, tally);
+  yield render(reply.reasoning_key === null ? { content: '' } : {}, choice.finish_reason);
 
-  function render(delta: string, finish_reason: string | null, at: Tally): StreamEvent {
-    const finish = JSON.stringify(finish_reason);
-    const stop = finish_reason === null ? '' : `,"stop_reason":${JSON.stringify(choice.stop_reason)}`;
-    const body = `{"index":${index},"delta":${delta},"logprobs":null,"finish_reason":${finish}${stop},"token_ids":null}`;
-    const stamp =
-      finish_reason === null || style.include_usage ? '' : `,"system_fingerprint":"${FINGERPRINT}"`;
-    return {
-      text: eventText(body, runningPart(reply, style, at) + stamp),
-      step: Math.max(0, at.completion - 1),
-    };
+  function render(delta: object, finish_reason: string | null = null): StreamEvent {
+    const stop_reason = finish_reason === null ? undefined : choice.stop_reason;
+    const choices = [{ index, delta, logprobs: null, finish_reason, stop_reason, token_ids: null }];
+    const system_fingerprint = finish_reason === null || includesUsage(reply) ? undefined : FINGERPRINT;
+    const more = { usage: runningUsage(reply, tally), system_fingerprint };
+    return eventOf(choices, more, Math.max(0, tally.completion - 1));
   }
 }
 
-function advance(tally: Tally, segment: Segment, tokens: number): Tally {
-  const reasoning = segment.channel === 'reasoning' ? tokens : 0;
-  return { completion: tally.completion + tokens, reasoning: tally.reasoning + reasoning };
-}
-
-function callDelta({ index, id, name }: NonNullable<Segment['call']>): string {
-  const called = `{"name":${JSON.stringify(name)},"arguments":""}`;
-  return `{"tool_calls":[{"id":"${id}","type":"function","index":${index},"function":${called}}]}`;
-}
-
-function textDelta(reply: Reply, segment: Segment, text: string): string {
-  const json = JSON.stringify(text);
-  if (segment.call) {
-    return `{"tool_calls":[{"index":${segment.call.index},"function":{"arguments":${json}}}]}`;
-  }
-  return segment.channel === 'reasoning' ? `{"${reply.reasoning_key}":${json}}` : `{"content":${json}}`;
-}
-
-function runningPart(reply: Reply, style: ChunkStyle, tally: Tally): string {
-  if (!style.continuous_usage_stats) return '';
-  return `,"usage":${JSON.stringify(runningUsage(reply, tally))}`;
-}
-
-function eventText(choice: string, rest: string): string {
-  return `"choices":[${choice}]${rest}}\n\n`;
+function textDelta(reply: Reply, { call, channel }: Segment, text: string): object {
+  if (call) return { tool_calls: [{ index: call.index, function: { arguments: text } }] };
+  return channel === 'reasoning' ? { [reply.reasoning_key ?? 'reasoning']: text } : { content: text };
 }
 
 /** Merges the choices' events in the order of generation; at the same time the lower index first. */
 function* sideBySide(choices: readonly Generator<StreamEvent, void>[]): Generator<StreamEvent, void> {
-  const heads = choices.map(choice => ({ choice, next: choice.next() }));
+  const waiting = choices.map(choice => ({ choice, event: choice.next().value }));
   while (true) {
-    let first: (typeof heads)[number] | undefined;
-    for (const head of heads) {
-      if (head.next.done) continue;
-      if (first === undefined || head.next.value.step < (first.next.value as StreamEvent).step) first = head;
-    }
-    if (first === undefined) return;
-    yield first.next.value as StreamEvent;
-    first.next = first.choice.next();
+    let first: (typeof waiting)[number] | undefined;
+    for (const next of waiting)
+      if (next.event && (!first?.event || next.event.step < first.event.step)) first = next;
+    if (!first?.event) return;
+    yield first.event;
+    first.event = first.choice.next().value;
   }
 }

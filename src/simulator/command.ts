@@ -1,5 +1,5 @@
 import { Command, Help } from 'commander';
-import { DIRECTIVES, type Directives } from './directives.ts';
+import { DIRECTIVE_GROUPS, type DirectiveEntry } from './directives.ts';
 import { OPTION_NAMES, OPTIONS, type SimulatorOptions } from './options.ts';
 import type { Simulator } from './server.ts';
 
@@ -28,12 +28,6 @@ Examples
   "Hello [[sim:reset=5]]"                                 the connection is reset after five chunks
   "Hello [[sim:status=429 retry_after=3 body=openrouter]]"
   "Hello [[sim:reasoning=none say=<think>no tags</think> please]]"`;
-
-const groups = [
-  ['reply', 'Replies'],
-  ['pace', 'Pace'],
-  ['failure', 'Failures'],
-] as const;
 
 /** `sluice simulate`. Its server is loaded when it starts, and then given to `onStart`. */
 export function simulateCommand(
@@ -91,19 +85,20 @@ function optionHelp(name: keyof SimulatorOptions): string {
 function directiveHelp(): string {
   const help = new Help();
   help.helpWidth = 110;
-  const names = Object.keys(DIRECTIVES) as (keyof Directives)[];
-  const rows = names.map(name => {
-    const { group, kind, bare, help: text } = DIRECTIVES[name];
-    const value = kind && placeholder(kind.label);
-    const usage = value === undefined ? name : bare === undefined ? `${name}=${value}` : `${name}[=${value}]`;
-    return { group, usage, text: text + modesOf(kind?.label ?? '') };
-  });
-  const width = Math.max(...rows.map(({ usage }) => usage.length));
-  const sections = groups.map(([group, title]) => {
-    const lines = rows
-      .filter(row => row.group === group)
-      .map(row => help.formatItem(row.usage, width, row.text, help));
-    return `\n${title}:\n${lines.join('\n')}`;
+  const sections = Object.entries(DIRECTIVE_GROUPS).map(([title, directives]) => {
+    const rows = Object.entries<DirectiveEntry<unknown>>(directives).map(([name, entry]) => {
+      const modes = modesOf(entry.kind?.label ?? '');
+      return help.formatItem(directiveUsage(name, entry), usage_width, entry.help + modes, help);
+    });
+    return `\n${title}:\n${rows.join('\n')}`;
   });
   return [directive_introduction, ...sections, examples].join('\n');
+}
+
+const usage_width = 'reasoning_tokens=N'.length;
+
+function directiveUsage(name: string, { kind, bare }: DirectiveEntry<unknown>): string {
+  if (!kind) return name;
+  const value = `=${placeholder(kind.label)}`;
+  return name + (bare === undefined ? value : `[${value}]`);
 }

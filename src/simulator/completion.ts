@@ -1,32 +1,26 @@
 import type { Choice } from './choice.ts';
-import type { Reply } from './reply.ts';
-import { runText } from './token-run.ts';
-import { completionUsage } from './usage.ts';
+import { type Reply, usageOf } from './reply.ts';
+import { runText } from './tokens.ts';
 
 /** The simulated engine's fingerprint; a gateway must not pass it on to clients. */
 export const FINGERPRINT = 'vllm-0.12.0-sim-tp1-4f2a9c1e';
 
-/** The plain completion from `"choices"` on, with vLLM's null members; what stands before it differs per request. */
-export function renderCompletion(reply: Reply, with_usage: boolean): string {
-  const rest = {
-    choices: reply.choices.map((choice, index) => renderChoice(reply, choice, index)),
+/** The plain completion from its choices on, with vLLM's null members; what stands before it differs per request. */
+export function renderCompletion(reply: Reply): string {
+  const { choices, options, total } = reply;
+  return JSON.stringify({
+    choices: choices.map((choice, index) => renderChoice(reply, choice, index)),
     service_tier: null,
     system_fingerprint: FINGERPRINT,
-    ...(with_usage ? { usage: completionUsage(reply) } : {}),
+    usage: options.usage === 'none' ? undefined : usageOf(reply, total, null),
     prompt_logprobs: null,
     prompt_token_ids: null,
     prompt_text: null,
     kv_transfer_params: null,
-  };
-  return `${JSON.stringify(rest).slice(1)}`;
+  }).slice(1);
 }
 
-/** The start of a plain completion, up to its choices. */
-export function completionHead(id: string, created: number, model: string): string {
-  return `{"id":"${id}","object":"chat.completion","created":${created},"model":${JSON.stringify(model)},`;
-}
-
-function renderChoice(reply: Reply, choice: Choice, index: number): object {
+function renderChoice({ reasoning_key, request }: Reply, choice: Choice, index: number): object {
   const calls = choice.segments.flatMap(({ call, run }) =>
     call ? [{ id: call.id, type: 'function', function: { name: call.name, arguments: runText(run) } }] : [],
   );
@@ -41,8 +35,8 @@ function renderChoice(reply: Reply, choice: Choice, index: number): object {
       annotations: null,
       audio: null,
       function_call: null,
-      ...(calls.length > 0 ? { tool_calls: calls } : {}),
-      [reply.reasoning_key ?? 'reasoning']: reply.show_reasoning ? reasoning : null,
+      tool_calls: calls.length > 0 ? calls : undefined,
+      [reasoning_key ?? 'reasoning']: request.include_reasoning ? reasoning : null,
     },
     logprobs: null,
     finish_reason: choice.finish_reason,
@@ -51,7 +45,7 @@ function renderChoice(reply: Reply, choice: Choice, index: number): object {
   };
 }
 
-function channelText(choice: Choice, channel: 'reasoning' | 'content'): string | null {
-  const segments = choice.segments.filter(segment => segment.channel === channel);
-  return segments.length === 0 ? null : segments.map(segment => runText(segment.run)).join('');
+function channelText({ segments }: Choice, channel: 'reasoning' | 'content'): string | null {
+  const texts = segments.filter(segment => segment.channel === channel).map(({ run }) => runText(run));
+  return texts.length === 0 ? null : texts.join('');
 }

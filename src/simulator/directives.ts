@@ -1,12 +1,12 @@
-import { ERROR_SHAPES } from './error-body.ts';
-import { REASONING_MODES, USAGE_MODES } from './options.ts';
-import { decimal, integer, oneOf, text, type ValueKind } from './value-kind.ts';
+import { ERROR_SHAPES, Refusal } from './error-body.ts';
+import { OPTIONS } from './options.ts';
+import { integer, oneOf, text, type ValueKind } from './value-kind.ts';
 
 /** Position of a fault before anything is sent; other positions count the chunks sent before it. */
 export const BEFORE_HEADERS = -1;
 
-interface DirectiveEntry<T> {
-  readonly group: 'reply' | 'pace' | 'failure';
+/** One directive. */
+export interface DirectiveEntry<T> {
   readonly help: string;
   /** Format of the value; undefined for a directive without one. */
   readonly kind?: ValueKind<T>;
@@ -14,20 +14,13 @@ interface DirectiveEntry<T> {
   readonly bare?: T;
 }
 
-const entryOf =
-  (group: DirectiveEntry<unknown>['group']) =>
-  <T>(help: string, kind: ValueKind<T>, bare?: NoInfer<T>): DirectiveEntry<T> => ({
-    group,
-    help,
-    kind,
-    ...(bare !== undefined && { bare }),
-  });
-const flag = (group: DirectiveEntry<unknown>['group'], help: string): DirectiveEntry<true> => ({
-  group,
+const valued = <T>(help: string, kind: ValueKind<T>): DirectiveEntry<T> => ({ help, kind });
+const optional = <T>(help: string, kind: ValueKind<T>, bare: NoInfer<T>): DirectiveEntry<T> => ({
   help,
-  bare: true,
+  kind,
+  bare,
 });
-const [reply, pace, failure] = [entryOf('reply'), entryOf('pace'), entryOf('failure')];
+const flag = (help: string): DirectiveEntry<true> => ({ help, bare: true });
 
 /** A number of tokens, or of the chunks before a fault. */
 const count = (label: string): ValueKind<number> => integer(0, Number.MAX_SAFE_INTEGER, label);
@@ -37,53 +30,59 @@ const answerTokens: ValueKind<number> = {
   read: value => (value === 'endless' ? Number.POSITIVE_INFINITY : count('N').read(value)),
 };
 
-/** The one table behind the type of directives, their reading and `--help`. */
-export const DIRECTIVES = {
-  say: reply('The exact answer: everything after say= up to ]]. With a failure: its message.', text('TEXT')),
-  echo: flag('reply', 'The answer is the body of the request as it arrived.'),
-  tokens: reply(
+/** The tables behind the type of directives, their reading and `--help`, by title. */
+const REPLY = {
+  say: valued('The exact answer: everything after say= up to ]]. With a failure: its message.', text('TEXT')),
+  echo: flag('The answer is the body of the request as it arrived.'),
+  tokens: valued(
     'Length of the answer; endless goes on until max_tokens or until the client leaves.',
     answerTokens,
   ),
-  reasoning_tokens: reply('Length of the reasoning.', count('N')),
-  reasoning: reply('As the option reasoning.', oneOf(REASONING_MODES)),
-  usage: reply('As the option usage.', oneOf(USAGE_MODES)),
-  tool: reply(
+  reasoning_tokens: valued('Length of the reasoning.', count('N')),
+  reasoning: valued('As the option reasoning.', OPTIONS.reasoning.kind),
+  usage: valued('As the option usage.', OPTIONS.usage.kind),
+  tool: optional(
     'Calls the tool of that name, or the first one, when the request offers tools.',
     text('NAME'),
     '',
   ),
-  calls: reply('That many tool calls instead of one.', integer(1, 100)),
-  finish: reply('Says this finish_reason whatever the true one is.', text('REASON')),
-  ttft: pace('As the option ttft_ms.', decimal('MS')),
-  tps: pace('As the option tokens_per_second.', decimal('N')),
-  chunk: pace('As the option tokens_per_chunk.', integer(1)),
-  status: failure('An error reply with this status.', integer(400, 599)),
-  retry_after: failure('Its Retry-After header.', text('VALUE')),
-  body: failure('The shape of the error body; vllm if not set.', oneOf(ERROR_SHAPES)),
-  error200: flag('failure', 'An error body with HTTP status 200.'),
-  html: flag('failure', 'HTTP 200 with an HTML page.'),
-  json: flag('failure', 'A plain JSON completion although a stream was asked for.'),
-  reset: failure('TCP reset after K chunks; without K before the headers.', count('K'), BEFORE_HEADERS),
-  cut: failure(
+  calls: valued('That many tool calls instead of one.', integer(1, 100)),
+  finish: valued('Says this finish_reason whatever the true one is.', text('REASON')),
+};
+const PACE = {
+  ttft: valued('As the option ttft_ms.', OPTIONS.ttft_ms.kind),
+  tps: valued('As the option tokens_per_second.', OPTIONS.tokens_per_second.kind),
+  chunk: valued('As the option tokens_per_chunk.', OPTIONS.tokens_per_chunk.kind),
+};
+const FAILURE = {
+  status: valued('An error reply with this status.', integer(400, 599)),
+  retry_after: valued('Its Retry-After header.', text('VALUE')),
+  body: valued('The shape of the error body; vllm if not set.', oneOf(ERROR_SHAPES)),
+  error200: flag('An error body with HTTP status 200.'),
+  html: flag('HTTP 200 with an HTML page.'),
+  json: flag('A plain JSON completion although a stream was asked for.'),
+  reset: optional('TCP reset after K chunks; without K before the headers.', count('K'), BEFORE_HEADERS),
+  cut: optional(
     'The connection is closed in the middle of the body after K chunks; without K before the headers.',
     count('K'),
     BEFORE_HEADERS,
   ),
-  stall: failure(
+  stall: optional(
     'Nothing more is sent after K chunks (0: after the headers); the connection stays open.',
     count('K'),
     0,
   ),
-  error: failure(
+  error: optional(
     'An error event after K chunks, then [DONE] as in vLLM; its code is status=, its form that of the servers that body= names.',
     count('K'),
     1,
   ),
-  truncate: failure('A clean end after K chunks, without finish_reason and [DONE].', count('K'), 1),
-  garbage: failure('One event of broken JSON after K chunks; the stream goes on.', count('K'), 1),
-  no_done: flag('failure', 'Everything but the final [DONE].'),
+  truncate: optional('A clean end after K chunks, without finish_reason and [DONE].', count('K'), 1),
+  garbage: optional('One event of broken JSON after K chunks; the stream goes on.', count('K'), 1),
+  no_done: flag('Everything but the final [DONE].'),
 };
+export const DIRECTIVE_GROUPS = { Replies: REPLY, Pace: PACE, Failures: FAILURE };
+export const DIRECTIVES = { ...REPLY, ...PACE, ...FAILURE };
 
 /** Directives of one request. Undefined members leave the server's options in force. */
 export type Directives = {
@@ -95,7 +94,7 @@ export type Directives = {
 const MARK = /\[\[sim:(.*?)\]\]/gs;
 const SAY = /(?:^|[\s,])say=/;
 
-/** Reads every `[[sim:…]]` in the text; throws an Error that names the directive which is unknown or wrong. */
+/** Reads every `[[sim:…]]` in the text; throws a Refusal that names the directive which is unknown or wrong. */
 export function findDirectives(message: string): Directives {
   let found: Directives = {};
   for (const [, inside = ''] of message.matchAll(MARK)) found = { ...found, ...readDirectives(inside) };
@@ -120,21 +119,21 @@ export function readDirectives(source: string): Directives {
 function readWord(word: string): [string, unknown] {
   const [key = '', ...rest] = word.split('=');
   if (!isDirective(key)) {
-    throw new Error(
+    throw refused(
       `Unknown simulator directive '${key}'; accepted: ${Object.keys(DIRECTIVES).sort().join(', ')}.`,
     );
   }
-  const entry: DirectiveEntry<unknown> = DIRECTIVES[key];
+  const { kind, bare }: DirectiveEntry<unknown> = DIRECTIVES[key];
   const given = rest.join('=');
-  if (given === '' && entry.bare !== undefined) return [key, entry.bare];
-  const value = entry.kind?.read(given);
+  if (given === '' && bare !== undefined) return [key, bare];
+  const value = kind?.read(given);
   if (value === undefined) {
-    throw new Error(
-      `Simulator directive '${key}' must be ${entry.kind?.expects ?? 'written without a value'}.`,
-    );
+    throw refused(`Simulator directive '${key}' must be ${kind?.expects ?? 'written without a value'}.`);
   }
   return [key, value];
 }
+
+const refused = (message: string) => new Refusal(400, message, 'messages');
 
 function isDirective(key: string): key is keyof Directives {
   return Object.hasOwn(DIRECTIVES, key);

@@ -1,23 +1,25 @@
-/** Shapes of error bodies that inference servers and the proxies in front of them are known to send. */
-export const ERROR_SHAPES = [
-  'vllm',
-  'object',
-  'string',
-  'fastapi',
-  'openrouter',
-  'anthropic',
-  'llama_cpp',
-  'html',
-  'text',
-  'empty',
-] as const;
-export type ErrorShape = (typeof ERROR_SHAPES)[number];
+/** Thrown to answer a request with an error in vLLM's shape. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly param: string | null;
 
-/** An error body ready to be sent. */
-export interface ErrorBody {
+  constructor(status: number, message: string, param: string | null = null) {
+    super(message);
+    this.status = status;
+    this.param = param;
+  }
+}
+
+/** A body ready to be sent. */
+export interface Body {
   readonly content_type: string;
   readonly text: string;
 }
+
+export const jsonBody = (value: object): Body => ({
+  content_type: 'application/json',
+  text: JSON.stringify(value),
+});
 
 const TYPES: Readonly<Record<number, string>> = {
   400: 'BadRequestError',
@@ -41,56 +43,48 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
-/** vLLM's name for an error of this status. */
-export function errorType(status: number): string {
-  return TYPES[status] ?? 'InternalServerError';
-}
+type Shape = (status: number, message: string, param: string | null) => Body;
+
+/** vLLM's error; older versions send it without the outer object. */
+const vllmError = (status: number, message: string, param: string | null) => ({
+  message,
+  type: TYPES[status] ?? 'InternalServerError',
+  param,
+  code: status,
+});
+
+/** Error bodies that inference servers and the proxies in front of them are known to send. */
+const SHAPES = {
+  vllm: (...failure) => jsonBody({ error: vllmError(...failure) }),
+  object: (...failure) => jsonBody({ object: 'error', ...vllmError(...failure) }),
+  string: (_, message) => jsonBody({ error: message }),
+  fastapi: (status, msg, param) => {
+    if (status !== 422) return jsonBody({ detail: msg });
+    return jsonBody({
+      detail: [{ type: 'value_error', loc: ['body', param ?? 'messages'], msg, input: null }],
+    });
+  },
+  openrouter: (code, message) =>
+    jsonBody({ error: { message, code, metadata: { provider_name: 'Simulated', raw: message } } }),
+  anthropic: (status, message) =>
+    jsonBody({ type: 'error', error: { type: ANTHROPIC_TYPES[status] ?? 'api_error', message } }),
+  llama_cpp: (code, message) =>
+    jsonBody({ error: { code, message, type: code < 500 ? 'invalid_request_error' : 'server_error' } }),
+  html: (status, message) => ({
+    content_type: 'text/html',
+    text: `<html>\r\n<head><title>${status}</title></head>\r\n<body>\r\n<center><h1>${status} ${message}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`,
+  }),
+  text: (_, message) => ({ content_type: 'text/plain; charset=utf-8', text: message }),
+  empty: () => ({ content_type: 'text/plain', text: '' }),
+} satisfies Record<string, Shape>;
+
+export type ErrorShape = keyof typeof SHAPES;
+export const ERROR_SHAPES = Object.keys(SHAPES) as ErrorShape[];
 
 /** The error in the given shape. */
-export function errorBody(
+export const errorBody = (
   shape: ErrorShape,
   status: number,
   message: string,
   param: string | null = null,
-): ErrorBody {
-  if (shape === 'empty') return { content_type: 'text/plain', text: '' };
-  if (shape === 'text') return { content_type: 'text/plain; charset=utf-8', text: message };
-  if (shape === 'html') {
-    const page = `<html>\r\n<head><title>${status}</title></head>\r\n<body>\r\n<center><h1>${status} ${message}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`;
-    return { content_type: 'text/html', text: page };
-  }
-  return {
-    content_type: 'application/json',
-    text: JSON.stringify(errorObject(shape, status, message, param)),
-  };
-}
-
-function errorObject(
-  shape: Exclude<ErrorShape, 'empty' | 'text' | 'html'>,
-  status: number,
-  message: string,
-  param: string | null,
-): object {
-  const type = errorType(status);
-  switch (shape) {
-    case 'vllm':
-      return { error: { message, type, param, code: status } };
-    case 'object':
-      return { object: 'error', message, type, param, code: status };
-    case 'string':
-      return { error: message };
-    case 'fastapi':
-      if (status !== 422) return { detail: message };
-      return {
-        detail: [{ type: 'value_error', loc: ['body', param ?? 'messages'], msg: message, input: null }],
-      };
-    case 'openrouter':
-      return { error: { message, code: status, metadata: { provider_name: 'Simulated', raw: message } } };
-    case 'llama_cpp':
-      return {
-        error: { code: status, message, type: status < 500 ? 'invalid_request_error' : 'server_error' },
-      };
-    case 'anthropic':
-      return { type: 'error', error: { type: ANTHROPIC_TYPES[status] ?? 'api_error', message } };
-  }
-}
+): Body => SHAPES[shape](status, message, param);

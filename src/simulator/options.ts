@@ -1,4 +1,4 @@
-import { decimal, integer, list, nullable, oneOf, text, type ValueKind } from './value-kind.ts';
+import { decimal, integer, list, oneOf, text, type ValueKind } from './value-kind.ts';
 
 /** Place of reasoning: its own key, `<think>` tags, tags without the opening one, or none. */
 export const REASONING_MODES = ['field', 'reasoning_content', 'tags', 'implicit', 'none'] as const;
@@ -6,17 +6,18 @@ export const REASONING_MODES = ['field', 'reasoning_content', 'tags', 'implicit'
 /** Usage that is sent: all that vLLM sends, never `continuous_usage_stats`, or none at all. */
 export const USAGE_MODES = ['vllm', 'final', 'none'] as const;
 
-interface OptionEntry<T> {
-  readonly initial: T;
+/** `initial` is accepted whatever its kind; `null` stands for "not set". */
+interface OptionEntry<T, Initial> {
+  readonly initial: Initial;
   readonly kind: ValueKind<T>;
   readonly help: string;
 }
 
-const option = <T>(initial: NoInfer<T>, kind: ValueKind<T>, help: string): OptionEntry<T> => ({
-  initial,
-  kind,
-  help,
-});
+const option = <T, const Initial extends NoInfer<T> | null>(
+  initial: Initial,
+  kind: ValueKind<T>,
+  help: string,
+): OptionEntry<T, Initial> => ({ initial, kind, help });
 
 /** The one table behind the options' type and checks, command line flags (`_` becomes `-`) and `--help`. */
 export const OPTIONS = {
@@ -27,7 +28,7 @@ export const OPTIONS = {
     list('A,B,…'),
     'Served model names; any other name is answered 404. Not set: any name is served.',
   ),
-  api_key: option(null, nullable(text('KEY')), 'Key that /v1 paths ask for (Authorization: Bearer KEY).'),
+  api_key: option(null, text('KEY'), 'Key that /v1 paths ask for (Authorization: Bearer KEY).'),
   max_model_len: option(
     262_144,
     integer(1),
@@ -45,7 +46,7 @@ export const OPTIONS = {
   ),
   cached_tokens: option(
     null,
-    nullable(decimal('FRACTION', 1)),
+    decimal('FRACTION', 1),
     'Part of the prompt reported as cached_tokens. Not set: prompt_tokens_details is null.',
   ),
   ttft_ms: option(0, decimal('MS'), 'Time to the first token, milliseconds.'),
@@ -58,7 +59,7 @@ export const OPTIONS = {
   ),
   fail: option(
     null,
-    nullable(text('DIRECTIVES')),
+    text('DIRECTIVES'),
     'What happens to them, e.g. "status=429 retry_after=3" or "reset=5". Not set: status=503.',
   ),
   seed: option(1, integer(0, 0xffff_ffff), 'Which requests fail.'),
@@ -71,7 +72,9 @@ export const OPTIONS = {
 
 /** All options of a simulated server. */
 export type SimulatorOptions = {
-  readonly [K in keyof typeof OPTIONS]: (typeof OPTIONS)[K] extends OptionEntry<infer T> ? T : never;
+  readonly [K in keyof typeof OPTIONS]: (typeof OPTIONS)[K] extends OptionEntry<infer T, infer Initial>
+    ? T | (Initial & null)
+    : never;
 };
 
 /** Names of all options, in the order of the table. */
@@ -86,8 +89,9 @@ export function resolveOptions(
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(OPTIONS, name))
       throw new Error(`Unknown simulator option '${name}'; accepted: ${OPTION_NAMES.join(', ')}.`);
-    const { kind } = OPTIONS[name as keyof SimulatorOptions];
-    if (value !== undefined && !kind.accepts(value)) throw new Error(`${name} must be ${kind.expects}.`);
+    const { initial, kind } = OPTIONS[name as keyof SimulatorOptions];
+    if (value !== undefined && value !== initial && !kind.accepts(value))
+      throw new Error(`${name} must be ${kind.expects}.`);
   }
   const resolved = { ...base, ...Object.fromEntries(set) };
   if ((given.fail ?? null) !== null && resolved.fail_rate === 0)
@@ -96,4 +100,4 @@ export function resolveOptions(
 }
 
 const initialOptions = (): SimulatorOptions =>
-  Object.fromEntries(OPTION_NAMES.map(name => [name, OPTIONS[name].initial])) as SimulatorOptions;
+  Object.fromEntries(OPTION_NAMES.map(name => [name, OPTIONS[name].initial])) as unknown as SimulatorOptions;

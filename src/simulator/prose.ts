@@ -1,30 +1,20 @@
 import { Dice } from './seed.ts';
-import type { TokenRun } from './token-run.ts';
-import { splitTokens } from './tokens.ts';
+import { splitTokens, type TokenRun } from './tokens.ts';
 
-const NOUNS =
+const nouns = (
   'river garden engine letter harbor signal window forest market bridge lantern circuit village meadow archive ' +
-  'compass station kitchen theory pattern shadow island record season mirror tower valley number voyage answer';
-const VERBS =
-  'follows carries repeats reveals guides changes answers gathers crosses holds reaches opens shapes joins marks leads';
-const ADJECTIVES =
+  'compass station kitchen theory pattern shadow island record season mirror tower valley number voyage answer'
+).split(' ');
+const verbs =
+  'follows carries repeats reveals guides changes answers gathers crosses holds reaches opens shapes joins marks leads'.split(
+    ' ',
+  );
+const adjectives = (
   'quiet bright narrow gentle early distant careful simple hidden steady broad clear formal plain patient open ' +
-  'modest sudden useful amber';
-const LINKS = 'beside beneath beyond before after near within across toward behind';
-const STARTS = [
-  'The',
-  'In short, the',
-  'At first the',
-  'Then the',
-  'For that reason the',
-  'Often the',
-  'Here the',
-];
-
-const nouns = NOUNS.split(' ');
-const verbs = VERBS.split(' ');
-const adjectives = ADJECTIVES.split(' ');
-const links = LINKS.split(' ');
+  'modest sudden useful amber'
+).split(' ');
+const links = 'beside beneath beyond before after near within across toward behind'.split(' ');
+const starts = 'The|In short, the|At first the|Then the|For that reason the|Often the|Here the'.split('|');
 
 /** Longer prose repeats itself after about this many tokens, so that an endless reply costs no memory. */
 const LOOP_TOKENS = 600;
@@ -50,16 +40,12 @@ export function proseRun(seed: number, opening: string, count: number): TokenRun
 
 /** Up to `most` words of the text, for quoting it. */
 export function quoteWords(text: string, most: number): string[] {
-  const words: string[] = [];
-  for (const [word] of text.matchAll(/[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]*/gu)) {
-    words.push(word);
-    if (words.length === most) break;
-  }
-  return words;
+  const word = /[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]*/gu;
+  return [...text.matchAll(word)].slice(0, most).map(([found]) => found);
 }
 
 function sentence(dice: Dice): string {
-  const subject = `${dice.pick(STARTS)} ${dice.pick(adjectives)} ${dice.pick(nouns)}`;
+  const subject = `${dice.pick(starts)} ${dice.pick(adjectives)} ${dice.pick(nouns)}`;
   const object = `the ${dice.pick(adjectives)} ${dice.pick(nouns)}`;
   const place = dice.roll() < 0.6 ? ` ${dice.pick(links)} the ${dice.pick(nouns)}` : '';
   return `${subject} ${dice.pick(verbs)} ${object}${place}.`;

@@ -1,14 +1,8 @@
-import type { ChatRequest } from './chat-request.ts';
+import { type ChatRequest, lastText } from './chat-request.ts';
 import { type Directives, stripDirectives } from './directives.ts';
-import { lastText } from './prompt.ts';
 import { proseRun, quoteWords } from './prose.ts';
-import { listRun, type TokenRun, textRun } from './token-run.ts';
-
-interface TextSource {
-  readonly request: ChatRequest;
-  readonly directives: Directives;
-  readonly body_text: string;
-}
+import type { Source } from './source.ts';
+import { listRun, type TokenRun, textRun } from './tokens.ts';
 
 /** Fewest tokens of reasoning per effort; up to seven more are added by the seed. */
 const REASONING_TOKENS: Readonly<Record<string, number>> = {
@@ -23,15 +17,19 @@ const REASONING_TOKENS: Readonly<Record<string, number>> = {
 const DEFAULT_EFFORT = 'medium';
 const ANSWER_TOKENS = { min: 24, max: 64 };
 
+/** The first words of the last user message, at most `most`. */
+export const topicWords = ({ messages }: ChatRequest, most: number): string[] =>
+  quoteWords(stripDirectives(lastText(messages, 'user')), most);
+
 /** The reasoning before the answer; empty when the request or a directive switches it off. */
-export function planReasoning({ request, directives }: TextSource, seed: number): TokenRun {
-  const quote = quoteWords(stripDirectives(lastText(request.messages, 'user')), 4).join(' ');
+export function planReasoning({ request, directives }: Source, seed: number): TokenRun {
+  const quote = topicWords(request, 4).join(' ');
   const opening = quote === '' ? 'The user leaves the topic open.' : `The user mentions "${quote}".`;
   return proseRun(seed, opening, directives.reasoning_tokens ?? reasoningTokens(request, directives, seed));
 }
 
 /** The answer: the text of a directive, a quote of the tool's result, or prose that quotes the prompt. */
-export function planAnswer({ request, directives, body_text }: TextSource, seed: number): TokenRun {
+export function planAnswer({ request, directives, body_text }: Source, seed: number): TokenRun {
   if (directives.say !== undefined) return textRun(directives.say);
   if (directives.echo) return textRun(body_text);
   const count = directives.tokens ?? ANSWER_TOKENS.min + (seed % (ANSWER_TOKENS.max - ANSWER_TOKENS.min + 1));
@@ -47,6 +45,6 @@ function answerOpening(request: ChatRequest): string {
   const last = request.messages.at(-1);
   const result = last?.role === 'tool' ? quoteWords(last.text, 10).join(' ') : '';
   if (result !== '') return `The tool returned "${result}".`;
-  const quote = quoteWords(stripDirectives(lastText(request.messages, 'user')), 6).join(' ');
+  const quote = topicWords(request, 6).join(' ');
   return quote === '' ? 'Here is an answer.' : `You asked about "${quote}".`;
 }

@@ -1,74 +1,61 @@
-import type { ChatRequest } from './chat-request.ts';
-import { type Choice, finishChoice, type Segment } from './choice.ts';
-import { type Directives, stripDirectives } from './directives.ts';
+import { renderPrompt } from './chat-request.ts';
+import { type Choice, finishChoice, type Segment, type Tally } from './choice.ts';
+import { stripDirectives } from './directives.ts';
+import { Refusal } from './error-body.ts';
 import type { SimulatorOptions } from './options.ts';
-import { renderPrompt } from './prompt.ts';
-import { Refusal } from './refusal.ts';
 import { planAnswer, planReasoning } from './reply-text.ts';
 import { hashText, saltSeed } from './seed.ts';
-import { joinRuns, listRun, type TokenRun } from './token-run.ts';
-import { countTokens } from './tokens.ts';
+import type { Source } from './source.ts';
+import { countTokens, joinRuns, listRun, type TokenRun } from './tokens.ts';
 import { planToolCalls } from './tool-call.ts';
 
 /** A reply that is fully planned before its first byte; the same for a stream and for a plain completion. */
-export interface Reply {
+export interface Reply extends Source {
   readonly choices: readonly Choice[];
+  /** Tokens of all choices. */
+  readonly total: Tally;
   readonly prompt_tokens: number;
-  /** Null: no `prompt_tokens_details`. */
-  readonly cached_tokens: number | null;
   /** The key that carries separate reasoning; null when the server has no reasoning parser. */
   readonly reasoning_key: 'reasoning' | 'reasoning_content' | null;
-  readonly show_reasoning: boolean;
-}
-
-/** Input for planning a reply; `body_text` is the request as it arrived, for `echo`. */
-export interface ReplySource {
-  readonly request: ChatRequest;
-  readonly directives: Directives;
-  readonly options: SimulatorOptions;
-  readonly body_text: string;
 }
 
 /** Plans the reply; the same messages give the same text. Throws a Refusal when the context is too small for it. */
-export function planReply(source: ReplySource): Reply {
+export function planReply(source: Source): Reply {
   const { request, directives, options } = source;
   const prompt = renderPrompt(request);
   const prompt_tokens = countTokens(prompt);
   checkContext(prompt_tokens, request.max_tokens ?? 1, options.max_model_len);
   const seed = hashText(stripDirectives(prompt));
-  const mode = directives.reasoning ?? options.reasoning;
+  const mode = options.reasoning;
   // Only an endless reply is not limited by the context.
   const room =
     directives.tokens === Number.POSITIVE_INFINITY
       ? directives.tokens
       : options.max_model_len - prompt_tokens;
   const limit = request.max_tokens ?? room;
-  return {
-    choices: Array.from({ length: request.n }, (_, index) =>
-      planChoice(source, saltSeed(seed, index), limit),
-    ),
-    prompt_tokens,
-    cached_tokens: options.cached_tokens === null ? null : Math.floor(prompt_tokens * options.cached_tokens),
-    reasoning_key: mode === 'field' ? 'reasoning' : mode === 'reasoning_content' ? mode : null,
-    show_reasoning: request.include_reasoning,
+  const choices = Array.from({ length: request.n }, (_, index) =>
+    planChoice(source, saltSeed(seed, index), limit),
+  );
+  const total = {
+    completion: choices.reduce((sum, { tally }) => sum + tally.completion, 0),
+    reasoning: choices.reduce((sum, { tally }) => sum + tally.reasoning, 0),
   };
+  const reasoning_key = mode === 'field' ? 'reasoning' : mode === 'reasoning_content' ? mode : null;
+  return { ...source, choices, total, prompt_tokens, reasoning_key };
 }
 
-function planChoice(source: ReplySource, seed: number, limit: number): Choice {
-  const { request, directives } = source;
+function planChoice(source: Source, seed: number, limit: number): Choice {
+  const { request, directives, options } = source;
   const calls = planToolCalls(request, directives, seed);
   const reasoning = planReasoning(source, saltSeed(seed, 1));
   const answer = calls.length > 0 && directives.say === undefined ? listRun([]) : planAnswer(source, seed);
   const segments: Segment[] = [
-    ...textSegments(directives.reasoning ?? source.options.reasoning, reasoning, answer),
+    ...textSegments(options.reasoning, reasoning, answer),
     ...calls.map((call): Segment => ({ channel: 'tool', run: call.run, call })),
   ];
-  const free = directives.echo === true;
-  const choice = finishChoice(
-    segments.filter(segment => segment.run.count > 0),
-    free ? Number.POSITIVE_INFINITY : limit,
-    free ? [] : request.stop,
-  );
+  const choice = directives.echo
+    ? finishChoice(segments, Number.POSITIVE_INFINITY, [])
+    : finishChoice(segments, limit, request.stop);
   return directives.finish === undefined ? choice : { ...choice, finish_reason: directives.finish };
 }
 
@@ -94,4 +81,17 @@ function checkContext(prompt_tokens: number, max_tokens: number, max_model_len: 
       'or the number of requested output tokens.',
     'input_tokens',
   );
+}
+
+/** `usage` of a reply; unknown details are left out as in vLLM's streams, or `null` as in its plain completions. */
+export function usageOf(reply: Reply, { completion, reasoning }: Tally, unknown?: null): object {
+  const { prompt_tokens, reasoning_key, options } = reply;
+  const cached_tokens = Math.floor(prompt_tokens * (options.cached_tokens ?? 0));
+  return {
+    prompt_tokens,
+    total_tokens: prompt_tokens + completion,
+    completion_tokens: completion,
+    prompt_tokens_details: options.cached_tokens === null ? unknown : { cached_tokens },
+    completion_tokens_details: reasoning_key === null ? unknown : { reasoning_tokens: reasoning },
+  };
 }

@@ -16,14 +16,18 @@ const STRINGS: Readonly<Record<string, string>> = {
 /** A value that a JSON schema of the common kind accepts; strings are taken from `words`, which must not be empty. */
 export function sampleSchema(schema: unknown, words: readonly string[], dice: Dice, depth = 0): unknown {
   if (!isObject(schema)) return dice.pick(words);
-  const fixed = fixedValue(schema, dice);
-  if (fixed !== undefined) return fixed;
-  const type = schemaType(schema);
-  switch (type) {
-    case 'object':
-      return depth < MAX_DEPTH ? sampleObject(schema, words, dice, depth) : {};
+  const { const: constant, enum: choices, default: initial, properties, items, format } = schema;
+  if (constant !== undefined) return constant;
+  if (Array.isArray(choices) && choices.length > 0) return dice.pick<unknown>(choices);
+  if (initial !== undefined) return initial;
+  const inner = (part: unknown) => sampleSchema(part, words, dice, depth + 1);
+  switch (typeOf(schema)) {
+    case 'object': {
+      const named = depth < MAX_DEPTH && isObject(properties) ? Object.entries(properties) : [];
+      return Object.fromEntries(named.slice(0, MAX_PROPERTIES).map(([name, part]) => [name, inner(part)]));
+    }
     case 'array':
-      return depth < MAX_DEPTH ? [sampleSchema(schema.items, words, dice, depth + 1)] : [];
+      return depth < MAX_DEPTH ? [inner(items)] : [];
     case 'integer':
     case 'number':
       return sampleNumber(schema, dice);
@@ -32,39 +36,18 @@ export function sampleSchema(schema: unknown, words: readonly string[], dice: Di
     case 'null':
       return null;
     default:
-      return (typeof schema.format === 'string' && STRINGS[schema.format]) || dice.pick(words);
+      return (typeof format === 'string' && STRINGS[format]) || dice.pick(words);
   }
 }
 
-function sampleObject(
-  schema: JsonObject,
-  words: readonly string[],
-  dice: Dice,
-  depth: number,
-): Record<string, unknown> {
-  const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
-  return Object.fromEntries(
-    properties
-      .slice(0, MAX_PROPERTIES)
-      .map(([name, inner]) => [name, sampleSchema(inner, words, dice, depth + 1)]),
-  );
+function typeOf({ type, properties }: JsonObject): unknown {
+  if (Array.isArray(type)) return type.find(one => one !== 'null');
+  return type ?? (isObject(properties) ? 'object' : undefined);
 }
 
-function fixedValue(schema: JsonObject, dice: Dice): unknown {
-  if (schema.const !== undefined) return schema.const;
-  if (Array.isArray(schema.enum) && schema.enum.length > 0) return dice.pick<unknown>(schema.enum);
-  return schema.default;
-}
-
-function schemaType(schema: JsonObject): unknown {
-  if (Array.isArray(schema.type)) return schema.type.find(type => type !== 'null');
-  if (schema.type === undefined && isObject(schema.properties)) return 'object';
-  return schema.type;
-}
-
-function sampleNumber(schema: JsonObject, dice: Dice): number {
-  const min = typeof schema.minimum === 'number' ? Math.ceil(schema.minimum) : 1;
-  const max = typeof schema.maximum === 'number' ? Math.floor(schema.maximum) : min + 19;
+function sampleNumber({ minimum, maximum }: JsonObject, dice: Dice): number {
+  const min = typeof minimum === 'number' ? Math.ceil(minimum) : 1;
+  const max = typeof maximum === 'number' ? Math.floor(maximum) : min + 19;
   return dice.integer(min, Math.max(min, max));
 }
 

@@ -10,20 +10,18 @@ export function saltSeed(seed: number, salt: number): number {
   return mix(seed ^ Math.imul(salt + 1, 0x9e3779b1));
 }
 
-/** Deterministic random numbers (mulberry32). */
+/** Deterministic random numbers. */
 export class Dice {
-  #state: number;
+  readonly #seed: number;
+  #rolls = 0;
 
   constructor(seed: number) {
-    this.#state = seed;
+    this.#seed = seed;
   }
 
   /** A number in [0, 1). */
   roll(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    return saltSeed(this.#seed, this.#rolls++) / 2 ** 32;
   }
 
   /** An integer in [min, max]. */

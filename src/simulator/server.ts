@@ -1,11 +1,16 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ChatService } from './chat-service.ts';
-import { errorBody } from './error-body.ts';
+import { errorBody, jsonBody, Refusal } from './error-body.ts';
 import { resolveOptions, type SimulatorOptions } from './options.ts';
-import { Pace } from './pace.ts';
-import { DEFAULT_MODEL } from './prepare.ts';
-import { ReceivedRequest, readText, SimulatedExchange, type SimulatorStats } from './simulated-exchange.ts';
+import {
+  type ReceivedRequest,
+  receivedRequest,
+  SimulatedExchange,
+  type SimulatorStats,
+} from './simulated-exchange.ts';
+import { DEFAULT_MODEL } from './source.ts';
 
 export type { SimulatorOptions } from './options.ts';
 export type { ReceivedRequest, SimulatorStats } from './simulated-exchange.ts';
@@ -18,33 +23,20 @@ const ROUTES: Readonly<Record<string, string>> = {
   '/v1/chat/completions': 'POST',
 };
 
-/** A running simulated server. */
-export interface Simulator {
-  /** Base URL for OpenAI clients, ending in /v1. */
-  readonly url: string;
-  readonly port: number;
-  /** Live counters. */
-  readonly stats: Readonly<SimulatorStats>;
-  /** The last requests, oldest first; their number is the option `recorded_requests`. */
-  readonly requests: readonly ReceivedRequest[];
-  /** Changes options from the next request on; host and port stay. */
-  configure(options: Partial<Omit<SimulatorOptions, 'host' | 'port'>>): void;
-  /** Closes the port and every connection. */
-  close(): Promise<void>;
-}
-
 /** Starts a simulated vLLM server on real sockets; rejects when an option is wrong or the port is taken. */
 export async function startSimulator(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
-  const host = new SimulatedHost(resolveOptions(options));
-  await host.listen();
-  return host;
+  const simulator = new Simulator(resolveOptions(options));
+  await simulator.listen();
+  return simulator;
 }
 
-class SimulatedHost implements Simulator {
+/** A simulated server. */
+export class Simulator {
+  /** Live counters. */
   readonly stats: SimulatorStats = { requests: 0, open: 0, completed: 0, refused: 0, failed: 0, aborted: 0 };
+  /** The last requests, oldest first; their number is the option `recorded_requests`. */
   readonly requests: ReceivedRequest[] = [];
   readonly #created = Math.floor(Date.now() / 1_000);
-  readonly #pace = new Pace();
   // Longer than any client's pool keeps a connection, so that the server never closes one that is reused.
   readonly #server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
     void this.#receive(request, response);
@@ -54,35 +46,34 @@ class SimulatedHost implements Simulator {
 
   constructor(options: SimulatorOptions) {
     this.#options = options;
-    this.#chat = new ChatService(options, this.#pace);
+    this.#chat = new ChatService(options);
   }
 
   get port(): number {
     return (this.#server.address() as AddressInfo | null)?.port ?? this.#options.port;
   }
 
+  /** Base URL for OpenAI clients, ending in /v1. */
   get url(): string {
     const { host } = this.#options;
     return `http://${host.includes(':') ? `[${host}]` : host}:${this.port}/v1`;
   }
 
+  /** Changes options from the next request on; host and port stay. */
   configure(options: Partial<Omit<SimulatorOptions, 'host' | 'port'>>): void {
     const { host, port } = this.#options;
     this.#options = resolveOptions({ ...options, host, port }, this.#options);
-    this.#chat = new ChatService(this.#options, this.#pace);
+    this.#chat = new ChatService(this.#options);
   }
 
   async listen(): Promise<void> {
     const { host, port } = this.#options;
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      // Thousands of clients of a load test may connect in one moment.
-      this.#server.listen({ host, port, backlog: 4_096 }, resolve);
-    });
+    // Thousands of clients of a load test may connect in one moment.
+    await once(this.#server.listen({ host, port, backlog: 4_096 }), 'listening');
   }
 
+  /** Closes the port and every connection. */
   async close(): Promise<void> {
-    this.#pace.stop();
     if (!this.#server.listening) return;
     await new Promise(resolve => {
       this.#server.close(resolve);
@@ -94,18 +85,18 @@ class SimulatedHost implements Simulator {
     const exchange = new SimulatedExchange(request, response, this.stats);
     response.setHeader('server', 'uvicorn');
     try {
-      const text = await readText(request);
+      const text = Buffer.concat(await request.toArray()).toString();
       this.#record(request, text);
       this.#route(exchange, text);
     } catch (error) {
       if (request.readableAborted) return;
-      exchange.refuse(500, errorBody('vllm', 500, String(error)).text);
+      const { status, message, param } = error instanceof Refusal ? error : new Refusal(500, String(error));
+      exchange.refuse(status, errorBody('vllm', status, message, param));
     }
   }
 
   #record(request: IncomingMessage, text: string): void {
-    if (this.#options.recorded_requests === 0) return;
-    this.requests.push(new ReceivedRequest(request, text));
+    this.requests.push(receivedRequest(request, text));
     if (this.requests.length > this.#options.recorded_requests) this.requests.shift();
   }
 
@@ -114,18 +105,17 @@ class SimulatedHost implements Simulator {
     const path = url.split('?', 1)[0] ?? '/';
     const served = ROUTES[path];
     if (path.startsWith('/v1') && !this.#admits(exchange.request)) {
-      exchange.refuse(401, { error: 'Unauthorized' });
+      exchange.refuse(401, jsonBody({ error: 'Unauthorized' }));
     } else if (served === undefined) {
-      exchange.refuse(404, { detail: 'Not Found' });
+      exchange.refuse(404, jsonBody({ detail: 'Not Found' }));
     } else if (method !== served) {
-      exchange.refuse(405, { detail: 'Method Not Allowed' }, { allow: served });
+      exchange.refuse(405, jsonBody({ detail: 'Method Not Allowed' }), { allow: served });
     } else if (path === '/v1/chat/completions') {
       this.#chat.answer(exchange, text);
     } else if (path === '/health') {
-      exchange.send(200, 'text/plain; charset=utf-8', '');
+      exchange.send(200, { content_type: 'text/plain; charset=utf-8', text: '' });
     } else {
-      const body = path === '/version' ? { version: '0.12.0+simulated' } : this.#models();
-      exchange.send(200, 'application/json', JSON.stringify(body));
+      exchange.send(200, jsonBody(path === '/version' ? { version: '0.12.0+simulated' } : this.#models()));
     }
   }
 

@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { wasBrokenOff } from './break-off.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Body } from './error-body.ts';
 
 /** Every request is `open` and then exactly one of the four outcomes. */
 export interface SimulatorStats {
@@ -18,26 +18,32 @@ export interface SimulatorStats {
 }
 
 /** A request as it arrived. */
-export class ReceivedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  #body: { readonly parsed: unknown } | undefined;
+export type ReceivedRequest = ReturnType<typeof receivedRequest>;
 
-  constructor(request: IncomingMessage, text: string) {
-    this.method = request.method ?? 'GET';
-    this.path = request.url ?? '/';
-    this.headers = request.headers;
-    this.text = text;
-  }
-
-  /** The body as JSON, parsed on first use; undefined if it is not JSON. */
+export const receivedRequest = (
+  { method = 'GET', url: path = '/', headers }: IncomingMessage,
+  text: string,
+) => ({
+  method,
+  path,
+  headers,
+  text,
+  /** The body as JSON; undefined if it is not JSON. */
   get body(): unknown {
-    this.#body ??= { parsed: parseJson(this.text) };
-    return this.#body.parsed;
-  }
-}
+    try {
+      return JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+  },
+});
+
+type Headers = Readonly<Record<string, string>>;
+
+const broken = new WeakSet<ServerResponse>();
+
+/** Whether the simulator broke the connection on purpose. */
+export const wasBrokenOff = (response: ServerResponse): boolean => broken.has(response);
 
 /** One request from its arrival to its end, counted in the statistics exactly once. */
 export class SimulatedExchange {
@@ -45,7 +51,6 @@ export class SimulatedExchange {
   readonly response: ServerResponse;
   /** Outcome for the statistics unless the client leaves first. */
   outcome: 'completed' | 'refused' | 'failed' = 'completed';
-  #leave: (() => void) | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, stats: SimulatorStats) {
     this.request = request;
@@ -55,22 +60,18 @@ export class SimulatedExchange {
     response.on('close', () => {
       stats.open -= 1;
       stats[response.writableFinished || wasBrokenOff(response) ? this.outcome : 'aborted'] += 1;
-      this.#leave?.();
     });
   }
 
-  /** Calls `leave` when the exchange is over, however it ends; the last one set counts. */
-  onLeave(leave: () => void): void {
-    this.#leave = leave;
+  /** Calls `act` in `delay_ms`, unless the exchange has ended by then. */
+  after(delay_ms: number, act: () => void): void {
+    if (delay_ms === 0) return act();
+    const timer = setTimeout(act, Math.ceil(delay_ms));
+    this.response.once('close', () => clearTimeout(timer));
   }
 
   /** Sends a whole reply; breaks the connection when another one has begun. */
-  send(
-    status: number,
-    content_type: string,
-    text: string,
-    headers: Readonly<Record<string, string>> = {},
-  ): void {
+  send(status: number, { content_type, text }: Body, headers: Headers = {}): void {
     if (this.response.headersSent || this.response.destroyed) {
       this.response.destroy();
       return;
@@ -80,23 +81,36 @@ export class SimulatedExchange {
   }
 
   /** Sends an error caused by the request itself. */
-  refuse(status: number, body: string | object, headers: Readonly<Record<string, string>> = {}): void {
+  refuse(status: number, body: Body, headers: Headers = {}): void {
     this.outcome = 'refused';
-    this.send(status, 'application/json', typeof body === 'string' ? body : JSON.stringify(body), headers);
+    this.send(status, body, headers);
   }
-}
 
-/** The whole body as text; rejects when the client leaves before its end. */
-export async function readText(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part as Buffer);
-  return (parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)).toString();
-}
+  /** Sends the headers of a plain completion, but nothing of its text. */
+  begin(text: string): void {
+    const length = String(Buffer.byteLength(text));
+    this.response
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': length })
+      .flushHeaders();
+  }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+  /** Sends `block`, then breaks the connection: by a TCP reset, or by closing it in the middle of the body. */
+  breakOff(how: 'reset' | 'cut', block = ''): void {
+    const { response } = this;
+    const { socket } = response;
+    broken.add(response);
+    const act = (): void => {
+      if (how === 'reset') socket?.resetAndDestroy();
+      else socket?.destroy();
+    };
+    if (block !== '') {
+      response.write(block, act);
+    } else if (response.headersSent) {
+      response.flushHeaders();
+      // The headers leave before the next turn of the event loop.
+      setImmediate(act);
+    } else {
+      act();
+    }
   }
 }

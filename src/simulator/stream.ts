@@ -1,8 +1,6 @@
-import type { ServerResponse } from 'node:http';
-import { breakOff } from './break-off.ts';
 import type { StreamEvent } from './chunks.ts';
-import type { Pace, Paced } from './pace.ts';
-import type { Ending } from './stream-faults.ts';
+import type { Ending } from './faults.ts';
+import type { SimulatedExchange } from './simulated-exchange.ts';
 
 /** One stream: the start that all its events share, the events, and their timing. */
 export interface StreamScript {
@@ -17,75 +15,43 @@ export interface StreamScript {
 const BLOCK_CHARS = 32_768;
 
 /**
- * Writes a script to a response. Event k goes out at its time after the start, however late the one before it was;
- * all that are due go out in one write; nothing is written while the client does not read.
+ * Sends a stream: the headers at once, as vLLM does before the prompt has been read, then event k at its time after the start, however
+ * late the one before it was. All that are due go out in one write. Writes nothing while the client does not read, or after it has left.
  */
-export class PacedStream implements Paced {
-  slot = -1;
-  readonly #response: ServerResponse;
-  readonly #script: StreamScript;
-  readonly #pace: Pace;
-  readonly #started_ms: number;
-  #held: StreamEvent | undefined;
-  #stopped = false;
+export function sendStream(exchange: SimulatedExchange, script: StreamScript): void {
+  const { response } = exchange;
+  const { head, events, ttft_ms, ms_per_token } = script;
+  const started_ms = performance.now();
+  let next = events.next();
+  let timer: NodeJS.Timeout | undefined;
+  response.once('close', () => clearTimeout(timer));
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'transfer-encoding': 'chunked',
+  });
+  sendDue();
+  if (!response.writableEnded) response.flushHeaders();
 
-  constructor(response: ServerResponse, script: StreamScript, pace: Pace) {
-    this.#response = response;
-    this.#script = script;
-    this.#pace = pace;
-    this.#started_ms = pace.now();
-  }
-
-  /** Sends the headers at once, as vLLM does before the prompt has been read, and whatever is due already. */
-  start(): void {
-    this.#response.writeHead(200, {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'transfer-encoding': 'chunked',
-    });
-    this.due();
-    if (!this.#response.writableEnded) this.#response.flushHeaders();
-  }
-
-  /** Stops for good; to be called when the client has left. */
-  stop(): void {
-    this.#stopped = true;
-    this.#pace.cancel(this);
-  }
-
-  due(): void {
-    if (this.#stopped) return;
-    const elapsed_ms = this.#pace.now() - this.#started_ms;
+  function sendDue(): void {
+    const elapsed_ms = performance.now() - started_ms;
     let block = '';
-    while (block.length < BLOCK_CHARS) {
-      const next = this.#held ? { done: false as const, value: this.#held } : this.#script.events.next();
-      if (next.done) {
-        this.#finish(block, next.value ?? 'done');
-        return;
-      }
-      const due_ms = this.#script.ttft_ms + next.value.step * this.#script.ms_per_token;
-      this.#held = undefined;
-      if (due_ms > elapsed_ms) {
-        this.#held = next.value;
-        this.#goOn(block, this.#started_ms + due_ms);
-        return;
-      }
-      block += next.value.bare ? next.value.text : this.#script.head + next.value.text;
+    let wait_ms = 0;
+    while (!next.done && block.length < BLOCK_CHARS) {
+      wait_ms = ttft_ms + next.value.step * ms_per_token - elapsed_ms;
+      if (wait_ms > 0) break;
+      block += next.value.bare ? next.value.text : head + next.value.text;
+      next = events.next();
     }
-    this.#goOn(block, 0);
+    if (next.done) finish(block, next.value ?? 'done');
+    else if (block !== '' && !response.write(block)) response.once('drain', sendDue);
+    else if (wait_ms > 0) timer = setTimeout(sendDue, wait_ms);
+    else setImmediate(() => response.destroyed || sendDue());
   }
 
-  #goOn(block: string, due_ms: number): void {
-    const flowing = block === '' || this.#response.write(block);
-    if (!flowing) this.#response.once('drain', () => this.due());
-    else if (due_ms > 0) this.#pace.schedule(this, due_ms);
-    else setImmediate(() => this.due());
-  }
-
-  #finish(block: string, ending: Ending): void {
-    this.stop();
-    if (ending === 'done') this.#response.end(`${block}data: [DONE]\n\n`);
-    else if (ending === 'end') this.#response.end(block);
-    else if (ending !== 'stall') breakOff(this.#response, ending, block);
-    else if (block !== '') this.#response.write(block);
+  function finish(block: string, ending: Ending): void {
+    if (ending === 'done') response.end(`${block}data: [DONE]\n\n`);
+    else if (ending === 'end') response.end(block);
+    else if (ending !== 'stall') exchange.breakOff(ending, block);
+    else if (block !== '') response.write(block);
   }
 }

@@ -1,10 +1,9 @@
 import type { ChatRequest, ToolFunction } from './chat-request.ts';
-import { type Directives, stripDirectives } from './directives.ts';
-import { lastText } from './prompt.ts';
-import { quoteWords } from './prose.ts';
+import type { Directives } from './directives.ts';
+import { topicWords } from './reply-text.ts';
 import { sampleSchema } from './schema-sample.ts';
 import { Dice, saltSeed } from './seed.ts';
-import { type TokenRun, textRun } from './token-run.ts';
+import { type TokenRun, textRun } from './tokens.ts';
 
 /** One function call of a reply; `run` is its arguments as JSON text. */
 export interface ToolCall {
@@ -29,7 +28,7 @@ export function planToolCalls(request: ChatRequest, directives: Directives, seed
     request.tools.findIndex(tool => tool.name === wanted),
   );
   const count = request.parallel_tool_calls ? (directives.calls ?? 1) : 1;
-  const words = quoteWords(stripDirectives(lastText(request.messages, 'user')), 12);
+  const words = topicWords(request, 12);
   return Array.from({ length: count }, (_, index) => {
     const tool = request.tools[(first + index) % request.tools.length] as ToolFunction;
     return planCall(tool, index, saltSeed(seed, index), words);

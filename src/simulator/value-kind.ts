@@ -67,9 +67,3 @@ export const list = (label: string): ValueKind<readonly string[]> =>
     value => Array.isArray(value) && value.every(isText),
     given => given.split(',').map(item => item.trim()),
   );
-
-/** The kind, or null for "not set". */
-export const nullable = <T>(kind: ValueKind<T>): ValueKind<T | null> => ({
-  ...kind,
-  accepts: (value: unknown): value is T | null => value === null || kind.accepts(value),
-});

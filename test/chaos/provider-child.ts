@@ -1,8 +1,8 @@
 /** A simulated provider as a process: started with its options as JSON, tells every call by the request id in its prompt. */
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { wasBrokenOff } from '../../src/simulator/break-off.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
+import { wasBrokenOff } from '../../src/simulator/simulated-exchange.ts';
 import { idIn } from './clients/errand.ts';
 
 /** One call as the provider saw it. Told when it arrives, when its first word leaves, and when it has ended. */

@@ -1,56 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Pace, type Paced } from '../../../src/simulator/pace.ts';
-import { ask, closeAll, complete, post, simulate } from './client.ts';
+import { ask, closeAll, complete, post, simulate, until } from './client.ts';
 
 afterEach(closeAll);
-
-const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));
-
-describe('Pace', () => {
-  it('calls each callback on time, never early, and drops cancelled ones', async () => {
-    const pace = new Pace();
-    const called: string[] = [];
-    const start = pace.now();
-    const wait = (name: string, after_ms: number): Paced => {
-      const paced: Paced = { slot: -1, due: () => called.push(`${name} ${pace.now() - start >= after_ms}`) };
-      pace.schedule(paced, start + after_ms);
-      return paced;
-    };
-    wait('late', 60);
-    wait('early', 10);
-    pace.cancel(wait('cancelled', 20));
-    pace.schedule(wait('moved', 5), start + 90);
-    await sleep(300);
-    expect(called).toEqual(['early true', 'late true', 'moved true']);
-  });
-
-  it('lets one callback cancel another that is due at the same moment', async () => {
-    const pace = new Pace();
-    const called: string[] = [];
-    const second: Paced = { slot: -1, due: () => called.push('second') };
-    const first: Paced = {
-      slot: -1,
-      due: () => {
-        called.push('first');
-        pace.cancel(second);
-      },
-    };
-    const due_ms = pace.now() + 20;
-    pace.schedule(first, due_ms);
-    pace.schedule(second, due_ms);
-    await sleep(200);
-    expect(called).toEqual(['first']);
-  });
-
-  it('calls no callback after stop', async () => {
-    const pace = new Pace();
-    let calls = 0;
-    pace.schedule({ slot: -1, due: () => (calls += 1) }, pace.now() + 5);
-    pace.stop();
-    await sleep(60);
-    expect(calls).toBe(0);
-  });
-});
 
 describe('paced replies', () => {
   it('send the headers at once and the first chunk after ttft', async () => {
@@ -75,6 +26,32 @@ describe('paced replies', () => {
     expect(took_ms).toBeGreaterThanOrEqual(499);
     expect(took_ms).toBeLessThan(5_000);
     expect(pieces).toBeGreaterThan(3);
+  });
+
+  it('send no token before its time', async () => {
+    const simulator = await simulate({ reasoning: 'none', ttft_ms: 30, tokens_per_second: 100 });
+    const start = performance.now();
+    const response = await post(simulator, ask('Hello [[sim:tokens=21]]', { stream: true }));
+    let sent = 0;
+    for await (const part of response.body ?? []) {
+      const elapsed_ms = performance.now() - start;
+      sent += Buffer.from(part).toString().split('"content":"').length - 1;
+      // The role chunk and the first token are due at once, then one token every 10 ms.
+      expect(elapsed_ms).toBeGreaterThanOrEqual(30 + Math.max(0, Math.min(sent, 22) - 2) * 10);
+    }
+    expect(sent).toBeGreaterThanOrEqual(22);
+  });
+
+  it('are not sent once their server is closed', async () => {
+    const simulator = await simulate({ ttft_ms: 50 });
+    const replies = ['status=500', 'say=late', 'reset'].map(directive =>
+      post(simulator, ask(`[[sim:${directive}]]`)).catch(() => 'closed'),
+    );
+    await until(() => simulator.stats.open === 3);
+    await simulator.close();
+    expect(await Promise.all(replies)).toEqual(['closed', 'closed', 'closed']);
+    await until(() => simulator.stats.open === 0);
+    expect(simulator.stats.aborted).toBe(3);
   });
 
   it('delay a plain completion by ttft and all its tokens', async () => {

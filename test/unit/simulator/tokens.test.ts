@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { proseRun } from '../../../src/simulator/prose.ts';
-import { runText } from '../../../src/simulator/token-run.ts';
-import { countTokens, splitTokens } from '../../../src/simulator/tokens.ts';
+import { countTokens, runText, splitTokens } from '../../../src/simulator/tokens.ts';
 
 describe('splitTokens', () => {
   it('keeps the leading space with the word and cuts long words', () => {
