@@ -53,6 +53,16 @@ function lockRecords(): () => void {
   return () => other.close();
 }
 
+/** Another process that has taken the ledger's table away: writes fail at once, where a lock is waited for. */
+function hideLedger(): () => void {
+  const other = new DatabaseSync(recordsPath());
+  other.exec('ALTER TABLE ledger RENAME TO hidden');
+  return () => {
+    other.exec('ALTER TABLE hidden RENAME TO ledger');
+    other.close();
+  };
+}
+
 describe('a records file that can be read but not written', () => {
   it('shows in readiness, in the gauge of its operation and in the log, and loses no row', async () => {
     const sidecar = await start(configOf());
@@ -76,15 +86,18 @@ describe('a records file that can be read but not written', () => {
 });
 
 describe('a shutdown while neither the records store nor the queue accepts rows', () => {
-  it.each(['info', 'silent'] as const)(
+  it.each([
+    ['info', lockRecords],
+    ['silent', hideLedger],
+  ] as const)(
     'writes the rows to the log at level %s and exits 1, and the import adds each row once',
-    async level => {
+    async (level, breakRecords) => {
       const folder = join(place.directory, 'queue');
       await mkdir(folder);
       const config = configOf({ ledger_queue: join(folder, 'queue.db') }, level);
       const sidecar = await start(config);
       await rm(folder, { recursive: true });
-      const unlock = lockRecords();
+      const mend = breakRecords();
       await sendRequests(sidecar, 5);
       const told = await readinessLike(sidecar, /5 rows in memory[\s\S]+unusable/);
       expect(told).toMatch(
@@ -92,7 +105,7 @@ describe('a shutdown while neither the records store nor the queue accepts rows'
       );
       expect(sidecar.output()).not.toContain('rows are queued on disk');
       expect(await sidecar.stop()).toBe(1);
-      unlock();
+      mend();
       const lines = sidecar.output().split('\n');
       expect(lines.filter(line => line.includes('"ledger_row"'))).toHaveLength(5);
       expect(sidecar.output()).toContain('5 ledger rows could not be written and are in the log');
@@ -135,19 +148,21 @@ describe('a queue path that cannot be used', () => {
   it('prevents startup with one sentence that names the path and what to do', async () => {
     const text = join(place.directory, 'notes.txt');
     await writeFile(text, 'no database '.repeat(1000));
-    for (const [ledger_queue, why] of [
+    const cases = [
       [join(place.directory, 'no', 'queue.db'), /the directory \S+\/no does not exist; create it, or set/],
       [place.directory, /it is a directory; move it away, or set/],
       [text, /it is damaged or not a SQLite file .+; move it away, or set/],
       [recordsPath(), /it is a SQLite file of something else; move it away, or set/],
-    ] as const) {
+    ] as const;
+    const tried = cases.map(async ([ledger_queue, why]) => {
       const { file, remove } = await configFile(stringify(configOf({ ledger_queue })));
       const { code, stderr } = await runSidecar(['--config', file]);
       expect(code).toBe(1);
       expect(stderr).toMatch(new RegExp(`^stores\\.ledger_queue: ${ledger_queue} cannot be used: .+\n$`));
       expect(stderr).toMatch(why);
       await remove();
-    }
+    });
+    await Promise.all(tried);
   }, 60_000);
 });
 
