@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Command } from 'commander';
+import { insertAccepted } from '../stores/ledger/ledger-writer.ts';
 import { linesOf, loggedRow } from '../stores/ledger/logged-rows.ts';
-import { insertAccepted } from '../stores/ledger/row-writer.ts';
 import { isRow, type LedgerEntry } from '../stores/records/ledger-entry.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
 

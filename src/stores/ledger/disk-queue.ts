@@ -3,11 +3,14 @@ import { type Connection, rowMarks } from '../records/database.ts';
 import type { LedgerEntry } from '../records/ledger-entry.ts';
 import { openSqlite, type SqliteDatabase } from '../records/sqlite.ts';
 import type { BudgetSum } from '../records/usage-records.ts';
+import { all_models } from '../records/usage-slices.ts';
 import { isUnbilled } from './lost-rows.ts';
-import { waitingBudgets, waitingByAccount } from './waiting-budgets.ts';
 
 /** More than an empty queue has: a page of 4096 bytes for the schema, the table and each index. */
 const empty_bytes = 32_768;
+
+/** A field of the row in the column `row`. */
+const of = (field: string): string => `json_extract(row, '$.${field}')`;
 
 /**
  * Rows of the ledger that wait on disk while the records store is out: a SQLite file of its own, so that what was appended survives a
@@ -16,9 +19,10 @@ const empty_bytes = 32_768;
  */
 export class DiskQueue {
   readonly path: string;
+  /** How many rows are in the file, as last seen: other processes may share it. */
+  rows = 0;
   readonly #max_rows: number;
   #opening: Promise<SqliteDatabase> | undefined;
-  #rows = 0;
   /** The end of the last piece of work that must run alone. */
   #turn: Promise<unknown> = Promise.resolve();
   /** SQLite's number for what other processes have changed; what it was when the rows were counted. */
@@ -27,11 +31,6 @@ export class DiskQueue {
   constructor(path: string, max_rows: number) {
     this.path = path;
     this.#max_rows = max_rows;
-  }
-
-  /** How many rows are in the file, as last seen: other processes may share it. */
-  get rows(): number {
-    return this.#rows;
   }
 
   /** The file is there, perhaps with rows of an earlier process. */
@@ -51,7 +50,7 @@ export class DiskQueue {
     const refused: LedgerEntry[] = [];
     const added = await database.transaction(async connection => {
       await this.#recount(connection);
-      let room = this.#max_rows - this.#rows;
+      let room = this.#max_rows - this.rows;
       const taken = rows.filter(row => {
         const hasRoom = room > (isUnbilled(row) ? this.#max_rows / 2 : 0);
         if (hasRoom) room--;
@@ -64,7 +63,7 @@ export class DiskQueue {
         taken.flatMap(row => [row.id, JSON.stringify(row)]),
       );
     });
-    this.#rows += added.length;
+    this.rows += added.length;
     return refused;
   }
 
@@ -72,7 +71,7 @@ export class DiskQueue {
   async first(limit: number): Promise<LedgerEntry[]> {
     const database = await this.#database();
     const rows = await database.run<{ row: string }>('SELECT row FROM waiting ORDER BY id LIMIT ?', [limit]);
-    if (rows.length < limit) this.#rows = rows.length;
+    if (rows.length < limit) this.rows = rows.length;
     return rows.map(({ row }) => JSON.parse(row) as LedgerEntry);
   }
 
@@ -84,13 +83,25 @@ export class DiskQueue {
         rows.map(({ id }) => id),
       ),
     );
-    this.#rows = Math.max(0, this.#rows - removed.length);
+    this.rows = Math.max(0, this.rows - removed.length);
   }
 
-  /** What the rows of `accounts` add up to that wait here: as `budgetSums`, also for all models. */
+  /** The sums of `budgetSums` over the rows of `accounts` that wait here: the month of `day` until then, the cost of each row rounded up. */
   async budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
     const database = await this.#database();
-    return waitingBudgets(database, accounts, day);
+    const day_ms = Date.parse(`${day}T00:00:00Z`);
+    const month_ms = Date.parse(`${day.slice(0, 8)}01T00:00:00Z`);
+    const byModel = await database.run<BudgetSum>(
+      `SELECT ${of('account')} AS account, COALESCE(${of('model')}, '') AS model,
+      CASE WHEN ${of('started_ms')} >= ? THEN 1 ELSE 0 END AS is_today,
+      SUM(CASE WHEN ${of('error_type')} IS NULL AND ${of('status')} < 400 THEN 1 ELSE 0 END) AS requests,
+      SUM(${of('prompt_tokens')} + ${of('completion_tokens')}) AS tokens,
+      SUM(CAST(ROUND(${of('cost_usd')} * 1e9 + 0.4999) AS INTEGER)) AS nano_usd
+      FROM waiting WHERE ${of('account')} IN ${rowMarks(1, accounts.length)} AND ${of('started_ms')} BETWEEN ? AND ?
+      GROUP BY 1, 2, 3`,
+      [day_ms, ...accounts, month_ms, day_ms + 86_399_999],
+    );
+    return byModel.flatMap(sum => [sum, { ...sum, model: all_models }]);
   }
 
   /** Runs `work` while no rows are moved from here to the store by this process. */
@@ -116,7 +127,7 @@ export class DiskQueue {
     const [version] = await connection.run<{ data_version: number }>('PRAGMA data_version');
     if (version!.data_version === this.#counted_version) return;
     const [count] = await connection.run<{ rows: number }>('SELECT COUNT(*) AS rows FROM waiting');
-    this.#rows = count!.rows;
+    this.rows = count!.rows;
     this.#counted_version = version!.data_version;
   }
 
@@ -134,7 +145,7 @@ export class DiskQueue {
     try {
       await database.transaction(async connection => {
         await connection.run('CREATE TABLE IF NOT EXISTS waiting (id TEXT PRIMARY KEY, row TEXT NOT NULL)');
-        await connection.run(waitingByAccount);
+        await connection.run(`CREATE INDEX IF NOT EXISTS waiting_by_account ON waiting (${of('account')})`);
         await this.#recount(connection);
       });
       return database;

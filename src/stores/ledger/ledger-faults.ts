@@ -35,20 +35,14 @@ export class LedgerFaults {
     this.#surroundings.metrics.ledgerWrites(false);
   }
 
-  /** Rows went to the queue file. */
-  queued(): void {
-    this.queueWorks();
-    if (!this.#store || this.#logged.has('disk')) return;
-    this.#logged.add('disk');
+  /** Rows wait on disk, or in memory for want of a usable disk. */
+  waitingIn(place: 'disk' | 'memory'): void {
+    if (!this.#store || this.#logged.has(place)) return;
+    this.#logged.add(place);
+    const { log } = this.#surroundings;
     const fields = { err: this.#store.cause, queue: this.#queue_path };
-    this.#surroundings.log.warn(fields, 'ledger writes fail, rows are queued on disk');
-  }
-
-  /** Rows could go neither to the store nor to a queue file. */
-  keptInMemory(): void {
-    if (!this.#store || this.#logged.has('memory')) return;
-    this.#logged.add('memory');
-    this.#surroundings.log.error({ err: this.#store.cause }, 'ledger writes fail, rows wait in memory');
+    if (place === 'disk') log.warn(fields, 'ledger writes fail, rows are queued on disk');
+    else log.error(fields, 'ledger writes fail, rows wait in memory');
   }
 
   queueFailed(cause: unknown): void {
@@ -68,15 +62,15 @@ export class LedgerFaults {
     this.#written += rows;
   }
 
-  /** Notes that no rows wait for the store. */
+  /** No rows wait for the store any more. */
   allWritten(): void {
     const { log, metrics, clock } = this.#surroundings;
-    const rows = this.#written;
+    const rows_written = this.#written;
     if (this.#store) {
       const outage_ms = clock.epoch_ms() - this.#store.since_epoch_ms;
-      log.info({ rows_written: rows, outage_ms }, 'ledger writes succeed again');
-    } else if (rows > 0) {
-      log.info({ rows_written: rows }, 'ledger rows that another process had queued on disk are written');
+      log.info({ rows_written, outage_ms }, 'ledger writes succeed again');
+    } else if (rows_written > 0) {
+      log.info({ rows_written }, 'ledger rows that another process had queued on disk are written');
     }
     this.#store = undefined;
     this.#written = 0;
@@ -87,10 +81,9 @@ export class LedgerFaults {
   /** One line for operators about each current fault. */
   conditions(onDisk: number, inMemory: number): string[] {
     const path = this.#queue_path;
-    const places = [
-      ...(onDisk > 0 ? [`${rowsOf(onDisk)} on disk (${path})`] : []),
-      ...(inMemory > 0 || onDisk === 0 ? [`${rowsOf(inMemory)} in memory`] : []),
-    ];
+    const places: string[] = [];
+    if (onDisk > 0) places.push(`${rowsOf(onDisk)} on disk (${path})`);
+    if (inMemory > 0 || onDisk === 0) places.push(`${rowsOf(inMemory)} in memory`);
     return [
       ...this.#line('ledger writes have failed', this.#store, `waiting: ${places.join(', ')}`),
       ...this.#line(`the ledger queue file ${path} has been unusable`, this.#queue, 'rows wait in memory'),

@@ -23,20 +23,8 @@ const accounts_per_query = 25;
  * Use of the present day and month by the ledger: its sums, and its rows that wait on disk. One indexed query for all accounts that ask
  * meanwhile, when their first request comes: of a million accounts only those that come are read.
  */
-export class PastUsage implements PastUseSource {
-  readonly #setup: PastUsageSetup;
-  readonly #lookups = new BatchedLookups<PastUse>(accounts => this.#read(accounts), accounts_per_query);
-
-  constructor(setup: PastUsageSetup) {
-    this.#setup = setup;
-  }
-
-  find(account: string): Promise<PastUse> {
-    return this.#lookups.find(account);
-  }
-
-  async #read(accounts: readonly string[]): Promise<PastUse[]> {
-    const { usage, disk, clock } = this.#setup;
+export function pastUsage({ usage, disk, clock }: PastUsageSetup): PastUseSource {
+  return new BatchedLookups(async accounts => {
     const now_ms = clock.epoch_ms();
     const today = dayOf(now_ms);
     const read = async () => {
@@ -46,21 +34,19 @@ export class PastUsage implements PastUseSource {
     // A row that is moved meanwhile would be counted twice, or not at all.
     const byAccount = Map.groupBy(await (disk ? disk.undisturbed(read) : read()), ({ account }) => account);
     return accounts.map(account => pastUse(calendarDayOf(now_ms), byAccount.get(account) ?? []));
-  }
+  }, accounts_per_query);
 }
 
 function pastUse({ day, month }: CalendarDay, sums: readonly BudgetSum[]): PastUse {
   const of = (limit: Limit): number => {
     const { unit, window } = rowOf(limit);
-    let used = 0;
-    for (const sum of sums)
-      if (
-        sum.model === (limit.model ?? all_models) &&
-        unit !== 'leases' &&
-        (window === 'month' || sum.is_today === 1)
+    if (unit === 'leases') return 0;
+    return sums
+      .filter(
+        ({ model, is_today }) =>
+          model === (limit.model ?? all_models) && (window === 'month' || is_today === 1),
       )
-        used += sum[unit];
-    return used;
+      .reduce((used, sum) => used + sum[unit], 0);
   };
   return { day, month, of };
 }

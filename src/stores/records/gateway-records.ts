@@ -3,7 +3,7 @@ import { StoredKeys } from '../accounts/stored-keys.ts';
 import { checkQueueFile } from '../ledger/check-queue-file.ts';
 import { DiskQueue } from '../ledger/disk-queue.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import { PastUsage } from '../ledger/past-usage.ts';
+import { pastUsage } from '../ledger/past-usage.ts';
 import type { PastUseSource } from '../limits/restored-state-store.ts';
 import { endedWithin } from '../within.ts';
 import { isOutage } from './database.ts';
@@ -83,7 +83,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<G
     store,
     accounts: eitherDirectory(configured, keys),
     ledger,
-    past: inMemory ? undefined : new PastUsage({ usage: store.usage, disk, clock }),
+    past: inMemory ? undefined : pastUsage({ usage: store.usage, disk, clock }),
     get outage() {
       return keys.outage;
     },

@@ -1,17 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
-import { Registry } from 'prom-client';
-import { LostRows } from '../../../../../src/stores/ledger/lost-rows.ts';
-import { insertAccepted, RowWriter } from '../../../../../src/stores/ledger/row-writer.ts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { insertAccepted } from '../../../../../src/stores/ledger/ledger-writer.ts';
 import { RecordRefused, StoreUnavailable } from '../../../../../src/stores/records/database.ts';
 import type { LedgerEntry, LedgerRow } from '../../../../../src/stores/records/ledger-entry.ts';
-import { createLog } from '../../../../../src/telemetry/log.ts';
-import { RecordsMetrics } from '../../../../../src/telemetry/records-metrics.ts';
+import { LedgerSetting, until } from './ledger-setting.ts';
 import { sampleRow, sampleRows } from './sample-row.ts';
-
-const writerOver = (insert: (rows: readonly LedgerEntry[]) => Promise<number>) => {
-  const metrics = new RecordsMetrics(new Registry());
-  return new RowWriter({ insert }, metrics, new LostRows(metrics, createLog('silent')));
-};
 
 /** A store that refuses `bad`, takes a moment over everything, and remembers what it has taken. */
 const storeThatRefuses = (bad: LedgerRow, fails: (rows: readonly LedgerEntry[]) => boolean = () => false) => {
@@ -45,25 +37,50 @@ describe('a write of rows of which the store rejects one', () => {
     async (_, lost, bad) => {
       const rows = sampleRows(8);
       const { insert } = storeThatRefuses(rows[bad]!, part => part.includes(rows[lost]!));
-      await expect(writerOver(insert).write(rows)).rejects.toThrow(StoreUnavailable);
-      await expect(writerOver(insert).writeWithin(rows, 5000)).rejects.toThrow(StoreUnavailable);
+      await expect(insertAccepted(insert, rows, () => {})).rejects.toThrow(StoreUnavailable);
     },
   );
 });
 
 describe('a write of rows with a time limit', () => {
-  it('rejects as for an unavailable store, and lets the write finish', async () => {
-    let finish = (_: number): void => {};
-    const writer = writerOver(() => new Promise(resolve => (finish = resolve)));
-    await expect(writer.writeWithin([sampleRow()], 1)).rejects.toThrow('no answer within 1 ms');
-    finish(1);
+  let setting: LedgerSetting;
+
+  beforeEach(async () => {
+    setting = await LedgerSetting.open();
+  });
+  afterEach(() => setting.close());
+
+  /** A ledger whose first write does not end until `write` is settled. */
+  const ledgerWithSlowWrite = () => {
+    const write = Promise.withResolvers<void>();
+    let isFirst = true;
+    setting.trouble = async () => {
+      if (isFirst) {
+        isFirst = false;
+        return write.promise;
+      }
+      throw new StoreUnavailable('out');
+    };
+    const ledger = setting.ledger({ patience_ms: 1, retry_ms: 60_000 });
+    ledger.record(sampleRow());
+    return { ledger, write };
+  };
+  const onDisk = () => setting.metric('sluice_ledger_queue_rows', 'disk');
+
+  it('counts as one to an unavailable store, and lets the write finish', async () => {
+    const { ledger, write } = ledgerWithSlowWrite();
+    await until(async () => (await onDisk()) === 1);
+    expect(ledger.conditions).toEqual([expect.stringMatching(/1 row on disk .*: no answer within 1 ms$/)]);
+    expect(await setting.written()).toBe(0);
+    write.resolve();
+    await until(async () => (await setting.written()) === 1);
   });
 
   it('does not let a late failure end the process', async () => {
-    let fail = (_: Error): void => {};
-    const writer = writerOver(() => new Promise((_, reject) => (fail = reject)));
-    await expect(writer.writeWithin([sampleRow()], 1)).rejects.toThrow(StoreUnavailable);
-    fail(new StoreUnavailable('late'));
+    const { write } = ledgerWithSlowWrite();
+    await until(async () => (await onDisk()) === 1);
+    write.reject(new StoreUnavailable('late'));
     await new Promise(setImmediate);
+    expect(await setting.written()).toBe(0);
   });
 });
