@@ -24,64 +24,49 @@ export function calendarDayOf(epoch_ms: number): CalendarDay {
   };
 }
 
-/** The day or month that counts now. */
-interface Period {
-  readonly number: number;
-  readonly ends_ms: number;
-  /** When it began to count in this process, on the monotonic clock. */
-  readonly began_ms: number;
-}
-
 /**
  * The day and the month that count. A clock that is set back does not repeat a day: neither goes back to an earlier one for the length of a
  * day or a month, after which a clock that was set forward by mistake no longer holds them.
  */
 export class Calendar {
-  #day: Period | undefined;
-  #month: Period | undefined;
-  #now: CalendarDay | undefined;
+  readonly #day = new Period(day_ms);
+  readonly #month = new Period(month_ms);
 
   at(epoch_ms: number, elapsed_ms: number): CalendarDay {
-    if (this.#now && isWithin(this.#now, epoch_ms)) return this.#now;
-    const current = calendarDayOf(epoch_ms);
-    this.#day = periodAfter(this.#day, current.day, current.day_ends_ms, elapsed_ms, day_ms);
-    this.#month = periodAfter(this.#month, current.month, current.month_ends_ms, elapsed_ms, month_ms);
-    const isCurrent = this.#day.number === current.day && this.#month.number === current.month;
-    this.#now = isCurrent ? current : undefined;
-    if (isCurrent) return current;
+    const { day, day_ends_ms, month, month_ends_ms } = calendarDayOf(epoch_ms);
+    this.#day.pass(day, day_ends_ms, epoch_ms, elapsed_ms);
+    this.#month.pass(month, month_ends_ms, epoch_ms, elapsed_ms);
     return {
       day: this.#day.number,
-      day_ends_ms: endOf(this.#day, current.day, epoch_ms, elapsed_ms, day_ms),
+      day_ends_ms: this.#day.ends_ms,
       month: this.#month.number,
-      month_ends_ms: endOf(this.#month, current.month, epoch_ms, elapsed_ms, month_ms),
+      month_ends_ms: this.#month.ends_ms,
     };
   }
 }
 
-function periodAfter(
-  last: Period | undefined,
-  number: number,
-  ends_ms: number,
-  elapsed_ms: number,
-  longest_ms: number,
-): Period {
-  const isHeld =
-    last && (number === last.number || (number < last.number && elapsed_ms - last.began_ms < longest_ms));
-  return isHeld ? last : { number, ends_ms, began_ms: elapsed_ms };
-}
+/** The day or month that counts now. */
+class Period {
+  number = Number.NEGATIVE_INFINITY;
+  ends_ms = 0;
+  readonly #longest_ms: number;
+  /** When it began to count in this process, on the monotonic clock, and its end by the calendar. */
+  #began_ms = 0;
+  #last_ms = 0;
 
-/** The end of a period; one held while the clock shows an earlier one ends after the longest possible time, if not before. */
-function endOf(
-  period: Period,
-  current: number,
-  epoch_ms: number,
-  elapsed_ms: number,
-  longest_ms: number,
-): number {
-  if (period.number === current) return period.ends_ms;
-  return Math.min(period.ends_ms, epoch_ms + period.began_ms + longest_ms - elapsed_ms);
-}
+  constructor(longest_ms: number) {
+    this.#longest_ms = longest_ms;
+  }
 
-/** Whether `epoch_ms` lies in `calendarDay`. */
-const isWithin = ({ day_ends_ms }: CalendarDay, epoch_ms: number): boolean =>
-  epoch_ms < day_ends_ms && epoch_ms >= day_ends_ms - day_ms;
+  /** The clock shows the period `number`, which ends at `ends_ms`. */
+  pass(number: number, ends_ms: number, epoch_ms: number, elapsed_ms: number): void {
+    const left_ms = this.#began_ms + this.#longest_ms - elapsed_ms;
+    if (number < this.number && left_ms > 0) {
+      this.ends_ms = Math.min(this.#last_ms, epoch_ms + left_ms);
+      return;
+    }
+    if (number !== this.number) this.#began_ms = elapsed_ms;
+    this.number = number;
+    this.ends_ms = this.#last_ms = ends_ms;
+  }
+}

@@ -9,9 +9,6 @@ export interface Now extends CalendarDay {
   readonly epoch_ms: number;
 }
 
-/** Position of an added amount, so that part of it can be given back there. */
-export type Place = Slot | number;
-
 /** A counter of one limit. */
 export interface Counter {
   used(now: Now): number;
@@ -19,9 +16,9 @@ export interface Counter {
   wait_ms(amount: number, max: number, now: Now): number;
   /** Milliseconds until nothing is counted. */
   reset_ms(now: Now): number;
-  add(amount: number, now: Now): Place;
-  /** Gives back part of an added amount; does nothing once it has left the window. */
-  giveBack(amount: number, place: Place, now: Now): void;
+  add(amount: number, now: Now): void;
+  /** Gives back part of what was added at `added`; does nothing once that has left the window. */
+  giveBack(amount: number, added: Now, now: Now): void;
 }
 
 /** A counter of the window's kind, at zero. */
@@ -35,51 +32,34 @@ export function newCounter(name: LimitWindowName): Counter {
 export const slots_per_window = 60;
 
 /** Amounts added within a slot's duration. */
-export interface Slot {
+interface Slot {
   readonly first_ms: number;
   last_ms: number;
-  /** 0 when it has left the window. */
   amount: number;
 }
 
-/** The slot of an addition of 0. */
-const nowhere: Slot = { first_ms: 0, last_ms: 0, amount: 0 };
-
 /** The amounts of the last `window_ms`, in at most 61 slots; each counts for one window and up to one slot more. */
-export class SlidingWindow implements Counter {
+class SlidingWindow implements Counter {
   readonly #window_ms: number;
-  readonly #slot_ms: number;
   readonly #slots: Slot[] = [];
-  /** The slots before this one have left the window. */
-  #oldest = 0;
   #used = 0;
 
   constructor(window_ms: number) {
     this.#window_ms = window_ms;
-    this.#slot_ms = window_ms / slots_per_window;
   }
 
-  used({ elapsed_ms }: Now): number {
-    const slots = this.#slots;
-    while (this.#oldest < slots.length && slots[this.#oldest]!.last_ms + this.#window_ms <= elapsed_ms) {
-      const slot = slots[this.#oldest++]!;
-      this.#used -= slot.amount;
-      slot.amount = 0;
-    }
-    if (this.#oldest === slots.length) slots.length = this.#oldest = 0;
-    else if (this.#oldest >= 64) {
-      slots.splice(0, this.#oldest);
-      this.#oldest = 0;
-    }
+  used(now: Now): number {
+    while (this.#slots.length > 0 && this.#leaves_ms(this.#slots[0]!, now) <= 0)
+      this.#used -= this.#slots.shift()!.amount;
     return this.#used;
   }
 
   wait_ms(amount: number, max: number, now: Now): number {
     let over = this.used(now) + amount - max;
-    for (let at = this.#oldest; over > 0; at++) {
-      const { amount: leaving, last_ms } = this.#slots[at]!;
-      over -= leaving;
-      if (over <= 0) return last_ms + this.#window_ms - now.elapsed_ms;
+    for (const slot of this.#slots) {
+      if (over <= 0) break;
+      over -= slot.amount;
+      if (over <= 0) return this.#leaves_ms(slot, now);
     }
     return 0;
   }
@@ -87,30 +67,31 @@ export class SlidingWindow implements Counter {
   reset_ms(now: Now): number {
     this.used(now);
     const newest = this.#slots.findLast(({ amount }) => amount > 0);
-    return newest ? newest.last_ms + this.#window_ms - now.elapsed_ms : 0;
+    return newest ? this.#leaves_ms(newest, now) : 0;
   }
 
-  add(amount: number, now: Now): Slot {
-    if (amount === 0) return nowhere;
+  add(amount: number, now: Now): void {
+    if (amount === 0) return;
     this.used(now);
     this.#used += amount;
+    const { elapsed_ms } = now;
     const last = this.#slots.at(-1);
-    if (last && now.elapsed_ms - last.first_ms < this.#slot_ms) {
-      last.last_ms = now.elapsed_ms;
+    if (last && elapsed_ms - last.first_ms < this.#window_ms / slots_per_window) {
+      last.last_ms = elapsed_ms;
       last.amount += amount;
-      return last;
-    }
-    const slot = { first_ms: now.elapsed_ms, last_ms: now.elapsed_ms, amount };
-    this.#slots.push(slot);
-    return slot;
+    } else this.#slots.push({ first_ms: elapsed_ms, last_ms: elapsed_ms, amount });
   }
 
-  giveBack(amount: number, place: Place): void {
-    const slot = place as Slot;
+  giveBack(amount: number, added: Now): void {
+    const slot = this.#slots.findLast(({ first_ms }) => first_ms <= added.elapsed_ms);
+    if (!slot) return;
     const given = Math.min(amount, slot.amount);
-    if (given === 0) return;
     slot.amount -= given;
     this.#used -= given;
+  }
+
+  #leaves_ms({ last_ms }: Slot, { elapsed_ms }: Now): number {
+    return last_ms + this.#window_ms - elapsed_ms;
   }
 }
 
@@ -135,16 +116,15 @@ export class CalendarSum implements Counter {
   }
 
   wait_ms(amount: number, max: number, now: Now): number {
-    return this.used(now) + amount <= max ? 0 : this.#ends_ms(now) - now.epoch_ms;
+    return this.used(now) + amount <= max ? 0 : this.#left_ms(now);
   }
 
   reset_ms(now: Now): number {
-    return this.used(now) > 0 ? this.#ends_ms(now) - now.epoch_ms : 0;
+    return this.used(now) > 0 ? this.#left_ms(now) : 0;
   }
 
-  add(amount: number, now: Now): number {
+  add(amount: number, now: Now): void {
     this.#sum = this.used(now) + amount;
-    return this.#counted;
   }
 
   /** Raises the sum to at least `amount`. */
@@ -152,12 +132,12 @@ export class CalendarSum implements Counter {
     this.#sum = Math.max(this.used(now), amount);
   }
 
-  giveBack(amount: number, place: Place, now: Now): void {
-    if (place === now[this.period]) this.#sum = Math.max(0, this.used(now) - amount);
+  giveBack(amount: number, added: Now, now: Now): void {
+    if (added[this.period] === now[this.period]) this.#sum = Math.max(0, this.used(now) - amount);
   }
 
-  #ends_ms(now: Now): number {
-    return this.period === 'day' ? now.day_ends_ms : now.month_ends_ms;
+  #left_ms(now: Now): number {
+    return now[`${this.period}_ends_ms`] - now.epoch_ms;
   }
 }
 
@@ -180,9 +160,8 @@ class Running implements Counter {
     return 0;
   }
 
-  add(amount: number): number {
+  add(amount: number): void {
     this.#running += amount;
-    return 0;
   }
 
   giveBack(amount: number): void {

@@ -1,3 +1,4 @@
+import { RepeatingTask } from '../repeating-task.ts';
 import type { RemoteState } from './remote-state.ts';
 import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
@@ -11,44 +12,28 @@ const retry_ms = 100;
 
 /** Writes this instance's heartbeat, which other instances count; the circuit breaker closes when it succeeds. */
 export class Heartbeat {
-  readonly #remote: RemoteState;
-  readonly #breaker: StoreCircuitBreaker;
-  readonly #onHeard: (instances: number) => void;
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  readonly #task: RepeatingTask;
 
   constructor(remote: RemoteState, breaker: StoreCircuitBreaker, onHeard: (instances: number) => void) {
-    this.#remote = remote;
-    this.#breaker = breaker;
-    this.#onHeard = onHeard;
-    breaker.onFailure(() => this.#next(retry_ms));
+    const again_ms = () => (breaker.outage ? probe_ms : retry_ms);
+    this.#task = new RepeatingTask(async () => {
+      try {
+        onHeard(await breaker.probe('heartbeat', () => remote.heartbeat()));
+        return heartbeat_ms;
+      } catch {
+        // The circuit breaker has counted the failure.
+        return again_ms();
+      }
+    });
+    breaker.on('failed', () => this.#task.runIn(again_ms()));
   }
 
   /** Resolves when the store has answered for the first time, or has failed to. */
   start(): Promise<void> {
-    return this.#beat();
+    return this.#task.run();
   }
 
   stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  async #beat(): Promise<void> {
-    let again_ms = heartbeat_ms;
-    try {
-      this.#onHeard(await this.#breaker.probe('heartbeat', () => this.#remote.heartbeat()));
-    } catch {
-      // The circuit breaker has counted the failure.
-      again_ms = this.#breaker.isOut ? probe_ms : retry_ms;
-    }
-    this.#next(again_ms);
-  }
-
-  #next(after_ms: number): void {
-    clearTimeout(this.#timer);
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => void this.#beat(), after_ms);
-    this.#timer.unref();
+    void this.#task.close();
   }
 }

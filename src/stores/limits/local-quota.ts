@@ -1,13 +1,23 @@
+import QuickLRU from 'quick-lru';
 import type { Clock } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
-import { LastKnownStatuses } from './last-known-statuses.ts';
-import { isCalendar, type Limit } from './limit-table.ts';
+import { counterKey, isCalendar, type Limit } from './limit-table.ts';
 import { MemoryStateStore } from './memory-state-store.ts';
 import { type OutagePolicies, type OutagePolicy, policyOf } from './outage-policy.ts';
 import type { LimitStatus, Reservation, ReservationRequest, ReservationResult } from './state-store.ts';
 
-/** Above every amount. */
-const unlimited = Number.MAX_SAFE_INTEGER;
+/** An account's use of one limit at the shared store's last answer. */
+interface KnownStatus {
+  /** Use of all instances together. */
+  readonly used: number;
+  /** This instance's part of it. */
+  readonly own: number;
+  /** When it counts no longer, on the monotonic clock. */
+  readonly ends_ms: number;
+}
+
+/** Accounts whose last known status is kept: the 10,000 used last, and up to as many before them. */
+const known_accounts = { maxSize: 10_000 };
 
 /**
  * One instance's share of the limits while the shared store is out. It counts at all times, so that an outage does not begin with an empty
@@ -17,16 +27,18 @@ export class LocalQuota {
   /** The number of instances at the last heartbeat. */
   instances = 1;
   readonly #min_instances: number;
-  readonly #own: MemoryStateStore;
   readonly #policies: OutagePolicies;
-  readonly #lastKnown: LastKnownStatuses;
+  readonly #clock: Clock;
+  readonly #own: MemoryStateStore;
+  /** Limit by limit, since an exchange may reserve under some of an account's limits. */
+  readonly #known = new QuickLRU<string, Map<string, KnownStatus>>(known_accounts);
 
   /** Limits are divided by `min_instances` at least: an instance that started during the outage knows of no other. */
   constructor(policies: OutagePolicies, min_instances: number, clock: Clock) {
-    this.#min_instances = min_instances;
-    this.#own = new MemoryStateStore(clock);
     this.#policies = policies;
-    this.#lastKnown = new LastKnownStatuses(clock);
+    this.#min_instances = min_instances;
+    this.#clock = clock;
+    this.#own = new MemoryStateStore(clock);
   }
 
   /** The number by which limits are divided. */
@@ -38,77 +50,71 @@ export class LocalQuota {
   count(request: ReservationRequest, statuses: readonly LimitStatus[]): Reservation {
     const result = this.#own.reserve({ ...request, force: true });
     if (!result.admitted) throw new Error('a forced reservation was refused');
-    this.#lastKnown.note(request.account, statuses, result.statuses);
+    this.note(request.account, statuses);
     return result.reservation;
   }
 
-  /** Notes the status of an account that the shared store has refused. */
+  /** Notes what the shared store has answered about an account. */
   note(account: string, statuses: readonly LimitStatus[]): void {
     const limits = statuses.map(({ limit }) => limit);
-    this.#lastKnown.note(account, statuses, this.#own.statuses(account, limits));
+    const own = this.#own.statuses(account, limits);
+    const known = this.#known.get(account) ?? new Map<string, KnownStatus>();
+    for (const [at, status] of statuses.entries()) {
+      const ends_ms = this.#clock.elapsed_ms() + status.reset_ms;
+      known.set(counterKey(status.limit), { used: usedOf(status), own: usedOf(own[at]!), ends_ms });
+    }
+    this.#known.set(account, known);
   }
 
   /** The shared store's last answer, less the time since, for those limits whose window has not ended. */
   knownStatuses(account: string, limits: readonly Limit[]): LimitStatus[] {
     return limits.flatMap(limit => {
-      const heard = this.#lastKnown.of(account, limit);
-      return heard
-        ? { limit, remaining: Math.max(0, limit.max - heard.used), reset_ms: Math.ceil(heard.reset_ms) }
-        : [];
+      const known = this.#knownOf(account, limit);
+      if (!known) return [];
+      return [{ limit, remaining: Math.max(0, limit.max - known.used), reset_ms: this.#until(known) }];
     });
   }
 
   /** The strictest policy of `limits`, which decides about a request. */
   policy(limits: readonly Limit[]): OutagePolicy {
     const policies = limits.map(limit => policyOf(this.#policies, limit));
-    return (
-      policies.find(policy => policy === 'closed') ?? policies.find(policy => policy === 'local') ?? 'open'
-    );
+    return (['closed', 'local'] as const).find(policy => policies.includes(policy)) ?? 'open';
   }
 
   /** Decides without the shared store. Throws `server_error` where a limit is `closed` (protocol b5). */
   reserve(request: ReservationRequest, cause: unknown): ReservationResult {
     const { account, limits, force } = request;
     if (!force && this.policy(limits) === 'closed') throw refusal('server_error', { cause });
-    const shares = limits.map(limit => this.#shareOf(account, limit));
-    const exhausted = shares.findIndex(({ max }) => max <= 0);
-    if (exhausted !== -1 && !force) return this.#exhausted(account, limits, exhausted);
-    const original = (share: Limit) => limits[shares.indexOf(share)]!;
-    const result = this.#own.reserve({ ...request, limits: shares });
-    const statuses = shown(limits, result.statuses);
-    if (!result.admitted) return { ...result, statuses, refused_by: original(result.refused_by) };
-    const { reservation } = result;
-    const over = reservation.over.map(original);
-    return { admitted: true, statuses, reservation: { over, settle: used => reservation.settle(used) } };
+    const share = this.#shareOf(account);
+    // Other instances have used up a day or month, of which the rest was 0 at the last answer.
+    const refused_by = force ? undefined : limits.find(limit => share(limit) <= 0);
+    if (!refused_by) return this.#own.reserve(request, share);
+    const retry_ms = Math.max(1, this.#until(this.#knownOf(account, refused_by)!));
+    return { admitted: false, statuses: this.statuses(account, limits), refused_by, retry_ms };
   }
 
   statuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
-    const shares = limits.map(limit => this.#shareOf(account, limit));
-    return shown(limits, this.#own.statuses(account, shares));
+    return this.#own.statuses(account, limits, this.#shareOf(account));
   }
 
-  /** Refuses where other instances have used up a day or month. */
-  #exhausted(account: string, limits: readonly Limit[], at: number): ReservationResult {
-    const limit = limits[at]!;
-    const { reset_ms } = this.#lastKnown.of(account, limit)!;
-    const statuses = this.statuses(account, limits);
-    return { admitted: false, statuses, refused_by: limit, retry_ms: Math.max(1, Math.ceil(reset_ms)) };
+  #shareOf(account: string): (limit: Limit) => number {
+    return limit => {
+      if (policyOf(this.#policies, limit) !== 'local') return Number.MAX_SAFE_INTEGER;
+      const known = isCalendar(limit) ? this.#knownOf(account, limit) : undefined;
+      if (!known) return Math.max(1, Math.floor(limit.max / this.divisor));
+      return known.own + Math.floor(Math.max(0, limit.max - known.used) / this.divisor);
+    };
   }
 
-  #shareOf(account: string, limit: Limit): Limit {
-    if (policyOf(this.#policies, limit) !== 'local') return { ...limit, max: unlimited };
-    const heard = isCalendar(limit) ? this.#lastKnown.of(account, limit) : undefined;
-    if (!heard) return { ...limit, max: Math.max(1, Math.floor(limit.max / this.divisor)) };
-    const left = Math.max(0, limit.max - heard.used);
-    return { ...limit, max: heard.own + Math.floor(left / this.divisor) };
+  /** `undefined` without an answer, or when its window has ended. */
+  #knownOf(account: string, limit: Limit): KnownStatus | undefined {
+    const known = this.#known.get(account)?.get(counterKey(limit));
+    return known && this.#until(known) > 0 ? known : undefined;
+  }
+
+  #until({ ends_ms }: KnownStatus): number {
+    return Math.ceil(ends_ms - this.#clock.elapsed_ms());
   }
 }
 
-/** Statuses of shares as statuses of the limits themselves. */
-function shown(limits: readonly Limit[], statuses: readonly LimitStatus[]): LimitStatus[] {
-  return statuses.map(({ limit: share, remaining, reset_ms }, at) => {
-    const limit = limits[at]!;
-    const left = share.max === unlimited ? limit.max - (unlimited - remaining) : remaining;
-    return { limit, remaining: Math.max(0, left), reset_ms };
-  });
-}
+const usedOf = ({ limit, remaining }: LimitStatus): number => limit.max - remaining;

@@ -1,8 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { Calendar } from './calendar.ts';
-import { CalendarSum, type Counter, type Now, newCounter, type Place } from './counters.ts';
+import { CalendarSum, type Counter, type Now, newCounter } from './counters.ts';
 import { amountOf, counterKey, isCalendar, type Limit, rowOf } from './limit-table.ts';
-import type { Charge } from './limit-units.ts';
 import type {
   LimitStatus,
   Reservation,
@@ -13,10 +12,10 @@ import type {
 
 /** How many accounts each reservation checks, to forget those whose counters are at zero: more than it can add. */
 const swept_per_reservation = 2;
-/** Pause after all have been checked. */
-const sweep_pause_ms = 1000;
 
-const none: readonly Limit[] = [];
+/** How much of a limit is admitted. */
+export type MaxOf = (limit: Limit) => number;
+const ownMax: MaxOf = ({ max }) => max;
 
 /** An account's use of a day and of a month, by the ledger. */
 export interface PastUse {
@@ -58,8 +57,7 @@ class AccountCounters {
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, AccountCounters>();
-  #sweep: Iterator<[string, AccountCounters]> | undefined;
-  #swept_ms = Number.NEGATIVE_INFINITY;
+  #sweep = this.#accounts.entries();
   readonly #calendar = new Calendar();
 
   constructor(clock: Clock = systemClock) {
@@ -71,35 +69,40 @@ export class MemoryStateStore implements StateStore {
     return this.#accounts.size;
   }
 
-  reserve(request: ReservationRequest): ReservationResult {
+  /** `maxOf` replaces the limits' own `max`. */
+  reserve(request: ReservationRequest, maxOf = ownMax): ReservationResult {
     const { account: id, limits, charge, force } = request;
     const now = this.#now();
     this.#forgetIdle(now);
     const account = this.#counters(id);
+    const over: Limit[] = [];
     let refused_by: Limit | undefined;
     let retry_ms = 0;
-    let over = none;
     for (const limit of limits) {
+      const max = maxOf(limit);
       // A charge above a whole limit is admitted while the limit is unused.
-      const amount = Math.min(amountOf(limit, charge, 1), limit.max);
-      const wait_ms = account.of(limit).wait_ms(amount, limit.max, now);
-      if (wait_ms === 0) continue;
-      if (force) over = [...over, limit];
-      else if (wait_ms > retry_ms) {
+      const amount = Math.min(amountOf(limit, charge, 1), max);
+      const wait_ms = account.of(limit).wait_ms(amount, max, now);
+      if (wait_ms > 0) over.push(limit);
+      if (wait_ms > retry_ms) {
         refused_by = limit;
         retry_ms = wait_ms;
       }
     }
-    if (refused_by) {
-      const statuses = statusesOf(account, limits, now);
+    if (refused_by && !force) {
+      const statuses = statusesOf(account, limits, maxOf, now);
       return { admitted: false, statuses, refused_by, retry_ms: Math.max(1, Math.ceil(retry_ms)) };
     }
-    const reservation = this.#reservation(account, request, over, now);
-    return { admitted: true, statuses: statusesOf(account, limits, now), reservation };
+    const settle = this.#take(account, request, now);
+    return {
+      admitted: true,
+      statuses: statusesOf(account, limits, maxOf, now),
+      reservation: { over, settle },
+    };
   }
 
-  statuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
-    return statusesOf(this.#accounts.get(account) ?? new AccountCounters(), limits, this.#now());
+  statuses(account: string, limits: readonly Limit[], maxOf = ownMax): readonly LimitStatus[] {
+    return statusesOf(this.#accounts.get(account) ?? new AccountCounters(), limits, maxOf, this.#now());
   }
 
   knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
@@ -125,28 +128,23 @@ export class MemoryStateStore implements StateStore {
 
   async close(): Promise<void> {}
 
-  #reservation(
-    account: AccountCounters,
-    { limits, charge }: ReservationRequest,
-    over: readonly Limit[],
-    now: Now,
-  ): Reservation {
-    const places: Place[] = limits.map(limit => account.of(limit).add(amountOf(limit, charge, 1), now));
+  /** Counts the charge; returns what settles it. */
+  #take(account: AccountCounters, { limits, charge }: ReservationRequest, taken: Now): Reservation['settle'] {
+    for (const limit of limits) account.of(limit).add(amountOf(limit, charge, 1), taken);
     account.reservations++;
     let isSettled = false;
-    const settle = (used: Charge): void => {
+    return used => {
       if (isSettled) return;
       isSettled = true;
       account.reservations--;
-      const settled = this.#now();
-      for (const [at, limit] of limits.entries()) {
+      const now = this.#now();
+      for (const limit of limits) {
         const counter = account.of(limit);
         const more = amountOf(limit, used, 0) - amountOf(limit, charge, 1);
-        if (more > 0) counter.add(more, settled);
-        else if (more < 0) counter.giveBack(-more, places[at]!, settled);
+        if (more > 0) counter.add(more, now);
+        else if (more < 0) counter.giveBack(-more, taken, now);
       }
     };
-    return { over, settle };
   }
 
   #counters(id: string): AccountCounters {
@@ -158,32 +156,29 @@ export class MemoryStateStore implements StateStore {
   #now(): Now {
     const epoch_ms = this.#clock.epoch_ms();
     const elapsed_ms = this.#clock.elapsed_ms();
-    const { day, day_ends_ms, month, month_ends_ms } = this.#calendar.at(epoch_ms, elapsed_ms);
-    return { elapsed_ms, epoch_ms, day, day_ends_ms, month, month_ends_ms };
+    return { elapsed_ms, epoch_ms, ...this.#calendar.at(epoch_ms, elapsed_ms) };
   }
 
   #forgetIdle(now: Now): void {
-    if (!this.#sweep && now.elapsed_ms - this.#swept_ms < sweep_pause_ms) return;
-    this.#sweep ??= this.#accounts.entries();
     for (let checked = 0; checked < swept_per_reservation; checked++) {
       const { done, value } = this.#sweep.next();
-      if (done) {
-        this.#sweep = undefined;
-        this.#swept_ms = now.elapsed_ms;
-        return;
-      }
-      const [id, account] = value;
-      if (account.forget(now)) this.#accounts.delete(id);
+      if (done) this.#sweep = this.#accounts.entries();
+      else if (value[1].forget(now)) this.#accounts.delete(value[0]);
     }
   }
 }
 
-function statusesOf(account: AccountCounters, limits: readonly Limit[], now: Now): LimitStatus[] {
+function statusesOf(
+  account: AccountCounters,
+  limits: readonly Limit[],
+  maxOf: MaxOf,
+  now: Now,
+): LimitStatus[] {
   return limits.map(limit => {
     const counter = account.of(limit);
     return {
       limit,
-      remaining: Math.max(0, limit.max - counter.used(now)),
+      remaining: Math.max(0, Math.min(limit.max, maxOf(limit)) - counter.used(now)),
       reset_ms: Math.ceil(counter.reset_ms(now)),
     };
   });

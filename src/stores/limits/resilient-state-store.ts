@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import type { Outage } from '../records/outage.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
 import type { Limit } from './limit-table.ts';
@@ -37,7 +38,6 @@ const unlimited: ReservationResult = { admitted: true, statuses: [], reservation
  * is back. A call takes no longer than its own time-out, and none is made while the store is known to be out.
  */
 export class ResilientStateStore implements StateStore {
-  outage: StateOutage | undefined;
   readonly #remote: RemoteState;
   readonly #options: ResilientStateStoreOptions;
   readonly #breaker: StoreCircuitBreaker;
@@ -52,9 +52,9 @@ export class ResilientStateStore implements StateStore {
     const { policies, min_instances, lease_ms, clock, log, metrics } = options;
     this.#remote = remote;
     this.#options = options;
-    this.#breaker = new StoreCircuitBreaker('state', metrics, log);
-    this.#breaker.onOut(cause => this.#wentOut(cause));
-    this.#breaker.onClose(() => this.#cameBack());
+    this.#breaker = new StoreCircuitBreaker(metrics, log, clock);
+    this.#breaker.on('out', outage => this.#logOutage(outage));
+    this.#breaker.on('closed', outage => outage && this.#logReturn(outage));
     this.#quota = new LocalQuota(policies, min_instances, clock);
     this.#settlements = new Settlements(remote, this.#breaker, metrics, log);
     this.#leases = new Leases(remote, this.#breaker, lease_ms, clock);
@@ -64,9 +64,13 @@ export class ResilientStateStore implements StateStore {
     });
   }
 
+  get outage(): StateOutage | undefined {
+    const { outage } = this.#breaker;
+    return outage && { ...outage, refuses: this.#options.policies.default === 'closed' };
+  }
+
   /** Connects at the first call. Resolves when the store has answered, or has failed to. */
   started(): Promise<void> {
-    this.#leases.start();
     this.#started ??= this.#heartbeat.start().then(() => {
       this.#isReady = true;
     });
@@ -127,14 +131,13 @@ export class ResilientStateStore implements StateStore {
 
   /** The store may have made the reservation without confirming it, or may yet: it is cancelled for a request that is refused. */
   #reserveUnconfirmed(request: ReservationRequest, cause: unknown): ReservationResult {
-    let isAdmitted = false;
+    let result: ReservationResult | undefined;
     try {
-      const result = this.#reserveLocally(request, cause);
-      isAdmitted = result.admitted;
+      result = this.#reserveLocally(request, cause);
       return result;
     } finally {
       const hold = this.#hold(request, undefined);
-      if (!isAdmitted) this.#settlements.add({ hold, used: nothing, settled_ms: hold.reserved_ms });
+      if (!result?.admitted) this.#settlements.add({ hold, used: nothing, settled_ms: hold.reserved_ms });
     }
   }
 
@@ -165,24 +168,18 @@ export class ResilientStateStore implements StateStore {
     };
   }
 
-  #wentOut(cause: unknown): void {
-    if (this.outage) return;
-    const { clock, policies, log } = this.#options;
-    this.outage = { since_epoch_ms: clock.epoch_ms(), cause, refuses: policies.default === 'closed' };
+  #logOutage({ cause }: Outage): void {
+    const { policies, log } = this.#options;
     log.error(
       { err: cause, policies, limits_divided_by: this.#quota.divisor },
       'the state store is out: circuit breaker opened, limits follow on_state_store_down',
     );
   }
 
-  #cameBack(): void {
-    if (!this.outage) return;
-    const out_ms = this.#options.clock.epoch_ms() - this.outage.since_epoch_ms;
-    this.outage = undefined;
-    const { waiting } = this.#settlements;
-    this.#options.log.warn(
-      { out_ms, settlements_waiting: waiting },
-      'the state store is back: circuit breaker closed',
-    );
+  #logReturn({ since_epoch_ms }: Outage): void {
+    const { clock, log } = this.#options;
+    const out_ms = clock.epoch_ms() - since_epoch_ms;
+    const settlements_waiting = this.#settlements.waiting;
+    log.warn({ out_ms, settlements_waiting }, 'the state store is back: circuit breaker closed');
   }
 }

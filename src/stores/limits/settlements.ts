@@ -1,5 +1,6 @@
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import { RepeatingTask } from '../repeating-task.ts';
 import { CannotServe, type RemoteState, type Settlement, TooLate, Unreachable } from './remote-state.ts';
 import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
@@ -31,15 +32,14 @@ export class Settlements {
   readonly #log: Log;
   #waiting: Waiting[] = [];
   readonly #underWay = new Set<Promise<boolean>>();
-  #resending: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #task = new RepeatingTask(() => this.#resend());
 
   constructor(remote: RemoteState, breaker: StoreCircuitBreaker, metrics: StoreMetrics, log: Log) {
     this.#remote = remote;
     this.#breaker = breaker;
     this.#metrics = metrics;
     this.#log = log;
-    breaker.onClose(() => void this.resend());
+    breaker.on('closed', () => void this.resend());
   }
 
   get waiting(): number {
@@ -53,17 +53,14 @@ export class Settlements {
     else this.#wait(waiting);
   }
 
-  /** Ends the timer. */
+  /** None is sent again by itself afterwards. */
   stop(): void {
-    clearTimeout(this.#timer);
+    void this.#task.close();
   }
 
   /** Sends the waiting ones until one fails. */
   resend(): Promise<void> {
-    this.#resending ??= this.#resend().finally(() => {
-      this.#resending = undefined;
-    });
-    return this.#resending;
+    return this.#task.run();
   }
 
   /** Resolves when all are sent, as far as the store accepts them. */
@@ -72,12 +69,12 @@ export class Settlements {
     await this.resend();
   }
 
-  async #resend(): Promise<void> {
+  async #resend(): Promise<undefined> {
     while (this.#waiting.length > 0 && this.#breaker.closed) {
       const some = this.#waiting.splice(0, max_resent);
       const accepted = await Promise.all(some.map(waiting => this.#sent(waiting)));
       this.#metrics.settlementsWaiting(this.#waiting.length);
-      if (accepted.includes(false)) return;
+      if (accepted.includes(false)) break;
     }
   }
 
@@ -102,10 +99,7 @@ export class Settlements {
 
   #wait(waiting: Waiting): void {
     this.#waiting.push(waiting);
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      void this.resend();
-    }, again_ms).unref();
+    this.#task.runIn(again_ms);
     if (this.#waiting.length >= max_waiting + dropped_at_once) this.#dropOldest();
     this.#metrics.settlementsWaiting(this.#waiting.length);
   }

@@ -1,6 +1,8 @@
-import { systemClock } from '../../clock.ts';
+import { EventEmitter } from 'node:events';
+import { type Clock, systemClock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import type { Outage } from '../records/outage.ts';
 import { CannotServe, CommandRejected, Unreachable } from './remote-state.ts';
 
 /** Incidents in a row that make an outage. */
@@ -8,31 +10,38 @@ const max_incidents = 3;
 /** Interval at which rejected commands of one operation are logged. */
 const rejected_log_ms = 60_000;
 
+interface Events {
+  /** A failure that opened the breaker or was one more of it. */
+  failed: [];
+  /** Once for each outage. */
+  out: [Outage];
+  /** Closed again, with the outage that has ended if it came to one. */
+  closed: [Outage | undefined];
+}
+
 /**
- * Circuit breaker of a remote store. It opens at a silence or a lost connection, and then only heartbeats are sent until one succeeds, so
+ * Circuit breaker of the state store. It opens at a silence or a lost connection, and then only heartbeats are sent until one succeeds, so
  * that no exchange waits twice. Three such incidents in a row are an outage, each counted once for all operations that it hit; an answer
  * that the store cannot serve is one at once. A rejected command says nothing about the store: it is logged.
  */
-export class StoreCircuitBreaker {
-  readonly #store: string;
+export class StoreCircuitBreaker extends EventEmitter<Events> {
   readonly #metrics: StoreMetrics;
   readonly #log: Log;
-  readonly #onFailure: (() => void)[] = [];
-  readonly #onOut: ((cause: unknown) => void)[] = [];
-  readonly #onClose: (() => void)[] = [];
+  readonly #clock: Clock;
   readonly #rejected_ms = new Map<string, number>();
   #closed = true;
-  #isOut = false;
+  #outage: Outage | undefined;
   /** In a row. */
   #incidents = 0;
   /** The last one that was counted. */
   #incident: unknown;
 
-  constructor(store: string, metrics: StoreMetrics, log: Log) {
-    this.#store = store;
+  constructor(metrics: StoreMetrics, log: Log, clock = systemClock) {
+    super();
     this.#metrics = metrics;
     this.#log = log;
-    metrics.breakerClosed(store);
+    this.#clock = clock;
+    metrics.breakerClosed('state');
   }
 
   /** False from the first failure until a heartbeat succeeds. */
@@ -40,9 +49,9 @@ export class StoreCircuitBreaker {
     return this.#closed;
   }
 
-  /** True during an outage. */
-  get isOut(): boolean {
-    return this.#isOut;
+  /** Set during an outage. */
+  get outage(): Outage | undefined {
+    return this.#outage;
   }
 
   /** The failure that opened it. */
@@ -50,22 +59,9 @@ export class StoreCircuitBreaker {
     return this.#closed ? undefined : this.#incident;
   }
 
-  onFailure(listener: () => void): void {
-    this.#onFailure.push(listener);
-  }
-
-  /** Called once for each outage. */
-  onOut(listener: (cause: unknown) => void): void {
-    this.#onOut.push(listener);
-  }
-
-  onClose(listener: () => void): void {
-    this.#onClose.push(listener);
-  }
-
   /** Runs an operation on the store; rejects at once while the breaker is open. */
   async call<T>(operation: string, send: () => Promise<T>): Promise<T> {
-    if (!this.#closed) throw new Unreachable(`the ${this.#store} store is out`, { cause: this.#incident });
+    if (!this.#closed) throw new Unreachable('the state store is out', { cause: this.#incident });
     return this.#measured(operation, send);
   }
 
@@ -87,27 +83,27 @@ export class StoreCircuitBreaker {
     try {
       return await send();
     } catch (error) {
-      this.#metrics.failed(this.#store, operation);
+      this.#metrics.failed('state', operation);
       if (error instanceof CommandRejected) this.#rejected(operation, error);
       else this.#failed(error);
       throw error;
     } finally {
-      this.#metrics.asked(this.#store, operation, systemClock.elapsed_ms() - began_ms);
+      this.#metrics.asked('state', operation, systemClock.elapsed_ms() - began_ms);
     }
   }
 
   #failed(error: unknown): void {
     const incident = (error instanceof Unreachable && error.cause) || error;
-    if (this.#isOut || incident === this.#incident) return;
+    if (this.#outage || incident === this.#incident) return;
     this.#incident = incident;
     this.#incidents++;
     this.#closed = false;
     if (error instanceof CannotServe || this.#incidents >= max_incidents) this.#goOut(error);
     else {
       const incidents = { err: error, incidents: this.#incidents, out_at: max_incidents };
-      this.#log.warn(incidents, `the ${this.#store} store failed`);
+      this.#log.warn(incidents, 'the state store failed');
     }
-    for (const listener of this.#onFailure) listener();
+    this.emit('failed');
   }
 
   #rejected(operation: string, error: CommandRejected): void {
@@ -115,21 +111,22 @@ export class StoreCircuitBreaker {
     const logged_ms = this.#rejected_ms.get(operation) ?? Number.NEGATIVE_INFINITY;
     if (now_ms - logged_ms < rejected_log_ms) return;
     this.#rejected_ms.set(operation, now_ms);
-    this.#log.error({ err: error, operation }, `the ${this.#store} store rejected a command`);
+    this.#log.error({ err: error, operation }, 'the state store rejected a command');
   }
 
   #goOut(cause: unknown): void {
-    this.#isOut = true;
-    this.#metrics.breakerOpened(this.#store);
-    for (const listener of this.#onOut) listener(cause);
+    this.#outage = { since_epoch_ms: this.#clock.epoch_ms(), cause };
+    this.#metrics.breakerOpened('state');
+    this.emit('out', this.#outage);
   }
 
   #close(): void {
     if (this.#closed) return;
+    const outage = this.#outage;
     this.#closed = true;
-    this.#isOut = false;
+    this.#outage = undefined;
     this.#incidents = 0;
-    this.#metrics.breakerClosed(this.#store);
-    for (const listener of this.#onClose) listener();
+    this.#metrics.breakerClosed('state');
+    this.emit('closed', outage);
   }
 }

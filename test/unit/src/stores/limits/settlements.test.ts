@@ -18,7 +18,7 @@ beforeEach(() => {
   const metrics = new StoreMetrics(registry);
   remote = new RemoteStandIn();
   const log = createLog('silent');
-  circuit = new StoreCircuitBreaker('state', metrics, log);
+  circuit = new StoreCircuitBreaker(metrics, log);
   settlements = new Settlements(remote, circuit, metrics, log);
 });
 

@@ -15,11 +15,11 @@ beforeEach(() => {
   registry = new Registry();
   const captured = capturedLog();
   lines = captured.lines;
-  circuit = new StoreCircuitBreaker('state', new StoreMetrics(registry), captured.log);
+  circuit = new StoreCircuitBreaker(new StoreMetrics(registry), captured.log);
   opened = [];
   closed = 0;
-  circuit.onOut(cause => opened.push(cause));
-  circuit.onClose(() => closed++);
+  circuit.on('out', ({ cause }) => opened.push(cause));
+  circuit.on('closed', () => closed++);
 });
 
 const fails = (error: Error) => () => Promise.reject(error);
@@ -44,14 +44,14 @@ describe('the circuit breaker of the state store', () => {
   it('counts one silence once, however many operations waited in it', async () => {
     await silence(50);
     await silence(0);
-    expect([circuit.closed, circuit.isOut, opened]).toEqual([false, false, []]);
+    expect([circuit.closed, circuit.outage !== undefined, opened]).toEqual([false, false, []]);
     expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
       [40, 'the state store failed'],
       [40, 'the state store failed'],
     ]);
     expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(1);
     await silence(0);
-    expect([circuit.isOut, opened.length]).toEqual([true, 1]);
+    expect([circuit.outage !== undefined, opened.length]).toEqual([true, 1]);
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(1);
     expect(await metric('sluice_store_errors_total{store="state",operation="reserve"}')).toBe(50);
   });
