@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { instance_ms } from '../../src/stores/limits/heartbeat.ts';
 import { type OutagePolicies, outagePolicySchema } from '../../src/stores/limits/outage-policy.ts';
 import { RedisState } from '../../src/stores/limits/redis/redis-state.ts';
 import { ResilientStateStore } from '../../src/stores/limits/resilient-state-store.ts';
@@ -36,12 +34,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const registry = new Registry();
   const remote = new RedisState({
     url: options.url,
-    instance: randomUUID(),
     key_prefix: options.key_prefix ?? 'sluice:',
     connect_timeout_ms: 2000,
     timeout_ms,
     lease_ms,
-    instance_ms,
     clock,
     log,
     ...(options.fakeTime && { now_ms: () => clock.epoch_ms() }),

@@ -1,5 +1,5 @@
 import type { CalendarDay } from './calendar.ts';
-import { type LimitWindowName, limitWindows } from './limit-table.ts';
+import { type Limit, limitTable, limitWindows } from './limit-table.ts';
 
 /** Current time: one reading of the clock for all counters of a reservation. */
 export interface Now extends CalendarDay {
@@ -21,11 +21,11 @@ export interface Counter {
   giveBack(amount: number, added: Now, now: Now): void;
 }
 
-/** A counter of the window's kind, at zero. */
-export function newCounter(name: LimitWindowName): Counter {
-  if (name === 'day' || name === 'month') return new CalendarSum(name);
-  const window = limitWindows[name];
-  return window.kind === 'sliding' ? new SlidingWindow(window.duration_ms) : new Running();
+/** The limit's counter, at zero. */
+export function newCounter(limit: Limit): Counter {
+  const { window } = limitTable[limit.name];
+  if (window === 'day' || window === 'month') return new CalendarSum(limit, window);
+  return window === 'running' ? new Running() : new SlidingWindow(limitWindows[window].duration_ms);
 }
 
 /** Slots per window. Additions within one slot are one amount, and leave the window with the last of them. */
@@ -97,12 +97,14 @@ class SlidingWindow implements Counter {
 
 /** The sum of the present UTC day or month. */
 export class CalendarSum implements Counter {
+  readonly limit: Limit;
   readonly period: 'day' | 'month';
   /** Number of the day or month counted last. */
   #counted = -1;
   #sum = 0;
 
-  constructor(period: 'day' | 'month') {
+  constructor(limit: Limit, period: 'day' | 'month') {
+    this.limit = limit;
     this.period = period;
   }
 

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { Calendar } from './calendar.ts';
 import { CalendarSum, type Counter, type Now, newCounter } from './counters.ts';
-import { amountOf, counterKey, isCalendar, type Limit, rowOf } from './limit-table.ts';
+import { amountOf, counterKey, isCalendar, type Limit } from './limit-table.ts';
 import type {
   LimitStatus,
   Reservation,
@@ -27,7 +27,7 @@ export interface PastUse {
 }
 
 class AccountCounters {
-  /** Reservations that are not settled; they keep references to the counters. */
+  /** Reservations that are not settled. */
   reservations = 0;
   readonly #counters = new Map<string, Counter>();
 
@@ -35,12 +35,19 @@ class AccountCounters {
   of(limit: Limit): Counter {
     const key = counterKey(limit);
     let counter = this.#counters.get(key);
-    if (!counter) this.#counters.set(key, (counter = newCounter(rowOf(limit).window)));
+    if (!counter) this.#counters.set(key, (counter = newCounter(limit)));
     return counter;
   }
 
   has(limit: Limit): boolean {
     return this.#counters.has(counterKey(limit));
+  }
+
+  /** Raises the sums of the present day and month to at least `past`. */
+  raise(past: PastUse, now: Now): void {
+    for (const counter of this.#counters.values())
+      if (counter instanceof CalendarSum && past[counter.period] === now[counter.period])
+        counter.raise(past.of(counter.limit), now);
   }
 
   /** Removes counters at zero; returns true if the account can be forgotten. */
@@ -115,15 +122,11 @@ export class MemoryStateStore implements StateStore {
     return limits.some(limit => isCalendar(limit) && !counters?.has(limit));
   }
 
-  /** Raises the counters of the present day and month to at least `past`. */
-  raise(account: string, limits: readonly Limit[], past: PastUse): void {
-    const now = this.#now();
+  /** Raises the counters of the present day and month to at least `past`, with those of `limits`, which are made. */
+  raise(account: string, past: PastUse, limits: readonly Limit[] = []): void {
     const counters = this.#counters(account);
-    for (const limit of limits) {
-      const counter = counters.of(limit);
-      if (counter instanceof CalendarSum)
-        counter.raise(past[counter.period] === now[counter.period] ? past.of(limit) : 0, now);
-    }
+    for (const limit of limits) counters.of(limit);
+    counters.raise(past, this.#now());
   }
 
   async close(): Promise<void> {}

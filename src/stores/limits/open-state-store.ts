@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigError, issuesOf } from '../../diagnostics/config-error.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
-import { instance_ms } from './heartbeat.ts';
 import { MemoryStateStore } from './memory-state-store.ts';
 import { RedisState } from './redis/redis-state.ts';
 import { ResilientStateStore } from './resilient-state-store.ts';
@@ -36,12 +34,10 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
   const { state_lease_ms: lease_ms } = config;
   const redis = new RedisState({
     url: config.state,
-    instance: randomUUID(),
     key_prefix: config.state_key_prefix,
     connect_timeout_ms: config.state_connect_timeout_ms,
     timeout_ms: config.state_timeout_ms,
     lease_ms,
-    instance_ms,
     clock,
     log,
   });

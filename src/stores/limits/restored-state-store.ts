@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { within } from '../within.ts';
-import { counterKey, isCalendar, type Limit } from './limit-table.ts';
+import type { Limit } from './limit-table.ts';
 import type { MemoryStateStore, PastUse } from './memory-state-store.ts';
 import type { LimitStatuses, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
@@ -31,8 +31,8 @@ export interface RestoredStateSetup {
  */
 export class RestoredStateStore implements StateStore {
   readonly #setup: RestoredStateSetup;
-  /** Accounts whose past use is still unknown, with their limits on days and months. */
-  readonly #late = new Map<string, readonly Limit[]>();
+  /** Accounts whose past use is still unknown. */
+  readonly #late = new Set<string>();
   #failed_ms = Number.NEGATIVE_INFINITY;
   #retried_ms = 0;
 
@@ -41,27 +41,25 @@ export class RestoredStateStore implements StateStore {
   }
 
   reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult> {
-    const { account, limits } = request;
-    const { own } = this.#setup;
-    if (this.#late.size > 0) this.#catchUp(account, limits);
-    if (!this.#isUnknown(account, limits)) return own.reserve(request);
-    return this.#restore(account, limits).then(() => own.reserve(request));
+    if (this.#late.size > 0) this.#retryLate();
+    return this.#restored(request.account, request.limits, () => this.#setup.own.reserve(request));
   }
 
   statuses(account: string, limits: readonly Limit[]): LimitStatuses | Promise<LimitStatuses> {
-    const { own } = this.#setup;
-    if (!this.#isUnknown(account, limits)) return own.statuses(account, limits);
-    return this.#restore(account, limits).then(() => own.statuses(account, limits));
+    return this.#restored(account, limits, () => this.#setup.own.statuses(account, limits));
   }
 
   knownStatuses(account: string, limits: readonly Limit[]): LimitStatuses {
-    const { own } = this.#setup;
     const known = limits.filter(limit => !this.#isUnknown(account, [limit]));
-    return own.knownStatuses(account, known);
+    return this.#setup.own.knownStatuses(account, known);
   }
 
   close(): Promise<void> {
     return this.#setup.own.close();
+  }
+
+  #restored<T>(account: string, limits: readonly Limit[], decide: () => T): T | Promise<T> {
+    return this.#isUnknown(account, limits) ? this.#restore(account, limits).then(decide) : decide();
   }
 
   /** Requests without an account have no rows. */
@@ -75,13 +73,13 @@ export class RestoredStateStore implements StateStore {
     try {
       const wait_ms = clock.elapsed_ms() - this.#failed_ms < retry_ms ? 0 : patience_ms;
       const late = () => new Error(`no answer within ${wait_ms} ms`);
-      own.raise(account, limits, await within(past.find(account), wait_ms, late));
+      own.raise(account, await within(past.find(account), wait_ms, late), limits);
     } catch (fault) {
-      this.#failed(account, limits, fault);
+      this.#failed(account, fault);
     }
   }
 
-  #failed(account: string, limits: readonly Limit[], fault: unknown): void {
+  #failed(account: string, fault: unknown): void {
     const { clock, log } = this.#setup;
     this.#failed_ms = clock.elapsed_ms();
     if (this.#late.size === 0) {
@@ -91,31 +89,23 @@ export class RestoredStateStore implements StateStore {
         'past usage cannot be read from the ledger: limits on days and months count from 0 until it can',
       );
     }
-    this.#late.set(account, limits.filter(isCalendar));
+    this.#late.add(account);
   }
 
   /** Looks some of the late accounts up again; nothing waits for it. */
-  #catchUp(account: string, limits: readonly Limit[]): void {
-    const known = this.#late.get(account);
-    const more =
-      known &&
-      limits.filter(
-        limit => isCalendar(limit) && !known.some(each => counterKey(each) === counterKey(limit)),
-      );
-    if (more && more.length > 0) this.#late.set(account, [...known, ...more]);
-    const now_ms = this.#setup.clock.elapsed_ms();
+  #retryLate(): void {
+    const { own, past, clock } = this.#setup;
+    const now_ms = clock.elapsed_ms();
     if (now_ms - this.#retried_ms < retry_ms) return;
     this.#retried_ms = now_ms;
-    const { own, past } = this.#setup;
-    for (const late of [...this.#late.keys()].slice(0, retried_at_once)) {
-      past.find(late).then(
+    for (const account of [...this.#late].slice(0, retried_at_once))
+      past.find(account).then(
         use => {
-          own.raise(late, this.#late.get(late) ?? [], use);
-          this.#late.delete(late);
+          own.raise(account, use);
+          this.#late.delete(account);
           this.#failed_ms = Number.NEGATIVE_INFINITY;
         },
         () => {},
       );
-    }
   }
 }

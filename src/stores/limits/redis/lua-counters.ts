@@ -6,15 +6,15 @@ const slidingWindows = Object.entries<LimitWindow>(limitWindows).flatMap(([name,
 );
 
 /**
- * What all scripts share: the time, and counters for the windows of the table of limits (`kind`).
+ * The part that all scripts begin with: the time, and the counters of the table of limits by the name of their window (`kind`).
  *
- * - sliding: a hash of amounts by the slot, a 60th of the window, in which they were added, with their `sum` and the slots `from` and `to`
- *   in which they lie. The running slot and the 60 before it count, so that no window holds more than the sum.
- * - `day`, `month`: a hash of the UTC `period` and the amount `used` in it.
- * - `running`: a sorted set of the ids that hold a lease, by its end.
+ * - A sliding window is a hash of amounts by slot, a 60th of the window, with their `sum` and the first and last slot (`from`, `to`). The
+ *   current slot and the 60 before it count.
+ * - `day` and `month` are a hash of the UTC `period` and the amount `used` in it.
+ * - `running` is a sorted set of the ids that hold a lease, by its end.
  *
- * Times are those of the server, in milliseconds, unless `ARGV[1]` says what time it is, as tests do; it is 0 otherwise. All numbers are
- * integers below 2^53, which Lua keeps exactly; they must not be joined into strings, which keeps 14 digits of them.
+ * `ARGV[1]` is the time in milliseconds since 1970, or 0 for that of the server. All numbers are integers below 2^53, which Lua keeps
+ * exactly; they must not be joined into strings, which keep 14 digits of them.
  */
 export const countersLua = `
 local day_ms, spare_ms = 86400000, 60000
@@ -30,24 +30,19 @@ end
 local function slot_of(kind, ms) return math.floor(ms / sliding[kind]) end
 local function day_of(ms) return math.floor(ms / day_ms) end
 
--- Months since the year 0 of the day, and the day with which the next one begins (the proleptic Gregorian calendar in eras of 400 years).
-local function month_of(ms)
-  local day = day_of(ms) + 719468
-  local era = math.floor(day / 146097)
-  local of_era = day - era * 146097
-  local year = math.floor((of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524) - math.floor(of_era / 146096)) / 365)
-  local of_year = of_era - (365 * year + math.floor(year / 4) - math.floor(year / 100))
-  -- Years begin with March here, so that the leap day is their last.
-  local march = math.floor((5 * of_year + 2) / 153)
-  return (era * 400 + year) * 12 + march + 2
-end
+-- Months are counted from the year 0. In the formula years begin with March, so that the leap day is their last.
 local function first_day_of(month)
-  local march = (month - 2) % 12
-  local year = (month - 2 - march) / 12
-  local era = math.floor(year / 400)
-  local of_era = year - era * 400
-  local of_year = math.floor((153 * march + 2) / 5)
-  return era * 146097 + of_era * 365 + math.floor(of_era / 4) - math.floor(of_era / 100) + of_year - 719468
+  local year, of_year = math.floor((month - 2) / 12), (month - 2) % 12
+  local leap_days = math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
+  return 365 * year + leap_days + math.floor((153 * of_year + 2) / 5) - 719468
+end
+local function month_of(ms)
+  local day = day_of(ms)
+  -- By the mean length of a month, which is at most one month off.
+  local month = math.floor((day + 719528) / 30.436875)
+  if first_day_of(month) > day then return month - 1 end
+  if first_day_of(month + 1) <= day then return month + 1 end
+  return month
 end
 
 local function period_of(kind, ms)
@@ -59,7 +54,7 @@ local function end_of(kind, period)
   return first_day_of(period + 1) * day_ms
 end
 
--- Amounts that have left the window are removed on the way, mostly a slot at a time.
+-- Also removes the slots that have left the window.
 local function window(kind, key)
   local stored = redis.call('HMGET', key, 'sum', 'from', 'to')
   local sum, from, to = tonumber(stored[1]), tonumber(stored[2]), tonumber(stored[3])
@@ -82,8 +77,8 @@ local function window(kind, key)
   return { used = sum, from = from, to = to }
 end
 
--- A clock that is set back, or a server that takes over with a slower one, does not give a period twice: the next one goes on counting.
--- One that lies further ahead was written under a wrong clock.
+-- Goes on counting in the next period where the clock was set back over its beginning, or another server's clock is slower. A period further
+-- ahead was written under a wrong clock.
 local function calendar(kind, key)
   local period = period_of(kind, now)
   local stored = redis.call('HMGET', key, 'period', 'used')
@@ -104,7 +99,7 @@ local function look(kind, key)
   return calendar(kind, key)
 end
 
--- Milliseconds until so much no longer counts.
+-- Milliseconds until that amount no longer counts.
 local function wait_ms(kind, key, counter, amount)
   if kind == 'running' then return 1000 end
   if not sliding[kind] then return counter.ends - now end
@@ -124,7 +119,7 @@ local function reset_ms(kind, counter)
   return counter.ends - now
 end
 
--- Counts an amount in a slot; a negative one is returned to it, as far as it is there.
+-- Adds an amount to a slot. A negative one is taken from it, down to 0.
 local function add_to_window(kind, key, counter, amount, slot)
   local left = redis.call('HINCRBY', key, slot, amount)
   if left <= 0 then
@@ -150,7 +145,7 @@ local function add_to_calendar(key, counter, amount)
   counter.fresh = false
 end
 
--- Counts an amount as of a moment, now or past, if that still counts.
+-- Adds an amount at a moment, now or past, if that is still in the window.
 local function add(kind, key, counter, amount, moment)
   if sliding[kind] then
     local slot = slot_of(kind, moment)

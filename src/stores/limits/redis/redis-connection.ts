@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../../clock.ts';
 import type { Log } from '../../../telemetry/log.ts';
-import { type CannotServe, type CommandRejected, Unreachable } from '../remote-state.ts';
+import { within } from '../../within.ts';
+import { Unreachable } from '../remote-state.ts';
 import { errorOfReply, mayHaveMoved } from './error-reply.ts';
 import type { Script } from './lua-script.ts';
-import { SilenceWatch } from './silence-watch.ts';
 
 export interface ConnectionOptions {
   /** `redis://` or `rediss://`, with user, password and number of the database. */
@@ -34,10 +33,19 @@ const newClient = ({ createClient }: Library, { url, connect_timeout_ms }: Conne
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-    // One timer for all commands instead of one each.
+    // The client's own limit covers a command only until it is sent.
     commandOptions: { timeout: 0 },
   });
 type Client = ReturnType<typeof newClient>;
+
+/** A client from its attempt to connect until its end. */
+interface Life {
+  readonly client: Client;
+  /** Set while commands can be sent. */
+  isReady: boolean;
+  /** Ends the client; only the first reason counts. */
+  end(why: Error): void;
+}
 
 /**
  * A connection to a Redis server, renewed whenever it ends. Commands that cannot be sent fail at once and are never queued. When a command
@@ -49,31 +57,26 @@ export class RedisConnection {
   /** Number of connections so far: state of one connection may be missing in the next. */
   lives = 0;
   readonly #options: ConnectionOptions;
-  readonly #watch: SilenceWatch;
-  #library: Library | undefined;
-  #client: Client | undefined;
-  #running: Promise<void> | undefined;
   readonly #attempted = Promise.withResolvers<void>();
   readonly #closing = new AbortController();
-  #ready = false;
-  #ended: (() => void) | undefined;
+  #running: Promise<void> | undefined;
+  #library: Library | undefined;
+  #life: Life | undefined;
+  /** Why the last life ended. */
   #why: Error | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#watch = new SilenceWatch(options.timeout_ms * server_part, waited_ms =>
-      this.#end(new Error(`no answer within ${Math.round(waited_ms)} ms`)),
-    );
   }
 
   /** Starts connecting, unless it has. Resolves when the first connection is up or has failed. */
   started(): Promise<void> {
-    this.#running ??= this.#live();
+    this.#running ??= this.#run();
     return this.#attempted.promise;
   }
 
   get ready(): boolean {
-    return this.#ready;
+    return this.#life?.isReady === true;
   }
 
   /**
@@ -92,23 +95,34 @@ export class RedisConnection {
   /** Closes the connection for good; pending commands fail. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#end(new Unreachable('the connection has been closed'));
+    this.#life?.end(new Unreachable('the connection has been closed'));
     await this.#running;
   }
 
   async #send(command: string[]): Promise<unknown> {
-    const client = this.#client;
-    if (!client || !this.#ready) throw this.#unreachable();
-    const asked = this.#watch.asked();
+    const life = this.#life;
+    if (!life?.isReady) throw this.#unreachable();
+    const limit_ms = Math.round(this.#options.timeout_ms * server_part);
+    let isAnswered = false;
+    const judge = () => {
+      if (!isAnswered) life.end(new Error(`no answer within ${limit_ms} ms`));
+    };
+    // Timers run before sockets are read: after a long turn of this process the answer may be there unread.
+    const timer = setTimeout(() => setImmediate(judge), limit_ms).unref();
     try {
-      return await client.sendCommand(command);
+      return await life.client.sendCommand(command);
     } catch (error) {
-      if (error instanceof this.#library!.ErrorReply) throw this.#replied(error.message, client);
+      if (error instanceof this.#library!.ErrorReply) {
+        const reply = errorOfReply(error.message);
+        if (mayHaveMoved(error.message)) life.end(reply);
+        throw reply;
+      }
       // The client's error says only that it was disconnected.
-      this.#end(error as Error, client);
+      life.end(error as Error);
       throw this.#unreachable();
     } finally {
-      this.#watch.answered(asked);
+      isAnswered = true;
+      clearTimeout(timer);
     }
   }
 
@@ -116,21 +130,15 @@ export class RedisConnection {
     return new Unreachable(this.#why?.message ?? 'not connected yet', { cause: this.#why });
   }
 
-  #replied(message: string, client: Client): CannotServe | CommandRejected {
-    const error = errorOfReply(message);
-    if (mayHaveMoved(message)) this.#end(error, client);
-    return error;
-  }
-
-  async #live(): Promise<void> {
+  async #run(): Promise<void> {
     const library = await load();
     this.#library = library;
     const { signal } = this.#closing;
     let delay_ms = first_delay_ms;
     while (!signal.aborted) {
-      const began_ms = systemClock.elapsed_ms();
-      await this.#liveOnce(library);
-      const lived_ms = systemClock.elapsed_ms() - began_ms;
+      const began_ms = performance.now();
+      await this.#live(library);
+      const lived_ms = performance.now() - began_ms;
       delay_ms = lived_ms > 10 * longest_delay_ms ? first_delay_ms : Math.min(longest_delay_ms, delay_ms * 2);
       const pause_ms = delay_ms * (0.5 + Math.random() / 2);
       await sleep(pause_ms, undefined, { ref: false, signal }).catch(() => {});
@@ -139,38 +147,35 @@ export class RedisConnection {
   }
 
   /** Lasts from connecting to the end of the connection or of the attempt. */
-  async #liveOnce(library: Library): Promise<void> {
+  async #live(library: Library): Promise<void> {
+    const { connect_timeout_ms, log } = this.#options;
     const client = newClient(library, this.#options);
-    this.#client = client;
-    const ended = new Promise<void>(resolve => {
-      client.on('error', (error: Error) => this.#end(error, client));
-      this.#ended = resolve;
-    });
-    const timer = setTimeout(
-      () => this.#end(new Error(`no connection within ${this.#options.connect_timeout_ms} ms`), client),
-      this.#options.connect_timeout_ms,
-    );
+    const ended = Promise.withResolvers<void>();
+    const life: Life = {
+      client,
+      isReady: false,
+      end: why => {
+        if (this.#life !== life) return;
+        this.#life = undefined;
+        this.#why = why;
+        if (life.isReady) log.debug({ err: why }, 'the connection to Redis has ended');
+        client.destroy();
+        ended.resolve();
+      },
+    };
+    this.#life = life;
+    client.on('error', life.end);
     try {
-      await Promise.race([client.connect(), ended]);
+      const late = () => new Error(`no connection within ${connect_timeout_ms} ms`);
+      await within(Promise.race([client.connect(), ended.promise]), connect_timeout_ms, late);
     } catch (error) {
-      this.#end(error as Error, client);
+      life.end(error as Error);
     }
-    clearTimeout(timer);
-    if (this.#client === client) {
+    if (this.#life === life) {
       this.lives++;
-      this.#ready = true;
+      life.isReady = true;
     }
     this.#attempted.resolve();
-    await ended;
-  }
-
-  #end(why: Error, client = this.#client): void {
-    if (!client || client !== this.#client) return;
-    this.#client = undefined;
-    this.#why = why;
-    if (this.#ready) this.#options.log.debug({ err: why }, 'the connection to Redis has ended');
-    this.#ready = false;
-    client.destroy();
-    this.#ended?.();
+    await ended.promise;
   }
 }

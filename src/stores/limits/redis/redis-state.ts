@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../clock.ts';
-import { amountOf, type Limit, rowOf } from '../limit-table.ts';
+import { instance_ms } from '../heartbeat.ts';
+import { amountOf, counterKey, type Limit, rowOf } from '../limit-table.ts';
 import {
   CannotServe,
   CommandRejected,
@@ -11,18 +13,13 @@ import {
 } from '../remote-state.ts';
 import type { LimitStatus, ReservationRequest } from '../state-store.ts';
 import { type ConnectionOptions, RedisConnection } from './redis-connection.ts';
-import { Keys } from './redis-keys.ts';
 import { instancesScript, renewScript, reserveScript, settleScript, statusScript } from './state-scripts.ts';
 
 export interface RedisStateOptions extends ConnectionOptions {
-  /** Unique among all instances that share the server. */
-  readonly instance: string;
   /** Prefix of every key. */
   readonly key_prefix: string;
   /** Lifetime of a lease without renewal. */
   readonly lease_ms: number;
-  /** Time for which an instance counts without a heartbeat. */
-  readonly instance_ms: number;
   readonly clock: Clock;
   /** For tests: the time since 1970 in place of the server's. */
   readonly now_ms?: () => number;
@@ -35,9 +32,6 @@ const reservation_ms = 3_600_000;
 /** Holds renewed per call. */
 const renewed_at_once = 200;
 
-/** As a time argument: use the server's clock. */
-const server_time = () => 0;
-
 /**
  * Counters and concurrency in Redis or Valkey. A reservation is one call, a settlement is one, each a script that does all or nothing. All
  * keys of an account are in one slot of a cluster, all of them expire, and the time is that of the server.
@@ -45,14 +39,12 @@ const server_time = () => 0;
 export class RedisState implements RemoteState {
   readonly #options: RedisStateOptions;
   readonly #connection: RedisConnection;
-  readonly #keys: Keys;
-  readonly #now_ms: () => number;
+  /** Names this process among the instances that share the server. */
+  readonly #instance = randomUUID();
 
   constructor(options: RedisStateOptions) {
     this.#options = options;
-    this.#keys = new Keys(options.key_prefix);
     this.#connection = new RedisConnection(options);
-    this.#now_ms = options.now_ms ?? server_time;
   }
 
   get life(): number {
@@ -61,7 +53,7 @@ export class RedisState implements RemoteState {
 
   async reserve(request: ReservationRequest): Promise<RemoteReservationResult> {
     const { id, account, limits, charge, force } = request;
-    const keys = this.#keys.ofReservation(account, id, limits);
+    const keys = this.#keysOf(account, id, limits);
     const args = [this.#now(), id, String(this.#options.lease_ms), String(reservation_ms), force ? '1' : '0'];
     for (const limit of limits)
       args.push(rowOf(limit).window, String(limit.max), String(amountOf(limit, charge, 1)));
@@ -90,7 +82,7 @@ export class RedisState implements RemoteState {
     for (const limit of limits)
       args.push(rowOf(limit).window, String(amountOf(limit, charge, 1)), String(amountOf(limit, used, 0)));
     try {
-      await this.#connection.run(settleScript, this.#keys.ofReservation(account, id, limits), args);
+      await this.#connection.run(settleScript, this.#keysOf(account, id, limits), args);
     } catch (error) {
       // It was not done; the next server may not have the hold.
       if (error instanceof CannotServe) Object.assign(settlement, before);
@@ -112,7 +104,7 @@ export class RedisState implements RemoteState {
     const args = [this.#now(), String(this.#options.lease_ms), String(reservation_ms)];
     for (const { request, life } of holds) {
       const leased = request.limits.filter(isLease);
-      keys.push(...this.#keys.ofReservation(account, request.id, leased));
+      keys.push(...this.#keysOf(account, request.id, leased));
       args.push(request.id, life === this.life ? '1' : '0', String(leased.length));
     }
     return this.#connection.run(renewScript, keys, args);
@@ -121,14 +113,14 @@ export class RedisState implements RemoteState {
   async statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
     if (limits.length === 0) return [];
     const args = [this.#now(), ...limits.map(limit => rowOf(limit).window)];
-    const keys = limits.map(limit => this.#keys.ofLimit(account, limit));
+    const keys = limits.map(limit => this.#keyOf(account, counterKey(limit)));
     const reply = (await this.#connection.run(statusScript, keys, args)) as number[];
     return limits.map((limit, at) => statusOf(limit, reply[at * 2]!, reply[at * 2 + 1]!));
   }
 
   async heartbeat(): Promise<number> {
     await this.#connection.started();
-    return this.#sign(this.#options.instance_ms);
+    return this.#sign(instance_ms);
   }
 
   async close(): Promise<void> {
@@ -137,13 +129,34 @@ export class RedisState implements RemoteState {
   }
 
   #sign(lives_ms: number): Promise<number> {
-    const args = [this.#now(), this.#options.instance, String(lives_ms)];
-    return this.#connection.run(instancesScript, [this.#keys.instances], args) as Promise<number>;
+    const args = [this.#now(), this.#instance, String(lives_ms)];
+    return this.#connection.run(
+      instancesScript,
+      [`${this.#options.key_prefix}instances`],
+      args,
+    ) as Promise<number>;
   }
 
+  /** 0 stands for the server's clock. */
   #now(): string {
-    return String(this.#now_ms());
+    return String(this.#options.now_ms?.() ?? 0);
   }
+
+  /** The reservation, then the counters of `limits`. */
+  #keysOf(account: string, id: string, limits: readonly Limit[]): string[] {
+    return [`reservation:${id}`, ...limits.map(counterKey)].map(name => this.#keyOf(account, name));
+  }
+
+  /** What stands in braces decides the slot of a cluster, so that all keys of an account are together. */
+  #keyOf(account: string, name: string): string {
+    return `${this.#options.key_prefix}{${tagOf(account)}}:${name}`;
+  }
+}
+
+/** Braces inside would end the hash tag, and an empty tag would be none. */
+function tagOf(account: string): string {
+  if (account === '') return '%';
+  return /[{}%]/.test(account) ? encodeURIComponent(account.toWellFormed()) : account;
 }
 
 const isLease = (limit: Limit): boolean => rowOf(limit).window === 'running';

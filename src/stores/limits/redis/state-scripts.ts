@@ -4,9 +4,9 @@ import { script } from './lua-script.ts';
 /**
  * Reserves under all limits or under none.
  *
- * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, lease, how long the reservation is kept, 1 to force; for each limit its kind,
- * its max, the amount. Answers: 1 reserved, 0 refused, -1 settled before it was reserved; which limit refused; until when; for each
- * limit the amount used, how long that counts, and 1 if it was over.
+ * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, duration of a lease and of the reservation, 1 to force; for each
+ * limit its kind, max and amount. Returns 1 if reserved, 0 if refused, -1 if settled already; the index of the refusing limit; the wait; for
+ * each limit the amount used, the time until its reset, and 1 if it was exceeded.
  */
 export const reserveScript = script(
   countersLua,
@@ -52,11 +52,12 @@ return reply
 /**
  * Replaces a reservation by what was used, once, however often it is sent.
  *
- * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, 1 if the reservation was there for certain, how long an uncertain settlement
- * is remembered, how long ago it was reserved and settled; for each limit its kind, the reservation, what was used.
+ * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, 1 if the reservation was confirmed here, how long an unconfirmed
+ * settlement is remembered, milliseconds since the reservation and since the settlement; for each limit its kind, the reserved and the used
+ * amount.
  *
- * A reservation that was there for certain and is not has been settled. One that may never have been there (the server was out, or has
- * lost its data) is charged in full, and remembered as settled, so that neither a second settlement nor a late reservation counts.
+ * A confirmed reservation that is missing has been settled. An unconfirmed one (the server was out, or has lost its data) is charged in full
+ * and remembered as settled, so that neither a second settlement nor a late reservation counts.
  */
 export const settleScript = script(
   countersLua,
@@ -86,12 +87,10 @@ return 1
 );
 
 /**
- * Keeps what is held alive: its reservation, and its leases, which come back where the server has lost them.
+ * Extends reservations and their leases; restores leases that the server has lost. Skips what has been settled meanwhile.
  *
- * `KEYS`: for each that holds its reservation and the counters of its leases. `ARGV`: the time, lease, how long the reservation is kept; for each
- * that holds its id, 1 if the reservation was there for certain, and how many leases it has.
- *
- * What has been settled meanwhile stays so: the settlement may have overtaken this.
+ * `KEYS`: for each reservation its key and the counters of its leases. `ARGV`: the time, duration of a lease and of a reservation; for each
+ * reservation its id, 1 if it was confirmed here, and how many leases it has.
  */
 export const renewScript = script(
   countersLua,
@@ -109,7 +108,7 @@ return 1
 `,
 );
 
-/** What has been used under each limit and how long that counts. `KEYS`: the counters. `ARGV`: the time; their kinds. */
+/** Returns the amount used under each limit and the time until its reset. `KEYS`: the counters. `ARGV`: the time; their kinds. */
 export const statusScript = script(
   countersLua,
   `
@@ -124,10 +123,10 @@ return reply
 );
 
 /**
- * How many instances live, this one among them. `KEYS`: their set. `ARGV`: the time, the instance, how long it lives without another sign; 0 to
- * leave.
+ * Writes a heartbeat, or leaves; returns the number of instances. `KEYS`: their set. `ARGV`: the time, the instance, how long it counts without
+ * another heartbeat, 0 to leave.
  *
- * What adds comes first: a server that is out of memory refuses a script at its first write only if that one may need memory.
+ * Adds first: a server that is out of memory refuses a script at its first write only if that one may need memory.
  */
 export const instancesScript = script(
   countersLua,
