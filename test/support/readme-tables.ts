@@ -17,7 +17,7 @@ import {
 import { configurableDialects } from '../../src/dialects/built-in-dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts/accounts.ts';
-import { outagePolicySchema } from '../../src/stores/limits/outage-policy.ts';
+import { outagePolicySchema } from '../../src/stores/limits/state-options.ts';
 import { planSchema } from '../../src/stores/limits/plan-limits.ts';
 import { retentionSchema } from '../../src/stores/records/retention-schema.ts';
 import { providerBaseSchema } from '../../src/upstream/http/provider-schema.ts';

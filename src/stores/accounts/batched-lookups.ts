@@ -5,8 +5,8 @@ const max_waiting = 5000;
 /** Time without queries after a failure, so that a store that hangs costs its timeout once and not in every request. */
 const pause_ms = 1000;
 
-/** Results for `names`, in their order. */
-export type LookUp<T> = (names: readonly string[]) => Promise<readonly T[]>;
+/** Finds the results for names, in their order. */
+type LookUp<T> = (names: readonly string[]) => Promise<readonly T[]>;
 
 /**
  * Looks names up in the store, one query at a time for all names that were requested meanwhile, so that the store has one query to answer

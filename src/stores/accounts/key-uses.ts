@@ -1,5 +1,6 @@
 import type { Log } from '../../telemetry/log.ts';
 import type { KeyRecords } from '../records/key-records.ts';
+import { RepeatingTask } from '../repeating-task.ts';
 
 /** Interval of writes, and so the precision of the times. */
 const write_ms = 15_000;
@@ -13,8 +14,7 @@ export class KeyUses {
   readonly #keys: Pick<KeyRecords, 'used'>;
   readonly #log: Log;
   #times = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #task = new RepeatingTask(() => this.#write());
 
   constructor(keys: Pick<KeyRecords, 'used'>, log: Log) {
     this.#keys = keys;
@@ -23,32 +23,24 @@ export class KeyUses {
 
   note(key_id: string, used_ms: number): void {
     if (this.#times.size < max_waiting || this.#times.has(key_id)) this.#times.set(key_id, used_ms);
-  }
-
-  start(): void {
-    this.#timer = setInterval(() => this.#write(), write_ms).unref();
+    this.#task.runIn(write_ms);
   }
 
   /** Writes what is left. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#write();
+    await this.#task.close();
+    await this.#task.run();
   }
 
-  #write(): Promise<void> {
-    this.#writing = this.#writing.then(async () => {
-      const waiting = [...this.#times];
-      this.#times = new Map();
-      for (let at = 0; at < waiting.length; at += keys_per_write) {
-        try {
-          await this.#keys.used(new Map(waiting.slice(at, at + keys_per_write)));
-        } catch (fault) {
-          // A later use will be written; for a key that is not used again, little is lost.
-          this.#log.debug({ err: fault }, 'the last use of keys was not written down');
-          return;
-        }
-      }
-    });
-    return this.#writing;
+  async #write(): Promise<undefined> {
+    const waiting = [...this.#times];
+    this.#times = new Map();
+    try {
+      for (let at = 0; at < waiting.length; at += keys_per_write)
+        await this.#keys.used(new Map(waiting.slice(at, at + keys_per_write)));
+    } catch (fault) {
+      // A later use will be written; for a key that is not used again, little is lost.
+      this.#log.debug({ err: fault }, 'the last use of keys was not written down');
+    }
   }
 }

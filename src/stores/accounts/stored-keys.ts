@@ -1,7 +1,7 @@
 import QuickLRU from 'quick-lru';
 import { refusal } from '../../errors.ts';
 import { limitOverridesSchema } from '../limits/plan-limits.ts';
-import type { ChangeFeed } from '../records/change-feed.ts';
+import type { ChangeFeed, Changes } from '../records/change-feed.ts';
 import type { FoundKey, KeyRecords } from '../records/key-records.ts';
 import { isStoredKeyForm } from '../records/key-secret.ts';
 import type { Outage } from '../records/outage.ts';
@@ -20,8 +20,7 @@ const unknown_ms = 30_000;
 
 /** A key that may be used. */
 interface Known {
-  readonly key_id: string;
-  readonly account: Account;
+  readonly account: Account & { readonly key_id: string };
   readonly expires_ms: number;
 }
 
@@ -51,6 +50,8 @@ export class StoredKeys {
   readonly #lookups: BatchedLookups<FoundKey | undefined>;
   readonly #uses: KeyUses;
   readonly #sync: StoreSync;
+  /** Number of times that changes of the store were applied. */
+  #changes = 0;
   readonly #known = new QuickLRU<string, Known>(known_keys);
   /** Unknown keys, and when that was found out. */
   readonly #unknown = new QuickLRU<string, number>(unknown_keys);
@@ -63,20 +64,7 @@ export class StoredKeys {
       return digests.map(digest => byDigest.get(digest));
     });
     this.#uses = new KeyUses(setup.keys, setup.log);
-    this.#sync = new StoreSync(setup.changes, setup.clock, setup.log, {
-      digests: digests => {
-        for (const digest of digests) this.#forget(digest);
-      },
-      accounts: ids => {
-        const changed = new Set(ids);
-        for (const [digest, { account }] of this.#known)
-          if (changed.has(account.id)) this.#known.delete(digest);
-      },
-      all: () => {
-        this.#known.clear();
-        this.#unknown.clear();
-      },
-    });
+    this.#sync = new StoreSync(setup.changes, setup.clock, setup.log, changes => this.#forget(changes));
   }
 
   /** Finds a key, synchronously if it is cached. Throws `server_error` if it cannot be looked up. */
@@ -98,10 +86,9 @@ export class StoredKeys {
     return this.#sync.outage;
   }
 
-  /** Starts polling for changes and writing uses. */
+  /** Starts polling for changes. */
   start(): void {
     this.#sync.start();
-    this.#uses.start();
   }
 
   /** Applies changes of the store now instead of at the next poll. */
@@ -116,13 +103,13 @@ export class StoredKeys {
   }
 
   async #lookUp(digest: string): Promise<Account | undefined> {
-    const { applied } = this.#sync;
+    const changes = this.#changes;
     const found = await this.#lookups.find(digest).catch((cause): never => {
       throw refusal('server_error', { cause });
     });
     const known = found && this.#knownOf(found);
     // Changes applied meanwhile may be newer than this answer.
-    if (this.#sync.applied === applied) {
+    if (this.#changes === changes) {
       if (known) this.#known.set(digest, known);
       else this.#unknown.set(digest, this.#now_ms());
     }
@@ -140,22 +127,31 @@ export class StoredKeys {
       return undefined;
     }
     return {
-      key_id: id,
       account: Object.freeze({ ...owner, key_id: id }),
       expires_ms: expires_ms ?? Number.POSITIVE_INFINITY,
     };
   }
 
-  #admitted({ key_id, account, expires_ms }: Known): Account | undefined {
+  #admitted({ account, expires_ms }: Known): Account | undefined {
     const now_ms = this.#setup.clock.epoch_ms();
     if (now_ms >= expires_ms) return undefined;
-    this.#uses.note(key_id, now_ms);
+    this.#uses.note(account.key_id, now_ms);
     return account;
   }
 
-  #forget(digest: string): void {
-    this.#known.delete(digest);
-    this.#unknown.delete(digest);
+  #forget(changes: Changes['of']): void {
+    this.#changes++;
+    if (changes === 'all') {
+      this.#known.clear();
+      this.#unknown.clear();
+      return;
+    }
+    for (const digest of changes.digests) {
+      this.#known.delete(digest);
+      this.#unknown.delete(digest);
+    }
+    const accounts = new Set(changes.accounts);
+    for (const [digest, { account }] of this.#known) if (accounts.has(account.id)) this.#known.delete(digest);
   }
 
   #now_ms(): number {

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
 import { counterKey, isCalendar, type Limit } from './limit-table.ts';
 import { MemoryStateStore } from './memory-state-store.ts';
-import { type OutagePolicies, type OutagePolicy, policyOf } from './outage-policy.ts';
+import type { OutagePolicies, OutagePolicy } from './state-options.ts';
 import type { LimitStatus, Reservation, ReservationRequest, ReservationResult } from './state-store.ts';
 
 /** An account's use of one limit at the shared store's last answer. */
@@ -77,7 +77,7 @@ export class LocalQuota {
 
   /** The strictest policy of `limits`, which decides about a request. */
   policy(limits: readonly Limit[]): OutagePolicy {
-    const policies = limits.map(limit => policyOf(this.#policies, limit));
+    const policies = limits.map(limit => this.#policyOf(limit));
     return (['closed', 'local'] as const).find(policy => policies.includes(policy)) ?? 'open';
   }
 
@@ -97,9 +97,13 @@ export class LocalQuota {
     return this.#own.statuses(account, limits, this.#shareOf(account));
   }
 
+  #policyOf({ name }: Limit): OutagePolicy {
+    return this.#policies[name] ?? this.#policies.default;
+  }
+
   #shareOf(account: string): (limit: Limit) => number {
     return limit => {
-      if (policyOf(this.#policies, limit) !== 'local') return Number.MAX_SAFE_INTEGER;
+      if (this.#policyOf(limit) !== 'local') return Number.MAX_SAFE_INTEGER;
       const known = isCalendar(limit) ? this.#knownOf(account, limit) : undefined;
       if (!known) return Math.max(1, Math.floor(limit.max / this.divisor));
       return known.own + Math.floor(Math.max(0, limit.max - known.used) / this.divisor);

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { Calendar } from './calendar.ts';
-import { CalendarSum, type Counter, type Now, newCounter } from './counters.ts';
-import { amountOf, counterKey, isCalendar, type Limit } from './limit-table.ts';
+import { Counter, type Now } from './counters.ts';
+import { amountOf, counterKey, isCalendar, type Limit, limitTable } from './limit-table.ts';
 import type {
   LimitStatus,
   Reservation,
@@ -35,7 +35,7 @@ class AccountCounters {
   of(limit: Limit): Counter {
     const key = counterKey(limit);
     let counter = this.#counters.get(key);
-    if (!counter) this.#counters.set(key, (counter = newCounter(limit)));
+    if (!counter) this.#counters.set(key, (counter = new Counter(limit)));
     return counter;
   }
 
@@ -45,9 +45,11 @@ class AccountCounters {
 
   /** Raises the sums of the present day and month to at least `past`. */
   raise(past: PastUse, now: Now): void {
-    for (const counter of this.#counters.values())
-      if (counter instanceof CalendarSum && past[counter.period] === now[counter.period])
-        counter.raise(past.of(counter.limit), now);
+    for (const counter of this.#counters.values()) {
+      const { window } = limitTable[counter.limit.name];
+      if ((window === 'day' || window === 'month') && past[window] === now[window])
+        counter.add(past.of(counter.limit) - counter.used(now), now);
+    }
   }
 
   /** Removes counters at zero; returns true if the account can be forgotten. */

@@ -6,9 +6,9 @@ import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
 import type { Limit } from './limit-table.ts';
 import { LocalQuota } from './local-quota.ts';
-import type { OutagePolicies } from './outage-policy.ts';
 import type { Hold, RemoteState } from './remote-state.ts';
 import { Settlements } from './settlements.ts';
+import type { OutagePolicies } from './state-options.ts';
 import type {
   LimitStatus,
   Reservation,

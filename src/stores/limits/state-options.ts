@@ -1,5 +1,22 @@
 import { z } from 'zod';
-import { outagePolicySchema } from './outage-policy.ts';
+import { forEachLimit } from './limit-table.ts';
+
+const policy = z.enum(['open', 'closed', 'local']);
+
+/** Policy of a limit while the shared store is unavailable. */
+export type OutagePolicy = z.output<typeof policy>;
+
+/** Names only a limit whose policy differs from the others. */
+export const outagePolicySchema = z.strictObject({
+  default: policy
+    .default('local')
+    .describe(
+      'What becomes of limits while the store is out. `local`: each instance admits its share, the limit ÷ the instances last seen, at least `state_min_instances` (of what was left of a day or month). `open`: the limit is not applied. `closed`: accounts with the limit get 502 `server_error`.',
+    ),
+  ...forEachLimit(() => policy.optional().describe('Another policy for this limit.')),
+});
+
+export type OutagePolicies = z.output<typeof outagePolicySchema>;
 
 /** `memory`, or where a Redis is. */
 function isPlace(text: string): boolean {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Limit } from '../../../../../src/stores/limits/limit-table.ts';
 import { LocalQuota } from '../../../../../src/stores/limits/local-quota.ts';
-import { outagePolicySchema } from '../../../../../src/stores/limits/outage-policy.ts';
+import { outagePolicySchema } from '../../../../../src/stores/limits/state-options.ts';
 import type { ReservationResult } from '../../../../../src/stores/limits/state-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { charge, limit } from '../../../../support/state-store-contract.ts';

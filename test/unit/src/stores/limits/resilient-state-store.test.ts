@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../../../../src/clock.ts';
-import { outagePolicySchema } from '../../../../../src/stores/limits/outage-policy.ts';
 import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/limits/remote-state.ts';
 import { ResilientStateStore } from '../../../../../src/stores/limits/resilient-state-store.ts';
+import { outagePolicySchema } from '../../../../../src/stores/limits/state-options.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { until } from '../../../../support/raw-client.ts';
