@@ -17,8 +17,8 @@ import {
 import { configurableDialects } from '../../src/dialects/built-in-dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts/accounts.ts';
-import { outagePolicySchema } from '../../src/stores/limits/state-options.ts';
 import { planSchema } from '../../src/stores/limits/plan-limits.ts';
+import { outagePolicySchema } from '../../src/stores/limits/state-options.ts';
 import { retentionSchema } from '../../src/stores/records/retention-schema.ts';
 import { providerBaseSchema } from '../../src/upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../../src/upstream/passthrough/passthrough-rule.ts';

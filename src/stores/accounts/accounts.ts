@@ -80,12 +80,3 @@ export class ConfiguredAccounts implements AccountDirectory {
     return this.#byId.get(id);
   }
 }
-
-/** Looks up keys in the configuration first, then in the records store. */
-export function eitherDirectory(first: AccountDirectory, second: AccountDirectory): AccountDirectory {
-  return {
-    find(key, digest = hashKey(key)) {
-      return first.find(key, digest) ?? second.find(key, digest);
-    },
-  };
-}

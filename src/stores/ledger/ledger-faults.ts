@@ -6,11 +6,13 @@ import type { Surroundings } from '../records/surroundings.ts';
  * is logged once, and a gauge says whether writes succeed.
  */
 export class LedgerFaults {
+  /** Set while writes to the records store fail. */
+  store: Outage | undefined;
+  /** Set while the queue file cannot be used. */
+  queue: Outage | undefined;
   readonly #surroundings: Surroundings;
   /** The queue file, if there is one. */
   readonly #queue_path: string | undefined;
-  #store: Outage | undefined;
-  #queue: Outage | undefined;
   /** Places of waiting rows that were logged during this outage. */
   readonly #logged = new Set<'disk' | 'memory'>();
   /** Rows that waited and have been written since the outage began. */
@@ -21,40 +23,32 @@ export class LedgerFaults {
     this.#queue_path = queue_path;
   }
 
-  get isStoreOut(): boolean {
-    return this.#store !== undefined;
-  }
-
-  get isQueueOut(): boolean {
-    return this.#queue !== undefined;
-  }
-
   /** A write failed, or took too long. Logged once it is known where the rows wait. */
   storeFailed(cause: unknown): void {
-    this.#store = this.#outage(this.#store, cause);
+    this.store = this.#outage(this.store, cause);
     this.#surroundings.metrics.ledgerWrites(false);
   }
 
   /** Rows wait on disk, or in memory for want of a usable disk. */
   waitingIn(place: 'disk' | 'memory'): void {
-    if (!this.#store || this.#logged.has(place)) return;
+    if (!this.store || this.#logged.has(place)) return;
     this.#logged.add(place);
     const { log } = this.#surroundings;
-    const fields = { err: this.#store.cause, queue: this.#queue_path };
+    const fields = { err: this.store.cause, queue: this.#queue_path };
     if (place === 'disk') log.warn(fields, 'ledger writes fail, rows are queued on disk');
     else log.error(fields, 'ledger writes fail, rows wait in memory');
   }
 
   queueFailed(cause: unknown): void {
     const fields = { err: cause, queue: this.#queue_path };
-    if (!this.#queue) this.#surroundings.log.error(fields, 'the ledger queue file cannot be used');
-    this.#queue = this.#outage(this.#queue, cause);
+    if (!this.queue) this.#surroundings.log.error(fields, 'the ledger queue file cannot be used');
+    this.queue = this.#outage(this.queue, cause);
   }
 
   queueWorks(): void {
     const fields = { queue: this.#queue_path };
-    if (this.#queue) this.#surroundings.log.info(fields, 'the ledger queue file can be used again');
-    this.#queue = undefined;
+    if (this.queue) this.#surroundings.log.info(fields, 'the ledger queue file can be used again');
+    this.queue = undefined;
   }
 
   /** Rows that had waited are in the store. */
@@ -66,13 +60,13 @@ export class LedgerFaults {
   allWritten(): void {
     const { log, metrics, clock } = this.#surroundings;
     const rows_written = this.#written;
-    if (this.#store) {
-      const outage_ms = clock.epoch_ms() - this.#store.since_epoch_ms;
+    if (this.store) {
+      const outage_ms = clock.epoch_ms() - this.store.since_epoch_ms;
       log.info({ rows_written, outage_ms }, 'ledger writes succeed again');
     } else if (rows_written > 0) {
       log.info({ rows_written }, 'ledger rows that another process had queued on disk are written');
     }
-    this.#store = undefined;
+    this.store = undefined;
     this.#written = 0;
     this.#logged.clear();
     metrics.ledgerWrites(true);
@@ -85,8 +79,8 @@ export class LedgerFaults {
     if (onDisk > 0) places.push(`${rowsOf(onDisk)} on disk (${path})`);
     if (inMemory > 0 || onDisk === 0) places.push(`${rowsOf(inMemory)} in memory`);
     return [
-      ...this.#line('ledger writes have failed', this.#store, `waiting: ${places.join(', ')}`),
-      ...this.#line(`the ledger queue file ${path} has been unusable`, this.#queue, 'rows wait in memory'),
+      ...this.#line('ledger writes have failed', this.store, `waiting: ${places.join(', ')}`),
+      ...this.#line(`the ledger queue file ${path} has been unusable`, this.queue, 'rows wait in memory'),
     ];
   }
 

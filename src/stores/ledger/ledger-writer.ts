@@ -57,8 +57,8 @@ export class LedgerWriter {
   /** Writes to the store, or to the disk first while the store is known to be out. False if the rows must wait in memory. */
   async write(batch: readonly LedgerEntry[]): Promise<boolean> {
     const { disk, patience_ms } = this.#setup;
-    const usable = this.#faults.isQueueOut ? undefined : disk;
-    if (usable && this.#faults.isStoreOut)
+    const usable = this.#faults.queue ? undefined : disk;
+    if (usable && this.#faults.store)
       return (await this.#queue(batch, usable)) || (await this.#store(batch, patience_ms));
     // Without a usable disk there is no time limit.
     if (await this.#store(batch, usable && patience_ms)) return true;
@@ -77,7 +77,7 @@ export class LedgerWriter {
       this.#faults.storeFailed(fault);
       return false;
     }
-    if (this.#faults.isStoreOut) {
+    if (this.#faults.store) {
       this.#faults.wrote(batch.length);
       this.#faults.allWritten();
     }
@@ -130,7 +130,7 @@ export class LedgerWriter {
       return idle_ms;
     }
     // Rows in memory have not been tried: nothing is known about the store.
-    if (!hadMoved && this.#faults.isStoreOut && inMemory() > 0) return retry_ms;
+    if (!hadMoved && this.#faults.store && inMemory() > 0) return retry_ms;
     this.#faults.allWritten();
     await this.#releaseSpace(disk);
     return idle_ms;
@@ -154,7 +154,7 @@ export class LedgerWriter {
 
   /** Gives the space of an empty queue back, which also shows whether the file can be written again. */
   async #releaseSpace(disk: DiskQueue): Promise<void> {
-    if (!disk.isSparse && !this.#faults.isQueueOut) return;
+    if (!disk.isSparse && !this.#faults.queue) return;
     await disk.vacuum().then(
       () => this.#faults.queueWorks(),
       // Another process uses it just now, or the fault is known.

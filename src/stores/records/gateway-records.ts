@@ -1,4 +1,5 @@
-import { type AccountDirectory, type ConfiguredAccounts, eitherDirectory } from '../accounts/accounts.ts';
+import type { AccountDirectory, ConfiguredAccounts } from '../accounts/accounts.ts';
+import { hashKey } from '../accounts/hash-key.ts';
 import { StoredKeys } from '../accounts/stored-keys.ts';
 import { checkQueueFile } from '../ledger/check-queue-file.ts';
 import { DiskQueue } from '../ledger/disk-queue.ts';
@@ -81,7 +82,9 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<G
   void retention.start();
   return {
     store,
-    accounts: eitherDirectory(configured, keys),
+    accounts: {
+      find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
+    },
     ledger,
     past: inMemory ? undefined : pastUsage({ usage: store.usage, disk, clock }),
     get outage() {

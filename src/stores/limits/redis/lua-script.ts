@@ -6,12 +6,8 @@ export interface Script {
   readonly sha: string;
 }
 
-/** A script of the parts given, in order; comments and indentation stay here. */
+/** A script of the parts given, in order. */
 export function script(...parts: readonly string[]): Script {
-  const lines = parts
-    .join('\n')
-    .split('\n')
-    .map(line => line.trim());
-  const text = lines.filter(line => line !== '' && !line.startsWith('--')).join('\n');
+  const text = parts.join('\n');
   return { text, sha: hash('sha1', text, 'hex') };
 }
