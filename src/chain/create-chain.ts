@@ -23,7 +23,7 @@ import { Chain } from './chain.ts';
 import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
 import { createStages } from './create-stages.ts';
 import { handlerDialect, isFromChat } from './dialect-options.ts';
-import { foreignBody } from './handler-format.ts';
+import { foreignBody } from './handler-request.ts';
 import { HandlerSource } from './handler-source.ts';
 import { interceptResponse, isIntercepted } from './intercept-response.ts';
 import { type Incoming, routeFor, type SharedExchange, sharedExchangeOf } from './shared-exchange.ts';

@@ -1,13 +1,31 @@
-import type { Completion } from '../canonical.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Chunk, Completion } from '../canonical.ts';
 import type { ReplySource } from '../exchange/reply-source.ts';
 import type { Exchange } from '../exchange.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
+import { metered } from '../settlement/metered-stream.ts';
 import type { StreamMeter } from '../settlement/stream-meter.ts';
-import type { ChunkSource } from '../stream.ts';
-import { foreignReply, foreignStream } from './handler-format.ts';
+import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
+import { failureOf, failureOfStatus } from '../upstream/attempt/attempt-failure.ts';
+import { chunkOf, decodeWhole, isEventStream } from '../upstream/http/decode-reply.ts';
+import { beginningOf, decompressed } from '../upstream/http/reply-body.ts';
+import { StreamReader, type StreamReaderOwner } from '../upstream/http/stream-reader.ts';
+import type { Body } from '../upstream/http/upstream-call.ts';
+import { decodeOpenAiReply } from '../upstream/openai/openai-format.ts';
+import { OpenAiStreamDecoder } from '../upstream/openai/openai-stream-decoder.ts';
 import type { Interception } from './intercept-response.ts';
 
-/** Reply source for the handler behind a chain. The handler sees its client leave, as it would without the chain. */
+/** Size limits for a foreign handler's reply; larger ones are errors. */
+const reply_limits = { max_event_bytes: 1_048_576, max_reply_bytes: 67_108_864 };
+const error_body_bytes = 64 * 1024;
+/** Time for a handler to end its reply after `[DONE]`. */
+const done_patience_ms = 1000;
+const openAiFormat = { decodeReply: decodeOpenAiReply };
+
+/**
+ * Reply source for the handler behind a chain, treated as an upstream that speaks OpenAI's format. The handler sees its client leave, as it
+ * would without the chain.
+ */
 export class HandlerSource implements ReplySource {
   readonly outlivesClient = false;
   readonly #exchange: Exchange;
@@ -15,7 +33,11 @@ export class HandlerSource implements ReplySource {
   readonly #onReadOn: (pending: Promise<unknown>) => void;
 
   /** `onReadOn` receives a reply that is read on after a 524. */
-  constructor(exchange: Exchange, interception: Interception, onReadOn: (pending: Promise<unknown>) => void) {
+  constructor(
+    exchange: Exchange,
+    interception: Interception,
+    onReadOn: (pending: Promise<unknown>) => void,
+  ) {
     this.#exchange = exchange;
     this.#interception = interception;
     this.#onReadOn = onReadOn;
@@ -26,15 +48,28 @@ export class HandlerSource implements ReplySource {
   }
 
   get ended(): boolean {
-    return this.#interception.ended;
+    return this.#interception.body.ended;
   }
 
-  reply(): Promise<Completion> {
-    return foreignReply(this.#exchange, this.#interception);
+  async reply(): Promise<Completion> {
+    const exchange = this.#exchange;
+    const waited = waitOf(exchange);
+    let begun = false;
+    // What the handler throws here is no reply of an upstream.
+    this.#interception.call();
+    try {
+      const { body } = await accepted(this.#interception);
+      begun = true;
+      return await decodeWhole(body, openAiFormat, reply_limits);
+    } catch (thrown) {
+      throw failed(exchange, thrown, begun);
+    } finally {
+      waited();
+    }
   }
 
   stream(meter: StreamMeter): ChunkSource {
-    return foreignStream(this.#exchange, this.#interception, meter);
+    return metered({ pushInto: sink => new HandlerStream(this.#exchange, this.#interception, sink) }, meter);
   }
 
   readOn(pending: Promise<unknown>): void {
@@ -45,4 +80,99 @@ export class HandlerSource implements ReplySource {
   cancel(): void {
     this.#interception.cancel();
   }
+}
+
+class HandlerStream implements StreamHandle, StreamReaderOwner {
+  isOver = false;
+  readonly #exchange: Exchange;
+  readonly #reply: Interception;
+  readonly #sink: ChunkSink;
+  /** Set when the handler is called: once the transformers have begun. */
+  #waited: (() => void) | undefined;
+  #reader: StreamReader | undefined;
+  #body: Body | undefined;
+  /** True once the handler has replied without an error. */
+  #begun = false;
+
+  constructor(exchange: Exchange, reply: Interception, sink: ChunkSink) {
+    this.#exchange = exchange;
+    this.#reply = reply;
+    this.#sink = sink;
+  }
+
+  resume(): void {
+    if (this.#waited) return this.#reader?.drained();
+    this.#waited = waitOf(this.#exchange);
+    try {
+      this.#reply.call();
+    } catch (thrown) {
+      this.stop();
+      return this.#sink.fail(thrown);
+    }
+    this.#read().catch(thrown => this.fault(thrown));
+  }
+
+  /** A handler ends by itself, or when its client leaves; here its reply is only read no further. */
+  stop(): void {
+    this.isOver = true;
+    this.#reader?.close();
+    this.#body?.cancel(new Error('the reply is not read on'));
+  }
+
+  give(chunks: readonly Chunk[]): boolean {
+    if (this.isOver || chunks.length === 0) return true;
+    this.#waited?.();
+    for (const chunk of chunks) this.#sink.chunk(chunk);
+    return this.#sink.flush();
+  }
+
+  /** Waits for the handler: closed before it has ended, it would cut its connection, which could serve the next request. */
+  finish(): void {
+    this.stop();
+    const patience = sleep(done_patience_ms, undefined, { ref: false });
+    void Promise.race([this.#reply.body.over, patience]).then(() => this.#sink.end());
+  }
+
+  fault(thrown: unknown): void {
+    if (this.isOver) return;
+    this.stop();
+    this.#waited?.();
+    this.#sink.fail(failed(this.#exchange, thrown, this.#begun));
+  }
+
+  async #read(): Promise<void> {
+    const { headers, body } = await accepted(this.#reply);
+    this.#body = body;
+    this.#begun = true;
+    if (isEventStream(headers)) {
+      const decoder = new OpenAiStreamDecoder();
+      this.#reader = new StreamReader(decoder, this, reply_limits, this.#exchange.request.n);
+      return this.#reader.read(body);
+    }
+    this.give([chunkOf(await decodeWhole(body, openAiFormat, reply_limits))]);
+    this.finish();
+  }
+}
+
+/** Returns a function that records, once, how long the exchange has waited for the handler. */
+function waitOf(exchange: Exchange): () => void {
+  const asked_ms = exchange.clock.elapsed_ms();
+  return () => {
+    exchange.upstream_wait_ms ||= exchange.clock.elapsed_ms() - asked_ms;
+  };
+}
+
+/** Throws if the handler's reply is an error; decompresses it, since some handlers compress unasked. */
+async function accepted(reply: Interception) {
+  const { status, headers } = await reply.head;
+  const body = decompressed(reply.body, { headers });
+  if (status < 300) return { headers, body };
+  const text = await beginningOf(body, error_body_bytes).catch(() => '');
+  throw failureOfStatus(status, headers, text, false).error;
+}
+
+function failed(exchange: Exchange, thrown: unknown, begun: boolean): Error {
+  const { error } = failureOf(thrown, begun);
+  exchange.end.causedBy(error.code === 'upstream_refused' ? 'refused' : 'upstream_failed');
+  return error;
 }

@@ -11,12 +11,10 @@ export interface Interception {
   call(): void;
   /** Resolves when the handler begins its reply. Rejects if it destroys the response, or its client leaves, before that. */
   readonly head: Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders }>;
-  /** The handler's body. Throws if the handler destroys the response in the middle, or its client leaves. */
-  readonly bytes: AsyncIterable<Buffer>;
+  /** The handler's body. Fails if the handler destroys the response in the middle, or its client leaves. */
+  readonly body: HandlerBody;
   /** The original response. An error goes out without any of the handler's headers. */
   readonly sink: ReplySink;
-  /** True if the handler has ended, or was ended. */
-  readonly ended: boolean;
   /** Keeps the end of the response from ending the handler, whose reply is read on. */
   readOn(): void;
   /** Ends the handler; readers of its reply get `server_error`. */
@@ -126,11 +124,8 @@ export function interceptResponse(
       handler();
     },
     head: head.promise,
-    bytes: body,
+    body,
     sink,
-    get ended() {
-      return body.ended;
-    },
     readOn: () => detached.begin(),
     cancel() {
       if (!body.ended) fail(refusal('server_error', { cause: new Error('the handler was ended from here') }));
