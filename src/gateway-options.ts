@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { surroundings } from './chain/surroundings.ts';
 import type { Clock } from './clock.ts';
-import { ConfigError, issuesOf } from './diagnostics/config-error.ts';
+import { checkedBy } from './diagnostics/config-error.ts';
 import { aFunction, withMethods } from './diagnostics/methods.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
 import type { Log } from './telemetry/log.ts';
@@ -37,6 +37,5 @@ const schema = z.strictObject({
 
 /** Throws a ConfigError if options of `createGateway` are unknown or invalid; `caller` is named in it. */
 export function checkGatewayOptions(options: unknown, caller: string): void {
-  const checked = schema.safeParse(options);
-  if (!checked.success) throw new ConfigError(caller, issuesOf(checked.error, schema, options));
+  checkedBy(caller, schema, options);
 }

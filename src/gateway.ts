@@ -17,7 +17,7 @@ import { requestIdOf } from './inbound/request-id.ts';
 import { pathOf, type Route, unknownEndpoint } from './inbound/routes.ts';
 import { watchClient } from './inbound/watch-client.ts';
 import { closing_patience_ms } from './outbound/reply-limits.ts';
-import { writeAnswer } from './outbound/write-answer.ts';
+import { writeAnswer } from './outbound/write-reply.ts';
 import { settle } from './settlement/settle.ts';
 import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';

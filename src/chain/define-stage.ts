@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConfigError, issuesOf } from '../diagnostics/config-error.ts';
+import { checkedBy } from '../diagnostics/config-error.ts';
 import { aFunction } from '../diagnostics/methods.ts';
 import { createChain } from './create-chain.ts';
 import type { Hooks, RequestHandler, StagePlan, StageSetup } from './stage-plan.ts';
@@ -25,9 +25,10 @@ export function defineStage<Schema extends z.ZodType>(definition: {
   metricPrefix?: string;
   create(options: z.output<Schema>, setup: StageSetup): Hooks;
 }): StageFactory<Schema> {
-  const { name, schema, metricPrefix, create } = checkedDefinition(definition);
+  checkedBy('defineStage', definitionSchema, definition);
+  const { name, schema, metricPrefix, create } = definition;
   const factory = (options?: z.input<Schema>): StageHandler => {
-    const checked = checkedOptions(name, schema, options ?? {});
+    const checked = checkedBy(`options of the stage ${name}`, schema, options ?? {});
     const plan: StagePlan = {
       name,
       metricPrefix,
@@ -60,22 +61,6 @@ const definitionSchema = z.object({
   create: aFunction('it gets the options and the setup, and returns the hooks'),
 });
 
-function checkedDefinition<T>(definition: T): T {
-  const checked = definitionSchema.safeParse(definition);
-  if (checked.success) return definition;
-  throw new ConfigError('defineStage', issuesOf(checked.error, definitionSchema, definition));
-}
-
-function checkedOptions<Schema extends z.ZodType>(
-  name: string,
-  schema: Schema,
-  options: unknown,
-): z.output<Schema> {
-  const checked = schema.safeParse(options);
-  if (checked.success) return checked.data;
-  throw new ConfigError(`options of the stage ${name}`, issuesOf(checked.error, schema, options));
-}
-
 const hookSchema = z.strictObject(
   Object.fromEntries(
     ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled'].map(hook => [
@@ -88,7 +73,6 @@ const hookSchema = z.strictObject(
 /** Returns `hooks`. Throws if one is misspelt, and so would never run, or is not a function. */
 function checkedHooks(name: string, hooks: Hooks): Hooks {
   const named = hooks && Object.fromEntries(Object.entries(hooks).filter(([key]) => /^on[A-Z]/.test(key)));
-  const checked = hookSchema.safeParse(named);
-  if (checked.success) return hooks;
-  throw new ConfigError(`hooks of the stage ${name}`, issuesOf(checked.error, hookSchema, named));
+  checkedBy(`hooks of the stage ${name}`, hookSchema, named);
+  return hooks;
 }

@@ -30,44 +30,34 @@ export class DetachedResponse {
   revive(): void {
     if (this.#isOver) return;
     this.#response.statusCode = 200;
-    this.#show({ destroyed: false, isEnded: false, isClosed: false });
+    this.#show({ destroyed: false, isEnded: false });
   }
 
   /** Shows the handler that its reply has ended. */
   finish(): void {
-    if (!this.#isOn || this.#isOver) return;
-    this.#isOver = true;
-    this.#show({ destroyed: false, isEnded: true, isClosed: false });
-    process.nextTick(() => {
-      this.#events.emit('finish');
-      this.#closed();
-    });
+    this.#leave({ destroyed: false, isEnded: true });
   }
 
   /** Shows the handler a closed response, because it has failed or is to end. */
   close(): void {
-    if (!this.#isOn || this.#isOver) return;
-    this.#isOver = true;
-    this.#show({ destroyed: true, isEnded: false, isClosed: false });
-    process.nextTick(() => this.#closed());
+    this.#leave({ destroyed: true, isEnded: false });
   }
 
-  #closed(): void {
-    Object.defineProperty(this.#response, 'closed', { configurable: true, value: true });
-    this.#events.emit('close');
+  #leave(state: { destroyed: boolean; isEnded: boolean }): void {
+    if (!this.#isOn || this.#isOver) return;
+    this.#isOver = true;
+    this.#show(state);
+    process.nextTick(() => {
+      if (state.isEnded) this.#events.emit('finish');
+      Object.defineProperty(this.#response, 'closed', { configurable: true, value: true });
+      this.#events.emit('close');
+    });
   }
 
   /** Overrides the response's state properties. */
-  #show(state: { destroyed: boolean; isEnded: boolean; isClosed: boolean }): void {
-    const { destroyed, isEnded, isClosed } = state;
-    const shown = {
-      destroyed,
-      closed: isClosed,
-      finished: isEnded,
-      writableEnded: isEnded,
-      writableFinished: isEnded,
-    };
-    for (const [name, value] of Object.entries(shown))
+  #show({ destroyed, isEnded }: { destroyed: boolean; isEnded: boolean }): void {
+    const ended = { finished: isEnded, writableEnded: isEnded, writableFinished: isEnded };
+    for (const [name, value] of Object.entries({ destroyed, closed: false, ...ended }))
       Object.defineProperty(this.#response, name, { configurable: true, writable: true, value });
   }
 }

@@ -33,11 +33,7 @@ export class HandlerSource implements ReplySource {
   readonly #onReadOn: (pending: Promise<unknown>) => void;
 
   /** `onReadOn` receives a reply that is read on after a 524. */
-  constructor(
-    exchange: Exchange,
-    interception: Interception,
-    onReadOn: (pending: Promise<unknown>) => void,
-  ) {
+  constructor(exchange: Exchange, interception: Interception, onReadOn: (pending: Promise<unknown>) => void) {
     this.#exchange = exchange;
     this.#interception = interception;
     this.#onReadOn = onReadOn;

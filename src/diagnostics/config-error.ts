@@ -28,6 +28,17 @@ export function shownIssue({ path, message, line }: ConfigIssue): string {
   return `${fieldPath(path) || '(top level)'}${line === undefined ? '' : ` (line ${line})`}: ${message}`;
 }
 
+/** `value` as `schema` parses it. Throws a ConfigError of `source` with every mistake. */
+export function checkedBy<Schema extends z.ZodType>(
+  source: string,
+  schema: Schema,
+  value: unknown,
+): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(source, issuesOf(parsed.error, schema, value));
+}
+
 /** What zod found in `value`, each unknown key as an issue of its own that names the accepted ones, and the one that was probably meant. */
 export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): ConfigIssue[] {
   return error.issues.flatMap((issue): ConfigIssue[] => {

@@ -13,16 +13,14 @@ import type { ReplySource } from './reply-source.ts';
 /** Reply made from a stage's answer, streamed or whole as the client asked. Ends when the exchange aborts, whatever the stage waits for. */
 export class AnswerSource implements ReplySource {
   readonly outlivesClient = false;
-  readonly #exchange: Exchange;
   readonly #answer: Answer;
   #ended = false;
   /** Rejects the pending read. */
   #interrupt: (() => void) | undefined;
 
   constructor(exchange: Exchange, answer: Answer) {
-    this.#exchange = exchange;
     this.#answer = answer;
-    exchange.onAbort(this.#cancel);
+    exchange.onAbort(() => this.cancel());
   }
 
   async reply(): Promise<Completion> {
@@ -31,24 +29,12 @@ export class AnswerSource implements ReplySource {
       return this.#answer;
     }
     const assembler = new ReplyAssembler();
-    for await (const chunk of this.#chunks(this.#answer)) assembler.add(chunk);
+    for await (const chunk of this.#chunks()) assembler.add(chunk);
     return assembler.reply();
   }
 
   stream(meter: StreamMeter): ChunkSource {
-    return metered(pushIterable(this.#whole()), meter);
-  }
-
-  /** Yields all chunks of the stream. Throws at the end if a choice has not finished. */
-  async *#whole(): AsyncGenerator<Chunk> {
-    const chunks = isStream(this.#answer) ? this.#chunks(this.#answer) : [chunkOf(this.#answer)];
-    const finished = new Map<number, boolean>();
-    for await (const chunk of chunks) {
-      for (const { index, finish_reason } of chunk.choices)
-        finished.set(index, finish_reason !== null || finished.get(index) === true);
-      yield chunk;
-    }
-    if (finished.size === 0 || [...finished.values()].includes(false)) throw incomplete();
+    return metered(pushIterable(this.#chunks()), meter);
   }
 
   get ended(): boolean {
@@ -61,29 +47,28 @@ export class AnswerSource implements ReplySource {
     this.#interrupt?.();
   }
 
-  settled(): void {
-    this.#exchange.offAbort(this.#cancel);
-  }
-
-  readonly #cancel = () => this.cancel();
-
-  /** Yields chunks; each read races with the end of the exchange, since a stage may wait forever. */
-  async *#chunks(answer: AsyncIterable<Chunk> | Iterable<Chunk>): AsyncGenerator<Chunk> {
+  /**
+   * Yields the chunks of the answer; throws at the end if a choice has not finished. Each read races with the end of the exchange, since a
+   * stage may wait forever.
+   */
+  async *#chunks(): AsyncGenerator<Chunk> {
+    const chunks = isStream(this.#answer) ? this.#answer : [chunkOf(this.#answer)];
     const iterator =
-      Symbol.asyncIterator in answer ? answer[Symbol.asyncIterator]() : answer[Symbol.iterator]();
-    let done: boolean | undefined = false;
+      Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
+    const finished = new Map<number, boolean>();
+    let result: IteratorResult<Chunk> | undefined;
     try {
-      while (true) {
-        const result = await this.#next(iterator);
-        done = result.done;
-        if (done) break;
+      for (result = await this.#next(iterator); !result.done; result = await this.#next(iterator)) {
+        for (const { index, finish_reason } of result.value.choices)
+          finished.set(index, finish_reason !== null || finished.get(index) === true);
         yield result.value;
       }
     } finally {
       // Not awaited: a generator that is suspended at an await returns only after that.
-      if (!done) Promise.resolve(iterator.return?.()).catch(() => {});
+      if (!result?.done) Promise.resolve(iterator.return?.()).catch(() => {});
     }
     this.#ended = true;
+    if (finished.size === 0 || [...finished.values()].includes(false)) throw incomplete();
   }
 
   #next(iterator: AsyncIterator<Chunk> | Iterator<Chunk>): Promise<IteratorResult<Chunk>> {

@@ -2,7 +2,7 @@ import { type Chunk, type ChunkChoice, type Delta, type Usage, usageOf } from '.
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { ChunkSink } from '../stream.ts';
-import { shownUsage } from './shown-usage.ts';
+import { shownUsage } from './reply-shape.ts';
 
 /**
  * What the protocol promises of every stream, whatever stages are configured (protocol d2, d4 to d6): the role chunk first, text without

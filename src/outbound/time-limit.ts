@@ -26,19 +26,13 @@ export function beforeTimeLimit<T>(
         clearTimeout(timer);
         reject(new ClientGone('the client left before the reply was complete'));
       };
-    const over = () => {
-      clearTimeout(timer);
-      exchange.readOn = undefined;
+    const before = <A>(settle: (result: A) => void) => {
+      return (result: A) => {
+        clearTimeout(timer);
+        exchange.readOn = undefined;
+        settle(result);
+      };
     };
-    reply.then(
-      value => {
-        over();
-        resolve(value);
-      },
-      fault => {
-        over();
-        reject(fault);
-      },
-    );
+    reply.then(before(resolve), before(reject));
   });
 }

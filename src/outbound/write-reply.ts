@@ -1,4 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import type { CatalogAnswer } from '../dialects/define-dialect.ts';
+import { openAiErrorBody } from '../dialects/openai-error.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { waitsToContinue } from '../inbound/expect-continue.ts';
 import type { ReplySink } from './reply-sink.ts';
@@ -41,4 +44,30 @@ export function endWhenReceived(response: ReplySink, body: string): void {
   if (body !== '') response.write(body);
   response.flush?.();
   request.once('close', () => response.end());
+}
+
+/**
+ * Sends an error in the form of the endpoint's dialect, for an exchange whose reply has not begun. Leaves the headers of stages out where
+ * they cannot be sent, which may be what the error is about.
+ */
+export function writeError(exchange: Exchange, response: ReplySink, error: GatewayError): void {
+  exchange.end.errorSent(error.type);
+  const { errorBody = openAiErrorBody } = exchange.endpoint;
+  const send = () => writeJson(exchange, response, error.status, errorBody(error), error.headers);
+  try {
+    send();
+  } catch (thrown) {
+    exchange.log.error({ err: thrown }, 'a reply header that a stage has set cannot be sent');
+    for (const name of Object.keys(exchange.replyHeaders)) delete exchange.replyHeaders[name];
+    send();
+  }
+}
+
+/** Sends a dialect's answer from the catalog. */
+export function writeAnswer(exchange: Exchange, response: ReplySink, answer: CatalogAnswer): void {
+  const { status, headers, body } = answer;
+  if (body !== undefined) return writeJson(exchange, response, status, body, headers);
+  exchange.end.replied(status);
+  exchange.end.replyEnded();
+  response.writeHead(status, { 'x-request-id': exchange.id, ...exchange.replyHeaders, ...headers }).end();
 }

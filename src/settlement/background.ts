@@ -19,9 +19,8 @@ export interface BackgroundRead {
 /** Reads replies to their end for the bill alone (protocol j3, j4), limited in time and number. */
 export class Background {
   readonly #limits: BackgroundLimits;
-  #running = 0;
-
   readonly #metrics: Metrics;
+  #running = 0;
 
   constructor(limits: BackgroundLimits, metrics: Metrics) {
     this.#limits = limits;

@@ -1,7 +1,7 @@
 import type { Chunk, Completion } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
-import { shownUsage } from '../outbound/shown-usage.ts';
+import { shownUsage } from '../outbound/reply-shape.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { markEvent } from '../telemetry/tracing.ts';
 import type { TokenCounter } from './token-estimator.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { refusal } from '../../../../src/errors.ts';
-import { writeError } from '../../../../src/outbound/write-error.ts';
+import { writeError } from '../../../../src/outbound/write-reply.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 import { FakeSink } from './sink.ts';
 
