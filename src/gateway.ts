@@ -11,17 +11,15 @@ import { type GatewayError, refusal } from './errors.ts';
 import type { Outcome } from './exchange/exchange-view.ts';
 import type { ReplySource } from './exchange/reply-source.ts';
 import { ExchangeRun, type PreparedExchange, type RunnerParts } from './exchange/runner.ts';
-import { Exchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
-import { requestIdOf } from './inbound/request-id.ts';
 import { pathOf, type Route, unknownEndpoint } from './inbound/routes.ts';
-import { watchClient } from './inbound/watch-client.ts';
+import { startExchange } from './inbound/start-exchange.ts';
 import { closing_patience_ms } from './outbound/reply-limits.ts';
 import { writeAnswer } from './outbound/write-reply.ts';
 import { settle } from './settlement/settle.ts';
 import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
-import { startServerSpan } from './telemetry/tracing.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
 
 /** An Express handler that serves the interface, with the methods to operate it. */
@@ -72,8 +70,15 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     const route = parts.routes.of(path) ?? parts.passthrough.routeOf(path);
     // Not a path of the gateway, or answered by the parent already.
     if ((!route && !parts.terminal) || response.headersSent) return next();
-    const exchange = begin(parts, path, route, request);
-    watchClient(exchange, response);
+    const { log, clock } = parts;
+    const exchange = startExchange(request, response, {
+      endpoint: route ?? unknownEndpoint,
+      path,
+      route: route && (route.pattern ?? path),
+      log,
+      clock,
+    });
+    parts.metrics.begun(exchange);
     const refused = refusalOf(exchange, route, phase === 'closing');
     const prepared = new GatewayExchange(parts, exchange, route, refused, request, response);
     const run = new ExchangeRun(runnerParts, prepared);
@@ -198,23 +203,6 @@ class GatewayExchange implements PreparedExchange {
 /** Path including the mount path, which Express strips: mounted at `/v1`, the rest alone would match no route. */
 function pathBelowMount({ url = '/', baseUrl = '' }: IncomingMessage & { baseUrl?: string }): string {
   return baseUrl.endsWith('/v1') ? `/v1${pathOf(url)}` : pathOf(url);
-}
-
-function begin(parts: Parts, path: string, route: Route | undefined, request: IncomingMessage): Exchange {
-  const { method = 'GET', headers } = request;
-  const id = requestIdOf(headers);
-  const exchange = new Exchange({
-    id,
-    endpoint: route ?? unknownEndpoint,
-    method,
-    path,
-    headers,
-    log: parts.log,
-    clock: parts.clock,
-    span: startServerSpan({ id, method, path, route: route && (route.pattern ?? path) }, headers),
-  });
-  parts.metrics.begun(exchange);
-  return exchange;
 }
 
 /**

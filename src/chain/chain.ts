@@ -4,7 +4,7 @@ import { GatewayError, refusal } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Answer, Stage } from '../stage.ts';
-import type { ChunkSource } from '../stream.ts';
+import type { ChunkSource, StreamTransformer } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
 import { StageTimes } from './instrument.ts';
@@ -137,7 +137,7 @@ export class ChainRun {
     const transformers: StageTransformer[] = [];
     for (let index = this.#replied - 1; index >= 0; index--) {
       if (!stages[index]!.onStream) continue;
-      const transformer = this.#times.open(index);
+      const transformer = this.#times.run(index, 'onStream') as StreamTransformer | undefined;
       if (transformer) transformers.push({ index, transformer });
     }
     return transformers.length > 0 ? new StreamPipeline(source, transformers, this.#times) : source;

@@ -1,16 +1,13 @@
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
-import type { StreamTransformer } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
 import { recordStageSpan } from '../telemetry/tracing.ts';
 
 const hookAt = Object.fromEntries(timedHooks.map((hook, at) => [hook, at])) as Record<TimedHook, number>;
 
-/** Hooks that are called once; a stream is timed chunk by chunk. */
-type CalledHook = Exclude<TimedHook, 'onStream'>;
-type CalledStage = Record<CalledHook, (exchange: Exchange, argument: unknown) => unknown>;
+type CalledStage = Record<TimedHook, (exchange: Exchange, argument: unknown) => unknown>;
 
 /** Own time of every stage and hook in one exchange, reported together at its end. */
 export class StageTimes {
@@ -36,7 +33,7 @@ export class StageTimes {
   }
 
   /** Runs and times a hook, awaits it only if it returned a promise, and counts what it throws. */
-  run(index: number, hook: CalledHook, argument?: unknown): unknown {
+  run(index: number, hook: TimedHook, argument?: unknown): unknown {
     const start_ms = performance.now();
     let result: unknown;
     try {
@@ -47,26 +44,8 @@ export class StageTimes {
       throw thrown;
     }
     if (isPending(result)) return this.#settled(index, hook, start_ms, result);
-    this.#done(index, hook, start_ms);
+    this.#done(index, hook, start_ms, result);
     return result;
-  }
-
-  /** Opens the stage's transformer for this exchange's stream, if it has one. */
-  open(index: number): StreamTransformer | undefined {
-    const start_ms = performance.now();
-    let transformer: StreamTransformer | undefined;
-    try {
-      transformer = this.#stages[index]!.onStream?.(this.#exchange);
-    } catch (thrown) {
-      this.refused(index, 'onStream', thrown);
-      throw thrown;
-    } finally {
-      const end_ms = performance.now();
-      this.add(index, 'onStream', end_ms - start_ms);
-      // A transformer gets its span when the stream has ended.
-      if (!transformer) this.span(index, 'onStream', start_ms, end_ms, end_ms - start_ms);
-    }
-    return transformer;
   }
 
   async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: PromiseLike<T>): Promise<T> {
@@ -80,10 +59,11 @@ export class StageTimes {
     }
   }
 
-  #done(index: number, hook: TimedHook, start_ms: number): void {
+  #done(index: number, hook: TimedHook, start_ms: number, result?: unknown): void {
     const end_ms = performance.now();
     this.add(index, hook, end_ms - start_ms);
-    this.span(index, hook, start_ms, end_ms, end_ms - start_ms);
+    // A transformer gets its span when the stream has ended.
+    if (hook !== 'onStream' || !result) this.span(index, hook, start_ms, end_ms, end_ms - start_ms);
   }
 
   add(index: number, hook: TimedHook, own_ms: number): void {

@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock } from '../clock.ts';
 import type { Endpoint } from '../exchange/exchange-view.ts';
-import { Exchange } from '../exchange.ts';
-import { requestIdOf } from '../inbound/request-id.ts';
+import type { Exchange } from '../exchange.ts';
 import { pathOf, type Route, type Routes } from '../inbound/routes.ts';
-import { watchClient } from '../inbound/watch-client.ts';
+import { startExchange } from '../inbound/start-exchange.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { startServerSpan } from '../telemetry/tracing.ts';
 
 /** A request in Express, with its whole target and the path at which the chain is mounted. */
 export type Incoming = IncomingMessage & { originalUrl?: string; readonly baseUrl?: string };
@@ -35,9 +33,10 @@ export function sharedExchangeOf(
 ): SharedExchange {
   let shared = requests.get(request);
   if (!shared) {
-    const exchange = begin(request, endpoint, log);
+    const path = pathOf(targetOf(request));
+    const route = endpoint.name === 'unknown' ? undefined : path;
+    const exchange = startExchange(request, response, { endpoint, path, route, log, clock: systemClock });
     requests.set(request, (shared = { exchange, chains: 0, metrics: undefined, pending: undefined }));
-    watchClient(exchange, response);
   }
   shared.chains++;
   if (measured && !shared.metrics) {
@@ -54,21 +53,3 @@ export function routeFor(request: Incoming, routes: Routes): Route | undefined {
 }
 
 const targetOf = ({ originalUrl, url }: Incoming): string => originalUrl ?? url ?? '/';
-
-function begin(request: Incoming, endpoint: Endpoint, log: Log): Exchange {
-  const { method = 'GET', headers } = request;
-  const [id, path] = [requestIdOf(headers), pathOf(targetOf(request))];
-  return new Exchange({
-    id,
-    endpoint,
-    method,
-    path,
-    headers,
-    log,
-    clock: systemClock,
-    span: startServerSpan(
-      { id, method, path, route: endpoint.name === 'unknown' ? undefined : path },
-      headers,
-    ),
-  });
-}

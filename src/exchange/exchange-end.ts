@@ -19,7 +19,7 @@ export type Cause = Exclude<EndReason, 'completed'>;
  * | # | fact                                        | end_reason        | reported by                                   |
  * | - | ------------------------------------------- | ----------------- | --------------------------------------------- |
  * | 1 | the first cause that was reported:          |                   |                                               |
- * |   | - the connection closed before the end      | `client_gone`     | watch-client                                  |
+ * |   | - the connection closed before the end      | `client_gone`     | start-exchange                                |
  * |   | - nothing was read for `slow_client_ms`     | `slow_client`     | slow-client                                   |
  * |   | - `non_stream_timeout_ms` passed            | `time_limit`      | time-limit                                    |
  * |   | - the gateway closes                        | `shutdown`        | gateway                                       |

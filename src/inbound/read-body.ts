@@ -30,29 +30,18 @@ export async function readBody(
     checkBody(body, limits);
     return body;
   }
-  const bytes = rawBodyOf(parsed) ?? (await sentBytes(request, limits, exchange, buffered));
+  // Read but not parsed by the parent application.
+  let bytes = Buffer.isBuffer(parsed) ? parsed : typeof parsed === 'string' && Buffer.from(parsed);
+  if (!bytes) {
+    bytes = await bytesOf(request, limits, exchange, buffered);
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined) bytes = await decompressed(bytes, encoding, limits, buffered);
+  }
   if (bytes.length > limits.max_body_bytes) throw tooLarge(limits.max_body_bytes);
   const isShallow = checkText(bytes, limits);
   const body = objectOf(parseJson(bytes));
   if (!isShallow) checkBody(body, limits);
   return body;
-}
-
-/** Bytes of a body that the parent application has read but not parsed. */
-function rawBodyOf(given: unknown): Buffer | undefined {
-  if (typeof given === 'string') return Buffer.from(given);
-  return Buffer.isBuffer(given) ? given : undefined;
-}
-
-async function sentBytes(
-  request: IncomingMessage,
-  limits: BodyLimits,
-  exchange: Exchange,
-  buffered: BufferedBody,
-): Promise<Buffer> {
-  const bytes = await bytesOf(request, limits, exchange, buffered);
-  const encoding = request.headers['content-encoding'];
-  return encoding === undefined ? bytes : decompressed(bytes, encoding, limits, buffered);
 }
 
 function checkContentType(header: string | undefined): void {

@@ -1,0 +1,27 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Exchange, type ExchangeStart } from '../exchange.ts';
+import { startServerSpan } from '../telemetry/tracing.ts';
+import { requestIdOf } from './request-id.ts';
+
+type Start = Pick<ExchangeStart, 'endpoint' | 'path' | 'log' | 'clock'> & {
+  /** The path as its span shows it; undefined for one that is not offered. */
+  readonly route: string | undefined;
+};
+
+/** Begins the exchange of a request whose headers have arrived, and reports to it when its client leaves or another handler answers. */
+export function startExchange(
+  { method = 'GET', headers }: IncomingMessage,
+  response: ServerResponse,
+  { route, ...start }: Start,
+): Exchange {
+  const id = requestIdOf(headers);
+  const span = startServerSpan({ id, method, path: start.path, route }, headers);
+  const exchange = new Exchange({ id, method, headers, span, ...start });
+  // Watches the response: a request already closes once its body has been read.
+  response.once('close', () => {
+    if (!response.writableEnded || !exchange.end.reply_ended) exchange.clientLeft();
+  });
+  // Another handler may end the response before a write; without a listener that error would end the process.
+  response.on('error', error => exchange.log.debug({ err: error }, 'the response could not be written'));
+  return exchange;
+}
