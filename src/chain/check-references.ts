@@ -5,69 +5,39 @@ import { isDialectPath } from '../dialects/built-in-dialects.ts';
 import { hashKey } from '../stores/accounts/hash-key.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 
-const anyRecord = z.record(z.string(), z.unknown());
-
 /**
  * The parts of a configuration that refer to one another. Invalid parts are read as absent: their own schema reports them, and the names
  * beside them are still checked in the same run.
  */
+const maybe = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined);
+const list = <T extends z.ZodType>(element: T) => z.array(maybe(element)).catch([]);
+const anyRecord = z.record(z.string(), z.unknown());
+const text = maybe(z.string());
 const limitsSchema = z.object({ models: anyRecord.catch({}) }).catch({ models: {} });
 const someNames = z.union([z.string().transform(name => [name]), z.array(z.string())]).catch([]);
 const whenSchema = z.object({ model: someNames, plan: someNames });
+const modelNames = z.object({
+  id: text,
+  upstreams: list(z.object({ provider: z.string() })),
+  effort_map: anyRecord.catch({}),
+  reasoning_effort: maybe(z.object({ levels: z.array(z.string()) })),
+});
+const accountNames = z.object({
+  plan: text,
+  limits: limitsSchema,
+  keys: list(z.object({ value: z.string().optional(), sha256: z.string().optional() })),
+});
+const stageNames = z.object({
+  'rate-limit': z.object({ limits: limitsSchema }).optional(),
+  'stream-rechunk': z.object({ classes: z.array(z.object({ when: whenSchema })) }).optional(),
+});
 const namesSchema = z.object({
-  providers: anyRecord.optional().catch(undefined),
+  providers: maybe(anyRecord),
   plans: z.record(z.string(), limitsSchema).catch({}),
-  stages: z
-    .array(
-      z
-        .object({
-          'rate-limit': z.object({ limits: limitsSchema }).optional(),
-          'stream-rechunk': z.object({ classes: z.array(z.object({ when: whenSchema })) }).optional(),
-        })
-        .catch({}),
-    )
-    .catch([]),
-  models: z
-    .array(
-      z
-        .object({
-          id: z.string().optional().catch(undefined),
-          upstreams: z.array(z.object({ provider: z.string() }).optional().catch(undefined)).catch([]),
-          effort_map: anyRecord.catch({}),
-          reasoning_effort: z
-            .object({ levels: z.array(z.string()) })
-            .optional()
-            .catch(undefined),
-        })
-        .optional()
-        .catch(undefined),
-    )
-    .catch([]),
-  passthrough: z
-    .array(
-      z
-        .object({
-          path: z.string().optional().catch(undefined),
-          provider: z.string().optional().catch(undefined),
-        })
-        .catch({}),
-    )
-    .catch([]),
-  accounts: z
-    .record(
-      z.string(),
-      z
-        .object({
-          plan: z.string().optional().catch(undefined),
-          limits: limitsSchema,
-          keys: z
-            .array(z.object({ value: z.string().optional(), sha256: z.string().optional() }).catch({}))
-            .catch([]),
-        })
-        .optional()
-        .catch(undefined),
-    )
-    .catch({}),
+  stages: list(stageNames),
+  models: list(modelNames),
+  passthrough: list(z.object({ path: text, provider: text })),
+  accounts: z.record(z.string(), maybe(accountNames)).catch({}),
 });
 type Names = z.output<typeof namesSchema>;
 
@@ -75,9 +45,8 @@ type Adapter = Pick<ProviderDefinition, 'name' | 'efforts'>;
 
 /** Reports what no schema sees, even in a configuration that is wrong elsewhere: references to unknown names, and duplicate names. */
 export function checkReferences(config: unknown, adapters: readonly Adapter[] = []): ConfigIssue[] {
-  const names = namesSchema.safeParse(config);
-  if (!names.success) return [];
-  const { data } = names;
+  const { success, data } = namesSchema.safeParse(config);
+  if (!success) return [];
   return [
     ...checkModels(data),
     ...checkEfforts(data, adapters),
@@ -90,12 +59,9 @@ export function checkReferences(config: unknown, adapters: readonly Adapter[] = 
 
 function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
   const known = providers && Object.keys(providers);
-  const seen = new Set<string>();
+  yield* checkTwice(models, 'models', 'id');
   for (const [at, model] of models.entries()) {
     if (!model) continue;
-    if (model.id !== undefined && seen.has(model.id))
-      yield { path: ['models', at, 'id'], message: `${model.id} is listed twice` };
-    if (model.id !== undefined) seen.add(model.id);
     for (const [number, upstream] of model.upstreams.entries()) {
       if (!upstream || !known || known.includes(upstream.provider)) continue;
       const path = ['models', at, 'upstreams', number, 'provider'];
@@ -108,22 +74,34 @@ function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
   }
 }
 
+/** Reports entries of a list with a name that an earlier one has. */
+function* checkTwice<Name extends string>(
+  entries: readonly ({ readonly [N in Name]?: string | undefined } | undefined)[],
+  section: string,
+  name: Name,
+): Generator<ConfigIssue> {
+  const seen = new Set<string>();
+  for (const [at, entry] of entries.entries()) {
+    const value = entry?.[name];
+    if (value === undefined) continue;
+    if (seen.has(value)) yield { path: [section, at, name], message: `${value} is listed twice` };
+    seen.add(value);
+  }
+}
+
 function* checkPassthrough({ passthrough, providers }: Names): Generator<ConfigIssue> {
   const known = providers && Object.keys(providers);
-  const seen = new Set<string>();
-  for (const [at, { path, provider }] of passthrough.entries()) {
+  for (const [at, { path, provider } = {}] of passthrough.entries()) {
     if (path !== undefined && isDialectPath(path))
       yield {
         path: ['passthrough', at, 'path'],
         message: `${path} is the gateway's own and cannot be let through`,
       };
-    if (path !== undefined && seen.has(path))
-      yield { path: ['passthrough', at, 'path'], message: `${path} is listed twice` };
-    if (path !== undefined) seen.add(path);
     if (provider !== undefined && known && !known.includes(provider)) {
       yield { path: ['passthrough', at, 'provider'], message: noSuchName('provider', provider, known) };
     }
   }
+  yield* checkTwice(passthrough, 'passthrough', 'path');
 }
 
 /** Reports effort levels that an upstream's adapter does not support. */
@@ -155,7 +133,7 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
     if (plan !== undefined && !Object.hasOwn(plans, plan)) {
       yield { path: ['accounts', id, 'plan'], message: noSuchName('plan', plan, Object.keys(plans)) };
     }
-    for (const [at, { value, sha256 }] of keys.entries()) {
+    for (const [at, { value, sha256 } = {}] of keys.entries()) {
       // The same key may be written in both forms.
       const digest = value === undefined ? sha256?.toLowerCase() : hashKey(value);
       if (digest === undefined) continue;
@@ -180,8 +158,11 @@ function* checkLimits({ models, plans, accounts, stages }: Names): Generator<Con
       ([id, account]) => [['accounts', id, 'limits', 'models'], account?.limits.models ?? {}] as const,
     ),
     ...stages.map(
-      ({ 'rate-limit': stage }, at) =>
-        [['stages', at, 'rate-limit', 'limits', 'models'], stage?.limits.models ?? {}] as const,
+      (entry, at) =>
+        [
+          ['stages', at, 'rate-limit', 'limits', 'models'],
+          entry?.['rate-limit']?.limits.models ?? {},
+        ] as const,
     ),
   ];
   for (const [path, ofModels] of limited) {
@@ -195,8 +176,8 @@ function* checkLimits({ models, plans, accounts, stages }: Names): Generator<Con
 /** Reports stream classes for unknown models or plans, which would never match. */
 function* checkClasses({ models, plans, stages }: Names): Generator<ConfigIssue> {
   const known = { model: models.flatMap(model => model?.id ?? []), plan: Object.keys(plans) };
-  for (const [at, { 'stream-rechunk': stage }] of stages.entries())
-    for (const [number, { when }] of (stage?.classes ?? []).entries())
+  for (const [at, entry] of stages.entries())
+    for (const [number, { when }] of (entry?.['stream-rechunk']?.classes ?? []).entries())
       for (const kind of ['model', 'plan'] as const)
         for (const name of when[kind].filter(given => !known[kind].includes(given)))
           yield {
