@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { send } from '../support/raw-client.ts';
+import { RawConnection, send } from '../support/raw-client.ts';
 
 interface Entry {
   readonly id: string;
@@ -188,4 +188,14 @@ describe('the entity tag of the catalog', () => {
   it.each(['"other"', '', 'other'])('does not save the body when the sent tag differs: %s', async given => {
     expect((await send(url, { headers: { 'if-none-match': given } })).status).toBe(200);
   });
+});
+
+it('answers every request on a connection, and closes it when asked to', async () => {
+  const connection = new RawConnection(url);
+  const lines = 'GET /v1/models HTTP/1.1\r\nhost: x\r\n';
+  connection.write(`${lines}\r\n`);
+  await connection.received(/"object":"list"/);
+  connection.write(`${lines}connection: close\r\n\r\n`);
+  await connection.closed;
+  expect(connection.text.match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
 });
