@@ -140,7 +140,8 @@ export class ChainRun {
       const transformer = this.#times.run(index, 'onStream') as StreamTransformer | undefined;
       if (transformer) transformers.push({ index, transformer });
     }
-    return transformers.length > 0 ? new StreamPipeline(source, transformers, this.#times) : source;
+    if (transformers.length === 0) return source;
+    return { pushInto: sink => new StreamPipeline(source, transformers, this.#times, sink) };
   }
 
   /** The error that the client will see, after `onError` of the stages that were entered, last to first. */

@@ -1,12 +1,30 @@
 import type { Chunk } from '../canonical.ts';
 import type { ChunkSink, StreamController, StreamTransformer } from '../stream.ts';
 import type { StageTimes } from './instrument.ts';
-import type { PipelineControl } from './pipeline-control.ts';
 
 /** A stage's transformer, and the stage's place in the chain. */
 export interface StageTransformer {
   readonly index: number;
   readonly transformer: StreamTransformer;
+}
+
+/** The pipeline, which pauses, resumes and ends the stream for its links. */
+export interface LinkControl {
+  /** Number of links that wait for a promise. */
+  busy: number;
+  /** Time at which a chunk last went from one link to another, or out. */
+  now_ms: number;
+  /** Pauses the source until a stage's promise has settled. */
+  pause(): void;
+  /** Ends a batch of chunks. False asks the source for a pause. */
+  flush(): boolean;
+  /** Flushes after this turn, for chunks that came outside of the source's turn. */
+  flushSoon(): void;
+  ready(): Promise<void> | undefined;
+  /** Stops everything upstream of `link`. */
+  stopBelow(link: StageLink): void;
+  /** Notes that the sink has received the end of the stream. */
+  ended(): void;
 }
 
 /** Value of `#since_ms` while the stage's time is not measured. */
@@ -18,7 +36,7 @@ export class StageLink implements ChunkSink, StreamController {
   readonly #index: number;
   readonly #next: ChunkSink;
   readonly #isLast: boolean;
-  readonly #control: PipelineControl;
+  readonly #control: LinkControl;
   readonly #times: StageTimes;
   readonly #start_ms = performance.now();
   #own_ms = 0;
@@ -37,7 +55,7 @@ export class StageLink implements ChunkSink, StreamController {
     { index, transformer }: StageTransformer,
     next: ChunkSink,
     isLast: boolean,
-    control: PipelineControl,
+    control: LinkControl,
     times: StageTimes,
   ) {
     this.#index = index;
