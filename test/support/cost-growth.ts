@@ -13,26 +13,32 @@ const most_rounds = 8;
 
 /**
  * How many times the CPU time of four times the input is that of the input; 0 when both are too short to tell. The larger input is measured
- * against four times the smaller one by turns, for as long as they disagree with `most_growth`. Of each the fastest round counts: a
- * collection, or a neighbour on the machine, makes a round slower and never faster.
+ * by turns with the smaller one, which is run up to four times until it can be told, for as long as they disagree with `most_growth`. Of
+ * each the fastest round counts: a collection, or a neighbour on the machine, makes a round slower and never faster.
  */
 export async function costGrowth(prepare: Prepare, size: number): Promise<number> {
   let large_ms = Number.POSITIVE_INFINITY;
   let small_ms = Number.POSITIVE_INFINITY;
+  const growth = () => large_ms / Math.max(small_ms, 1 / factor);
   for (let round = 0; round < most_rounds; round++) {
-    large_ms = Math.min(large_ms, await cpuTime_ms([prepare(size * factor)]));
+    large_ms = Math.min(large_ms, await cpuTime_ms(prepare(size * factor), 1));
     if (large_ms < least_ms) return 0;
-    small_ms = Math.min(small_ms, await cpuTime_ms(Array.from({ length: factor }, () => prepare(size))));
-    if (growth(large_ms, small_ms) <= most_growth) break;
+    small_ms = Math.min(small_ms, await cpuTime_ms(prepare(size), factor));
+    if (growth() <= most_growth) break;
   }
-  return growth(large_ms, small_ms);
+  return growth();
 }
 
-const growth = (large_ms: number, small_ms: number): number => (large_ms * factor) / Math.max(small_ms, 1);
-
-async function cpuTime_ms(works: readonly (() => unknown)[]): Promise<number> {
+/** The time of one run of `work`: the mean of as many as take `least_ms`, but at most of `most_runs`. */
+async function cpuTime_ms(work: () => unknown, most_runs: number): Promise<number> {
   const before = threadCpuUsage();
-  for (const work of works) await work();
-  const { user, system } = threadCpuUsage(before);
-  return (user + system) / 1000;
+  let total_ms = 0;
+  let runs = 0;
+  while (runs < most_runs && total_ms < least_ms) {
+    await work();
+    runs++;
+    const { user, system } = threadCpuUsage(before);
+    total_ms = (user + system) / 1000;
+  }
+  return total_ms / runs;
 }
