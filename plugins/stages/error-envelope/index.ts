@@ -20,12 +20,11 @@ export const errorEnvelope = defineStage({
     return {
       onError(exchange, error) {
         const { status, type, code, cause } = error;
-        const facts = { status, type, code, model: exchange.model?.id, account: exchange.account?.id };
+        const [model, account] = [exchange.model?.id, exchange.account?.id];
         const isOverload = exchange.end_reason === 'refused';
-        if ((type === 'server_error' && !isOverload) || type === 'configuration_error')
-          exchange.log.error({ ...facts, err: cause }, error.message);
-        else if (status >= 500) exchange.log.warn({ ...facts, err: cause }, error.message);
-        else exchange.log.debug({ ...facts, err: cause }, error.message);
+        const isOurs = (type === 'server_error' && !isOverload) || type === 'configuration_error';
+        const level = isOurs ? 'error' : status >= 500 ? 'warn' : 'debug';
+        exchange.log[level]({ status, type, code, model, account, err: cause }, error.message);
         if (!openai_fields) return error;
         const shown = new GatewayError(error.type, error.status, error.message, error);
         shown.openaiFields = true;

@@ -12,9 +12,8 @@ import {
   type StateStore,
 } from '../../../src/plugin.ts';
 import { AccountPlans } from './account-plans.ts';
-import { addIetfHeaders } from './ietf-headers.ts';
 import { LimitMetrics } from './limit-metrics.ts';
-import { addRateHeaders, retryHeaders } from './rate-limit-headers.ts';
+import { addIetfHeaders, addRateHeaders, retryHeaders } from './rate-limit-headers.ts';
 import type { RateLimitOptions } from './rate-limit-options.ts';
 import { refusalMessage } from './refusal-message.ts';
 import { actualUse, estimatePromptTokens, expectedUse } from './request-charge.ts';
@@ -31,11 +30,6 @@ interface Held {
   isComplete: boolean;
   countsMoney: boolean;
   estimated_prompt: number;
-}
-
-function headroom(statuses: readonly LimitStatus[], of: Limit): number {
-  const remaining = statuses.find(({ limit }) => limit === of)?.remaining ?? 0;
-  return remaining / of.max;
 }
 
 /** Reports in a header and in the log the limits that a dry run would have refused, including those before the body. */
@@ -144,25 +138,21 @@ export class LimitEnforcer {
     if (result.admitted) {
       held.reservations.push(result.reservation);
       this.#addHeaders(exchange, held.statuses, undefined);
-      this.#count(statuses, result.reservation);
-      if (result.reservation.over.length > 0) reportOver(exchange, held.reservations);
+      const { over } = result.reservation;
+      for (const status of statuses)
+        this.#metrics.decided(status, over.length > 0 && over.includes(status.limit) ? 'over' : 'admitted');
+      if (over.length > 0) reportOver(exchange, held.reservations);
       return;
     }
     const { refused_by, retry_ms } = result;
     held.refused_by = refused_by;
     this.#addHeaders(exchange, held.statuses, refused_by);
-    this.#metrics.decided(refused_by.name, 'refused', headroom(statuses, refused_by));
+    const { remaining = 0 } = statuses.find(({ limit }) => limit === refused_by) ?? {};
+    this.#metrics.decided({ limit: refused_by, remaining, reset_ms: retry_ms }, 'refused');
     throw refusal('rate_limited', {
       message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
       headers: retryHeaders(retry_ms),
     });
-  }
-
-  #count(statuses: readonly LimitStatus[], { over }: Reservation): void {
-    for (const { limit, remaining } of statuses) {
-      const decision = over.length > 0 && over.includes(limit) ? 'over' : 'admitted';
-      this.#metrics.decided(limit.name, decision, remaining / limit.max);
-    }
   }
 
   /** Adds the last known status of limits that have not decided to the headers of an error. */

@@ -1,4 +1,4 @@
-import type { PluginMetrics } from '../../../src/plugin.ts';
+import type { LimitStatus, PluginMetrics } from '../../../src/plugin.ts';
 
 const shareBuckets = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
 /** `over`: admitted by a dry run although it is over the limit. */
@@ -24,16 +24,12 @@ export class LimitMetrics {
     });
   }
 
-  /** Counts a decision. `headroom` is the remaining share of the limit after it, from 0 to 1. */
-  decided(limit: string, decision: (typeof decisions)[number], headroom: number): void {
-    if (!this.#known.has(limit)) this.#prepare(limit);
-    this.#decisions.labels(limit, decision).inc();
-    this.#headroom.labels(limit).observe(headroom);
-  }
-
-  /** Creates the series of a limit, so that its first refusal is seen as an increase. */
-  #prepare(limit: string): void {
-    this.#known.add(limit);
-    for (const decision of decisions) this.#decisions.labels(limit, decision);
+  /** Counts a decision, with the status of the limit after it. */
+  decided({ limit: { name, max }, remaining }: LimitStatus, decision: (typeof decisions)[number]): void {
+    // Creates all series of a limit, so that its first refusal is seen as an increase.
+    if (!this.#known.has(name)) for (const each of decisions) this.#decisions.labels(name, each);
+    this.#known.add(name);
+    this.#decisions.labels(name, decision).inc();
+    this.#headroom.labels(name).observe(remaining / max);
   }
 }

@@ -22,7 +22,8 @@ export class UsageAverage {
   #mean: number;
   #deviation = 0;
   #samples = 0;
-  #prompt_ratio = 1;
+  /** Ratio of the upstream's prompt tokens to the estimate. */
+  prompt_ratio = 1;
 
   /** `expected` is the length until the first completion. */
   constructor(expected: number) {
@@ -32,7 +33,7 @@ export class UsageAverage {
   learn({ estimated_prompt, prompt, completion, choices, isCut }: Sample): void {
     if (prompt > 0 && estimated_prompt > 0) {
       const ratio = Math.min(4, Math.max(0.25, prompt / estimated_prompt));
-      this.#prompt_ratio += (ratio - this.#prompt_ratio) * mean_weight;
+      this.prompt_ratio += (ratio - this.prompt_ratio) * mean_weight;
     }
     const tokens = completion / choices;
     // A completion that reached its cap says nothing about others, unless it is above the mean.
@@ -49,11 +50,6 @@ export class UsageAverage {
   /** Upper bound of most completions, for one choice. */
   get completion(): number {
     return Math.ceil(this.#mean + this.#deviation);
-  }
-
-  /** Ratio of the upstream's prompt tokens to the estimate. */
-  get prompt_ratio(): number {
-    return this.#prompt_ratio;
   }
 }
 

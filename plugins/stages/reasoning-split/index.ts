@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Completion, defineStage, type Exchange } from '../../../src/plugin.ts';
+import { defineStage, type Exchange } from '../../../src/plugin.ts';
 import { joinReply, StreamJoiner } from './join.ts';
 import { StreamSplitter, splitReply } from './split.ts';
 
@@ -19,20 +19,12 @@ export const reasoningSplit = defineStage({
   schema,
   create({ trim }) {
     return {
-      onReply(exchange, reply): Completion {
-        if (!isActive(exchange)) return joinReply(reply);
-        const implicit =
-          exchange.request.reasoning_effort === 'none'
-            ? false
-            : (exchange.model?.starts_in_reasoning ?? false);
-        return splitReply(reply, implicit, trim);
-      },
+      onReply: (exchange, reply) =>
+        isActive(exchange) ? splitReply(reply, startsInside(exchange), trim) : joinReply(reply),
       onStream(exchange) {
         if (!isActive(exchange)) return new StreamJoiner();
         // Whether an opening tag is missing cannot be known before the end, so `auto` means no here (f3).
-        const implicit =
-          exchange.model?.starts_in_reasoning === true && exchange.request.reasoning_effort !== 'none';
-        return new StreamSplitter({ implicit, trim });
+        return new StreamSplitter({ implicit: startsInside(exchange) === true, trim });
       },
     };
   },
@@ -40,3 +32,6 @@ export const reasoningSplit = defineStage({
 
 const isActive = ({ request, model }: Exchange): boolean =>
   request.reasoning_split ?? model?.reasoning ?? false;
+
+const startsInside = ({ request, model }: Exchange): boolean | 'auto' =>
+  request.reasoning_effort !== 'none' && (model?.starts_in_reasoning ?? false);

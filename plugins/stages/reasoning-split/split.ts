@@ -15,34 +15,20 @@ export function splitReply(
   starts_in_reasoning: boolean | 'auto',
   trim: boolean,
 ): Completion {
-  const choices = reply.choices.map(choice => ({
-    ...choice,
-    message: splitMessage(choice.message, starts_in_reasoning, trim),
-  }));
-  return { ...reply, choices };
-}
-
-function splitMessage(
-  message: ReplyMessage,
-  starts_in_reasoning: boolean | 'auto',
-  trim: boolean,
-): ReplyMessage {
-  const { content } = message;
-  // Text that the upstream has separated is not searched for tags (f10).
-  if (message.reasoning) return message;
-  if (!content) return { ...message, reasoning: '' };
-  const opens = content.trimStart().startsWith('<think>');
-  const implicit =
-    starts_in_reasoning === 'auto' ? !opens && content.includes('</think>') : starts_in_reasoning;
-  const splitter = new ThinkSplitter({ implicit, trim });
-  const pushed = splitter.push(content);
-  const rest = splitter.end();
-  const text = pushed.content + rest.content;
-  return {
-    ...message,
-    content: text === '' && message.tool_calls ? null : text,
-    reasoning: pushed.reasoning + rest.reasoning,
+  const splitMessage = (message: ReplyMessage): ReplyMessage => {
+    const { content } = message;
+    // Text that the upstream has separated is not searched for tags (f10).
+    if (message.reasoning) return message;
+    if (!content) return { ...message, reasoning: '' };
+    const isClosedOnly = !content.trimStart().startsWith('<think>') && content.includes('</think>');
+    const implicit = starts_in_reasoning === 'auto' ? isClosedOnly : starts_in_reasoning;
+    const splitter = new ThinkSplitter({ implicit, trim });
+    const split = splitter.end(splitter.push(content));
+    const isEmpty = split.content === '' && message.tool_calls;
+    return { ...message, content: isEmpty ? null : split.content, reasoning: split.reasoning };
   };
+  const choices = reply.choices.map(choice => ({ ...choice, message: splitMessage(choice.message) }));
+  return { ...reply, choices };
 }
 
 /** Splits a stream, each choice by itself. */
@@ -73,8 +59,7 @@ export class StreamSplitter implements StreamTransformer {
       const split = splitter?.end();
       if (!split) continue;
       this.#splitters.set(index, null);
-      if (split.reasoning || split.content)
-        controller.enqueue({ choices: [{ index, delta: deltaOf(split), finish_reason: null }] });
+      if (split.reasoning || split.content) controller.enqueue({ choices: [choiceOf(index, split)] });
     }
   }
 
@@ -87,21 +72,18 @@ export class StreamSplitter implements StreamTransformer {
   #splitChoice(choice: ChunkChoice, before: ChunkChoice[], after: ChunkChoice[]): void {
     const { index, delta, finish_reason } = choice;
     const splitter = this.#splitterOf(choice);
-    if (!splitter) {
-      after.push(choice);
-      return;
-    }
+    if (!splitter) return void after.push(choice);
     if (delta.reasoning) {
       // The upstream does separate reasoning (f10); what was held back comes first.
       const held = splitter.end();
       this.#splitters.set(index, null);
-      if (held.reasoning || held.content) before.push({ index, delta: deltaOf(held), finish_reason: null });
+      if (held.reasoning || held.content) before.push(choiceOf(index, held));
       after.push(choice);
       return;
     }
     const split = splitter.push(delta.content ?? '');
     if (delta.tool_calls || finish_reason) {
-      add(split, splitter.end());
+      splitter.end(split);
       this.#splitters.set(index, null);
     } else if (splitter.decided) this.#splitters.set(index, null);
     if (split.reasoning) before.push({ index, delta: { reasoning: split.reasoning }, finish_reason: null });
@@ -123,12 +105,8 @@ export class StreamSplitter implements StreamTransformer {
   }
 }
 
-function add(to: Split, more: Split): void {
-  to.reasoning += more.reasoning;
-  to.content += more.content;
-}
-
-const deltaOf = ({ reasoning, content }: Split): Delta => ({
-  ...(reasoning && { reasoning }),
-  ...(content && { content }),
+const choiceOf = (index: number, { reasoning, content }: Split): ChunkChoice => ({
+  index,
+  delta: { ...(reasoning && { reasoning }), ...(content && { content }) },
+  finish_reason: null,
 });

@@ -53,16 +53,15 @@ export class ThinkSplitter {
     return split;
   }
 
-  /** Ends the text, or its reasoning at a tool call (f8): held text is literal text of the current part. */
-  end(): Split {
-    const split: Split = { reasoning: '', content: '' };
+  /** Ends the text, or its reasoning at a tool call (f8): held text is literal text of the current part. Adds it to `split`. */
+  end(split: Split = { reasoning: '', content: '' }): Split {
     const space = this.#letGo();
     const tag = this.#tag;
     this.#tag = '';
     const afterTag = this.#options.trim ? tag : space + tag;
     if (this.#state === 'reasoning') this.#reason(split, space + tag);
     else if (this.#state === 'start' && this.#options.implicit) this.#reason(split, afterTag);
-    else split.content = this.#state === 'between' ? afterTag : space + tag;
+    else split.content += this.#state === 'between' ? afterTag : space + tag;
     this.#state = 'content';
     return split;
   }
@@ -70,36 +69,24 @@ export class ThinkSplitter {
   #turn(text: string, split: Split): string | undefined {
     switch (this.#state) {
       case 'start':
-        return this.#start(text);
+      case 'between':
+        return this.#beforeBlock(text, this.#state === 'start');
       case 'reasoning':
         return this.#inside(text, split);
-      case 'between':
-        return this.#between(text);
       case 'content':
         split.content += text;
         return undefined;
     }
   }
 
-  #start(text: string): string | undefined {
+  #beforeBlock(text: string, isStart: boolean): string | undefined {
     const rest = this.#awaitOpening(text);
     if (rest === undefined || this.#state === 'reasoning') return rest;
-    const all = this.#letGo() + rest;
-    if (this.#options.implicit) return this.#open(all);
-    this.#state = 'content';
-    return all;
-  }
-
-  #between(text: string): string | undefined {
-    const rest = this.#awaitOpening(text);
-    if (rest === undefined) return rest;
-    if (this.#state === 'reasoning') {
-      this.#join = this.#anyReasoning ? '\n' : '';
-      return rest;
-    }
-    this.#state = 'content';
     const space = this.#letGo();
-    return this.#options.trim ? rest : space + rest;
+    if (isStart && this.#options.implicit) return this.#open(space + rest);
+    this.#state = 'content';
+    // Whitespace after a closing tag belongs to the tag.
+    return isStart || !this.#options.trim ? space + rest : rest;
   }
 
   /**
@@ -121,6 +108,7 @@ export class ThinkSplitter {
   #open(rest: string): string {
     this.#state = 'reasoning';
     this.#afterOpening = this.#options.trim;
+    this.#join = this.#anyReasoning ? '\n' : '';
     return rest;
   }
 

@@ -48,13 +48,8 @@ export const policySchema = z
   })
   .refine(sizesFit, mismatch);
 
-export interface Policy {
-  readonly coalesce_characters: number;
-  readonly coalesce_ms: number;
-  readonly split_characters: number;
-}
-
 type Policies = z.output<typeof policySchema>;
+type Policy = Pick<Policies, keyof typeof sizes>;
 type When = Policies['classes'][number]['when'];
 
 /** The policy for this request: the first class that matches, else the stage's own. */
@@ -73,9 +68,5 @@ function matches({ model, account, plan, continuous_usage }: When, exchange: Exc
   );
 }
 
-function isOneOf(accepted: string | readonly string[] | undefined, value: string | undefined): boolean {
-  if (accepted === undefined) return true;
-  return (
-    value !== undefined && (typeof accepted === 'string' ? accepted === value : accepted.includes(value))
-  );
-}
+const isOneOf = (accepted: string | readonly string[] | undefined, value: string | undefined): boolean =>
+  accepted === undefined || (value !== undefined && [accepted].flat().includes(value));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { addIetfHeaders } from '../../../../../plugins/stages/rate-limit/ietf-headers.ts';
 import {
+  addIetfHeaders,
   addRateHeaders,
   duration,
   retryHeaders,
