@@ -8,7 +8,7 @@ import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { asObject, isObject } from '../json-object.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
-import type { RecordsSettings } from '../stores/records/gateway-records.ts';
+import { type RecordsSettings, recordsSettings } from '../stores/records/records-options.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
 import { checkPart } from './checked-part.ts';
@@ -17,7 +17,6 @@ import { type ProviderSettings, providerOf } from './load-provider.ts';
 import { loadStages, stagesOf } from './load-stages.ts';
 import { checkProviderKeys } from './provider-keys.ts';
 import { readConfig } from './read-config.ts';
-import { recordsSettings } from './records-settings.ts';
 import { type CheckedConfig, configSchema, type GatewayConfig } from './schema.ts';
 import { warningsOf } from './warnings.ts';
 

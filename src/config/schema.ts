@@ -10,8 +10,7 @@ import { accountsSchema } from '../stores/accounts/accounts.ts';
 import { isPasswordHash } from '../stores/accounts/password.ts';
 import { plansSchema } from '../stores/limits/plan-limits.ts';
 import { stateOptions } from '../stores/limits/state-options.ts';
-import { recordsSchema } from '../stores/records/records-target.ts';
-import { retentionSchema } from '../stores/records/retention-schema.ts';
+import { recordsOptions } from '../stores/records/records-options.ts';
 import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
 
@@ -124,30 +123,7 @@ export const usageSchema = z.strictObject({
     ),
 });
 
-export const storesSchema = z.strictObject({
-  ...stateOptions,
-  records: recordsSchema.describe(
-    'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory, keys that are issued and a short ledger end with the process.',
-  ),
-  key_cache_ttl_ms: ms(600_000).describe(
-    'How long keys that have been used at this instance go on working while the records store is out.',
-  ),
-  ledger_queue: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'The file in which the ledger waits while the records store is out: beside the SQLite file by default, `sluice-ledger-queue.db` with Postgres.',
-    ),
-  ledger_queue_rows: z
-    .int()
-    .positive()
-    .default(1_000_000)
-    .describe('How many exchanges may wait there; about 600 bytes each.'),
-  retention: retentionSchema
-    .prefault({})
-    .describe('How long the records store keeps the ledger; nothing of it is deleted by default.'),
-});
+export const storesSchema = z.strictObject({ ...stateOptions, ...recordsOptions });
 
 /** Typed loosely, because the adapters' own options differ; checked strictly. */
 type ProviderOption = z.ZodObject<

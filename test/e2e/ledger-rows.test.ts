@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import type { RefusalSum } from '../../src/stores/records/refusals.ts';
-import type { UsageSum } from '../../src/stores/records/usage-query.ts';
+import type { RefusalSum, UsageSum } from '../../src/stores/records/usage-query.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { RawConnection, until } from '../support/raw-client.ts';

@@ -19,7 +19,7 @@ import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts/accounts.ts';
 import { planSchema } from '../../src/stores/limits/plan-limits.ts';
 import { outagePolicySchema } from '../../src/stores/limits/state-options.ts';
-import { retentionSchema } from '../../src/stores/records/retention-schema.ts';
+import { retentionSchema } from '../../src/stores/records/records-options.ts';
 import { providerBaseSchema } from '../../src/upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../../src/upstream/passthrough/passthrough-rule.ts';
 import { breakerSchema } from '../../src/upstream/routing/circuit-breaker.ts';

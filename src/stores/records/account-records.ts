@@ -1,5 +1,5 @@
 import { type Operator, recordChange } from './audit-log.ts';
-import { Condition, type Database, insertRow, searchable } from './database.ts';
+import { Condition, type Database, insertOnce, searchable } from './database.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
 
 /** An account of the store. */
@@ -47,14 +47,17 @@ export const accountRecords = (database: Database) => ({
 
   /** Throws AlreadyThere. */
   create: ({ id, plan, limits }: Omit<AccountRecord, 'created_ms'>, operator: Operator) =>
-    database.transaction(async (connection): Promise<AccountRecord> => {
-      const created_ms = operator.at_ms;
+    database.transaction(async connection => {
       const change = await recordChange(connection, operator, 'account.create', id, { plan, limits });
-      const stored = { id, plan, limits: JSON.stringify(limits), search: searchable(id), created_ms, change };
-      const end = 'ON CONFLICT (id) DO NOTHING RETURNING id';
-      const rows = await insertRow(connection, 'accounts', stored, end);
-      if (rows.length === 0) throw new AlreadyThere(`there is an account '${id}' already`);
-      return { id, plan, limits, created_ms };
+      const account: AccountRecord = { id, plan, limits, created_ms: operator.at_ms };
+      const [made] = await insertOnce(connection, 'accounts', [account], () => ({
+        ...account,
+        limits: JSON.stringify(limits),
+        search: searchable(id),
+        change,
+      }));
+      if (!made) throw new AlreadyThere(`there is an account '${id}' already`);
+      return made;
     }),
 
   /** Sets what is given and leaves the rest. Throws NotThere. */

@@ -1,4 +1,4 @@
-import { Condition, type Connection, type Database, insertRow } from './database.ts';
+import { Condition, type Connection, type Database, insertRows } from './database.ts';
 import { timeOrderedUuid } from './ids.ts';
 
 /** A change by an operator. */
@@ -27,7 +27,7 @@ export async function recordChange(
 ): Promise<number> {
   const id = timeOrderedUuid(at_ms);
   const entry = { id, at_ms, actor, action, target, detail: JSON.stringify(detail) };
-  await insertRow(connection, 'audit_log', entry);
+  await insertRows(connection, 'audit_log', [entry]);
   const [row] = await connection.run<{ value: number }>(
     'UPDATE change_counter SET value = value + 1 RETURNING value',
   );

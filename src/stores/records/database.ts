@@ -42,32 +42,31 @@ export function rowMarks(rows: number, columns: number): string {
   return Array(rows).fill(marks).join(', ');
 }
 
-/** Inserts a row of these columns. `end` ends the statement, as in `RETURNING id`. */
-export function insertRow<R extends object = Row>(
+/** Inserts rows, which all have the columns of the first. `end` ends the statement, as in `RETURNING id`. */
+export function insertRows<R extends object = Row>(
   connection: Connection,
   table: string,
-  row: Row,
+  rows: readonly Row[],
   end = '',
 ): Promise<R[]> {
-  const columns = Object.keys(row);
-  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rowMarks(1, columns.length)} ${end}`;
-  return connection.run<R>(sql, Object.values(row));
+  const columns = Object.keys(rows[0]!);
+  const marks = rowMarks(rows.length, columns.length);
+  return connection.run<R>(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${marks} ${end}`,
+    rows.flatMap(row => Object.values(row)),
+  );
 }
 
-/** Inserts those of `items` whose ids are not in the table, and returns them. `valuesOf` gives the values of `columns`, `id` among them. */
+/** Inserts the rows of those `items` whose ids are not in the table, and returns these items. */
 export async function insertOnce<T extends { readonly id: string }>(
   connection: Connection,
   table: string,
-  columns: readonly string[],
   items: readonly T[],
-  valuesOf: (item: T) => readonly Value[],
+  rowOf: (item: T) => Row,
 ): Promise<T[]> {
   if (items.length === 0) return [];
-  const inserted = await connection.run<{ id: string }>(
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rowMarks(items.length, columns.length)}
-    ON CONFLICT (id) DO NOTHING RETURNING id`,
-    items.flatMap(valuesOf),
-  );
+  const end = 'ON CONFLICT (id) DO NOTHING RETURNING id';
+  const inserted = await insertRows<{ id: string }>(connection, table, items.map(rowOf), end);
   const isNew = new Set(inserted.map(({ id }) => id));
   return items.filter(({ id }) => isNew.delete(id));
 }

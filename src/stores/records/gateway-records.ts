@@ -5,29 +5,17 @@ import { checkQueueFile } from '../ledger/check-queue-file.ts';
 import { DiskQueue } from '../ledger/disk-queue.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { pastUsage } from '../ledger/past-usage.ts';
-import type { PastUseSource } from '../limits/restored-state-store.ts';
 import { endedWithin } from '../within.ts';
 import { isOutage } from './database.ts';
-import type { Outage } from './outage.ts';
 import { warnOfSharedFiles } from './private-file.ts';
+import type { RecordsSettings } from './records-options.ts';
 import { kept_in_memory, type RecordsStore } from './records-store.ts';
-import type { RecordsTarget } from './records-target.ts';
-import { Retention, type RetentionTimes } from './retention.ts';
+import { Retention } from './retention.ts';
 import { startRecords } from './start-records.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** How long closing the keys may take, and closing the store. */
 const close_ms = 5000;
-
-/** Where a gateway keeps its records. */
-export interface RecordsSettings {
-  readonly target: RecordsTarget;
-  readonly key_cache_ttl_ms: number;
-  /** The file in which rows of the ledger wait while the store is down. */
-  readonly queue_path: string;
-  readonly queue_rows: number;
-  readonly retention: RetentionTimes;
-}
 
 export interface GatewayRecordsSetup extends Surroundings {
   readonly settings: RecordsSettings;
@@ -35,26 +23,13 @@ export interface GatewayRecordsSetup extends Surroundings {
 }
 
 /** The records as a gateway uses them: accounts of keys, and the ledger. */
-export interface GatewayRecords {
-  readonly store: RecordsStore;
-  /** Keys of the configuration, and those of the store. */
-  readonly accounts: AccountDirectory;
-  readonly ledger: Ledger;
-  /** Use of accounts before this process started; undefined where records are in memory. */
-  readonly past: PastUseSource | undefined;
-  /** Set while the store does not answer. */
-  readonly outage: Outage | undefined;
-  /** Applies changes made by this instance at once. */
-  refresh(): Promise<void>;
-  /** Writes what has not been written, and ends everything, in 15 seconds at most. Rejects when rows of the ledger are only in the log. */
-  close(): Promise<void>;
-}
+export type GatewayRecords = Awaited<ReturnType<typeof startGatewayRecords>>;
 
 /** In memory writes never fail and only the newest rows are kept: rare large batches are cheapest. */
 const inMemoryOptions = { flush_ms: 2000, batch_rows: 10_000 };
 
 /** Opens the store. Throws for a store that cannot be used; one that is down is retried. */
-export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<GatewayRecords> {
+export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   const { settings, configured, clock, log, metrics } = setup;
   const { target, queue_path, retention: times } = settings;
   const inMemory = target.kind === 'memory';
@@ -77,20 +52,26 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup): Promise<G
   // In memory nothing else runs during a step.
   const rows_per_step = inMemory ? 50 : 500;
   const retention = new Retention({ pruning: store.pruning, times, rows_per_step, clock, log, metrics });
+  const accounts: AccountDirectory = {
+    find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
+  };
   ledger.start();
   keys.start();
   void retention.start();
   return {
     store,
-    accounts: {
-      find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
-    },
+    /** Keys of the configuration, and those of the store. */
+    accounts,
     ledger,
+    /** Use of accounts before this process started; undefined where records are in memory. */
     past: inMemory ? undefined : pastUsage({ usage: store.usage, disk, clock }),
+    /** Set while the store does not answer. */
     get outage() {
       return keys.outage;
     },
+    /** Applies changes made by this instance at once. */
     refresh: () => keys.refresh(),
+    /** Writes what has not been written, and ends everything, in 15 seconds at most. Rejects when rows of the ledger are only in the log. */
     close: async () => {
       const others = Promise.all([keys.close(), retention.close()]);
       const [lost] = await Promise.all([ledger.close(), endedWithin(others, close_ms)]);

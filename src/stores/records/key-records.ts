@@ -1,6 +1,6 @@
 import { NotThere } from './account-records.ts';
 import { type Operator, recordChange } from './audit-log.ts';
-import { Condition, type Database, insertRow, rowMarks, searchable } from './database.ts';
+import { Condition, type Database, insertRows, rowMarks, searchable } from './database.ts';
 import { keyId } from './ids.ts';
 import { newSecret } from './key-secret.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
@@ -62,7 +62,7 @@ export const keyRecords = (database: Database) => ({
       });
       const search = searchable(id, account, name, hint);
       const stored = { id, account, name, digest, hint, search, created_ms, expires_ms, change };
-      const [record] = await insertRow<KeyRecord>(connection, 'api_keys', stored, `RETURNING ${columns}`);
+      const [record] = await insertRows<KeyRecord>(connection, 'api_keys', [stored], `RETURNING ${columns}`);
       return { key, record: record! };
     }),
 

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { picoUsd, usdOf } from '../../money.ts';
-import { Condition, type Connection, type Database, insertOnce, type Value } from './database.ts';
+import { Condition, type Connection, type Database, insertOnce, type Row } from './database.ts';
 import { isBatch, isRow, type LedgerEntry, type LedgerRow, rowSchema } from './ledger-entry.ts';
-import { countOnce } from './refusals.ts';
-import { rollUp } from './roll-up.ts';
+import { countOnce, rollUp } from './roll-up.ts';
 
 export interface LedgerQuery {
   readonly account?: string;
@@ -61,7 +60,7 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
 export type LedgerRecords = ReturnType<typeof ledgerRecords>;
 
 async function insertRows(connection: Connection, rows: readonly LedgerRow[]): Promise<number> {
-  const written = await insertOnce(connection, 'ledger', columns, rows, valuesOf);
+  const written = await insertOnce(connection, 'ledger', rows, storedRow);
   await rollUp(connection, written, []);
   return written.length;
 }
@@ -87,8 +86,8 @@ async function insertNewest(
   return inserted;
 }
 
-function valuesOf({ estimated, cost_usd, ...row }: LedgerRow): Value[] {
+function storedRow({ estimated, cost_usd, ...row }: LedgerRow): Row {
   const stored = { ...row, estimated: estimated ? 1 : 0, cost_pico_usd: picoUsd(cost_usd) };
   // A row that waited on disk may be of an earlier version, with fewer columns.
-  return columns.map(name => stored[name] ?? null);
+  return Object.fromEntries(columns.map(name => [name, stored[name] ?? null]));
 }

@@ -1,5 +1,5 @@
 import type { Log } from '../../telemetry/log.ts';
-import { type Connection, type Database, databaseCode, insertRow, StoreUnavailable } from './database.ts';
+import { type Connection, type Database, databaseCode, insertRows, StoreUnavailable } from './database.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 /** Any number, the same in every version: `sluice` in hexadecimal. */
@@ -35,7 +35,7 @@ export async function migrate(
     log?.info({ version, name }, 'migrating the records store');
     for (const statement of statements)
       await (typeof statement === 'string' ? connection.run(statement) : statement(connection, isPostgres));
-    await insertRow(connection, 'schema_migrations', { version, name, applied_ms: epoch_ms });
+    await insertRows(connection, 'schema_migrations', [{ version, name, applied_ms: epoch_ms }]);
     const elapsed_ms = Math.round(performance.now() - began_ms);
     log?.info({ version, name, elapsed_ms }, 'migrated the records store');
     return true;

@@ -1,3 +1,4 @@
+import { handleWhen, retry } from 'cockatiel';
 import type pg from 'pg';
 import {
   type Connection,
@@ -18,9 +19,13 @@ const max_connections = 4;
 const refusals = /^(22|23)/;
 /** SQLSTATE of two transactions in each other's way; the same succeeds when tried again. */
 const collisions = /^40(001|P01)$/;
-const max_tries = 5;
 /** SQLSTATE of a statement that took longer than it may. */
 const query_canceled = '57014';
+
+const isCollision = (thrown: unknown): boolean => collisions.test(`${databaseCode(thrown)}`);
+const isCanceled = (thrown: unknown): boolean => databaseCode(thrown) === query_canceled;
+const collisionRetry = retry(handleWhen(isCollision), { maxAttempts: 4 });
+const cancelRetry = retry(handleWhen(isCanceled), { maxAttempts: 4 });
 
 /** How long a migration's connection waits for an answer: as long as a timer can. */
 const unlimited_ms = 2_147_483_647;
@@ -55,7 +60,9 @@ export async function openPostgres(
   });
   pool.on('error', onIdleError);
   const transaction = <T>(begin: string, work: Work<T>, time_limit_ms?: number): Promise<T> =>
-    retried(() => connected(pool, client => transactionOn(client, begin, work, time_limit_ms)), isCollision);
+    collisionRetry.execute(() =>
+      connected(pool, client => transactionOn(client, begin, work, time_limit_ms)),
+    );
   const limited = begin(statement_ms, statement_ms, statement_ms);
   const unlimited = begin(0, migration_idle_ms, statement_ms);
   return {
@@ -97,12 +104,12 @@ async function transactionOn<T>(
   time_limit_ms?: number,
 ): Promise<T> {
   // Until then a limit of the database's or the role's own holds, which may be short enough to end even this.
-  await retried(async () => {
-    await statement(client, begin, [], default_statement_ms).catch(async thrown => {
+  await cancelRetry.execute(() =>
+    statement(client, begin, [], default_statement_ms).catch(async thrown => {
       if (isCanceled(thrown)) await rollBack(client);
       throw thrown;
-    });
-  }, isCanceled);
+    }),
+  );
   try {
     const done = await work({ run: (sql, values) => statement(client, sql, values, time_limit_ms) });
     await statement(client, 'COMMIT', [], time_limit_ms);
@@ -114,16 +121,6 @@ async function transactionOn<T>(
 }
 
 const rollBack = (client: pg.PoolClient) => client.query('ROLLBACK').catch(() => {});
-
-async function retried<T>(work: () => Promise<T>, mayRetry: (thrown: unknown) => boolean): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await work();
-    } catch (thrown) {
-      if (!mayRetry(thrown) || tries === max_tries) throw thrown;
-    }
-  }
-}
 
 /** `time_limit_ms` in place of the connection's own. */
 async function statement<R>(
@@ -147,9 +144,6 @@ function unavailable(thrown: unknown): never {
   if (refusals.test(code)) throw new RecordRefused(message);
   throw new StoreUnavailable(message, { cause: thrown });
 }
-
-const isCollision = (thrown: unknown): boolean => collisions.test(`${databaseCode(thrown)}`);
-const isCanceled = (thrown: unknown): boolean => databaseCode(thrown) === query_canceled;
 
 /** int8 and numeric, of which pg makes texts, as numbers where they fit and bigints where not. */
 function integerParser(driver: typeof pg): pg.CustomTypesConfig['getTypeParser'] {

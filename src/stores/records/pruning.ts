@@ -1,12 +1,18 @@
 import { monthOf } from './calendar-day.ts';
 import { Condition, type Connection, type Database } from './database.ts';
 import { timeOrderedUuid } from './ids.ts';
-import { sumKeys } from './kept-sums.ts';
+import { refusalKeys } from './usage-query.ts';
 
 /** Any number, the same in every version, and another one than that of migrations. */
 const lock = 0x736c75696366;
 
-const keysOf = { ledger: ['id'], counted_batches: ['id'], ...sumKeys } as const;
+const keysOf = {
+  ledger: 'id',
+  counted_batches: 'id',
+  daily_sums: 'model, day, account',
+  monthly_sums: 'month, account',
+  refusal_sums: refusalKeys.join(', '),
+} as const;
 
 /** Rows that one step deleted; `taken` while another instance prunes. */
 export type Pruned = number | 'taken';
@@ -17,7 +23,7 @@ export type Pruned = number | 'taken';
  */
 export function pruning(database: Database, isPostgres: boolean) {
   const prune = (table: keyof typeof keysOf, where: Condition, order: string, limit: number) => {
-    const keys = keysOf[table].join(', ');
+    const keys = keysOf[table];
     return database.transaction(async (connection): Promise<Pruned> => {
       if (isPostgres && !(await isFirst(connection))) return 'taken';
       const deleted = await connection.run(

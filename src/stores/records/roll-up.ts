@@ -1,7 +1,8 @@
 import { picoUsd } from '../../money.ts';
-import type { Connection } from './database.ts';
+import { dayOf } from './calendar-day.ts';
+import { type Connection, insertOnce } from './database.ts';
 import { KeptSums } from './kept-sums.ts';
-import type { LedgerRow, RefusalCount } from './ledger-entry.ts';
+import type { LedgerRow, RefusalBatch, RefusalCount } from './ledger-entry.ts';
 import { type FinestKey, finestOf, slicesOf } from './usage-slices.ts';
 
 const zero = {
@@ -56,3 +57,20 @@ const countsOf = (row: LedgerRow): UsageCounts => ({
   reasoning_tokens: row.reasoning_tokens,
   cost_pico_usd: picoUsd(row.cost_usd),
 });
+
+/** Adds batches that have not been counted yet to `refusal_sums`, and returns what was in them. */
+export async function countOnce(
+  connection: Connection,
+  batches: readonly RefusalBatch[],
+): Promise<RefusalCount[]> {
+  const uncounted = await insertOnce(connection, 'counted_batches', batches, ({ id }) => ({ id }));
+  const refusals = uncounted.flatMap(batch => batch.refusals);
+  const sums = new KeptSums();
+  for (const { requests, started_ms, ...by } of refusals) {
+    const { key_id, model, error_type } = by;
+    const named = { key_id: key_id ?? '', model: model ?? '', error_type: error_type ?? '' };
+    sums.add({ ...by, ...named, day: dayOf(started_ms) }, { requests });
+  }
+  await sums.write(connection, 'refusal_sums');
+  return refusals;
+}

@@ -35,3 +35,20 @@ export interface UsageSum {
   readonly reasoning_tokens: number;
   readonly cost_usd: string;
 }
+
+/** What refusals are counted by; `key_id`, `model` and `error_type` are empty where there was none. */
+export const refusalKeys = [
+  'day',
+  'account',
+  'key_id',
+  'model',
+  'status',
+  'error_type',
+  'end_reason',
+] as const;
+
+export type RefusalQuery = Pick<UsageQuery, 'account' | 'from_day' | 'to_day'> & { readonly limit: number };
+
+export type RefusalSum = Readonly<
+  Record<Exclude<(typeof refusalKeys)[number], 'status'>, string> & Record<'status' | 'requests', number>
+>;

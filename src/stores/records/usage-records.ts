@@ -1,9 +1,14 @@
 import { usdOf } from '../../money.ts';
 import type { Charge } from '../limits/limit-units.ts';
-import { type Database, rowMarks } from './database.ts';
-import { type RefusalQuery, refusals } from './refusals.ts';
+import { Condition, type Database, rowMarks } from './database.ts';
 import { usageColumnNames } from './roll-up.ts';
-import type { UsageQuery, UsageSum } from './usage-query.ts';
+import {
+  type RefusalQuery,
+  type RefusalSum,
+  refusalKeys,
+  type UsageQuery,
+  type UsageSum,
+} from './usage-query.ts';
 import { columnsOf, slicesFor } from './usage-slices.ts';
 
 /** Use of one model by an account, on the present day or earlier in its month; `model` is `*` for all together. Costs are rounded up by the day. */
@@ -29,8 +34,18 @@ type StoredSum = Omit<UsageSum, 'cost_usd'> & { cost_micro_usd: number; cost_res
 
 /** Sums of the ledger, with what was refused before an upstream was asked. */
 export const usageRecords = (database: Database) => ({
-  /** Requests that were refused before an upstream was asked. */
-  refusals: (query: RefusalQuery) => refusals(database, query),
+  /** Requests that were refused before an upstream was asked, the most frequent first. */
+  refusals({ account, from_day, to_day, limit }: RefusalQuery): Promise<RefusalSum[]> {
+    const where = new Condition()
+      .and('day >= ?', from_day)
+      .and('day <= ?', to_day)
+      .and('account = ?', account);
+    const keys = refusalKeys.join(', ');
+    return database.run<RefusalSum>(
+      `SELECT ${keys}, requests FROM refusal_sums ${where.sql} ORDER BY requests DESC, ${keys} LIMIT ?`,
+      [...where.values, limit],
+    );
+  },
 
   /** What `accounts` have used of `day` and, until then, of its month, from at most 31 sums for each model. Failed requests are left out. */
   budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {

@@ -18,25 +18,25 @@ const all_accounts = '';
 /** No model has this name; an exchange that named none has the empty one. */
 export const all_models = '*';
 
-/** The sum from which all others are added up, with the day as a number since 1970. */
-export type FinestKey = readonly [day: number, account: string, model: string];
+/** The key of the sum from which all others are added up, with the day as a number since 1970. */
+export type FinestKey = Readonly<{ day: number; account: string; model: string }>;
 
-export const finestOf = (exchange: Pick<LedgerRow, 'started_ms' | 'account' | 'model'>): FinestKey => [
-  Math.floor(exchange.started_ms / day_ms),
-  exchange.account,
-  exchange.model ?? '',
-];
+export const finestOf = (exchange: Pick<LedgerRow, 'started_ms' | 'account' | 'model'>): FinestKey => ({
+  day: Math.floor(exchange.started_ms / day_ms),
+  account: exchange.account,
+  model: exchange.model ?? '',
+});
 
 /** The keys of the kept sums that it is added to. Throws a RangeError for a number without a day. */
-export function slicesOf([number, account, model]: FinestKey) {
+export function slicesOf({ day: number, account, model }: FinestKey) {
   const day = dayOf(number * day_ms);
   return {
     daily: [
-      [model, day, account],
-      [model, day, all_accounts],
-      [all_models, day, account],
+      { model, day, account },
+      { model, day, account: all_accounts },
+      { model: all_models, day, account },
     ],
-    monthly: [day.slice(0, 7), account],
+    monthly: { month: day.slice(0, 7), account },
   };
 }
 
