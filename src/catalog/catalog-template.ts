@@ -5,6 +5,8 @@ import { familyOf } from './model-families.ts';
 const unknown_context = 8192;
 const unknown_completion = 4096;
 
+const unreported = 'not reported by the server';
+
 /**
  * The `models` of a configuration as YAML, made from what a server reports of its models. Anything else is a careful guess and says so in a
  * comment: prices above all, which are 0.
@@ -25,7 +27,7 @@ export function catalogTemplate(provider: string, seen: readonly DiscoveredModel
 
 interface Entry {
   readonly value: Record<string, unknown>;
-  /** What stands above a field. */
+  /** The comments above fields. */
   readonly comments: Readonly<Record<string, string | undefined>>;
 }
 
@@ -33,7 +35,7 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
   const { context_length = unknown_context, pricing } = model;
   const family = familyOf(model.id);
   const reasoning = model.reasoning ?? family !== undefined;
-  const priced = pricing?.prompt !== undefined && pricing.completion !== undefined;
+  const priced = pricing.prompt !== undefined && pricing.completion !== undefined;
   const max_completion_tokens = model.max_completion_tokens ?? Math.min(unknown_completion, context_length);
   const levels = reasoning
     ? family?.canBeOff === false
@@ -48,31 +50,30 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
       context_length,
       max_completion_tokens,
       pricing: {
-        prompt: pricing?.prompt ?? '0',
-        completion: pricing?.completion ?? '0',
-        ...(pricing?.input_cache_read !== undefined && { input_cache_read: pricing.input_cache_read }),
+        prompt: pricing.prompt ?? '0',
+        completion: pricing.completion ?? '0',
+        input_cache_read: pricing.input_cache_read,
       },
       reasoning,
       tool_calls: model.tool_calls ?? true,
       reasoning_effort: { supported: reasoning, levels, default: reasoning ? 'medium' : null },
-      ...(family?.startsInReasoning && { starts_in_reasoning: 'auto' }),
+      starts_in_reasoning: family?.startsInReasoning ? 'auto' : undefined,
       upstreams: [{ provider, model: model.id }],
     },
     comments: {
-      date: model.date === undefined ? 'not reported by the server: the release date' : undefined,
-      context_length: model.context_length === undefined ? 'not reported by the server' : undefined,
-      max_completion_tokens:
-        model.max_completion_tokens === undefined ? 'not reported by the server' : undefined,
-      pricing: priced ? undefined : 'not reported by the server: nothing is charged until these are set',
-      reasoning: reasoningComment(model, family?.parser),
-      tool_calls: model.tool_calls === undefined ? 'not reported by the server' : undefined,
+      date: missing(model.date, `${unreported}: the release date`),
+      context_length: missing(model.context_length),
+      max_completion_tokens: missing(model.max_completion_tokens),
+      pricing: priced ? undefined : `${unreported}: nothing is charged until these are set`,
+      reasoning: missing(
+        model.reasoning,
+        family && `by its name; in vLLM and SGLang its reasoning parser is ${family.parser}`,
+      ),
+      tool_calls: missing(model.tool_calls),
       reasoning_effort: reasoning ? 'check that the model knows these levels' : undefined,
     },
   };
 }
 
-function reasoningComment(model: DiscoveredModel, parser: string | undefined): string | undefined {
-  if (model.reasoning !== undefined) return undefined;
-  if (parser === undefined) return 'not reported by the server';
-  return `by its name; in vLLM and SGLang its reasoning parser is ${parser}`;
-}
+const missing = (reported: unknown, comment = unreported): string | undefined =>
+  reported === undefined ? comment : undefined;

@@ -1,18 +1,7 @@
 import { asObject, isObject, type Json } from '../json-object.ts';
 
-/** A model as reported by a server. */
-export interface DiscoveredModel {
-  /** The model's name at the server. */
-  readonly id: string;
-  readonly name?: string | undefined;
-  /** YYYY-MM-DD. */
-  readonly date?: string | undefined;
-  readonly context_length?: number | undefined;
-  readonly max_completion_tokens?: number | undefined;
-  readonly pricing?: Readonly<Record<'prompt' | 'completion' | 'input_cache_read', string | undefined>>;
-  readonly reasoning?: boolean | undefined;
-  readonly tool_calls?: boolean | undefined;
-}
+/** A model as a server reports it; what it does not report is undefined. */
+export type DiscoveredModel = ReturnType<typeof seenModel>;
 
 /** The first of `values` that is a whole number of tokens. */
 const tokens = (...values: unknown[]): number | undefined =>
@@ -37,7 +26,8 @@ export function discoveredModels(body: unknown): DiscoveredModel[] {
   });
 }
 
-function seenModel(id: string, entry: Json): DiscoveredModel {
+/** `id` is the model's name at the server. */
+function seenModel(id: string, entry: Json) {
   const [meta, top, pricing] = [asObject(entry.meta), asObject(entry.top_provider), asObject(entry.pricing)];
   const parameters = Array.isArray(entry.supported_parameters) ? entry.supported_parameters : undefined;
   const name = entry.name ?? entry.display_name;
@@ -69,7 +59,7 @@ function seenModel(id: string, entry: Json): DiscoveredModel {
   };
 }
 
-/** Self-hosted servers say when they were started, which is no release date: only dates before today are taken. */
+/** YYYY-MM-DD. Self-hosted servers report when they were started, which is no release date: only days before today are taken. */
 function dateOf(value: unknown): string | undefined {
   const at =
     typeof value === 'number'

@@ -6,7 +6,7 @@ import { isStageFactory, type StageFactory } from '../chain/define-stage.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
-import { asObject, type Json } from '../json-object.ts';
+import { asObject, isObject, type Json } from '../json-object.ts';
 import { packageFile } from './package-file.ts';
 
 type Entry = string | Record<string, unknown>;
@@ -23,15 +23,19 @@ export const stagesOf = (entries: readonly Entry[] = builtInNames): ReadonlyMap<
     }),
   );
 
-/** Loads the chain of a configuration; mistakes are added to `issues`. Relative paths start at `directory`. */
+/**
+ * Loads the chain of a configuration, which may be wrong elsewhere, so that all mistakes are reported in one run: those of stages are added
+ * to `issues`. Relative paths start at `directory`.
+ */
 export async function loadStages(
-  entries: readonly (Entry | undefined)[] = builtInNames,
+  entries: unknown,
   directory: string,
   issues: ConfigIssue[],
 ): Promise<StagePlan[]> {
   const plans: StagePlan[] = [];
-  for (const [at, entry] of entries.entries()) {
-    if (entry === undefined) continue;
+  for (const [at, entry] of (Array.isArray(entries) ? entries : builtInNames).entries()) {
+    // The schema reports what is neither a name nor an object.
+    if (entry === '' || (typeof entry !== 'string' && !isObject(entry))) continue;
     const path = ['stages', at];
     const [[name, options] = ['', {}], ...others] =
       typeof entry === 'string' ? [[entry, {}] as const] : Object.entries(entry);

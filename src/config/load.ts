@@ -5,7 +5,7 @@ import { checkBodyBounds } from '../chain/check-body-bounds.ts';
 import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { asObject, isObject } from '../json-object.ts';
+import { asObject } from '../json-object.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import { type RecordsSettings, recordsSettings } from '../stores/records/records-options.ts';
@@ -46,7 +46,7 @@ export async function loadConfig(
   report(checkReferences(value, builtInProviders));
   report(checkRouting(value));
   report(checkProviderKeys(value, directory));
-  const stages = await loadStages(data ? data.stages : stagesIn(value), directory, issues);
+  const stages = await loadStages(asObject(value).stages, directory, issues);
   // An unknown stage may have been meant to be auth.
   const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
   if (data && areStages) issues.push(...checkStageAccess(data));
@@ -70,16 +70,6 @@ function* checkStageAccess({ stages, accounts, plans, server }: CheckedConfig): 
         path: ['stages', names.indexOf(stage), stage, own],
         message: `belongs to ${own}, at the top level`,
       };
-}
-
-/**
- * The stages of a configuration that is wrong elsewhere, so that all mistakes are reported in one run; `undefined` for an invalid stage.
- */
-function stagesIn(value: unknown): (string | Record<string, unknown> | undefined)[] | undefined {
-  const { stages } = asObject(value);
-  if (!Array.isArray(stages)) return undefined;
-  const isEntry = (entry: unknown) => (typeof entry === 'string' && entry !== '') || isObject(entry);
-  return stages.map(entry => (isEntry(entry) ? entry : undefined));
 }
 
 function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 'stages' | 'newCounter'> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isObject } from '../json-object.ts';
+import { asObject, isObject } from '../json-object.ts';
 
 /** The file that `import name` means in `directory`. Throws MODULE_NOT_FOUND when there is no such package. */
 export function packageFile(name: string, directory: string): string {
@@ -11,8 +11,10 @@ export function packageFile(name: string, directory: string): string {
     return createRequire(here).resolve(name);
   } catch (cause) {
     // `require` does not see packages that are for `import` alone, as most new ones are.
-    if ((cause as NodeJS.ErrnoException).code !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw cause;
-    return importedFile(name, here) ?? fail(cause);
+    const isHidden = (cause as NodeJS.ErrnoException).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+    const file = isHidden ? importedFile(name, here) : undefined;
+    if (file === undefined) throw cause;
+    return file;
   }
 }
 
@@ -32,11 +34,6 @@ const conditions = ['import', 'node', 'module-sync', 'default'];
 
 function targetOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  if (!isObject(value)) return undefined;
-  const condition = Object.keys(value).find(key => conditions.includes(key));
-  return condition && targetOf(value[condition]);
-}
-
-function fail(cause: unknown): never {
-  throw cause;
+  const condition = Object.keys(asObject(value)).find(key => conditions.includes(key));
+  return condition && targetOf(asObject(value)[condition]);
 }

@@ -1,9 +1,9 @@
 import { builtInStages } from '../../plugins/index.ts';
-import { routingSchema } from '../catalog/routing-schema.ts';
+import type { Json } from '../json-object.ts';
 import { AccountLimits } from '../stores/limits/plan-limits.ts';
-import { stateSchema } from '../stores/limits/state-options.ts';
+import { stateOptions } from '../stores/limits/state-options.ts';
 import { stagesOf } from './load-stages.ts';
-import { adminSchema, type CheckedConfig, serverSchema, storesSchema, tracingSchema } from './schema.ts';
+import { type CheckedConfig, configSchema } from './schema.ts';
 
 /** A line, with its path, for each option that has no effect and for each setting under which every request is refused. */
 export function* warningsOf(config: CheckedConfig): Generator<string> {
@@ -58,55 +58,50 @@ function* limitWarnings(config: CheckedConfig): Generator<string> {
 }
 
 /** Options that another option of their section leaves without effect. */
-function* sectionWarnings({ server, admin, tracing, stores }: CheckedConfig): Generator<string> {
+function* sectionWarnings(config: CheckedConfig): Generator<string> {
+  const { server, admin, tracing, stores } = config;
   if (stores.state === 'memory')
-    yield* set('stores', stores, storesSchema, Object.keys(stateSchema.shape), 'state is kept in memory');
-  if (stores.records === 'memory')
-    yield* set(
-      'stores',
-      stores,
-      storesSchema,
-      ['key_cache_ttl_ms', 'ledger_queue', 'ledger_queue_rows'],
-      'records are in memory',
-    );
+    yield* changed(config, 'stores', Object.keys(stateOptions), 'state is kept in memory');
+  if (stores.records === 'memory') {
+    const names = ['key_cache_ttl_ms', 'ledger_queue', 'ledger_queue_rows'];
+    yield* changed(config, 'stores', names, 'records are in memory');
+  }
   if (Object.keys(admin.users).length === 0)
-    yield* set('admin', admin, adminSchema, ['session_idle_ms', 'session_max_ms'], 'admin.users is empty');
+    yield* changed(config, 'admin', ['session_idle_ms', 'session_max_ms'], 'admin.users is empty');
   else if (admin.session_idle_ms > admin.session_max_ms)
     yield 'admin.session_idle_ms: has no effect: session_max_ms is over before';
   if (!tracing.capture_content)
-    yield* set('tracing', tracing, tracingSchema, ['max_content_characters'], 'capture_content is false');
+    yield* changed(config, 'tracing', ['max_content_characters'], 'capture_content is false');
   if (server.max_background === 0)
-    yield* set('server', server, serverSchema, ['max_background_ms'], 'max_background is 0');
+    yield* changed(config, 'server', ['max_background_ms'], 'max_background is 0');
 }
 
 /** Settings of `routing` for all models that no model can use. */
-function* routingWarnings({ routing, models, providers }: CheckedConfig): Generator<string> {
+function* routingWarnings(config: CheckedConfig): Generator<string> {
+  const { routing, models, providers } = config;
   if (models.some(({ upstreams }) => upstreams.length > 1)) return;
-  const unused = (names: readonly string[], why: string) =>
-    set('routing', routing, routingSchema, names, `every model has one upstream${why}`);
-  yield* unused(['sticky', 'sticky_overload'], '');
+  const why = 'every model has one upstream';
+  yield* changed(config, 'routing', ['sticky', 'sticky_overload'], why);
   const retries =
     routing.retries_per_upstream > 0 ||
     models.some(model => (model.routing.retries_per_upstream ?? 0) > 0) ||
     Object.values(providers).some(({ api_keys, api_key_file }) => api_keys ?? api_key_file);
-  if (!retries)
-    yield* unused(
-      ['max_attempts', 'backoff_ms', 'max_backoff_ms', 'retry_ratio', 'min_retries_per_second'],
-      ', and retries_per_upstream is 0',
-    );
+  if (retries) return;
+  const names = ['max_attempts', 'backoff_ms', 'max_backoff_ms', 'retry_ratio', 'min_retries_per_second'];
+  yield* changed(config, 'routing', names, `${why}, and retries_per_upstream is 0`);
 }
 
 /** A warning for each of `names` that is not as it is by default. */
-function* set<T extends object>(
-  section: string,
-  values: T,
-  schema: { parse(value: unknown): T },
+function* changed(
+  config: CheckedConfig,
+  section: 'stores' | 'admin' | 'tracing' | 'server' | 'routing',
   names: readonly string[],
   why: string,
 ): Generator<string> {
-  const defaults = schema.parse({}) as Record<string, unknown>;
+  const defaults: Json = configSchema.shape[section].parse(undefined);
+  const values: Json = config[section];
   for (const name of names)
-    if (JSON.stringify((values as Record<string, unknown>)[name]) !== JSON.stringify(defaults[name]))
+    if (JSON.stringify(values[name]) !== JSON.stringify(defaults[name]))
       yield `${section}.${name}: has no effect: ${why}`;
 }
 

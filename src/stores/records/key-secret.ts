@@ -5,23 +5,17 @@ import { hashKey } from '../accounts/hash-key.ts';
 const prefix = 'sk-sluice-';
 const form = /^sk-sluice-([\w-]{43})([\w-]{6})$/;
 
-/** A new key: its text, to be shown once and kept nowhere, and what is kept of it. */
-export interface NewSecret {
-  readonly key: string;
-  /** SHA-256, 64 hexadecimal digits. */
-  readonly digest: string;
-  /** The last four characters, by which people tell keys apart. */
-  readonly hint: string;
-}
-
-/** 256 random bits behind a prefix that scanners for leaked secrets can find, before a checksum that detects typing errors. */
-export function newSecret(): NewSecret {
+/**
+ * A new key: 256 random bits behind a prefix that scanners for leaked secrets can find, before a checksum that detects typing errors. `key`
+ * is shown once and not stored; `digest` is its SHA-256 in hexadecimal, and `hint` its last four characters, by which people tell keys apart.
+ */
+export function newSecret(): Readonly<Record<'key' | 'digest' | 'hint', string>> {
   const random = randomBytes(32).toString('base64url');
   const key = `${prefix}${random}${checksum(random)}`;
   return { key, digest: hashKey(key), hint: key.slice(-4) };
 }
 
-/** Whether `key` can be one that `newSecret` made; any other need not be looked up anywhere. */
+/** Whether `newSecret` can have made `key`; any other need not be looked up. */
 export function isStoredKeyForm(key: string): boolean {
   const [, random, sum] = form.exec(key) ?? [];
   return random !== undefined && checksum(random) === sum;
