@@ -5,6 +5,10 @@ import type { Browser, Page } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
   accessibilityFaults,
+  faultsInEveryLook,
+  looks,
+  type Session,
+  setLook,
   signIn,
   startBrowser,
   type WatchedPage,
@@ -44,8 +48,22 @@ afterAll(async () => {
 
 const home = () => `${gateways[0]!.adminUrl}/dashboard/`;
 
-async function signedIn(options: Parameters<typeof watchedPage>[1] = {}): Promise<WatchedPage> {
-  const watched = await watchedPage(browser, options);
+let session: Session | undefined;
+
+/** A window of the operator, who signs in once and keeps the session. */
+async function signedIn(): Promise<WatchedPage> {
+  if (session) {
+    const watched = await watchedPage(browser, { session });
+    await watched.page.goto(home());
+    return watched;
+  }
+  const watched = await newlySignedIn();
+  session = await watched.context.storageState();
+  return watched;
+}
+
+async function newlySignedIn(): Promise<WatchedPage> {
+  const watched = await watchedPage(browser);
   await watched.page.goto(home());
   await enter(watched.page);
   return watched;
@@ -125,7 +143,7 @@ describe('an operator with a browser', () => {
   });
 
   it('cannot enter with a wrong password or with the session of another browser', async () => {
-    const { page, context, faults } = await signedIn();
+    const { page, context, faults } = await newlySignedIn();
     const other = await watchedPage(browser);
     await other.page.goto(`${home()}keys`);
     expect(other.page.url()).toContain('/sign-in');
@@ -171,13 +189,9 @@ describe('an operator with a browser', () => {
   });
 });
 
-describe.each([
-  ['light', {}],
-  ['dark', { dark: true }],
-  ['narrow', { width: 400 }],
-])('every page, %s', (_, options) => {
-  it('passes the accessibility checks', async () => {
-    const { page, context, faults } = await signedIn(options);
+describe('every page', () => {
+  it('passes the accessibility checks in every look', async () => {
+    const { page, context, faults } = await signedIn();
     await place.look(async store => {
       const who = { actor: operator.name, at_ms: Date.now() };
       const { record } = await store.keys.create({ account: 'tester', name: 'kept', expires_ms: null }, who);
@@ -199,29 +213,33 @@ describe.each([
     ];
     for (const name of [...pages, `issued?id=${key}`, 'audit', 'nothing-here', 'sign-in']) {
       await page.goto(home() + name);
-      expect([name, await accessibilityFaults(page)]).toEqual([name, []]);
+      expect([name, await faultsInEveryLook(page)]).toEqual([name, []]);
     }
     expect(faults.filter(fault => !fault.includes('404'))).toEqual([]);
     await context.close();
   });
 
-  it('shows a visible keyboard focus from the first key press', async () => {
-    const { page, context } = await signedIn(options);
-    await page.goto(`${home()}account?id=tester`);
-    const seen: string[] = [];
-    for (let presses = 0; presses < 25; presses++) {
-      await page.keyboard.press('Tab');
-      const [name, outline] = await page.evaluate<[string, string]>(
-        `[document.activeElement.textContent.trim() || document.activeElement.name || '', getComputedStyle(document.activeElement).outlineStyle]`,
+  it.each(Object.keys(looks) as (keyof typeof looks)[])(
+    'shows a visible keyboard focus from the first key press, %s',
+    async look => {
+      const { page, context } = await signedIn();
+      await setLook(page, look);
+      await page.goto(`${home()}account?id=tester`);
+      const seen: string[] = [];
+      for (let presses = 0; presses < 25; presses++) {
+        await page.keyboard.press('Tab');
+        const [name, outline] = await page.evaluate<[string, string]>(
+          `[document.activeElement.textContent.trim() || document.activeElement.name || '', getComputedStyle(document.activeElement).outlineStyle]`,
+        );
+        if (seen.includes('Issue key')) break;
+        expect([name, outline]).toEqual([name, 'solid']);
+        seen.push(name);
+      }
+      expect(seen[0]).toBe('Skip to the content');
+      expect(seen).toEqual(
+        expect.arrayContaining(['Accounts', 'Keys', 'Audit log', 'Sign out', 'name', 'Issue key']),
       );
-      if (seen.includes('Issue key')) break;
-      expect([name, outline]).toEqual([name, 'solid']);
-      seen.push(name);
-    }
-    expect(seen[0]).toBe('Skip to the content');
-    expect(seen).toEqual(
-      expect.arrayContaining(['Accounts', 'Keys', 'Audit log', 'Sign out', 'name', 'Issue key']),
-    );
-    await context.close();
-  });
+      await context.close();
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { accessibilityFaults, signIn, startBrowser, watchedPage } from '../support/browser.ts';
+import { faultsInEveryLook, signIn, startBrowser, watchedPage } from '../support/browser.ts';
 import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
@@ -37,18 +37,14 @@ interface Figures {
   readonly html: Readonly<Record<string, string>>;
 }
 
-describe.each([
-  ['light', {}],
-  ['dark', { dark: true }],
-  ['narrow', { width: 400 }],
-])('the overview, %s', (_, options) => {
+describe('the overview', () => {
   it('updates itself while it is open', async () => {
-    const { page, context, faults } = await watchedPage(browser, options);
+    const { page, context, faults } = await watchedPage(browser);
     await page.goto(`${gateway.adminUrl}/dashboard/`);
     await signIn(page);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.getByText('live, this instance').waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
 
     for (let count = 0; count < 4; count++) await gateway.stream(ask('Hello?'));
     expect((await gateway.post(ask('Hello?', { model: 'no/such' }))).status).toBe(400);
@@ -61,7 +57,7 @@ describe.each([
     expect(await page.locator('[data-part=limits] a').count()).toBe(2);
     expect(await page.locator('.lines polyline').count()).toBe(6);
     expect(await page.locator('[data-part=providers]').textContent()).toContain('Active');
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
     expect(faults).toEqual([]);
     await context.close();
   });

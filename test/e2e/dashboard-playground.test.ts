@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import {
   accessibilityFaults,
+  faultsInEveryLook,
   type Session,
   signIn,
   startBrowser,
@@ -21,7 +22,7 @@ let simulator: Simulator;
 let place: RecordsPlace;
 let gateway: GatewayUnderTest;
 let browser: Browser;
-const open: WatchedPage[] = [];
+let watched: WatchedPage;
 
 beforeAll(async () => {
   simulator = await startSimulator();
@@ -31,9 +32,15 @@ beforeAll(async () => {
     config: { admin: dashboardAdmin(), stores: place.stores },
   });
   browser = await startBrowser();
+  watched = await watchedPage(browser);
+  await watched.page.goto(`${gateway.adminUrl}/dashboard/playground`);
+  await signIn(watched.page);
+  await watched.page.getByRole('heading', { name: 'Playground' }).waitFor();
+  session = await watched.context.storageState();
 }, 60_000);
-afterEach(async () => {
-  await Promise.all(open.splice(0).map(({ context }) => context.close()));
+beforeEach(async () => {
+  watched.faults.length = 0;
+  await openPlayground(watched);
 });
 afterAll(async () => {
   await browser?.close();
@@ -42,21 +49,19 @@ afterAll(async () => {
   await simulator?.close();
 });
 
-let session: Session | undefined;
+let session: Session;
 
-/** The playground of an operator who is signed in, with their key. */
-async function playground(options: Parameters<typeof watchedPage>[1] = {}): Promise<WatchedPage> {
-  const watched = await watchedPage(browser, { ...options, session });
-  open.push(watched);
-  const { page, context } = watched;
+/** Loads the playground anew, and fills in the operator's key. */
+async function openPlayground({ page }: WatchedPage): Promise<void> {
   await page.goto(`${gateway.adminUrl}/dashboard/playground`);
-  if (!session) {
-    await signIn(page);
-    session = await context.storageState();
-  }
-  await page.getByRole('heading', { name: 'Playground' }).waitFor();
   await page.getByLabel('API key').fill(clientKey);
-  return watched;
+}
+
+/** The playground of the same operator in another browser window, for tests that close it or change its cookies. */
+async function otherPlayground(): Promise<WatchedPage> {
+  const other = await watchedPage(browser, { session });
+  await openPlayground(other);
+  return other;
 }
 
 async function ask({ page }: WatchedPage, prompt: string): Promise<void> {
@@ -87,9 +92,8 @@ async function run(program: string, args: readonly string[]): Promise<string> {
 
 describe('the playground', () => {
   it('streams an answer with its reasoning apart, and shows the usage and cost of the ledger', async () => {
-    const watched = await playground();
     const { page, faults } = watched;
-    await ask(watched, 'Why do rivers bend? [[sim:tps=40 reasoning_tokens=90 tokens=60]]');
+    await ask(watched, 'Why do rivers bend? [[sim:tps=80 reasoning_tokens=90 tokens=60]]');
     await page.locator('#reasoning-text').filter({ hasText: /\w/ }).waitFor();
     const running = Number(await used(watched, 'completion'));
     await said(watched, 'Complete.');
@@ -126,7 +130,6 @@ describe('the playground', () => {
   it.each(['button', 'Escape'])(
     'cancels by %s, which aborts the upstream and settles what has arrived',
     async how => {
-      const watched = await playground();
       const { page } = watched;
       await ask(watched, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
       await said(watched, 'Answering…');
@@ -149,7 +152,6 @@ describe('the playground', () => {
   );
 
   it('shows the error for a wrong key, and succeeds with the right one', async () => {
-    const watched = await playground();
     const { page, faults } = watched;
     await page.getByLabel('API key').fill('sk-of-nobody');
     await ask(watched, 'Hello?');
@@ -165,7 +167,6 @@ describe('the playground', () => {
   });
 
   it('shows an error in the stream next to the text before it', async () => {
-    const watched = await playground();
     await ask(watched, 'Hello? [[sim:reset=12 reasoning=none tps=200]]');
     const message = 'The upstream provider closed the stream unexpectedly. (provider_error)';
     await watched.page.getByRole('alert').getByText(message).waitFor();
@@ -176,7 +177,6 @@ describe('the playground', () => {
   });
 
   it('shows model output as text, never as HTML', async () => {
-    const watched = await playground();
     const { page } = watched;
     const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script><b>bold</b> &amp; π`;
     await ask(watched, `[[sim:reasoning=tags say=<think>${hostile}</think>${hostile}]]`);
@@ -190,7 +190,6 @@ describe('the playground', () => {
   });
 
   it('keeps the key out of the page, its address and browser storage', async () => {
-    const watched = await playground();
     const { page, context } = watched;
     await ask(watched, 'Hello?');
     await said(watched, 'Complete.');
@@ -206,19 +205,20 @@ describe('the playground', () => {
   });
 
   it('reports an expired session and keeps the prompt', async () => {
-    const watched = await playground();
-    const { page, context, faults } = watched;
+    const other = await otherPlayground();
+    const { page, context, faults } = other;
     await context.clearCookies();
-    await ask(watched, 'A prompt that took long to write');
+    await ask(other, 'A prompt that took long to write');
     await page.getByRole('alert').getByText('You are signed out. Load the page again to sign in.').waitFor();
     expect(await page.getByRole('textbox', { name: 'Prompt' }).inputValue()).toBe(
       'A prompt that took long to write',
     );
     expect(faults).toEqual([expect.stringContaining('401')]);
+    await context.close();
   });
 
   it('offers only the efforts that the model supports', async () => {
-    const { page } = await playground();
+    const { page } = watched;
     const effort = page.getByLabel('Reasoning effort');
     expect(await effort.locator('option').allTextContents()).toEqual([
       'default (high)',
@@ -237,8 +237,9 @@ describe('the playground', () => {
   });
 
   it('generates code that sends the same request as the form', async () => {
-    const watched = await playground();
-    const { page } = watched;
+    const other = await otherPlayground();
+    const { page } = other;
+    await page.clock.install();
     const prompt = `It's "quoted",\nwith $HOME and \`id\` and \\ 日本語.`;
     await page.getByRole('textbox', { name: 'Prompt' }).fill(prompt);
     await page.getByLabel('Temperature').fill('0.5');
@@ -247,8 +248,8 @@ describe('the playground', () => {
     await page.getByText('System message').click();
     await page.getByLabel('System message').fill(`Don't.`);
     await page.getByRole('button', { name: 'Send' }).click();
-    await said(watched, 'Complete.');
-    const { prompt_tokens, completion_tokens } = await recordOf(watched);
+    await said(other, 'Complete.');
+    const { prompt_tokens, completion_tokens } = await recordOf(other);
     const codes: Record<string, string> = {};
     for (const name of ['curl', 'openai for JavaScript', 'openai for Python']) {
       await page.getByRole('button', { name, exact: true }).click();
@@ -257,41 +258,48 @@ describe('the playground', () => {
       codes[name] = await page.evaluate<string>('navigator.clipboard.readText()');
       expect(codes[name]).toContain(gateway.url);
       expect(codes[name]).not.toContain(clientKey);
+      // It says so for two seconds.
+      await page.clock.fastForward(2000);
       await page.getByRole('button', { name: 'Copy' }).waitFor();
     }
     const text = (await page.locator('#text').textContent())!;
-    const byCurl = await run('sh', ['-c', codes.curl!.replace('curl', 'curl -sS')]);
+    const [byCurl, bySdk] = await Promise.all([
+      run('sh', ['-c', codes.curl!.replace('curl', 'curl -sS')]),
+      run(process.execPath, ['--input-type=module', '-e', codes['openai for JavaScript']!]),
+    ]);
     expect(byCurl).toContain(`"prompt_tokens":${prompt_tokens},"completion_tokens":${completion_tokens}`);
-    const bySdk = await run(process.execPath, ['--input-type=module', '-e', codes['openai for JavaScript']!]);
     expect(bySdk.endsWith(text)).toBe(true);
-    expect(watched.faults).toEqual([]);
+    expect(other.faults).toEqual([]);
+    await other.context.close();
   });
 
   it('streams to two pages independently', async () => {
-    const both = [await playground(), await playground()];
+    const both = [watched, await otherPlayground()];
+    const directives = 'tps=20 reasoning_tokens=15';
     await Promise.all(
-      both.map((watched, at) => ask(watched, `Number ${at} [[sim:tps=20 say=answer-${at}-end]]`)),
+      both.map((window, at) => ask(window, `Number ${at} [[sim:${directives} say=answer-${at}-end]]`)),
     );
-    await Promise.all(both.map(watched => said(watched, 'Complete.')));
+    await Promise.all(both.map(window => said(window, 'Complete.')));
     for (const [at, { page }] of both.entries())
       expect(await page.locator('#text').textContent()).toBe(`answer-${at}-end`);
+    await both[1]!.context.close();
   });
 
   it('settles a request whose page is closed mid-stream', async () => {
-    const watched = await playground();
-    await ask(watched, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
-    await said(watched, 'Answering…');
-    const request_id = (await watched.page.locator('#request-id').textContent())!.replace('Request ', '');
-    await watched.page.close();
+    const other = await otherPlayground();
+    await ask(other, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
+    await said(other, 'Answering…');
+    const request_id = (await other.page.locator('#request-id').textContent())!.replace('Request ', '');
+    await other.page.close();
     await until(() => gateway.gateway.inFlight === 0);
     await until(async () => {
       const rows = await place.look(store => store.ledger.list({ limit: 20 }));
       return rows.find(row => row.request_id === request_id)?.end_reason === 'client_gone';
     });
+    await other.context.close();
   });
 
   it('works with the keyboard alone', async () => {
-    const watched = await playground();
     const { page } = watched;
     await page.getByLabel('API key').press('Tab');
     const focused = () =>
@@ -310,25 +318,20 @@ describe('the playground', () => {
   });
 });
 
-describe.each([
-  ['light', {}],
-  ['dark', { dark: true }],
-  ['narrow', { width: 400 }],
-])('the playground, %s', (_, options) => {
+describe('the playground in every look', () => {
   it('passes the accessibility checks, empty and with an answer', async () => {
-    const watched = await playground(options);
     const { page, faults } = watched;
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
     await page.getByText('System message').click();
     await ask(watched, `${'unbroken'.repeat(40)} [[sim:tokens=endless tps=50]]`);
     await said(watched, 'Answering…');
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await said(watched, 'Cancelled.');
     await page.getByText('In the ledger').waitFor();
     for (const name of ['curl', 'openai for JavaScript', 'openai for Python']) {
       await page.getByRole('button', { name, exact: true }).click();
-      expect(await accessibilityFaults(page)).toEqual([]);
+      expect(await faultsInEveryLook(page)).toEqual([]);
     }
     expect(faults).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import { accessibilityFaults, signIn, startBrowser, watchedPage } from '../support/browser.ts';
+import { faultsInEveryLook, signIn, startBrowser, watchedPage } from '../support/browser.ts';
 import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
@@ -169,19 +169,15 @@ describe('usage in the dashboard', () => {
   });
 });
 
-describe.each([
-  ['light', {}],
-  ['dark', { dark: true }],
-  ['narrow', { width: 400 }],
-])('the usage page, %s', (_, options) => {
+describe('the usage page', () => {
   it('is filtered, charted and exported in a browser', async () => {
-    const { page, context, faults } = await watchedPage(browser, options);
+    const { page, context, faults } = await watchedPage(browser);
     await page.goto(`${visitor.base}usage?from=2025-09-01&to=2025-09-30`);
     await signIn(page);
     await page.getByRole('heading', { name: 'By model' }).waitFor();
     expect(await page.locator('.bars g').count()).toBe(30);
     expect(await page.locator('figcaption .key').count()).toBe(4);
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
 
     await page.getByRole('link', { name: 'acme' }).click();
     await page.getByLabel('Chart').selectOption('cost');
@@ -190,7 +186,7 @@ describe.each([
     await page.getByRole('heading', { name: 'Cost by month' }).waitFor();
     expect(await page.locator('.bars g').count()).toBe(6);
     expect(await page.getByRole('heading', { name: 'By account' }).count()).toBe(0);
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
 
     const saving = page.waitForEvent('download');
     await page.getByRole('link', { name: 'CSV by month' }).click();
@@ -198,7 +194,7 @@ describe.each([
     expect(file.suggestedFilename()).toBe('usage-by-month-2025-09-01-to-2026-02-28.csv');
     await page.goto(`${visitor.base}usage?account=nobody`);
     await page.getByText('nothing of the account “nobody”').waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
     expect(faults).toEqual([]);
     await context.close();
   });

@@ -24,6 +24,21 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: flags });
 }
 
+const height = 800;
+
+/** Colour schemes and widths of the window in which pages are checked. */
+export const looks = {
+  light: { colorScheme: 'light', width: 1200 },
+  dark: { colorScheme: 'dark', width: 1200 },
+  narrow: { colorScheme: 'light', width: 400 },
+} as const;
+
+export async function setLook(page: Page, look: keyof typeof looks): Promise<void> {
+  const { colorScheme, width } = looks[look];
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width, height });
+}
+
 /** The cookies of a browser that is signed in. */
 export type Session = Awaited<ReturnType<BrowserContext['storageState']>>;
 
@@ -32,7 +47,7 @@ export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Errors of scripts and of the console, and requests to other hosts. */
-  readonly faults: readonly string[];
+  readonly faults: string[];
 }
 
 /** A fresh profile with one window. Errors that say an answer's status are expected where a test provokes them: they name the status. */
@@ -42,7 +57,7 @@ export async function watchedPage(
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
     ...(options.session && { storageState: options.session }),
-    viewport: { width: options.width ?? 1200, height: 800 },
+    viewport: { width: options.width ?? looks.light.width, height },
     colorScheme: options.dark ? 'dark' : 'light',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
@@ -101,4 +116,15 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
     nodes.map(({ html, failureSummary = '' }) => `${id}: ${help}: ${html}: ${failureSummary}`),
   );
   return [...found, ...(await page.evaluate<string[]>(pageFaults))];
+}
+
+/** The same in every look, each fault with the look's name. Loading a page and axe-core takes longer than the checks. */
+export async function faultsInEveryLook(page: Page): Promise<string[]> {
+  const all: string[] = [];
+  for (const look of Object.keys(looks) as (keyof typeof looks)[]) {
+    await setLook(page, look);
+    all.push(...(await accessibilityFaults(page)).map(fault => `${look}: ${fault}`));
+  }
+  await setLook(page, 'light');
+  return all;
 }
