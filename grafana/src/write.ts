@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { createGateway } from '../../src/index.ts';
-import { registerTraceMetrics } from '../../src/telemetry/trace-metrics.ts';
+import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';
 import { boards } from './boards.ts';
 import { dashboardOf } from './dashboard.ts';
 import { metricsTable } from './metrics-table.ts';

@@ -5,7 +5,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ConfigSource } from '../config/load.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { checkGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
-import { registerLogMetrics } from '../telemetry/log-metrics.ts';
+import { registerLogMetrics } from '../telemetry/log.ts';
 import { adminHandler } from './admin-listener.ts';
 import { createHttpServer, envelopeFormat, textFormat } from './http-server.ts';
 

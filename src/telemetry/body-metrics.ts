@@ -9,7 +9,7 @@ export class BodyMetrics extends MetricSet {
     name: 'sluice_buffered_request_bytes',
     help: 'Bytes of request bodies held in memory, from their arrival to the end of their exchange.',
   });
-  readonly #refusals = this.metrics.counter({
+  readonly refused = this.counting({
     name: 'sluice_buffer_refusals_total',
     help: 'Request bodies refused because max_buffered_bytes or max_buffered_bytes_per_account was reached.',
     labels: ['bound'],
@@ -18,9 +18,5 @@ export class BodyMetrics extends MetricSet {
 
   buffered(change_bytes: number): void {
     this.#buffered.labels().inc(change_bytes);
-  }
-
-  refused(bound: BufferBound): void {
-    this.#refusals.labels(bound).inc();
   }
 }

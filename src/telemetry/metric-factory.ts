@@ -3,6 +3,7 @@ import {
   type Counter,
   type Gauge,
   type Histogram,
+  type LabelValues,
   Metric,
   type MetricDefinition,
   type MetricKind,
@@ -57,12 +58,36 @@ export class MetricFactory {
   }
 }
 
-/** Metrics that belong together, declared as fields of a subclass: `readonly #hits = this.metrics.counter({ … })`. */
+/** Metrics that belong together, declared as fields of a subclass: `readonly hit = this.counting({ … })`, called as `hit('cache')`. */
 export abstract class MetricSet {
   protected readonly metrics: MetricFactory;
 
   constructor(registry: Registry) {
     this.metrics = new MetricFactory(registry);
+  }
+
+  /** A counter as a function that counts one event with these label values. */
+  protected counting<const L extends readonly string[] = []>(
+    definition: MetricDefinition<L>,
+  ): (...values: LabelValues<L>) => void {
+    const counter = this.metrics.counter(definition);
+    return (...values) => counter.labels(...values).inc();
+  }
+
+  /** A counter as a function that adds an amount. */
+  protected adding<const L extends readonly string[] = []>(
+    definition: MetricDefinition<L>,
+  ): (amount: number, ...values: LabelValues<L>) => void {
+    const counter = this.metrics.counter(definition);
+    return (amount, ...values) => counter.labels(...values).inc(amount);
+  }
+
+  /** A gauge as a function that sets it. */
+  protected setting<const L extends readonly string[] = []>(
+    definition: MetricDefinition<L>,
+  ): (value: number, ...values: LabelValues<L>) => void {
+    const gauge = this.metrics.gauge(definition);
+    return (value, ...values) => gauge.labels(...values).set(value);
   }
 }
 

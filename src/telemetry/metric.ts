@@ -1,11 +1,5 @@
 import type { CounterSeries, GaugeSeries, HistogramSeries, Sample } from './metric-series.ts';
 
-/**
- * One metric on a registry of prom-client, with its series kept by their label values. prom-client finds a series anew for every observation
- * by checking and joining its labels: 0.4 to 0.6 µs each, thirty times a request (`npm run bench -- --tables tuning`). Here
- * finding one is a walk over maps, and nothing for a series that is held. What is scraped is the same.
- */
-
 export interface MetricDefinition<L extends readonly string[] = readonly string[]> {
   readonly name: string;
   readonly help: string;
@@ -35,7 +29,7 @@ export interface MetricKind<S> {
   create(): S;
 }
 
-/** Series by their label values, one after the other: joining a key for every observation costs more than the walk. */
+/** A step of the walk: series by their label values, one after the other. Joining a key for every observation costs more. */
 interface Branch<S> {
   series?: S;
   readonly next: Map<string | number, Branch<S>>;
@@ -44,7 +38,11 @@ interface Branch<S> {
 const name_form = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const default_max_series = 10_000;
 
-/** A metric; satisfies what a Registry of prom-client asks of one. */
+/**
+ * A metric for a Registry of prom-client, which shows it as its own. prom-client finds a series for every observation by checking and joining
+ * its labels: 0.4 to 0.6 µs each, thirty times a request (`npm run bench -- --tables tuning`). Here finding one is a walk over maps, and
+ * a series may be held.
+ */
 export class Metric<L extends readonly string[], S extends Series> {
   readonly name: string;
   readonly help: string;
@@ -68,13 +66,18 @@ export class Metric<L extends readonly string[], S extends Series> {
     this.labelNames = labels;
     this.#kind = kind;
     this.#max_series = max_series;
-    if (labels.length === 0) this.#find([]);
-    for (const values of definition.initial ?? []) this.#find(values);
+    if (labels.length === 0) this.#add([]);
+    for (const values of definition.initial ?? []) this.#add(values);
   }
 
   /** The series of these label values, which may be held: it stays the same after `reset`. Throws unless there is one for each label. */
   labels(...values: LabelValues<L>): S {
-    return this.#find(values);
+    let branch: Branch<S> | undefined = this.#root;
+    for (const value of values) {
+      branch = branch.next.get(value);
+      if (!branch) return this.#add(values);
+    }
+    return branch.series ?? this.#add(values);
   }
 
   /** Reads a value with `read` at each scrape, until the returned function is called. Reads of one series are added up. */
@@ -113,37 +116,24 @@ export class Metric<L extends readonly string[], S extends Series> {
     for (const { series } of this.#series.values()) series.reset();
   }
 
-  #find(values: readonly (string | number)[]): S {
-    let branch: Branch<S> | undefined = this.#root;
-    for (const value of values) {
-      branch = branch.next.get(value);
-      if (!branch) return this.#add(values);
-    }
-    return branch.series ?? this.#add(values);
-  }
-
-  /** Finds a number and its text as one label; adds the series to the walk unless there are too many. */
+  /** Adds the values to the walk; a number and its text are one label. Values beyond the limit are not added and share one series. */
   #add(values: readonly (string | number)[]): S {
     const [key, labels] = this.#keyOf(values);
-    const known = this.#series.get(key)?.series;
-    if (!known && this.#series.size >= this.#max_series) return this.#named(this.#keyOf(this.#others));
-    const series = known ?? this.#named([key, labels]);
+    if (!this.#series.has(key) && this.#series.size >= this.#max_series)
+      return this.#named(...this.#keyOf(this.labelNames.map(() => '_other')));
     let branch = this.#root;
     for (const value of values) {
       const next: Branch<S> = branch.next.get(value) ?? { next: new Map() };
       branch.next.set(value, next);
       branch = next;
     }
-    branch.series = series;
-    return series;
+    return (branch.series = this.#named(key, labels));
   }
 
-  get #others(): string[] {
-    return this.labelNames.map(() => '_other');
-  }
-
-  #named([key, labels]: readonly [string, Labels]): S {
-    const series = this.#series.get(key)?.series ?? this.#kind.create();
+  #named(key: string, labels: Labels): S {
+    const known = this.#series.get(key)?.series;
+    if (known) return known;
+    const series = this.#kind.create();
     this.#series.set(key, { labels, series });
     return series;
   }

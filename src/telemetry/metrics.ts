@@ -66,7 +66,7 @@ export class Metrics extends MetricSet {
     help: "Cost of billable tokens at the catalog's prices.",
     labels: ['gen_ai_request_model'],
   });
-  readonly #background = this.metrics.gauge({
+  readonly backgroundReads = this.setting({
     name: 'sluice_background_reads',
     help: 'Replies read to their end for billing alone, after a 524 or a client that left.',
   });
@@ -143,10 +143,6 @@ export class Metrics extends MetricSet {
     count('cached', usage.cached_tokens);
     count('output', usage.completion_tokens);
     count('reasoning', usage.completion_details?.reasoning_tokens ?? 0);
-  }
-
-  backgroundReads(running: number): void {
-    this.#background.labels().set(running);
   }
 
   overhead(exchange: Measured, own_ms: number): void {

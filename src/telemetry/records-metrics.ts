@@ -17,22 +17,22 @@ export type RecordsOperation = 'key_lookup' | 'changes' | 'ledger_insert';
 
 /** Metrics of the records store and the ledger; all labels are closed sets. */
 export class RecordsMetrics extends MetricSet {
-  readonly #queue = this.metrics.gauge({
+  readonly ledgerQueue = this.setting({
     name: 'sluice_ledger_queue_rows',
     help: 'Settled exchanges waiting to be written to the ledger.',
     labels: ['place'],
   });
-  readonly #written = this.metrics.counter({
+  readonly ledgerWritten = this.adding({
     name: 'sluice_ledger_rows_total',
     help: 'Settled exchanges written to the ledger.',
   });
-  readonly #dropped = this.metrics.counter({
+  readonly ledgerDropped = this.adding({
     name: 'sluice_ledger_dropped_total',
     help: 'Settled exchanges lost before they reached the ledger.',
     labels: ['reason'],
     initial: dropReasons.map(reason => [reason] as const),
   });
-  readonly #pruned = this.metrics.counter({
+  readonly pruned = this.adding({
     name: 'sluice_records_pruned_total',
     help: 'Ledger rows and usage sums deleted after stores.retention.',
     labels: ['kind'],
@@ -74,21 +74,5 @@ export class RecordsMetrics extends MetricSet {
   /** Shows whether the ledger can be written. */
   ledgerWrites(up: boolean): void {
     this.#store.up('records', up, 'write_ledger');
-  }
-
-  ledgerQueue(place: 'memory' | 'disk', rows: number): void {
-    this.#queue.labels(place).set(rows);
-  }
-
-  ledgerWritten(rows: number): void {
-    this.#written.labels().inc(rows);
-  }
-
-  ledgerDropped(rows: number, reason: DropReason): void {
-    this.#dropped.labels(reason).inc(rows);
-  }
-
-  pruned(kind: 'rows' | 'sums', count: number): void {
-    this.#pruned.labels(kind).inc(count);
   }
 }

@@ -17,17 +17,17 @@ export type DeniedRetry = 'attempts' | 'budget' | 'upstreams' | 'time';
 
 /** Failovers, circuit breakers and concurrency permits of providers. All labels are names of the configuration or of closed sets. */
 export class RoutingMetrics extends MetricSet {
-  readonly #failovers = this.metrics.counter({
+  readonly failedOver = this.counting({
     name: 'sluice_failovers_total',
     help: 'Attempts that followed a failed one: the provider that failed, the next one (the same: a retry), and the kind of failure.',
     labels: ['from', 'to', 'kind'],
   });
-  readonly #denied = this.metrics.counter({
+  readonly denied = this.counting({
     name: 'sluice_retries_denied_total',
     help: 'Failures returned to the client without a further attempt: no attempts, budget, upstreams or time were left.',
     labels: ['gen_ai_request_model', 'reason'],
   });
-  readonly #transitions = this.metrics.counter({
+  readonly breakerBecame = this.counting({
     name: 'sluice_breaker_transitions_total',
     help: "State changes of a provider's circuit breaker, by the new state.",
     labels: ['gen_ai_provider_name', 'state'],
@@ -38,7 +38,7 @@ export class RoutingMetrics extends MetricSet {
     labels: ['gen_ai_provider_name', 'outcome'],
     buckets: queueBuckets_s,
   });
-  readonly #overflows = this.metrics.counter({
+  readonly overflowed = this.counting({
     name: 'sluice_overload_refusals_total',
     help: 'Requests refused because every upstream of the model was at its max_concurrent.',
     labels: ['gen_ai_request_model'],
@@ -76,23 +76,7 @@ export class RoutingMetrics extends MetricSet {
     };
   }
 
-  failedOver(from: string, to: string, kind: string): void {
-    this.#failovers.labels(from, to, kind).inc();
-  }
-
-  denied(model: string, reason: DeniedRetry): void {
-    this.#denied.labels(model, reason).inc();
-  }
-
-  breakerBecame(provider: string, state: string): void {
-    this.#transitions.labels(provider, state).inc();
-  }
-
   queued(provider: string, outcome: string, wait_ms: number): void {
     this.#queueTime.labels(provider, outcome).observe(wait_ms / 1000);
-  }
-
-  overflowed(model: string): void {
-    this.#overflows.labels(model).inc();
   }
 }

@@ -1,6 +1,5 @@
 import type { Registry } from 'prom-client';
-import { SpanProcessorReader } from './span-processor-reader.ts';
-import { registerTraceMetrics } from './trace-metrics.ts';
+import { registerTraceMetrics, SpanProcessorReader } from './span-metrics.ts';
 
 /** Variables of OpenTelemetry that say where spans go; without any of them nothing is loaded, and tracing costs nothing. */
 const destinations = [

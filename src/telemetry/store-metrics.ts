@@ -23,7 +23,7 @@ export class StoreMetrics extends MetricSet {
     labels,
     buckets: operationBuckets_s,
   });
-  readonly #errors = this.metrics.counter({
+  readonly failed = this.counting({
     name: 'sluice_store_errors_total',
     help: 'Operations of a store that failed or timed out.',
     labels,
@@ -38,32 +38,28 @@ export class StoreMetrics extends MetricSet {
     help: 'Times the circuit breaker of a store opened, once for all operations that failed.',
     labels: ['store'],
   });
-  readonly #alone = this.metrics.counter({
+  readonly decidedAlone = this.counting({
     name: 'sluice_state_alone_total',
     help: 'Exchanges decided without the state store, by on_state_store_down policy.',
     labels: ['policy'],
   });
-  readonly #waiting = this.metrics.gauge({
+  readonly settlementsWaiting = this.setting({
     name: 'sluice_state_settlements_waiting',
     help: 'Settlements waiting for the state store to be available.',
   });
-  readonly #dropped = this.metrics.counter({
+  readonly settlementsDropped = this.adding({
     name: 'sluice_state_settlements_dropped_total',
     help: 'Settlements that never reached the state store; their reservations stay counted.',
     labels: ['reason'],
     initial: dropReasons.map(reason => [reason] as const),
   });
-  readonly #instances = this.metrics.gauge({
+  readonly instances = this.setting({
     name: 'sluice_state_instances',
     help: 'Instances that share the state store, at the last heartbeat.',
   });
 
   asked(store: string, operation: string, duration_ms: number): void {
     this.#duration.labels(store, operation).observe(duration_ms / 1000);
-  }
-
-  failed(store: string, operation: string): void {
-    this.#errors.labels(store, operation).inc();
   }
 
   up(store: string, up: boolean, operation = 'all'): void {
@@ -79,21 +75,5 @@ export class StoreMetrics extends MetricSet {
     // Created before the first outage, so that this is seen as an increase.
     this.#outages.labels(store);
     this.up(store, true);
-  }
-
-  decidedAlone(policy: string): void {
-    this.#alone.labels(policy).inc();
-  }
-
-  settlementsWaiting(waiting: number): void {
-    this.#waiting.labels().set(waiting);
-  }
-
-  settlementsDropped(dropped: number, reason: SettlementDropReason): void {
-    this.#dropped.labels(reason).inc(dropped);
-  }
-
-  instances(instances: number): void {
-    this.#instances.labels().set(instances);
   }
 }

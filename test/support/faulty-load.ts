@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { registerTraceMetrics } from '../../src/telemetry/trace-metrics.ts';
+import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';
 import { ask, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 
 /** A gateway that exercises every metric: two providers of which one fails, queues, and limits that reject. */

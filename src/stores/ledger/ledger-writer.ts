@@ -91,7 +91,7 @@ export class LedgerWriter {
         isUnbilled(row) ? 'unbilled' : 'queue_full',
       );
       for (const [reason, rows] of refused) lost.add(rows, reason);
-      metrics.ledgerQueue('disk', disk.rows);
+      metrics.ledgerQueue(disk.rows, 'disk');
       this.#faults.queueWorks();
       this.#faults.waitingIn('disk');
       return true;
@@ -123,7 +123,7 @@ export class LedgerWriter {
     this.#hasMoved = false;
     try {
       const batch = disk.exists ? await disk.first(batch_rows) : [];
-      metrics.ledgerQueue('disk', disk.rows);
+      metrics.ledgerQueue(disk.rows, 'disk');
       if (batch.length > 0) return await disk.undisturbed(() => this.#move(batch, disk));
     } catch (fault) {
       this.#faults.queueFailed(fault);
@@ -147,7 +147,7 @@ export class LedgerWriter {
     this.#faults.wrote(batch.length);
     await disk.remove(batch);
     this.#faults.queueWorks();
-    this.#setup.metrics.ledgerQueue('disk', disk.rows);
+    this.#setup.metrics.ledgerQueue(disk.rows, 'disk');
     this.#hasMoved = true;
     return 0;
   }

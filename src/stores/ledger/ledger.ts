@@ -123,14 +123,14 @@ export class Ledger {
   async #writeWaiting(): Promise<number | undefined> {
     const { batch_rows, flush_ms } = this.#options;
     for (let left = this.#waiting.length; left > 0; ) {
-      this.#metrics.ledgerQueue('memory', this.#waiting.length);
+      this.#metrics.ledgerQueue(this.#waiting.length, 'memory');
       const batch = this.#waiting.slice(0, Math.min(left, batch_rows));
       if (!(await this.#writer.write(batch))) return flush_ms;
       // `close` has run out of time and logged them.
       if (this.#waiting.length === 0) return undefined;
       this.#waiting.splice(0, batch.length);
       left -= batch.length;
-      this.#metrics.ledgerQueue('memory', this.#waiting.length);
+      this.#metrics.ledgerQueue(this.#waiting.length, 'memory');
     }
     return this.#waiting.length >= batch_rows ? 0 : undefined;
   }

@@ -69,7 +69,7 @@ export class Retention {
       for (const kind of ['rows', 'sums'] as const)
         await this.#repeat(pruning[kind], now_ms - times[`${kind}_ms`], deleted => {
           pruned[kind] += deleted;
-          metrics.pruned(kind, deleted);
+          metrics.pruned(deleted, kind);
         });
       await this.#repeat(pruning.batches, now_ms - batches_ms, () => {});
       const elapsed_ms = Math.round(performance.now() - began_ms);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SpanProcessorReader } from '../../../../src/telemetry/span-processor-reader.ts';
+import { SpanProcessorReader } from '../../../../src/telemetry/span-metrics.ts';
 
 type Producer = Parameters<SpanProcessorReader['setMetricProducer']>[0];
 

@@ -81,10 +81,10 @@ it('concludes nothing about reads from the inserts of the ledger', async () => {
 it('counts rows of the ledger that wait, are written, lost and pruned', async () => {
   const metrics = new RecordsMetrics(registry);
   expect(await samples()).toContain('sluice_ledger_dropped_total{reason="lost"} 0');
-  metrics.ledgerQueue('disk', 9);
+  metrics.ledgerQueue(9, 'disk');
   metrics.ledgerWritten(3);
   metrics.ledgerDropped(2, 'lost');
-  metrics.pruned('rows', 5);
+  metrics.pruned(5, 'rows');
   expect(await samples()).toEqual(
     expect.arrayContaining([
       'sluice_ledger_queue_rows{place="disk"} 9',

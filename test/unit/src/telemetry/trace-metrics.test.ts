@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { registerTraceMetrics } from '../../../../src/telemetry/trace-metrics.ts';
+import { registerTraceMetrics } from '../../../../src/telemetry/span-metrics.ts';
 
 it('shows spans by outcome at each scrape', async () => {
   const registry = new Registry();

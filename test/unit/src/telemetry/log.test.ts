@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { registerLogMetrics } from '../../../../src/telemetry/log-metrics.ts';
+import { registerLogMetrics } from '../../../../src/telemetry/log.ts';
 import { standardOutput } from '../../../../src/telemetry/standard-output.ts';
 
 it('shows the number of dropped log lines up to each scrape', async () => {
