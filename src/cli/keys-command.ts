@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { suggested } from '../diagnostics/suggestion.ts';
 import { NotThere } from '../stores/records/account-records.ts';
+import { isDay } from '../stores/records/calendar-day.ts';
 import type { KeyRecord } from '../stores/records/key-records.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
-import { expiryOf } from './expiry.ts';
 import { firstRows, type ListOptions, withList } from './list-command.ts';
 import { type Column, shownRows, shownTime } from './output-table.ts';
 
@@ -19,7 +19,7 @@ export function keysCommand(voice: Voice): Command {
       'its account, of the configuration or made with: sluice accounts create',
     )
     .option('-n, --name <NAME>', 'who or what uses it', nameOf)
-    .option('--expires <TIME>', '12h, 30d, 8w, 2027-01-31 or an ISO time', expiryFromNow)
+    .option('--expires <TIME>', '12h, 30d, 8w, 2027-01-31 or an ISO time', expiryOf)
     .action(inStore(create, voice));
   withList(withConfig(keys.command('list')))
     .description(
@@ -42,7 +42,28 @@ function nameOf(text: string): string {
   throw new CommandMistake('--name: at most 200 characters');
 }
 
-const expiryFromNow = (text: string): number => expiryOf(text, Date.now());
+const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** Parses `12h`, `30d` or `8w` from now, a day such as `2027-01-31` (its beginning, in UTC), or an ISO time, into milliseconds since 1970. */
+function expiryOf(text: string): number {
+  const now_ms = Date.now();
+  const [, amount, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
+  const at_ms =
+    amount === undefined ? dateOf(text) : now_ms + Number(amount) * units_ms[unit as keyof typeof units_ms];
+  if (at_ms === undefined)
+    throw new CommandMistake(
+      `--expires: '${text}' is no time; use 12h, 30d, 8w, 2027-01-31 or 2027-01-31T18:00Z`,
+    );
+  if (at_ms <= now_ms) throw new CommandMistake(`--expires: ${text} has passed already`);
+  return at_ms;
+}
+
+function dateOf(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
+  const at_ms = Date.parse(text);
+  // Date.parse takes 2027-02-31 for a day in March.
+  return Number.isNaN(at_ms) || (text.length === 10 && !isDay(text)) ? undefined : at_ms;
+}
 
 interface CreateOptions {
   readonly config: string;

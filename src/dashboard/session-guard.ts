@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { cookieOf, setCookie } from './access/cookies.ts';
 import { FormTokens, isSameOrigin, token_field } from './access/forms.ts';
 import { type LoginAttempt, LoginThrottle } from './access/login-throttle.ts';
-import { Busy, Operators } from './access/operators.ts';
+import { Operators } from './access/operators.ts';
 import { type Session, Sessions } from './access/sessions.ts';
 import { PageError } from './page-error.ts';
 import type { DashboardContext, DashboardRequest, SignedIn } from './page-request.ts';
@@ -147,19 +147,13 @@ export class SessionGuard {
     this.#context.log.info({ operator: name, address }, 'operator signed in');
   }
 
-  async #tried(attempt: LoginAttempt, password: string): Promise<'accepted' | 'refused' | 'busy'> {
+  async #tried(attempt: LoginAttempt, password: string) {
     // Counted in advance; otherwise parallel attempts would bypass the limit.
     this.#throttle.failed(attempt);
-    try {
-      if (!(await this.#operators.accept(attempt.name, password, attempt.browser))) return 'refused';
-    } catch (thrown) {
-      // No password was compared.
-      this.#throttle.undone(attempt);
-      if (thrown instanceof Busy) return 'busy';
-      throw thrown;
-    }
-    this.#throttle.succeeded(attempt);
-    return 'accepted';
+    const outcome = await this.#operators.check(attempt.name, password, attempt.browser);
+    if (outcome === 'busy') this.#throttle.undone(attempt);
+    if (outcome === 'accepted') this.#throttle.succeeded(attempt);
+    return outcome;
   }
 
   async #signOut(request: DashboardRequest): Promise<PageResponse> {

@@ -1,25 +1,16 @@
 import { z } from 'zod';
+import { valueAt } from './field-path.ts';
 
-/**
- * The names that `schema` accepts at `path`, for messages about unknown names. Empty where any name is accepted. Where a field decides
- * between several objects, the one of `value` counts.
- */
+/** Names that `schema` accepts at `path`; empty if any is. Of a discriminated union, those of the object that `value` selects. */
 export function acceptedAt(
   schema: z.ZodType,
   path: readonly PropertyKey[],
   value?: unknown,
 ): readonly string[] {
   let current: z.ZodType | undefined = schema;
-  let given: unknown = value;
-  for (const part of path) {
-    current = current && below(current, part);
-    given = memberOf(given, part);
-  }
-  return names(current, given);
+  for (const part of path) current = current && below(current, part);
+  return names(current, valueAt(value, path));
 }
-
-const memberOf = (value: unknown, part: PropertyKey): unknown =>
-  typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[part] : undefined;
 
 function unwrapped(schema: z.ZodType): z.ZodType {
   let current = schema;
@@ -49,7 +40,7 @@ function names(schema: z.ZodType | undefined, value: unknown): readonly string[]
     const { discriminator, options } = current.def;
     const chosen = options.find(option => {
       const field = option instanceof z.ZodObject ? option.shape[discriminator] : undefined;
-      return field instanceof z.ZodLiteral && field.values.has(memberOf(value, discriminator) as string);
+      return field instanceof z.ZodLiteral && field.values.has(valueAt(value, [discriminator]) as string);
     });
     if (chosen) return names(chosen as z.ZodType, value);
   }

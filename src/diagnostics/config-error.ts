@@ -7,11 +7,11 @@ import { nearestName, suggested } from './suggestion.ts';
 export interface ConfigIssue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** Line of the file, from 1, where the configuration came from one. */
+  /** Line of the configuration file, from 1. */
   readonly line?: number | undefined;
 }
 
-/** Everything that is wrong with a configuration, at once. */
+/** All mistakes in a configuration. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly issues: readonly ConfigIssue[];
@@ -39,7 +39,7 @@ export function checkedBy<Schema extends z.ZodType>(
   throw new ConfigError(source, issuesOf(parsed.error, schema, value));
 }
 
-/** What zod found in `value`, each unknown key as an issue of its own that names the accepted ones, and the one that was probably meant. */
+/** Issues of `error`, one for each unknown key, with the accepted names and the closest one. */
 export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): ConfigIssue[] {
   return error.issues.flatMap((issue): ConfigIssue[] => {
     const { path } = issue;
@@ -53,7 +53,7 @@ export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): 
   });
 }
 
-/** Says what is accepted in place of `given`, and what was probably meant. */
+/** Message that lists what is accepted instead of `given`, with the closest name. */
 export function notOneOf(given: unknown, accepted: readonly string[]): string {
   const list = `must be one of: ${accepted.join(', ')}`;
   if (typeof given !== 'string') return list;

@@ -1,4 +1,4 @@
-/** The path of a field as people write it: `messages[2].content`. */
+/** Path of a field as text: `messages[2].content`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   let text = '';
   for (const part of path) {
@@ -7,7 +7,7 @@ export function fieldPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** A value for messages: strings are cut, objects are only named. */
+/** A value as text for messages: only the kind of objects, only the length of long strings. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -18,7 +18,7 @@ export function shown(value: unknown): string {
   return String(value);
 }
 
-/** What stands at `path` of `body`; `undefined` if nothing does. */
+/** Value at `path` of `body`, or undefined. */
 export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   let value = body;
   for (const part of path) {

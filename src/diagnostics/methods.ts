@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A schema for an object given in code: it must have `methods`. `what` says what is accepted, as in `a prom-client Registry`. */
+/** Schema for an object given in code that must have `methods`. `what` names it in messages: `a prom-client Registry`. */
 export function withMethods<T>(what: string, methods: readonly string[]): z.ZodType<T> {
   const missing = (value: unknown): readonly string[] =>
     typeof value === 'object' && value !== null
@@ -14,6 +14,6 @@ export function withMethods<T>(what: string, methods: readonly string[]): z.ZodT
   });
 }
 
-/** A schema for a function given in code. */
+/** Schema for a function given in code. */
 export const aFunction = <T>(what: string): z.ZodType<T> =>
   z.custom<T>(value => typeof value === 'function', `must be a function: ${what}`);

@@ -1,6 +1,6 @@
 import leven from 'leven';
 
-/** The name among `known` that `given` was probably meant to be; `undefined` if none is near enough. */
+/** The name in `known` closest to `given`, or undefined if none is close. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const typed = folded(given);
   let nearest: string | undefined;
@@ -14,22 +14,22 @@ export function nearestName(given: string, known: readonly string[]): string | u
   return nearest;
 }
 
-/** `list` after a semicolon, and before it what was probably meant: `; did you mean 'server'? Accepted here: server, admin`. */
+/** End of a message with the closest name and then `list`: `; did you mean 'server'? Accepted here: server, admin`. */
 export function suggested(given: string, known: readonly string[], list: string): string {
   const nearest = nearestName(given, known);
   if (nearest === undefined) return `; ${list}`;
   return `; did you mean '${nearest}'? ${list.charAt(0).toUpperCase()}${list.slice(1)}`;
 }
 
-/** Says that no `kind` has this name, which ones there are, and which of them was probably meant. */
+/** Message that there is no `kind` called `given`, with the known names and the closest one. */
 export function noSuchName(kind: string, given: string, known: readonly string[]): string {
   return `there is no ${kind} '${given}'${suggested(given, known, `there are: ${known.join(', ') || '(none)'}`)}`;
 }
 
-/** Capitals, hyphens and underscores are the commonest slips. */
+/** Ignores differences of case, hyphens and underscores, the most common typos. */
 const folded = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
-/** Two letters in the wrong order are a distance of two. */
+/** At least 2 for most names, because two swapped letters have a distance of 2. */
 function maxDistance({ length }: string): number {
   if (length < 4) return 1;
   return length < 8 ? 2 : 3;

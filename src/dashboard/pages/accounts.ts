@@ -38,7 +38,7 @@ async function listed(request: PageRequest, given: Given = {}): Promise<PageResp
     body: html`${inMemoryNotice(context)}
 ${searchForm(search)}
 <section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>
-${rows.length === 0 ? nothing(search) : tableOf('Accounts of the records store', storedColumns, rows)}
+${tableOf('Accounts of the records store', storedColumns, rows, nothing(search))}
 ${pager(total > 0 ? countOf(total, 'account') : undefined)}
 </section>
 ${configured.length > 0 && configuredPanel(configured)}

@@ -18,18 +18,16 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     section: 'audit',
     body: html`${inMemoryNotice(context)}
 <section class="panel" aria-label="Changes">
-${
-  rows.length === 0
-    ? emptyState(
-        'Nothing has been changed yet.',
-        html`Accounts and keys are made under <a href="accounts">Accounts</a>; each change is written down here.`,
-      )
-    : tableOf('Changes, newest first', columns, rows)
-}
+${tableOf('Changes, newest first', columns, rows, noChanges)}
 ${pager()}
 </section>`,
   });
 }
+
+const noChanges = emptyState(
+  'Nothing has been changed yet.',
+  html`Accounts and keys are made under <a href="accounts">Accounts</a>; each change is written down here.`,
+);
 
 const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'account.create': 'created the account',

@@ -9,8 +9,14 @@ export interface Column<R> {
   readonly isName?: boolean;
 }
 
-/** A table called `label`, which scrolls by itself where the window is narrow. */
-export function tableOf<R>(label: string, columns: readonly Column<R>[], rows: readonly R[]): Html {
+/** A table called `label`, which scrolls by itself where the window is narrow; `empty` in place of one without rows. */
+export function tableOf<R>(
+  label: string,
+  columns: readonly Column<R>[],
+  rows: readonly R[],
+  empty?: Html,
+): Html {
+  if (rows.length === 0 && empty) return empty;
   const style = ({ isNumber, isName }: Column<R>): string => (isNumber ? 'number' : isName ? 'name' : '');
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
 <table>
