@@ -9,8 +9,7 @@ import {
   NotThere,
 } from '../stores/records/account-records.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
-import { firstRows, type ListOptions, withList } from './list-command.ts';
-import { type Column, shownRows, shownTime } from './output-table.ts';
+import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 
 /** `sluice accounts …`. */
 export function accountsCommand(voice: Voice): Command {

@@ -4,8 +4,7 @@ import { NotThere } from '../stores/records/account-records.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
 import type { KeyRecord } from '../stores/records/key-records.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
-import { firstRows, type ListOptions, withList } from './list-command.ts';
-import { type Column, shownRows, shownTime } from './output-table.ts';
+import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 
 /** `sluice keys …`. */
 export function keysCommand(voice: Voice): Command {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -35,11 +36,10 @@ export async function serve(
   let url: string | undefined;
   const gateway = await createGateway(source, { ...options, terminal: true, registry, publicUrl: () => url });
   const { server, admin } = gateway.settings;
-  const { reuse_port } = server;
   const listeners: Server[] = [];
   try {
     const main = createHttpServer(receiver(gateway), envelopeFormat);
-    await listen(main, { host: server.host, port: server.port, reuse_port });
+    await listen(main, server, server.reuse_port);
     listeners.push(main);
     url = urlOf(main);
     // A streamed reply may last for hours; the arrival of the body is timed in `bytesOf` and `discardBody`.
@@ -47,7 +47,7 @@ export async function serve(
     main.headersTimeout = 30_000;
     main.keepAliveTimeout = 75_000;
     const operators = createHttpServer(adminHandler(gateway), textFormat);
-    await listen(operators, { host: admin.host, port: admin.port, reuse_port });
+    await listen(operators, admin, server.reuse_port);
     listeners.push(operators);
     return { gateway, url, adminUrl: urlOf(operators), ...endOf(gateway, main, operators) };
   } catch (error) {
@@ -113,30 +113,23 @@ function closeListener(server: Server): Promise<void> {
   });
 }
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-  readonly reuse_port: boolean;
-}
-
 /**
  * Connections that may wait to be accepted. With Node's default of 511, a thousand clients that connect within a pause of one second wait
  * for retransmissions, and are reset after a minute. The kernel lowers it to `net.core.somaxconn`.
  */
 const connection_backlog = 4096;
 
-function listen(server: Server, { host, port, reuse_port }: Address): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new Error(
-              `${host}:${port} is in use; set another port in the configuration, or --port and --admin-port for the demo`,
-            )
-          : error,
-      );
-    });
-    server.listen({ port, host, backlog: connection_backlog, reusePort: reuse_port }, resolve);
+async function listen(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+  reusePort: boolean,
+): Promise<void> {
+  server.listen({ host, port, backlog: connection_backlog, reusePort });
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new Error(
+      `${host}:${port} is in use; set another port in the configuration, or --port and --admin-port for the demo`,
+    );
   });
 }
 

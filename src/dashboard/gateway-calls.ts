@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, request as newRequest } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
 import type { RequestHandler } from '../chain/stage-plan.ts';
+import { PageError } from './page-error.ts';
 
 /** Calls that may run at the same time. */
 const max_running = 16;
@@ -13,12 +14,6 @@ export interface GatewayCall {
   readonly key: string;
   /** Aborts the call, as a client does that leaves. */
   readonly signal: AbortSignal;
-}
-
-/** Thrown when too many calls are running. */
-export class TooManyCalls extends Error {
-  override readonly name = 'TooManyCalls';
-  readonly max_running = max_running;
 }
 
 /**
@@ -40,11 +35,12 @@ export class GatewayCalls {
   }
 
   /**
-   * Resolves with the reply once its headers are there; the call counts as running until the reply ends. Rejects with TooManyCalls, or when
-   * `signal` aborts.
+   * Resolves with the reply once its headers are there; the call counts as running until the reply ends. Rejects with a PageError if too
+   * many are running, or when `signal` aborts.
    */
-  chat({ body, key, signal }: GatewayCall): Promise<IncomingMessage> {
-    if (this.#running >= max_running) return Promise.reject(new TooManyCalls('too many calls are running'));
+  async chat({ body, key, signal }: GatewayCall): Promise<IncomingMessage> {
+    if (this.#running >= max_running)
+      throw new PageError(429, `${max_running} answers are being streamed already.`, 'Wait for one.');
     return new Promise((resolve, reject) => {
       const call = newRequest({
         method: 'POST',

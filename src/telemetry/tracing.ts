@@ -74,13 +74,11 @@ export function traceIdOf(span: Span): string | undefined {
   return span.isRecording() ? span.spanContext().traceId : undefined;
 }
 
-/** Whether `span` belongs to a trace at all, recorded or not: without an SDK and a caller's trace none does. */
-const isTraced = (span: Span): boolean => span.spanContext().traceId !== INVALID_TRACEID;
-
-/** Headers that carry the trace to the upstream, also one that is not sampled here: the caller has decided so for all. */
+/** Headers that carry the trace to the upstream, also one that the caller does not sample; none without an SDK and a caller's trace. */
 export function traceHeaders(span: Span): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (isTraced(span)) propagation.inject(trace.setSpan(context.active(), span), headers);
+  if (span.spanContext().traceId !== INVALID_TRACEID)
+    propagation.inject(trace.setSpan(context.active(), span), headers);
   return headers;
 }
 

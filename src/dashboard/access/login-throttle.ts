@@ -7,15 +7,15 @@ interface Failures {
   readonly last_ms: number;
 }
 
-/** After `free` failures each further one doubles the wait, from one second up to a bound. */
-interface Backoff {
+/** What failures count for. After `free` of them each further one doubles the wait, from one second up to a bound. */
+interface FailureCounter {
+  readonly key: string;
   readonly free: number;
   readonly max_wait_ms: number;
 }
 
-const of_name: Backoff = { free: 5, max_wait_ms: 30_000 };
-const of_address: Backoff = { free: 10, max_wait_ms: 900_000 };
-const of_browser: Backoff = { free: 5, max_wait_ms: 30_000 };
+const of_operator = { free: 5, max_wait_ms: 30_000 };
+const of_address = { free: 10, max_wait_ms: 900_000 };
 /** Time after which failures are forgotten. */
 const memory_ms = 3_600_000;
 /** Entries, of about 150 bytes; at most twice as many, because the cache keeps two generations. */
@@ -44,7 +44,7 @@ export class LoginThrottle {
 
   /** Milliseconds until this attempt may be made; 0: now. */
   wait_ms(attempt: LoginAttempt): number {
-    return Math.max(...countersOf(attempt).map(({ key, backoff }) => this.#wait_ms(key, backoff)));
+    return Math.max(...countersOf(attempt).map(counter => this.#wait_ms(counter)));
   }
 
   failed(attempt: LoginAttempt): void {
@@ -70,7 +70,7 @@ export class LoginThrottle {
     return known && this.#clock.elapsed_ms() - known.last_ms < memory_ms ? known : undefined;
   }
 
-  #wait_ms(key: string, { free, max_wait_ms }: Backoff): number {
+  #wait_ms({ key, free, max_wait_ms }: FailureCounter): number {
     const known = this.#known(key);
     if (!known || known.count < free) return 0;
     const wait_ms = Math.min(1000 * 2 ** (known.count - free), max_wait_ms);
@@ -78,18 +78,13 @@ export class LoginThrottle {
   }
 }
 
-interface FailureCounter {
-  readonly key: string;
-  readonly backoff: Backoff;
-}
-
 function countersOf({ name, address, browser }: LoginAttempt): FailureCounter[] {
-  if (browser !== undefined) return [{ key: `browser ${browser}`, backoff: of_browser }];
+  if (browser !== undefined) return [{ key: `browser ${browser}`, ...of_operator }];
   const network = networkOf(address);
   return [
     // Names are chosen by clients, so they are cut before they are stored.
-    { key: `name ${network} ${name.slice(0, 128)}`, backoff: of_name },
-    { key: `address ${network}`, backoff: of_address },
+    { key: `name ${network} ${name.slice(0, 128)}`, ...of_operator },
+    { key: `address ${network}`, ...of_address },
   ];
 }
 

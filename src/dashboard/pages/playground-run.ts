@@ -5,7 +5,6 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { costOf } from '../../settlement/cost.ts';
 import { encodeEvent, keepAliveComment } from '../../sse/encode.ts';
 import { SseParser } from '../../sse/parse.ts';
-import { TooManyCalls } from '../gateway-calls.ts';
 import { PageError } from '../page-error.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { beginEvents, jsonResponse } from '../page-response.ts';
@@ -50,8 +49,6 @@ async function run(request: PageRequest): Promise<undefined> {
     beginEvents(response);
     await relay(reply, response, context.catalog, left.signal);
   } catch (thrown) {
-    if (thrown instanceof TooManyCalls)
-      throw new PageError(429, `${thrown.max_running} answers are being streamed already.`, 'Wait for one.');
     if (!response.headersSent) throw thrown;
     if (!left.signal.aborted) context.log.warn({ err: thrown }, 'an answer in the playground broke off');
     // A page that is still open must not take this for a regular end.
