@@ -3,9 +3,8 @@ import type { RequestHandler } from '../chain/stage-plan.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
 import { loadAssets } from './assets.ts';
-import { PageError } from './page-error.ts';
 import type { DashboardContext, DashboardRequest } from './page-request.ts';
-import { type PageResponse, redirect, writeResponse } from './page-response.ts';
+import { PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
 import { pages } from './pages/index.ts';
 import { type OperatorOf, SessionGuard } from './session-guard.ts';
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request as newRequest } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
 import type { RequestHandler } from '../chain/stage-plan.ts';
-import { PageError } from './page-error.ts';
+import { PageError } from './page-response.ts';
 
 /** Calls that may run at the same time. */
 const max_running = 16;

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { errorDocument } from './view/document.ts';
 import type { Html } from './view/html.ts';
 
 /** What a page answers with. */
@@ -53,6 +54,20 @@ export const fileResponse = (name: string, type: string, body: string): PageResp
 /** Leads to the page at `to` after a form; `to` is relative, as all links of pages. */
 export function redirect(to: string): PageResponse {
   return { status: 303, headers: { location: to, 'cache-control': 'no-store' }, body: '' };
+}
+
+/** Error for an operator's request, with the page that says it and what to do. */
+export class PageError extends Error {
+  override readonly name = 'PageError';
+  readonly status: number;
+  readonly response: PageResponse;
+
+  constructor(status: number, message: string, advice = '', headers: PageResponse['headers'] = {}) {
+    super(message);
+    this.status = status;
+    const page = htmlResponse(status, errorDocument(status, message, advice));
+    this.response = { ...page, headers: { ...page.headers, ...headers } };
+  }
 }
 
 /** Begins a stream of events, which no proxy may buffer. */

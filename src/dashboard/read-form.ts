@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { sendContinue } from '../inbound/expect-continue.ts';
-import { PageError } from './page-error.ts';
+import { PageError } from './page-response.ts';
 
 const usual_max_bytes = 32 * 1024;
 const patience_ms = 10_000;

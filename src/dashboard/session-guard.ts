@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { cookieOf, setCookie } from './access/cookies.ts';
-import { FormTokens, isSameOrigin, token_field } from './access/forms.ts';
+import { cookieOf, FormTokens, isSameOrigin, setCookie, token_field } from './access/cookies.ts';
 import { type LoginAttempt, LoginThrottle } from './access/login-throttle.ts';
 import { Operators } from './access/operators.ts';
 import { type Session, Sessions } from './access/sessions.ts';
-import { PageError } from './page-error.ts';
 import type { DashboardContext, DashboardRequest, SignedIn } from './page-request.ts';
-import { htmlResponse, type PageResponse, redirect } from './page-response.ts';
+import { htmlResponse, PageError, type PageResponse, redirect } from './page-response.ts';
 import { readForm } from './read-form.ts';
 import { reloadDocument, signInDocument } from './view/document.ts';
 

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHttpServer, envelopeFormat, textFormat } from '../../src/cli/http-server.ts';
-import type { PageError } from '../../src/dashboard/page-error.ts';
+import type { PageError } from '../../src/dashboard/page-response.ts';
 import { readForm } from '../../src/dashboard/read-form.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';

@@ -1,8 +1,7 @@
 import { digestOfKey } from '../../stores/accounts/accounts.ts';
 import { type AccountView, findAccount, usesOf } from '../account-view.ts';
-import { PageError } from '../page-error.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
-import { type PageResponse, redirect } from '../page-response.ts';
+import { PageError, type PageResponse, redirect } from '../page-response.ts';
 import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyTable } from '../view/key-table.ts';
@@ -11,7 +10,6 @@ import { page_rows } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { issueForm } from './issue.ts';
-import { noSuchPlan, planSelect } from './plan-select.ts';
 
 /** One account: current usage of its limits, its keys, and what can be changed. */
 export const accountPage: Page = {
@@ -74,6 +72,23 @@ function planForm(request: PageRequest, { id, plan, isConfigured }: AccountView)
   const fields = html`${planSelect(request, plan)}<button>Change plan</button>`;
   return postForm(request, linkOf('account', { id }), fields, 'row');
 }
+
+/** Selection of configured plans, and of the chosen plan even if it no longer exists. */
+export function planSelect({ context }: PageRequest, chosen: string | null | undefined): Html {
+  const plans = Object.keys(context.settings.plans);
+  const isGone = chosen && !plans.includes(chosen);
+  return html`<label>Plan <select name="plan">
+<option value="">none</option>
+${plans.map(plan => html`<option value="${plan}" ${plan === chosen && html`selected`}>${plan}</option>\n`)}
+${isGone && html`<option value="${chosen}" selected disabled>${chosen} (not configured)</option>`}
+</select></label>`;
+}
+
+/** Why `plan` cannot be chosen; undefined if it can. */
+export const noSuchPlan = ({ context }: PageRequest, plan: string | null): string | undefined =>
+  plan === null || Object.hasOwn(context.settings.plans, plan)
+    ? undefined
+    : `There is no plan “${plan}” in the configuration.`;
 
 /** Lists configured keys by the beginnings of their digests; the keys are in the configuration, and are removed there. */
 function configuredKeys({ context }: PageRequest, id: string): Part {

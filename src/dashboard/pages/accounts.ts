@@ -7,7 +7,7 @@ import { type Html, html } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
-import { noSuchPlan, planSelect } from './plan-select.ts';
+import { noSuchPlan, planSelect } from './account.ts';
 
 /** Configured accounts that are listed; the search finds the others. */
 const max_configured = 50;

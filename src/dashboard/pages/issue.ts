@@ -1,7 +1,6 @@
 import { findAccount } from '../account-view.ts';
-import { PageError } from '../page-error.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
-import { type PageResponse, redirect } from '../page-response.ts';
+import { PageError, type PageResponse, redirect } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';

@@ -1,6 +1,6 @@
 import { dayOf } from '../../stores/records/calendar-day.ts';
+import { type NearLimit, nearLimits } from '../account-view.ts';
 import { type LiveFigures, liveFigures } from '../live-figures.ts';
-import { type NearLimit, nearLimits } from '../near-limits.ts';
 import type { DashboardContext, Page } from '../page-request.ts';
 import { jsonResponse } from '../page-response.ts';
 import { linkOf, numberOf } from '../view/format.ts';

@@ -5,9 +5,8 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { costOf } from '../../settlement/cost.ts';
 import { encodeEvent, keepAliveComment } from '../../sse/encode.ts';
 import { SseParser } from '../../sse/parse.ts';
-import { PageError } from '../page-error.ts';
 import type { Page, PageRequest } from '../page-request.ts';
-import { beginEvents, jsonResponse } from '../page-response.ts';
+import { beginEvents, jsonResponse, PageError } from '../page-response.ts';
 
 /** Enough for a prompt that fills most of a context window. */
 const max_form_bytes = 4 * 1024 * 1024;

@@ -1,7 +1,6 @@
 import type { KeyRecord } from '../../stores/records/key-records.ts';
-import { PageError } from '../page-error.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
-import type { PageResponse } from '../page-response.ts';
+import { PageError, type PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { html } from '../view/html.ts';
 import { pageResponse, postForm } from '../view/shell.ts';

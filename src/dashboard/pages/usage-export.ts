@@ -1,9 +1,8 @@
 import { csvOf } from '../../stores/records/csv.ts';
 import { usageColumns } from '../../stores/records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../../stores/records/usage-query.ts';
-import { PageError } from '../page-error.ts';
 import type { Page, PageRequest } from '../page-request.ts';
-import { fileResponse, type PageResponse } from '../page-response.ts';
+import { fileResponse, PageError, type PageResponse } from '../page-response.ts';
 import { toMonthEnd, usageQuestion } from '../usage-question.ts';
 
 /** Maximum rows of a download, which is built in memory. */

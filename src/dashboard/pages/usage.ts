@@ -3,12 +3,11 @@ import type { UsageGroup, UsageSum } from '../../stores/records/usage-query.ts';
 import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { queryOf, toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
-import { totalOf, totalsBy } from '../usage-totals.ts';
 import { linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { dollars, type UsageLine, usageTable } from '../view/usage-table.ts';
+import { dollars, totalOf, totalsBy, type UsageLine, usageTable } from '../view/usage-table.ts';
 import { measures, usageChart } from './usage-chart.ts';
 
 /** Accounts that are listed; the export has all. */

@@ -1,4 +1,4 @@
-import { token_field } from '../access/forms.ts';
+import { token_field } from '../access/cookies.ts';
 import { type Html, html, type Part } from './html.ts';
 
 /** A whole HTML document. */
