@@ -107,8 +107,8 @@ export class ExchangeRun {
     const { exchange } = this;
     const { refusal, format, response } = this.#prepared;
     if (refusal) throw refusal;
-    const headersSeen = this.#stages.onHeaders();
-    if (headersSeen) await headersSeen;
+    // Always awaited: the code that has called may not have finished with the request, such as a parser in whose `end` event this runs.
+    await this.#stages.onHeaders();
     const answer = format && (await this.#takeRequest(format));
     // While a stage was running, the client has left or the application has answered.
     if (exchange.client_gone || response.headersSent || response.writableEnded) return;

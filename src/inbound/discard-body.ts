@@ -13,8 +13,7 @@ export function discardBody(
   limits: Pick<BodyLimits, 'max_body_bytes' | 'body_idle_ms' | 'body_timeout_ms'>,
   elapsed_ms = 0,
 ): void {
-  // One that has arrived is read as well: a reply may wait for its end.
-  if (request.readableEnded || request.destroyed) return;
+  if (request.complete || request.destroyed) return;
   const end = () => request.destroy();
   const idle = setTimeout(end, limits.body_idle_ms).unref();
   const total = setTimeout(end, Math.max(linger_ms, limits.body_timeout_ms - elapsed_ms)).unref();
