@@ -1,9 +1,18 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 // Hundreds of tests start the command: with compiled modules kept on disk that costs it half the CPU time.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/node', import.meta.url));
 
-/** ESM TypeScript straight from the sources: swc strips the types, nothing else is transformed and no module is mocked. */
+const { dependencies, devDependencies } = JSON.parse(
+  readFileSync(new URL('package.json', import.meta.url), 'utf8'),
+);
+// Jest loads its own packages. OpenTelemetry keeps what a test file has registered.
+const shared = Object.keys({ ...dependencies, ...devDependencies }).filter(
+  name => !/jest|opentelemetry/.test(name),
+);
+
+/** ESM TypeScript straight from the sources: swc strips the types, installed packages are loaded by Node, and no module is mocked. */
 export default {
   testEnvironment: '<rootDir>/test/support/test-environment.js',
   extensionsToTreatAsEsm: ['.ts'],
@@ -12,7 +21,9 @@ export default {
       '@swc/jest',
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } },
     ],
+    [`/node_modules/(${shared.join('|')})/`]: '<rootDir>/test/support/package-transform.js',
   },
+  transformIgnorePatterns: [],
   testEnvironmentOptions: { customExportConditions: ['sluice-source', 'node', 'node-addons'] },
   testMatch: ['<rootDir>/test/{unit,contract,e2e}/**/*.test.ts'],
   // Some start browsers and servers, on machines that may be busy with other things.

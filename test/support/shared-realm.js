@@ -1,0 +1,44 @@
+import { createRequire } from 'node:module';
+
+const vm = createRequire(import.meta.url)('node:vm');
+const { compileFunction, SourceTextModule, SyntheticModule } = vm;
+
+/** What jest believes to be a context of its own. Code that it compiles for it runs in the process's own realm. */
+export const realm = vm.createContext();
+
+/** V8's compiled form of every source seen. A worker compiles a file once, not once per test file. */
+const functions = new Map();
+const modules = new Map();
+
+const within = context => (context === realm ? {} : { context });
+
+vm.compileFunction = (code, parameters, { parsingContext, ...options }) => {
+  if (parsingContext !== realm) return compileFunction(code, parameters, { parsingContext, ...options });
+  const cachedData = functions.get(code);
+  const produceCachedData = !cachedData;
+  const compiled = compileFunction(code, parameters, { ...options, cachedData, produceCachedData });
+  if (compiled.cachedData) functions.set(code, compiled.cachedData);
+  return compiled;
+};
+
+/** Does without the bytecode if V8 refuses it, which it does after a test has changed V8's flags. */
+function CachedModule(code, { context, ...options }) {
+  const own = { ...options, ...within(context) };
+  const cachedData = modules.get(code);
+  try {
+    const module = new SourceTextModule(code, { ...own, cachedData });
+    if (!cachedData) modules.set(code, module.createCachedData());
+    return module;
+  } catch (fault) {
+    if (fault.code !== 'ERR_VM_MODULE_CACHED_DATA_REJECTED') throw fault;
+    return new SourceTextModule(code, own);
+  }
+}
+CachedModule.prototype = SourceTextModule.prototype;
+vm.SourceTextModule = CachedModule;
+
+vm.SyntheticModule = class extends SyntheticModule {
+  constructor(names, evaluate, { context, ...options }) {
+    super(names, evaluate, { ...options, ...within(context) });
+  }
+};
