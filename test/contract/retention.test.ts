@@ -8,6 +8,7 @@ import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/s
 import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { recordsTargets } from '../support/records-targets.ts';
+import { until } from '../support/until.ts';
 import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 
 const day_ms = 86_400_000;
@@ -163,16 +164,10 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     const clock = new FakeClock(now_ms);
     const often = retention({ rows_ms: day_ms / 2 }, { clock, first_ms: 1, every_ms: 1 });
     const rows = async () => (await store.ledger.list({ limit: 500 })).length;
-    const until = async (count: number) => {
-      for (let tries = 0; (await rows()) !== count; tries++) {
-        if (tries > 1000) throw new Error('it deletes nothing');
-        await new Promise(resolve => setTimeout(resolve, 5));
-      }
-    };
     often.start();
-    await until(1);
+    await until(async () => (await rows()) === 1);
     clock.advance(day_ms);
-    await until(0);
+    await until(async () => (await rows()) === 0);
     await often.close();
   });
 

@@ -7,7 +7,8 @@ import type { PageError } from '../../src/dashboard/page-response.ts';
 import { readForm } from '../../src/dashboard/read-form.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let gateway: GatewayUnderTest;

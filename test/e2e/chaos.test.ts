@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { runScenario } from '../chaos/run.ts';
 import { scenarios } from '../chaos/scenarios/index.ts';
-import { until } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const short = ['client-cuts', 'redis-killed', 'locked-tables'];
@@ -47,13 +47,13 @@ describe('a killed chaos runner', () => {
       });
       let said = '';
       runner.stderr.setEncoding('utf8').on('data', text => (said += text));
-      await until(() => /in (\S+)\n/.test(said), 60_000);
+      await until(() => /in (\S+)\n/.test(said));
       const [, directory = ''] = /in (\S+)\n/.exec(said)!;
       // Redis, two gateways and two providers.
-      await until(() => processesOf(directory).length >= 5, 60_000);
+      await until(() => processesOf(directory).length >= 5);
       runner.kill(signal);
-      await until(() => processesOf(directory).length === 0, 60_000);
-      await until(() => !existsSync(directory), 60_000);
+      await until(() => processesOf(directory).length === 0);
+      await until(() => !existsSync(directory));
     },
     180_000,
   );

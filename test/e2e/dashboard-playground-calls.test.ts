@@ -12,7 +12,6 @@ import { alongside, startApp } from '../support/express-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { finished, said, used } from '../support/hostile-setting.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
-import { until } from '../support/raw-client.ts';
 import {
   chunk,
   events,
@@ -21,6 +20,7 @@ import {
   streamed,
   streamHead,
 } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const sockets: Socket[] = [];
 afterEach(async () => {

@@ -15,8 +15,8 @@ import {
 } from '../support/browser.ts';
 import { dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let place: RecordsPlace;

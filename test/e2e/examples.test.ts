@@ -8,8 +8,9 @@ import { post } from '../support/chain-app.ts';
 import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
-import { send, until } from '../support/raw-client.ts';
+import { send } from '../support/raw-client.ts';
 import { runSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
 const directories: string[] = [];

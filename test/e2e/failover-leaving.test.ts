@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { allWell, askedOf, failuresOf, openProviders } from '../support/failover-setting.ts';
-import { until } from '../support/raw-client.ts';
 import { type Script, whole } from '../support/scripted-upstream.ts';
 import { closeBalanced } from '../support/settlement.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 
@@ -59,7 +59,7 @@ describe('failover after the client has disconnected', () => {
 });
 
 it('starts no other attempt after the client was answered 524', async () => {
-  const books = await openProviders(2, { server: { non_stream_timeout_ms: 100 } });
+  const books = await openProviders(2, { server: { non_stream_timeout_ms: 500 } });
   allWell(books);
   const { script, fail } = failingLater();
   books.upstream.reply(script);

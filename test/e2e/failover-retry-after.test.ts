@@ -7,9 +7,9 @@ import {
   openProviders,
 } from '../support/failover-setting.ts';
 import { bothWays } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
 import { whole } from '../support/scripted-upstream.ts';
 import { closeBalanced } from '../support/settlement.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 

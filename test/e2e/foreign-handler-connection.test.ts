@@ -4,7 +4,7 @@ import { post } from '../support/chain-app.ts';
 import { connected, proxied, requestOf } from '../support/chain-connection.ts';
 import { alongside, closeApps } from '../support/express-app.ts';
 import { ask } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeApps);
 

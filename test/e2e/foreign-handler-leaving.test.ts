@@ -9,8 +9,8 @@ import { connected, proxied, requestOf } from '../support/chain-connection.ts';
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { said } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
 import { chunk, events, startScriptedUpstream, streamHead } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeApps);
 

@@ -7,7 +7,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { allStages, chainOf, post, proxyTo, settlements } from '../support/chain-app.ts';
 import { closeApps, type RunningApp, startApp } from '../support/express-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let app: RunningApp;

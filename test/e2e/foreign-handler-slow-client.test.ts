@@ -7,8 +7,8 @@ import { connected, proxied, requestOf } from '../support/chain-connection.ts';
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { completion, said } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
 import { chunk, events, startScriptedUpstream, streamHead, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeApps);
 

@@ -6,7 +6,7 @@ import { allStages, chainOf, post, proxyTo, settlements } from '../support/chain
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { brokenStream, stream, whole } from '../support/foreign-replies.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeApps);
 

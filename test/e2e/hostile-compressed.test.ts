@@ -11,9 +11,9 @@ import {
   finished,
   hostileSetting,
   said,
-  until,
 } from '../support/hostile-setting.ts';
 import { events, streamed } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeHealthy);
 

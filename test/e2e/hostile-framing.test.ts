@@ -9,10 +9,10 @@ import {
   finished,
   hostileSetting,
   said,
-  until,
   used,
 } from '../support/hostile-setting.ts';
 import { chunk, events, head, lastChunk, streamed, streamHead } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeHealthy);
 

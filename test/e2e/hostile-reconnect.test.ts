@@ -8,9 +8,9 @@ import {
   finished,
   hostileSetting,
   said,
-  until,
 } from '../support/hostile-setting.ts';
 import { chunk, events, streamHead, thenClose, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeHealthy);
 

@@ -11,7 +11,6 @@ import {
   hostileSetting,
   type Setting,
   said,
-  until,
 } from '../support/hostile-setting.ts';
 import {
   chunk,
@@ -22,6 +21,7 @@ import {
   thenReset,
   whole,
 } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeHealthy);
 

@@ -9,10 +9,10 @@ import {
   hostileSetting,
   type Setting,
   said,
-  until,
   used,
 } from '../support/hostile-setting.ts';
 import { events, streamed, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeHealthy);
 

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { Load, startTellingUpstream, type TellingUpstream } from '../support/ledger-load.ts';
-import { until } from '../support/raw-client.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 /** Said in the README: 250 ms, and the time of one write; a shared machine may take longer over that. */
 const window_ms = 1500;
@@ -37,7 +37,7 @@ describe('the ledger in SQLite', () => {
     const load = new Load([sidecar.url], clientKey, 8);
     const settledBy = (now_ms: number) =>
       load.answers.filter(({ at_ms, status }) => status === 200 && at_ms < now_ms - window_ms);
-    await until(() => settledBy(performance.now()).length > 40, 30_000);
+    await until(() => settledBy(performance.now()).length > 40);
     const killed_ms = performance.now();
     sidecar.signal('SIGKILL');
     await sidecar.exited;

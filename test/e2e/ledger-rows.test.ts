@@ -3,7 +3,7 @@ import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import type { RefusalSum, UsageSum } from '../../src/stores/records/usage-query.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import {
   chunk,
@@ -14,6 +14,7 @@ import {
   streamHead,
   whole,
 } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 let upstream: ScriptedUpstream;
 let place: RecordsPlace;

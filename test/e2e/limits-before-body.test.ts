@@ -4,10 +4,10 @@ import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts'
 import type { StateStore } from '../../src/stores/limits/state-store.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const limits = { requests_per_minute: 100, concurrent_requests: 50, tokens_per_minute: 2000 };
 /** What a request costs that succeeds. */

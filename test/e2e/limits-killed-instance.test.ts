@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { until } from '../support/raw-client.ts';
 import { type Fleet, startFleet } from '../support/sidecar-fleet.ts';
+import { until } from '../support/until.ts';
 
 const lease_ms = 3000;
 let fleet: Fleet;

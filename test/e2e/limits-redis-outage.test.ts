@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { until } from '../support/raw-client.ts';
 import { type Fleet, type Sent, startFleet } from '../support/sidecar-fleet.ts';
 import { SteadyLoad } from '../support/steady-load.ts';
+import { until } from '../support/until.ts';
 
 const never = 1_000_000_000;
 /** Long, so that a machine that is busy with other tests does not take longer by itself. */

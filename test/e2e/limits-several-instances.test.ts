@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
-import { until } from '../support/raw-client.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type Fleet, type Sent, startFleet } from '../support/sidecar-fleet.ts';
+import { until } from '../support/until.ts';
 
 const never = 1_000_000_000;
 let fleet: Fleet;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { until } from '../support/hostile-setting.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let gateway: GatewayUnderTest | undefined;

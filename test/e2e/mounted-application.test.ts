@@ -7,7 +7,8 @@ import { post } from '../support/chain-app.ts';
 import { type RunningApp, startApp } from '../support/express-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { closeMounted, mountable, mounted } from '../support/mounted-gateway.ts';
-import { RawConnection, send, until } from '../support/raw-client.ts';
+import { RawConnection, send } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 

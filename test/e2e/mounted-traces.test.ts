@@ -4,8 +4,8 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { until } from '../support/hostile-setting.ts';
 import { closeMounted, mounted } from '../support/mounted-gateway.ts';
+import { until } from '../support/until.ts';
 
 const exporter = new InMemorySpanExporter();
 const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });

@@ -9,8 +9,9 @@ import { post } from '../support/chain-app.ts';
 import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
-import { send, until } from '../support/raw-client.ts';
+import { send } from '../support/raw-client.ts';
 import { runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { clientKey } from '../support/gateway-under-test.ts';
-import { closeHealthy, expectRefusal, hostileSetting, until } from '../support/hostile-setting.ts';
+import { closeHealthy, expectRefusal, hostileSetting } from '../support/hostile-setting.ts';
 import { RawConnection } from '../support/raw-client.ts';
 import {
   chunk,
@@ -13,6 +13,7 @@ import {
   thenReset,
   whole,
 } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const config = { passthrough: [{ path: '/v1/audio/*', methods: ['POST' as const], provider: 'upstream' }] };
 const path = '/v1/audio/speech';

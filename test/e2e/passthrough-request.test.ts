@@ -5,10 +5,11 @@ import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express from 'express';
 import { clientKey, upstreamKey } from '../support/gateway-under-test.ts';
-import { closeHealthy, hostileSetting, until } from '../support/hostile-setting.ts';
+import { closeHealthy, hostileSetting } from '../support/hostile-setting.ts';
 import { closeMounted, mounted } from '../support/mounted-gateway.ts';
 import { RawConnection, send } from '../support/raw-client.ts';
 import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const passthrough = [
   { path: '/v1/embeddings', provider: 'upstream', forward_headers: ['OpenAI-Beta'], max_body_bytes: 1000 },

@@ -10,9 +10,9 @@ import {
 } from '../support/failover-setting.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { said } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
 import { chunk, events, streamHead, thenReset, whole } from '../support/scripted-upstream.ts';
 import { type Books, closeBalanced } from '../support/settlement.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { answering, expectAnswerOf, goodAnswer, openProviders } from '../support/failover-setting.ts';
-import { until } from '../support/raw-client.ts';
 import { type Script, whole } from '../support/scripted-upstream.ts';
 import { type Books, closeBalanced } from '../support/settlement.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 

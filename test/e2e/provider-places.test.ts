@@ -11,9 +11,9 @@ import {
   openProviders,
 } from '../support/failover-setting.ts';
 import { bothWays } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
 import type { Script } from '../support/scripted-upstream.ts';
 import { type Books, closeBalanced } from '../support/settlement.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 
@@ -163,7 +163,7 @@ it('releases the permit of a stream whose client left', async () => {
 });
 
 it('holds the permit of a reply that is read on after 524 until the reply has ended', async () => {
-  const books = await openProviders(1, capped({}, { server: { non_stream_timeout_ms: 100 } }));
+  const books = await openProviders(1, capped({}, { server: { non_stream_timeout_ms: 500 } }));
   const { script, release } = held(1);
   books.upstream.reply(script);
   const asked = books.ask();

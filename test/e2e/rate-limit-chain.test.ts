@@ -15,7 +15,7 @@ import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeApps);
 

@@ -9,8 +9,9 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { bothWays, completion, delta, expectRefusal, finished, said } from '../support/hostile-setting.ts';
 import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { chunk, events, streamed, streamHead, thenReset, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeLimited);
 
@@ -109,7 +110,7 @@ describe('a concurrency permit', () => {
 
   it('is released when a background read takes too long', async () => {
     const { limited } = await occupied(false, {
-      server: { non_stream_timeout_ms: 100, max_background_ms: 200 },
+      server: { non_stream_timeout_ms: 500, max_background_ms: 200 },
     });
     await until(() => held(limited) === 0);
   });

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import OpenAI, { RateLimitError } from 'openai';
 import { completion } from '../support/hostile-setting.ts';
 import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
-import { until } from '../support/raw-client.ts';
 import { whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeLimited);
 

@@ -5,10 +5,10 @@ import type { LimitName } from '../../src/stores/limits/limit-table.ts';
 import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
 import { type Script, thenReset, whole } from '../support/scripted-upstream.ts';
 import { type Asked, type Books, closeBalanced, openBooks } from '../support/settlement.ts';
 import { middleOf, usageKinds, wholeReplyOf, wholeStreamOf } from '../support/settlement-answer.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 
@@ -121,7 +121,7 @@ describe('the usage counted by the limits', () => {
   });
 
   it('equals the bill after a 524, once the background read has ended', async () => {
-    const { books, counted } = await open({ server: { non_stream_timeout_ms: 100 } });
+    const { books, counted } = await open({ server: { non_stream_timeout_ms: 500 } });
     let answer = () => {};
     books.upstream.replyOnce(socket => {
       answer = () => socket.write(wholeReplyOf(usageKinds[0]!));

@@ -6,7 +6,7 @@ import {
   type GatewayUnderTest,
   startGateway,
 } from '../support/gateway-under-test.ts';
-import { completion, delta, finished, said, until, used } from '../support/hostile-setting.ts';
+import { completion, delta, finished, said, used } from '../support/hostile-setting.ts';
 import {
   chunk,
   events,
@@ -19,6 +19,7 @@ import {
   thenClose,
   whole,
 } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 import { readResponse, textsIn } from '../unit/response-events.ts';
 
 const path = '/v1/responses';

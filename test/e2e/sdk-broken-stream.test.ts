@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { APIError } from 'openai';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let sidecar: SidecarProcess;

@@ -9,8 +9,8 @@ import OpenAI, {
 } from 'openai';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let sidecar: SidecarProcess;

@@ -3,7 +3,7 @@ import OpenAI, { APIError } from 'openai';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let gateway: GatewayUnderTest;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { until } from '../support/raw-client.ts';
 import type { UpstreamRequest } from '../support/scripted-upstream.ts';
 import { type Asked, type Books, closeBalanced, openBooks } from '../support/settlement.ts';
 import { expectBilled, usageKinds, wholeReplyOf } from '../support/settlement-answer.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 
@@ -11,7 +11,7 @@ const reads = (books: Books) => books.gateway.metric('sluice_background_reads');
 
 /** How a client may give up a reply that is then read on for its bill alone. */
 const givingUp = [
-  { how: 'answered 524', server: { non_stream_timeout_ms: 100 }, end_reason: 'time_limit', status: 524 },
+  { how: 'answered 524', server: { non_stream_timeout_ms: 500 }, end_reason: 'time_limit', status: 524 },
   { how: 'left', server: {}, end_reason: 'client_gone', status: 0 },
 ] as const;
 type GivingUp = (typeof givingUp)[number];

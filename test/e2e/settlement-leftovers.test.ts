@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { chunk, events, type Script, thenReset, whole } from '../support/scripted-upstream.ts';
 import { type Asked, type Books, closeBalanced, openBooks } from '../support/settlement.ts';
 import {
@@ -14,6 +14,7 @@ import {
   wholeStreamOf,
 } from '../support/settlement-answer.ts';
 import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 
@@ -52,8 +53,12 @@ describe('clients that leave at any moment', () => {
     const client = async (): Promise<void> => {
       const user = String(random.next().value);
       const asked = books.ask({ stream: random.next().value < 0.6, user });
-      // What has not arrived yet need not leave a record.
-      await until(() => books.upstream.requests.some(({ body }) => body.user === user));
+      // What has not arrived yet need not leave a record; the time limit may end it before the upstream sees it.
+      await until(
+        () =>
+          books.upstream.requests.some(({ body }) => body.user === user) ||
+          books.entries.some(({ outcome }) => outcome.id === asked.id),
+      );
       await sleep(random.next().value * 300);
       const { socket } = asked.connection;
       // Some say goodbye, some are gone, some stay.

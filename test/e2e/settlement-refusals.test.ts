@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../src/plugin.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { bothWays } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
 import { type Asked, type Books, closeBalanced, openBooks } from '../support/settlement.ts';
 import { expectBilled, usageKinds, wholeReplyOf } from '../support/settlement-answer.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../src/plugin.ts';
-import { until } from '../support/raw-client.ts';
 import { head, type Script, thenClose, thenReset, whole } from '../support/scripted-upstream.ts';
 import {
   type Asked,
@@ -19,6 +18,7 @@ import {
   type UsageKind,
   wholeReplyOf,
 } from '../support/settlement-answer.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 
@@ -48,7 +48,7 @@ const closesGateway = async (asked: Asked, { gateway, upstream }: Books) => {
 const later =
   (script: Script): Script =>
   async (socket, request) => {
-    await sleep(400);
+    await sleep(900);
     if (typeof script === 'function') script(socket, request);
     else socket.write(script);
   };
@@ -59,7 +59,7 @@ const gone = { end_reason: 'client_gone', status: 0, error_type: undefined } as 
 const failed = { end_reason: 'upstream_failed', status: 502, error_type: 'provider_error' } as const;
 const late = { end_reason: 'time_limit', status: 524, error_type: 'timeout_error' } as const;
 const closing = { end_reason: 'shutdown', status: 502, error_type: 'server_error' } as const;
-const limited = { server: { non_stream_timeout_ms: 100 } };
+const limited = { server: { non_stream_timeout_ms: 500 } };
 const impatient = { provider: { idle_timeout_ms: 1000 } };
 
 const ends: readonly End[] = [
@@ -87,7 +87,7 @@ const ends: readonly End[] = [
     end: 'the client gone in the middle of the reply, read on',
     plays: kind => socket => {
       socket.write(begun(kind));
-      setTimeout(() => socket.write(wholeReplyOf(kind).subarray(600)), 400);
+      setTimeout(() => socket.write(wholeReplyOf(kind).subarray(600)), 900);
     },
     client: leaves,
     settled: gone,

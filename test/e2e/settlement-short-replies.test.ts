@@ -6,8 +6,9 @@ import { alongside, startApp } from '../support/express-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { head, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeMounted);
 

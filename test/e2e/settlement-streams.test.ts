@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../src/plugin.ts';
-import { until } from '../support/raw-client.ts';
 import { chunk, events, type Script, thenClose, thenReset, whole } from '../support/scripted-upstream.ts';
 import {
   type Asked,
@@ -25,6 +24,7 @@ import {
   wholeReplyOf,
   wholeStreamOf,
 } from '../support/settlement-answer.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeBalanced);
 

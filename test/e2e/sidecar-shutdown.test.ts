@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let sidecar: SidecarProcess;

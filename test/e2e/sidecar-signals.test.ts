@@ -3,9 +3,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
-import { send, until } from '../support/raw-client.ts';
+import { send } from '../support/raw-client.ts';
 import { recordsPlace } from '../support/records-place.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let sidecars: SidecarProcess[] = [];

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { until } from '../support/hostile-setting.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 let receiver: OtlpReceiver;
 let simulator: Simulator;

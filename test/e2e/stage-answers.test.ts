@@ -6,8 +6,9 @@ import { post } from '../support/chain-app.ts';
 import { requestOf } from '../support/chain-connection.ts';
 import { alongside, closeApps } from '../support/express-app.ts';
 import { ask, type ClientJson, eventsOf } from '../support/gateway-under-test.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { recordsPlace } from '../support/records-place.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeApps);
 

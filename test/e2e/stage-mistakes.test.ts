@@ -8,7 +8,7 @@ import { connected, requestOf } from '../support/chain-connection.ts';
 import { closeApps, startApp } from '../support/express-app.ts';
 import { stream, whole } from '../support/foreign-replies.ts';
 import { ask } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeApps);
 

@@ -6,7 +6,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { expectWholeStream, finished, said, used } from '../support/hostile-setting.ts';
-import { until } from '../support/raw-client.ts';
 import {
   chunk,
   events,
@@ -16,6 +15,7 @@ import {
   streamed,
   streamHead,
 } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 /** Loopback keeps about 7 MB on the way to one reader that stalls: as many as a small machine can hold. */
 const readers = 40;
@@ -72,7 +72,7 @@ async function untilFull(written: () => number): Promise<void> {
     before = written();
     await sleep(1000);
     return full;
-  }, 60_000);
+  });
 }
 
 /** What this process holds, without garbage and without what the kernel holds for it. */
@@ -139,7 +139,7 @@ describe('a client that reads nothing for slow_client_ms', () => {
     gateway = await startGateway({ upstream: simulator, server: { slow_client_ms: 1500 } });
     const clients = Array.from({ length: 20 }, () => stalled('[[sim:tokens=endless chunk=2000]]'));
     try {
-      await until(async () => (await ended('slow_client')) === clients.length, 60_000);
+      await until(async () => (await ended('slow_client')) === clients.length);
       expect(await gateway.metric('sluice_requests_total')).toBe(clients.length);
       expect(await gateway.metric('sluice_in_flight')).toBe(0);
       await until(() => simulator.stats.open === 0);
@@ -168,7 +168,7 @@ describe('a client that reads nothing for slow_client_ms', () => {
     gateway = await startGateway({ upstream, server: { slow_client_ms: 1500 } });
     // Of sizes around what a connection holds, so that some are cut while only their end waits.
     const clients = Array.from({ length: 60 }, (_, n) => stalled(`parts=${1 + 2 * n}`));
-    await until(async () => (await gateway!.metric('sluice_requests_total')) === clients.length, 60_000);
+    await until(async () => (await gateway!.metric('sluice_requests_total')) === clients.length);
     const texts = await Promise.all(clients.map(rest));
     const whole = texts.filter(({ text }) => text.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n'));
     expect(whole.length).toBeGreaterThan(0);

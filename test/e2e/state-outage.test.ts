@@ -4,6 +4,7 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
 import { StateLoad } from '../support/state-load.ts';
 import { charge, limit } from '../support/state-store-contract.ts';
+import { until } from '../support/until.ts';
 
 const timeout_ms = 400;
 /** What a machine that is busy with other tests may add to a time-out; a take that hangs would take for ever. */
@@ -23,9 +24,6 @@ afterEach(async () => {
 });
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
-const until = async (condition: () => boolean | Promise<boolean>) => {
-  while (!(await condition())) await sleep(20);
-};
 const load = (limits = wide) =>
   new StateLoad(opened.store, {
     account: 'a',

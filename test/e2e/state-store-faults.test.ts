@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ReservationRequest } from '../../src/stores/limits/state-store.ts';
 import { capturedLog } from '../support/captured-log.ts';
-import { until } from '../support/raw-client.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../support/redis-store.ts';
 import { StateLoad } from '../support/state-load.ts';
 import { charge, limit } from '../support/state-store-contract.ts';
 import { TcpRelay } from '../support/tcp-relay.ts';
+import { until } from '../support/until.ts';
 
 const limits = [limit('tokens_per_day', 1e12), limit('usd_per_month', 1e12)];
 const cleanUps: (() => Promise<unknown>)[] = [];

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { closeHealthy, finished, hostileSetting, type Setting, said } from '../support/hostile-setting.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { chunk, events, lastChunk, pieces, streamHead } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeHealthy);
 

@@ -9,8 +9,9 @@ import { alongside, closeApps } from '../support/express-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const connections: RawConnection[] = [];
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import {
   ask,
@@ -10,6 +9,7 @@ import {
   upstreamKey,
 } from './gateway-under-test.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-upstream.ts';
+import { until } from './until.ts';
 
 export interface Setting {
   readonly upstream: ScriptedUpstream;
@@ -75,15 +75,6 @@ async function expectHealthy({ gateway, upstream, connections, send, stream }: S
   expect(contentOf(await stream())).toBe('In order.');
   await until(async () => (await gateway.metric('sluice_requests_total')) === before + 2);
   await until(() => upstream.open <= connections);
-}
-
-/** Waits for `condition`, five seconds at most. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`never came true: ${condition}`);
-    await sleep(10);
-  }
 }
 
 /** Fields in which every reply of the upstream identifies itself; no client may see any of these values. */

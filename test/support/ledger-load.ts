@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from './gateway-under-test.ts';
-import { until } from './raw-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-upstream.ts';
+import { until } from './until.ts';
 
 /** An upstream that records the usage it has reported; each reply differs from the last. */
 export interface TellingUpstream {
@@ -53,7 +53,7 @@ export class Load {
   /** Resolves when so many more have been answered. */
   async more(count: number): Promise<void> {
     const all = this.answers.length + count;
-    await until(() => this.answers.length >= all, 60_000);
+    await until(() => this.answers.length >= all);
   }
 
   async stop(): Promise<void> {

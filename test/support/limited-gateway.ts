@@ -9,8 +9,8 @@ import {
   type GatewayUnderTest,
   startGateway,
 } from './gateway-under-test.ts';
-import { until } from './raw-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+import { until } from './until.ts';
 
 /** A gateway whose one account, `tester`, has limits, with access to its state. */
 export interface LimitedGateway {

@@ -3,10 +3,10 @@ import type { Completion } from '../../src/canonical.ts';
 import type { Outcome } from '../../src/plugin.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
 import { type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
-import { until } from './hostile-setting.ts';
 import { assembledReply, type ProviderFixture, type ProviderName } from './provider-fixtures.ts';
 import { type ScriptedUpstream, startScriptedUpstream, streamed, whole } from './scripted-upstream.ts';
 import { ownStages } from './settlement.ts';
+import { until } from './until.ts';
 
 /** A gateway in front of a scripted server that speaks one provider's format. */
 export interface ProviderSetting {

@@ -83,12 +83,3 @@ export class RawConnection {
     this.socket.destroy();
   }
 }
-
-/** Waits until the condition holds, for a generous time. */
-export async function until(holds: () => boolean | Promise<boolean>, most_ms = 15_000): Promise<void> {
-  const end_ms = Date.now() + most_ms;
-  while (!(await holds())) {
-    if (Date.now() > end_ms) throw new Error('it did not happen in time');
-    await new Promise(resolve => setTimeout(resolve, 10));
-  }
-}

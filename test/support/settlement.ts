@@ -13,8 +13,9 @@ import {
   startGateway,
 } from './gateway-under-test.ts';
 import { completion } from './hostile-setting.ts';
-import { RawConnection, until } from './raw-client.ts';
+import { RawConnection } from './raw-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-upstream.ts';
+import { until } from './until.ts';
 
 const stagesDirectory = resolve(import.meta.dirname, '../fixtures/stages');
 const builtIns = [
@@ -154,7 +155,7 @@ export async function openBooksOf(
 export async function closeBalanced(): Promise<void> {
   const all = open.splice(0);
   try {
-    await Promise.all(all.map(({ books }) => until(() => books.gateway.gateway.inFlight === 0, 5000)));
+    await Promise.all(all.map(({ books }) => until(() => books.gateway.gateway.inFlight === 0)));
   } finally {
     await Promise.all(
       all.map(async ({ books: { gateway, upstreams }, asked }) => {

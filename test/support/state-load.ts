@@ -1,7 +1,7 @@
 import type { Limit } from '../../src/stores/limits/limit-table.ts';
 import type { Charge } from '../../src/stores/limits/limit-units.ts';
 import type { ReservationResult, StateStore } from '../../src/stores/limits/state-store.ts';
-import { until } from './raw-client.ts';
+import { until } from './until.ts';
 
 export interface LoadOptions {
   readonly account: string;
@@ -50,7 +50,7 @@ export class StateLoad {
   /** Resolves when so many more have been answered. */
   async more(count: number): Promise<void> {
     const all = this.takes_ms.length + count;
-    await until(() => this.takes_ms.length >= all, 60_000);
+    await until(() => this.takes_ms.length >= all);
   }
 
   /** Begins no more; resolves when all have ended. */

@@ -1,5 +1,5 @@
-import { until } from './raw-client.ts';
 import type { Fleet, Sent } from './sidecar-fleet.ts';
+import { until } from './until.ts';
 
 /** Requests of one account at a constant rate, to all instances in turn, however slowly they are answered. */
 export class SteadyLoad {
@@ -40,7 +40,7 @@ export class SteadyLoad {
   /** Resolves when so many more have been answered. */
   async more(count: number): Promise<void> {
     const all = this.answered.length + count;
-    await until(() => this.answered.length >= all, 60_000);
+    await until(() => this.answered.length >= all);
   }
 
   /** Sends no more. Resolves when all have been answered. */

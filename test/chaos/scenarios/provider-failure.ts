@@ -1,4 +1,4 @@
-import { until } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
 import { isAnswerOrCut } from '../clients/checks.ts';
 import { chat, type Kind, secret } from '../clients/errand.ts';
 import { type Check, check, type Findings, type RunOptions, type Scenario } from '../scenario.ts';
@@ -9,7 +9,6 @@ import type { World } from '../world.ts';
 const probes = 3;
 /** How many parts of the ramp are looked at, one by one. */
 const parts = 5;
-const open_patience_ms = 20_000;
 const rampOf = ({ seconds }: RunOptions): number => seconds * 400;
 
 const kinds: readonly Kind[] = ['', 'stream'].map(stream => ({
@@ -64,7 +63,7 @@ const failure = (how: 'killed' | 'stopped'): Scenario => ({
 export const providerFailures = [failure('killed'), failure('stopped')];
 
 const untilOpen = ({ gateways: [gateway] }: World): Promise<void> =>
-  until(async () => (await readVitals(gateway!.adminUrl)).breakers.p1 === 'open', open_patience_ms);
+  until(async () => (await readVitals(gateway!.adminUrl)).breakers.p1 === 'open');
 
 /** The breaker opened, let probes through, closed, and its share of the load grew slowly. */
 function recovery({ world, samples, steps_ms }: Findings, options: RunOptions): Check[] {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as after } from 'node:timers/promises';
 import pg from 'pg';
-import { until } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
 import { everydayKinds } from '../clients/healthy.ts';
 import type { Scenario } from '../scenario.ts';
 import type { World } from '../world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Message, textOf } from '../../../src/canonical.ts';
-import { until } from '../raw-client.ts';
+import { until } from '../until.ts';
 import { rolledText } from './client.ts';
 import type { ClientHouse } from './house.ts';
 

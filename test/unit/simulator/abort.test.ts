@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask, closeAll, openRequest, simulate, until } from './client.ts';
+import { until } from '../../support/until.ts';
+import { ask, closeAll, openRequest, simulate } from './client.ts';
 
 afterEach(closeAll);
 

@@ -165,12 +165,3 @@ export function openRequest(simulator: Simulator, body: object): Socket {
   );
   return socket;
 }
-
-/** Waits until the condition holds, for a generous time. */
-export async function until(holds: () => boolean, most_ms = 10_000): Promise<void> {
-  const end = Date.now() + most_ms;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error('It did not happen in time.');
-    await new Promise(resolve => setTimeout(resolve, 5));
-  }
-}

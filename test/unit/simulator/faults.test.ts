@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask, closeAll, events, post, rawPost, simulate, until } from './client.ts';
+import { until } from '../../support/until.ts';
+import { ask, closeAll, events, post, rawPost, simulate } from './client.ts';
 
 afterEach(closeAll);
 

@@ -2,7 +2,8 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DiskQueue } from '../../../../../src/stores/ledger/disk-queue.ts';
-import { LedgerSetting, out, until } from './ledger-setting.ts';
+import { until } from '../../../../support/until.ts';
+import { LedgerSetting, out } from './ledger-setting.ts';
 import { sampleRow, sampleRows } from './sample-row.ts';
 
 let setting: LedgerSetting;

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../../../../src/clock.ts';
@@ -89,12 +88,5 @@ export class LedgerSetting {
     await Promise.all(this.#opened.map(ledger => ledger.close()));
     await this.store.close();
     await rm(this.directory, { recursive: true, force: true });
-  }
-}
-
-export async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; !(await isSo()); tries++) {
-    if (tries > 2000) throw new Error('it did not come to be');
-    await sleep(10);
   }
 }

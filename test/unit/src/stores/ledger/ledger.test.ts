@@ -6,7 +6,8 @@ import { DiskQueue } from '../../../../../src/stores/ledger/disk-queue.ts';
 import type { LedgerOptions } from '../../../../../src/stores/ledger/ledger.ts';
 import { StoreUnavailable } from '../../../../../src/stores/records/database.ts';
 import type { LedgerEntry } from '../../../../../src/stores/records/ledger-entry.ts';
-import { LedgerSetting, out, until } from './ledger-setting.ts';
+import { until } from '../../../../support/until.ts';
+import { LedgerSetting, out } from './ledger-setting.ts';
 import { sampleRow, sampleRows } from './sample-row.ts';
 
 let setting: LedgerSetting;

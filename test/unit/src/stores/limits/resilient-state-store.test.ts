@@ -6,9 +6,9 @@ import { ResilientStateStore } from '../../../../../src/stores/limits/resilient-
 import { outagePolicySchema } from '../../../../../src/stores/limits/state-options.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
-import { until } from '../../../../support/raw-client.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
 import { charge, limit } from '../../../../support/state-store-contract.ts';
+import { until } from '../../../../support/until.ts';
 
 const limits = [limit('requests_per_minute', 100), limit('concurrent_requests', 10)];
 const opened: ResilientStateStore[] = [];

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { until } from '../../../../../support/raw-client.ts';
 import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
 import { openRedisStore } from '../../../../../support/redis-store.ts';
 import { charge, limit } from '../../../../../support/state-store-contract.ts';
+import { until } from '../../../../../support/until.ts';
 
 let redis: RedisServer;
 
