@@ -42,7 +42,8 @@ describe('the dashboard sign-in', () => {
   });
 
   it('signs in by name and password, returns to the requested page, and signs out', async () => {
-    const visitor = await dashboard();
+    const { name, password } = operator;
+    const visitor = await dashboard(dashboardAdmin({ users: { [name]: { password } } }));
     const { location } = await visitor.get('keys?search=a%26b');
     expect(location).toBe('sign-in?next=keys%3Fsearch%3Da%2526b');
     await visitor.get(location!);
