@@ -47,6 +47,7 @@ export async function serve(
     main.headersTimeout = 30_000;
     main.keepAliveTimeout = 75_000;
     const operators = createHttpServer(adminHandler(gateway), textFormat);
+    operators.keepAliveTimeout = main.keepAliveTimeout;
     await listen(operators, admin, server.reuse_port);
     listeners.push(operators);
     return { gateway, url, adminUrl: urlOf(operators), ...endOf(gateway, main, operators) };

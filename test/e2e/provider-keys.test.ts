@@ -2,14 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import {
-  closeHealthy,
-  completion,
-  expectRefusal,
-  hostileSetting,
-  until,
-} from '../support/hostile-setting.ts';
+import { closeHealthy, completion, expectRefusal, hostileSetting } from '../support/hostile-setting.ts';
 import { type Script, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-keys-'));
 const keys = ['sk-first-0123456789', 'sk-second-0123456789', 'sk-third-0123456789'];
@@ -17,9 +12,9 @@ const keys = ['sk-first-0123456789', 'sk-second-0123456789', 'sk-third-012345678
 afterEach(closeHealthy);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Every attempt may open a connection, and all of them stay for the next request. */
-const withKeys = (api_keys: readonly string[]) =>
-  hostileSetting({ provider: { api_key: undefined, api_keys } }, api_keys.length);
+/** undici frees a connection one turn after the reply, so that an attempt which follows at once opens a second one. */
+const withKeys = (api_keys: readonly string[], connections = 2) =>
+  hostileSetting({ provider: { api_key: undefined, api_keys } }, connections);
 
 /** Answers as the key deserves. */
 const byKey =
@@ -35,7 +30,7 @@ const keyOf = ({ headers }: { headers: Readonly<Record<string, string>> }) => he
 
 describe('several keys of one provider', () => {
   it('are used in turn', async () => {
-    const { send, upstream } = await withKeys(keys);
+    const { send, upstream } = await withKeys(keys, 1);
     upstream.reply(whole(200, completion('Hello.')));
     for (let count = 0; count < 4; count++) await (await send(false)).text();
     expect(upstream.requests.map(keyOf)).toEqual([...keys, keys[0]]);
