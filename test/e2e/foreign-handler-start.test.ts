@@ -7,7 +7,7 @@ import { chainOf, post, settlements } from '../support/chain-app.ts';
 import { closeApps, startApp } from '../support/express-app.ts';
 import { stream } from '../support/foreign-replies.ts';
 import { ask } from '../support/gateway-under-test.ts';
-import { until } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeApps);
 

@@ -6,9 +6,9 @@ import { alongside, startApp } from '../support/express-app.ts';
 import { ask } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
-import { until } from '../support/raw-client.ts';
 import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { ownStages } from '../support/settlement.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeMounted);
 

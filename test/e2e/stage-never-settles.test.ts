@@ -5,9 +5,10 @@ import { requestOf } from '../support/chain-connection.ts';
 import { alongside, closeApps } from '../support/express-app.ts';
 import { ask, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
-import { RawConnection, until } from '../support/raw-client.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { ownStages } from '../support/settlement.ts';
+import { until } from '../support/until.ts';
 
 beforeEach(() => {
   stuck.calls = 0;

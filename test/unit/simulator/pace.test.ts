@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask, closeAll, complete, post, simulate, until } from './client.ts';
+import { until } from '../../support/until.ts';
+import { ask, closeAll, complete, post, simulate } from './client.ts';
 
 afterEach(closeAll);
 

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { insertAccepted } from '../../../../../src/stores/ledger/ledger-writer.ts';
 import { RecordRefused, StoreUnavailable } from '../../../../../src/stores/records/database.ts';
 import type { LedgerEntry, LedgerRow } from '../../../../../src/stores/records/ledger-entry.ts';
-import { LedgerSetting, until } from './ledger-setting.ts';
+import { until } from '../../../../support/until.ts';
+import { LedgerSetting } from './ledger-setting.ts';
 import { sampleRow, sampleRows } from './sample-row.ts';
 
 /** A store that refuses `bad`, takes a moment over everything, and remembers what it has taken. */
