@@ -1,29 +1,28 @@
-import { createParser, type ParseError } from 'eventsource-parser';
+import { createParser } from 'eventsource-parser';
 
-/** An event as the wire had it; `event` is absent for the default type. */
+/** An event as it was on the wire; `event` is absent for the default type. */
 export interface SseEvent {
   readonly data: string;
   readonly event?: string | undefined;
 }
 
-const errorField = 'error:';
 const dataField = 'data: ';
+/** An `error` field, which the standard does not have. */
+const errorField = /(?<=[\r\n]\uFEFF?)error(?=[:\r\n])/g;
+/** The beginning of a line that may become an `error` field. */
+const cutErrorField = /(?<=[\r\n])(?:\uFEFF?(?:error|erro|err|er|e)|\uFEFF)$/;
 
 /**
- * Text in any cut to events (protocol k3): LF, CRLF and CR, a byte order mark, comments, several data lines, a last event without its
- * blank line. An unknown field `error` becomes an event of that name, as older llama.cpp servers write it (protocol c4).
+ * Parses text, cut anywhere, to events (protocol k3): LF, CRLF and CR, a byte order mark, comments, several data lines, a last event
+ * without its blank line. A field `error`, as older llama.cpp servers write it, is read as an event of that name (protocol c4).
  */
 export class SseParser {
   #events: SseEvent[] = [];
   #tooLarge = false;
-  /** Nothing is pending: what has been fed ended with the blank line of an event. */
+  /** True if nothing is pending: the text so far ended with the blank line of an event. */
   #isClean = true;
-  /**
-   * The beginning of an `error` line: the parser forgets an unknown field whose line is cut, so it waits here for its rest. Only its first
-   * characters may be looked at before the line has ended, or each piece would cost what came before it.
-   */
+  /** Text that waits for the rest of its field name. */
   #held = '';
-  /** The parser has been given whole lines only. */
   #atLineStart = true;
   readonly #max_event_bytes: number;
   readonly #parser;
@@ -33,11 +32,13 @@ export class SseParser {
     this.#parser = createParser({
       maxBufferSize: max_event_bytes,
       onEvent: event => this.#take(event),
-      onError: error => this.#refuse(error),
+      onError: ({ type }) => {
+        if (type === 'max-buffer-size-exceeded') this.#tooLarge = true;
+      },
     });
   }
 
-  /** An event was larger than `max_event_bytes`. Those before it are given out; nothing comes after it. */
+  /** True once an event was larger than `max_event_bytes`. The events before it are returned, none after it. */
   get isOverfull(): boolean {
     return this.#tooLarge;
   }
@@ -49,56 +50,42 @@ export class SseParser {
     }
     this.#events = [];
     if (this.#tooLarge) return this.#events;
-    this.#parser.feed(this.#withoutCutError(text));
+    this.#parser.feed(this.#withErrorEvents(text));
     this.#isClean = text.endsWith('\n\n') && !this.#tooLarge;
     return this.#events;
   }
 
-  /** The event that the end of the stream left without its blank line, if there is one. */
+  /** The last event, if the stream ended without its blank line. */
   end(): SseEvent[] {
     return this.feed('\n\n');
   }
 
   #take(event: SseEvent): void {
-    // The parser's own limit is for what it holds back; an event that came in one piece never was.
+    // The parser's own limit is for text that it holds back; an event that came in one piece never was.
     if (event.data.length > this.#max_event_bytes) this.#tooLarge = true;
     else if (!this.#tooLarge) this.#events.push(event);
   }
 
-  #withoutCutError(text: string): string {
-    if (this.#held === '' && text.endsWith('\n')) {
+  /** The text with `error` fields as events of that name, without a line that is cut within such a name. */
+  #withErrorEvents(text: string): string {
+    if (this.#held === '' && text.endsWith('\n') && !text.includes('error')) {
       this.#atLineStart = true;
       return text;
     }
-    if (this.#held.length > errorField.length && !/[\r\n]/.test(text)) {
-      this.#hold(this.#held + text);
-      return '';
-    }
-    const joined = this.#held + text;
-    const start = Math.max(joined.lastIndexOf('\n'), joined.lastIndexOf('\r')) + 1;
-    const last = joined.slice(start);
-    const bare = last.startsWith('\uFEFF') ? last.slice(1) : last;
-    const waits =
-      (start > 0 || this.#atLineStart) && (errorField.startsWith(bare) || bare.startsWith(errorField));
-    this.#hold(waits ? last : '');
-    if (joined !== '') this.#atLineStart = waits;
-    return waits ? joined.slice(0, start) : joined;
-  }
-
-  #hold(line: string): void {
-    this.#held = line;
-    if (line.length > this.#max_event_bytes) this.#tooLarge = true;
-  }
-
-  #refuse(error: ParseError): void {
-    if (error.type === 'max-buffer-size-exceeded') this.#tooLarge = true;
-    else if (error.type === 'unknown-field' && error.field === 'error') {
-      this.#events.push({ event: 'error', data: error.value ?? '' });
-    }
+    // A line end before the first line, for the patterns.
+    const mark = this.#atLineStart ? '\n' : '';
+    const given = mark + this.#held + text;
+    this.#held = cutErrorField.exec(given)?.[0] ?? '';
+    const ready = given.slice(0, given.length - this.#held.length);
+    this.#atLineStart = ready.endsWith('\n') || ready.endsWith('\r');
+    return ready.replace(errorField, 'event: error\ndata').slice(mark.length);
   }
 }
 
-/** What servers nearly always send at a time: one event of one data line. It needs no parser, which saves a tenth of a stream's CPU. */
+/**
+ * Whether `text` is what servers nearly always send at a time: one event of one data line. It needs no parser, which saves a tenth of a
+ * stream's CPU.
+ */
 function isOneEvent(text: string): boolean {
   return (
     text.startsWith(dataField) &&
