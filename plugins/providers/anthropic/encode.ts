@@ -10,8 +10,7 @@ import {
 import { checkArguments } from './check-arguments.ts';
 import { History, type ThinkingMemory } from './history.ts';
 import { conversationOf, type Restore } from './messages.ts';
-import { type Traits, traitsOf } from './models.ts';
-import { isSilenced, isThinking, thinkingOf } from './thinking.ts';
+import { isSilenced, isThinking, type Traits, thinkingOf, traitsOf } from './thinking.ts';
 import { isForcing, toolFields } from './tools.ts';
 
 export interface EncodeOptions {

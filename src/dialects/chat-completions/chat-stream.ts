@@ -1,5 +1,4 @@
-import type { Chunk, ChunkChoice } from '../../canonical.ts';
-import type { GatewayError } from '../../errors.ts';
+import type { ChunkChoice } from '../../canonical.ts';
 import { doneEvent, encodeEvent } from '../../sse/encode.ts';
 import type { Identity, StreamRenderer } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
@@ -18,31 +17,18 @@ export const named = (reasoning: string, names: ReasoningNames): object =>
   Object.fromEntries(names.map(name => [name, reasoning]));
 
 /** Chunks as in protocol 3.1: one id, one `created`, the model that was asked for. */
-export class ChatStream implements StreamRenderer {
-  /** Everything before the choices is the same in every chunk, so it is encoded once. */
-  readonly #head: string;
-  readonly #names: ReasoningNames;
-
-  constructor({ key, created, model }: Identity, names: ReasoningNames) {
-    this.#names = names;
-    const shared = { id: `chatcmpl-${key}`, object: 'chat.completion.chunk', created, model };
-    this.#head = JSON.stringify(shared).slice(0, -1);
-  }
-
-  chunk({ choices, usage }: Chunk): string {
-    const shown = JSON.stringify(choices.map(choice => renamed(choice, this.#names)));
-    return encodeEvent(
-      `${this.#head},"choices":${shown}${usage ? `,"usage":${JSON.stringify(usage)}` : ''}}`,
-    );
-  }
-
-  error(error: GatewayError): string {
-    return encodeEvent(openAiErrorBody(error));
-  }
-
-  end(): string {
-    return doneEvent;
-  }
+export function chatStream({ key, created, model }: Identity, names: ReasoningNames): StreamRenderer {
+  const shared = { id: `chatcmpl-${key}`, object: 'chat.completion.chunk', created, model };
+  // The same in every chunk, so it is encoded once.
+  const head = JSON.stringify(shared).slice(0, -1);
+  return {
+    chunk({ choices, usage }) {
+      const shown = JSON.stringify(choices.map(choice => renamed(choice, names)));
+      return encodeEvent(`${head},"choices":${shown}${usage ? `,"usage":${JSON.stringify(usage)}` : ''}}`);
+    },
+    error: error => encodeEvent(openAiErrorBody(error)),
+    end: () => doneEvent,
+  };
 }
 
 /** The choice with its reasoning under the names of the wire. */

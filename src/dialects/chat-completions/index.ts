@@ -5,7 +5,7 @@ import { openAiErrorBody } from '../openai-error.ts';
 import { accepted } from '../request-schema/first-fault.ts';
 import { present, setAsideUnknown, sharedRequest } from '../request-schema/shared-fields.ts';
 import { chatRequest, forwardedParameters } from './chat-request.ts';
-import { ChatStream, named, type ReasoningNames, reasoningNames } from './chat-stream.ts';
+import { chatStream, named, type ReasoningNames, reasoningNames } from './chat-stream.ts';
 
 const knownFields = new Set(Object.keys(chatRequest.shape));
 
@@ -40,7 +40,7 @@ export const chatCompletions = defineDialect({
           usage: reply.usage,
         }),
 
-      renderStream: identity => new ChatStream(identity, names),
+      renderStream: identity => chatStream(identity, names),
     };
   },
 });

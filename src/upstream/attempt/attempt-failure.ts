@@ -65,21 +65,16 @@ export function failureOfStatus(
 ): Failure {
   const message = messageOfErrorBody(body);
   const cause = new Error(`upstream status ${status}: ${scrubbed(message ?? body.slice(0, 500))}`);
-  const retry = retryAfter(headers['retry-after']);
-  return failureOfError(status, message, { cause, retry, pass_upstream_429 });
-}
-
-interface Circumstances {
-  readonly cause: Error;
-  readonly retry?: string | undefined;
-  readonly pass_upstream_429: boolean;
+  return failureOfError(status, message, cause, pass_upstream_429, retryAfter(headers['retry-after']));
 }
 
 /** Failure for an error status of a head or inside a reply. */
 function failureOfError(
   status: number,
   message: string | undefined,
-  { cause, retry, pass_upstream_429 }: Circumstances,
+  cause: Error,
+  pass_upstream_429: boolean,
+  retry?: string,
 ): Failure {
   const detail = { cause, ...(retry !== undefined && { headers: { 'retry-after': retry } }) };
   switch (status) {
@@ -135,7 +130,7 @@ export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = f
     const cause = new Error(
       `upstream error ${status ?? 'without a status'} in its reply: ${scrubbed(message)}`,
     );
-    return failureOfError(status ?? 500, message, { cause, pass_upstream_429 });
+    return failureOfError(status ?? 500, message, cause, pass_upstream_429);
   }
   if (GatewayError.is(thrown)) return { error: thrown, kind: kindsOfErrors[thrown.code ?? ''] ?? 'status' };
   const error = refusal(begun ? 'provider_broke_off' : 'provider_unreachable', { cause: thrown });

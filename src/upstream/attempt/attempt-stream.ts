@@ -68,7 +68,8 @@ export class AttemptStream implements StreamHandle {
   end(): void {
     if (this.#over) return;
     this.#release([]);
-    this.#end(undefined);
+    this.#over = true;
+    this.#sink.end();
   }
 
   /**
@@ -77,14 +78,16 @@ export class AttemptStream implements StreamHandle {
    */
   fail(error: GatewayError, from: AttemptProgress): boolean {
     if (from !== this.#progress) return false;
-    if (this.#released) this.#end({ fault: error });
+    if (this.#released) this.giveUp(error);
     else this.#begun?.reject(error);
     return this.#released;
   }
 
   /** Fails the stream: no attempt was answered, and no other follows. */
-  giveUp(fault: unknown): void {
-    this.#end({ fault });
+  giveUp(error: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.fail(error);
   }
 
   resume(): void {
@@ -118,13 +121,6 @@ export class AttemptStream implements StreamHandle {
       if (this.#over) return;
     }
     if (chunks.length > 0) this.isFull = !this.#sink.flush();
-  }
-
-  #end(ending: { readonly fault: unknown } | undefined): void {
-    if (this.#over) return;
-    this.#over = true;
-    if (ending) this.#sink.fail(ending.fault);
-    else this.#sink.end();
   }
 }
 

@@ -17,17 +17,11 @@ export interface AcceptedParameters {
   readonly extra: readonly string[];
 }
 
-/** A request with accepted parameters only, and the names of the others. */
-export interface FittedRequest {
-  readonly request: ChatRequest;
-  readonly ignored: readonly string[];
-}
-
 /** Droppable fields that are not among a request's `parameters`. */
 const ownFields = ['temperature', 'stop'] as const;
 
-/** A copy of `request` without fields that its upstream does not accept; the next attempt may need the original. */
-export function fitted(request: ChatRequest, { parameters, drop, extra }: AcceptedParameters): FittedRequest {
+/** A copy of `request` without fields that its upstream does not accept, and their names; the next attempt may need the original. */
+export function fitted(request: ChatRequest, { parameters, drop, extra }: AcceptedParameters) {
   const unknown = Object.keys(request.unknown).filter(name => !extra.includes(name));
   // Fast path: most servers accept every parameter.
   if (!parameters && drop.length === 0) return { request, ignored: unknown };

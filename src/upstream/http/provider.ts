@@ -71,7 +71,7 @@ export class Provider {
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.ownHeaders = { ...this.adapter.headers, ...lowerCased(config.headers) };
-    this.keys = new KeyPool(keysOf(config), key => lowerCased(this.#credential(key)), clock);
+    this.keys = new KeyPool(keysOf(config), key => lowerCased(headersOfKey(this.adapter, key)), clock);
     this.#unwatchKeys = this.#watchKeys();
     this.#headers = {
       'content-type': 'application/json',
@@ -149,10 +149,6 @@ export class Provider {
     return this.#pool.destroy();
   }
 
-  #credential(api_key: string): Headers {
-    return this.adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };
-  }
-
   #watchKeys(): (() => void) | undefined {
     const { api_key_file } = this.config;
     if (api_key_file === undefined) return undefined;
@@ -195,6 +191,9 @@ export class Provider {
     this.breaker.retryNow();
   }
 }
+
+const headersOfKey = (adapter: Adapter, api_key: string): Headers =>
+  adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };
 
 const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
   api_key_file === undefined

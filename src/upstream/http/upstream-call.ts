@@ -39,11 +39,10 @@ export const switchedProtocols = (): Error =>
  * while many bytes wait for one. `cancel` ends the call and closes its connection.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
-  readonly head: Promise<ResponseHead>;
+  readonly #head = Promise.withResolvers<ResponseHead>();
+  readonly head = this.#head.promise;
   /** True once a byte of the body has arrived. */
   hasBody = false;
-  #resolveHead!: (head: ResponseHead) => void;
-  #rejectHead!: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #queue: Buffer[] = [];
   #queued_bytes = 0;
@@ -53,10 +52,6 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
   #consumer: BodyConsumer | undefined;
 
   constructor() {
-    this.head = new Promise((resolve, reject) => {
-      this.#resolveHead = resolve;
-      this.#rejectHead = reject;
-    });
     // It may reject before it is awaited, as when the call is cancelled first.
     this.head.catch(() => {});
   }
@@ -67,7 +62,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200) this.#resolveHead({ status, headers });
+    if (status >= 200) this.#head.resolve({ status, headers });
     // What follows 101 is not HTTP; other interim replies are ignored.
     else if (status === 101) this.cancel(switchedProtocols());
   }
@@ -94,7 +89,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
     this.#ended = true;
     clearTimeout(this.#released);
     this.#error ??= error;
-    this.#rejectHead(this.#error);
+    this.#head.reject(this.#error);
     this.#consumer?.fail(this.#error);
   }
 
@@ -104,7 +99,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
     this.#error = reason;
     this.#queue = [];
     this.#controller?.abort(reason);
-    this.#rejectHead(reason);
+    this.#head.reject(reason);
     this.#consumer?.fail(reason);
   }
 

@@ -34,7 +34,6 @@ export class LoadBalancer {
   readonly upstreams: readonly Upstream[];
   readonly #groups: readonly (readonly Upstream[])[];
   readonly #random: () => number;
-  readonly #only: Selection | undefined;
 
   constructor(
     upstreams: readonly Upstream[],
@@ -50,14 +49,11 @@ export class LoadBalancer {
     this.#groups = [...byPriority].sort(([a], [b]) => a - b).map(([, group]) => group);
     this.upstreams = this.#groups.flat();
     this.#random = random;
-    if (upstreams.length === 1 && options.when_all_unavailable === 'try')
-      this.#only = { when: 'now', upstream: upstreams[0]! };
   }
 
   /** Selects the next upstream. One that has failed in this exchange is selected again only after all others. */
   next(query: UpstreamQuery): Selection {
     const isFirst = query.failed.size === 0;
-    if (isFirst && this.#only && this.upstreams[0]!.provider.bulkhead.hasPermit) return this.#only;
     return this.#fresh(query) ?? (isFirst ? this.#lastResort(query) : this.#again(query));
   }
 

@@ -1,11 +1,7 @@
+import type { RoutingOptions } from '../../catalog/routing-schema.ts';
 import type { Clock } from '../../clock.ts';
 
-export interface RetryBudgetLimits {
-  /** Retries for each request. */
-  readonly retry_ratio: number;
-  /** Further retries per second, so that a model with few requests has some. */
-  readonly min_retries_per_second: number;
-}
+type RetryBudgetLimits = Pick<RoutingOptions, 'retry_ratio' | 'min_retries_per_second'>;
 
 /** Time for which a request counts: as long as requests that fail with a dying provider may have run. */
 const window_ms = 30_000;

@@ -2,14 +2,11 @@ import type { Target } from '../adapter.ts';
 import type { Failure } from '../attempt/attempt-failure.ts';
 import type { Provider } from '../http/provider.ts';
 import { bitsOf } from './affinity-key.ts';
-import { Latency } from './latency.ts';
 
-/** An upstream's place among those of its model. */
-export interface RoutePriority {
-  /** Lower numbers are tried first. */
-  readonly priority: number;
-  readonly weight: number;
-}
+/** The time in which a sample's weight falls to a third. */
+const memory_ms = 10_000;
+/** An older average says nothing of the upstream now. */
+const stale_ms = 30_000;
 
 /** The longest `Retry-After` that is followed. */
 const max_pause_ms = 600_000;
@@ -24,6 +21,7 @@ const failure_penalty_ms = 1000;
 export class Upstream {
   readonly provider: Provider;
   readonly target: Target;
+  /** Lower numbers are tried first. */
   readonly priority: number;
   readonly weight: number;
   /** For rendezvous hashing: the same in every process. */
@@ -32,7 +30,11 @@ export class Upstream {
   readonly #replies = new Latency();
   #paused_until_ms = Number.NEGATIVE_INFINITY;
 
-  constructor(provider: Provider, target: Target, { priority, weight }: RoutePriority) {
+  constructor(
+    provider: Provider,
+    target: Target,
+    { priority, weight }: Pick<Upstream, 'priority' | 'weight'>,
+  ) {
     this.provider = provider;
     this.target = target;
     this.priority = priority;
@@ -71,4 +73,22 @@ function pauseAfter_ms({ kind, retry_after_s, another_key }: Failure): number {
   if (kind === 'misconfigured') return misconfigured_pause_ms;
   if (retry_after_s !== undefined) return retry_after_s * 1000;
   return kind === 'rate_limited' ? limited_pause_ms : 0;
+}
+
+/** Recent latency of an upstream: an average that fades with time, not with the number of samples. */
+export class Latency {
+  #average_ms = 0;
+  #at_ms = Number.NEGATIVE_INFINITY;
+
+  observe(value_ms: number, now_ms: number): void {
+    const age_ms = now_ms - this.#at_ms;
+    const kept = age_ms > stale_ms ? 0 : Math.exp(-age_ms / memory_ms);
+    this.#average_ms = kept * this.#average_ms + (1 - kept) * value_ms;
+    this.#at_ms = now_ms;
+  }
+
+  /** The average in milliseconds; `undefined` if stale. */
+  recent_ms(now_ms: number): number | undefined {
+    return now_ms - this.#at_ms > stale_ms ? undefined : this.#average_ms;
+  }
 }

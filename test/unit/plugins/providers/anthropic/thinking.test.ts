@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { traitsOf } from '../../../../../plugins/providers/anthropic/models.ts';
+import { traitsOf } from '../../../../../plugins/providers/anthropic/thinking.ts';
 import { adaptive, bodyOf, budgeted, encoded } from './encoded.ts';
 
 const roll = { type: 'function' as const, function: { name: 'roll' } };

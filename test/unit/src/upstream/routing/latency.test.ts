@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { Latency } from '../../../../../src/upstream/routing/latency.ts';
+import { Latency } from '../../../../../src/upstream/routing/upstream.ts';
 
 it('is unknown before the first sample, and long after the last', () => {
   const latency = new Latency();
