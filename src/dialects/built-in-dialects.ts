@@ -4,7 +4,7 @@ import type { Dialect, DialectDefinition, DialectSetup } from './define-dialect.
 import { models } from './models/index.ts';
 import { responses } from './responses/index.ts';
 
-/** Every dialect that the gateway speaks. Routes, endpoint names, sections of the configuration and documents are made from this list. */
+/** All dialects. Routes, endpoint names, sections of the configuration and documents follow from this list. */
 export const builtInDialects = [chatCompletions, responses, models] as const;
 
 export type BuiltInDialect = (typeof builtInDialects)[number];
@@ -15,7 +15,7 @@ type Sections = {
 };
 type Options = { readonly [D in BuiltInDialect as D['section'] & string]: z.output<D['schema']> };
 
-/** Whether some dialect is spoken at `path`. */
+/** Whether `path` belongs to a dialect. */
 export const isDialectPath = (path: string): boolean =>
   builtInDialects.some(({ paths }) => Object.hasOwn(paths, path));
 
@@ -25,12 +25,12 @@ export const configurableDialects = (builtInDialects as readonly DialectDefiniti
     dialect.section !== undefined,
 );
 
-/** The sections of a configuration that have the options of the dialects. */
+/** The sections of the configuration with the dialects' options. */
 export const dialectSections = Object.fromEntries(
   configurableDialects.map(({ section, schema }) => [section, schema.prefault({})]),
 ) as unknown as Sections;
 
-/** The built-in dialects with the options of a checked configuration. */
+/** The dialects with the options of a checked configuration. */
 export function createDialects(options: Options, setup: DialectSetup): Dialect[] {
   const given = options as Readonly<Record<string, unknown>>;
   return (builtInDialects as readonly DialectDefinition[]).map(dialect => {

@@ -1,19 +1,13 @@
 import type { ChatRequest } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 
-/**
- * The client's name of a top-level field of the canonical request. The same name if the dialect has no other, or if the client sent it as
- * an unknown field.
- */
+/** The client's name of a top-level field of the canonical request; the same if the client sent it as an unknown field. */
 export function clientFieldName({ client, unknown }: ChatRequest, field: string): string {
   const names = client?.field_names ?? {};
   return Object.hasOwn(names, field) && !Object.hasOwn(unknown, field) ? names[field]! : field;
 }
 
-/**
- * The error with the field at fault under its client's name. Within `messages` positions may differ between the two forms, so elements
- * are left out there.
- */
+/** The error with the client's name of the field at fault. Leaves out positions, which may differ between the two forms. */
 export function withClientFieldName(error: GatewayError, request: ChatRequest): GatewayError {
   const { param } = error;
   if (param === undefined || Object.hasOwn(request.unknown, param)) return error;

@@ -3,7 +3,7 @@ import type { ChatRequest, Chunk, Completion } from '../canonical.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { GatewayError } from '../errors.ts';
 
-/** What a reply is called on the wire, the same in every chunk of a stream (protocol d1), and what it answers. */
+/** Id, time and model of a reply, the same in every chunk of its stream (protocol d1), and its request. */
 export interface Identity {
   /** Unique part of the reply's id; the dialect adds its own prefix. */
   readonly key: string;
@@ -17,16 +17,16 @@ export interface Identity {
   now_s(): number;
 }
 
-/** Writes one stream: each method returns SSE text, whole events only. */
+/** Writes one stream. Each method returns SSE text of whole events. */
 export interface StreamRenderer {
   chunk(chunk: Chunk): string;
   /** The error event of a stream that has begun (protocol c1, c5), without the end. */
   error(error: GatewayError): string;
-  /** The end of every stream, after an error as well. */
+  /** The end of the stream, also after an error. */
   end(): string;
 }
 
-/** A format in which replies are generated. Checks shape only; what depends on the catalog is checked by the `validation` stage. */
+/** A format of generated replies. Checks the shape of requests; the `validation` stage checks what depends on the catalog. */
 export interface GenerationFormat {
   /** Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. */
   parse(body: Record<string, unknown>): ChatRequest;
@@ -43,7 +43,7 @@ export interface CatalogAnswers {
 export interface CatalogAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON; absent where the status allows no body. */
+  /** JSON; absent if the status allows no body. */
   readonly body?: string;
 }
 
@@ -52,7 +52,7 @@ export interface DialectSetup {
   readonly models: readonly Model[];
 }
 
-/** What is known of a dialect before any option. */
+/** Properties of a dialect that do not depend on its options. */
 export interface DialectFacts<Name extends string = string> {
   /** In lower case with dots: the endpoint in metrics, spans and the ledger. */
   readonly name: Name;
@@ -60,7 +60,7 @@ export interface DialectFacts<Name extends string = string> {
   readonly paths: Readonly<Record<string, readonly string[]>>;
   /** Whether its paths need no key (spec 5). */
   readonly public: boolean;
-  /** The whole body of every error on its paths, from the first header on. */
+  /** The body of every error on its paths. */
   errorBody(error: GatewayError): string;
 }
 
@@ -73,7 +73,7 @@ export interface DialectDefinition<
   Schema extends z.ZodType = z.ZodType,
   Format extends GenerationFormat | CatalogAnswers = GenerationFormat | CatalogAnswers,
 > extends DialectFacts<Name> {
-  /** The section of a configuration that has its options, if it has any. */
+  /** The section of the configuration with its options, if it has any. */
   readonly section: Section | undefined;
   readonly schema: Schema;
   create(options: z.output<Schema>, setup: DialectSetup): Format;
@@ -81,7 +81,7 @@ export interface DialectDefinition<
 
 const noOptions = z.strictObject({});
 
-/** Declares a dialect: paths, options with their documentation, and how requests, replies, streams and errors are read and written. */
+/** Declares a dialect: paths, options, and the format of requests, replies, streams and errors. */
 export function defineDialect<
   const Name extends string,
   Format extends GenerationFormat | CatalogAnswers,

@@ -1,4 +1,4 @@
-/** How much JSON text holds, counted without parsing it. */
+/** Counts of a JSON text. */
 export interface JsonSize {
   /** Objects, arrays, strings, numbers and literals, the outermost included. */
   readonly values: number;
@@ -6,7 +6,7 @@ export interface JsonSize {
   readonly keys: number;
 }
 
-/** Of text that was counted: also how deeply its arrays and objects are nested. */
+/** Counts of a JSON text and its depth of nesting. */
 export interface CountedJson extends JsonSize {
   readonly levels: number;
 }
@@ -15,21 +15,20 @@ export interface CountedJson extends JsonSize {
 const value_bytes = 2;
 const key_bytes = 5;
 
-/** False for text so short that it must be within `limits`: nearly every request, which then need not be counted. */
+/** False for text too short to exceed `limits`, as nearly every request is. */
 export const mayExceed = (bytes: number, limits: JsonSize): boolean =>
   bytes >= Math.min(value_bytes * limits.values, key_bytes * limits.keys);
 
 /**
- * Counts the values and keys of UTF-8 JSON in one pass, and stops where a count exceeds its limit. `JSON.parse` makes an object of 56
- * bytes from the two bytes `{}`, and 40 bytes from each open bracket: the count must be known before. What is not JSON is counted
- * somehow and left to the parser.
+ * Counts the values and keys of UTF-8 JSON in one pass, until a count exceeds its limit. To be called before `JSON.parse`, which makes an
+ * object of 56 bytes from the two bytes `{}`, and 40 bytes from each open bracket. Invalid JSON gets some count.
  */
 export function jsonSizeOf(bytes: Uint8Array, limits: JsonSize): CountedJson {
   let values = 1;
   let level = 0;
   let levels = 0;
   let keys = 0;
-  // The token before was an opening bracket: an array or object that is not empty has one value more than commas.
+  // True after an opening bracket: an array or object that is not empty has one value more than commas.
   let opened = false;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!;
@@ -58,7 +57,7 @@ export function exceeds(text: string, limits: JsonSize): boolean {
   return values > limits.values || keys > limits.keys;
 }
 
-/** The place of the quote that closes the string which begins at `at`, or the end of the text. */
+/** Index of the quote that closes the string, or the end of the text. */
 function endOfString(bytes: Uint8Array, at: number): number {
   let end = at;
   while (end < bytes.length && bytes[end] !== 0x22) end += bytes[end] === 0x5c ? 2 : 1;

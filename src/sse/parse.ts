@@ -61,7 +61,7 @@ export class SseParser {
   }
 
   #take(event: SseEvent): void {
-    // The parser's own limit is for text that it holds back; an event that came in one piece never was.
+    // The parser's own limit is for incomplete events only.
     if (event.data.length > this.#max_event_bytes) this.#tooLarge = true;
     else if (!this.#tooLarge) this.#events.push(event);
   }
@@ -72,7 +72,7 @@ export class SseParser {
       this.#atLineStart = true;
       return text;
     }
-    // A line end before the first line, for the patterns.
+    // The patterns need a line end before the first line.
     const mark = this.#atLineStart ? '\n' : '';
     const given = mark + this.#held + text;
     this.#held = cutErrorField.exec(given)?.[0] ?? '';

@@ -34,10 +34,10 @@ const stop = z
   .transform(value => (typeof value === 'string' ? [value] : value))
   .nullish();
 
-/** Fields of the OpenAI format that go upstream as they are (m5); their values are checked loosely, the upstream judges. */
+/** Fields of the OpenAI format that are forwarded unchanged (m5); the upstream checks their values further. */
 export const forwardedParameters = {
   ...sharedParameters,
-  // Beyond this a JSON number has lost digits before anyone could look at it (m15).
+  // Larger numbers have lost digits when JSON is parsed (m15).
   seed: z.int('must be an integer from -9007199254740991 to 9007199254740991').nullish(),
   logit_bias: anyObject.nullish(),
   logprobs: flag,

@@ -12,11 +12,11 @@ export const reasoningNames = {
 
 export type ReasoningNames = readonly string[];
 
-/** A reasoning text under its wire names. */
+/** Fields of a reasoning text under its wire names. */
 export const named = (reasoning: string, names: ReasoningNames): object =>
   Object.fromEntries(names.map(name => [name, reasoning]));
 
-/** Chunks as in protocol 3.1: one id, one `created`, the model that was asked for. */
+/** Writes the chunks of protocol 3.1: one id, one `created`, the requested model. */
 export function chatStream({ key, created, model }: Identity, names: ReasoningNames): StreamRenderer {
   const shared = { id: `chatcmpl-${key}`, object: 'chat.completion.chunk', created, model };
   // The same in every chunk, so it is encoded once.

@@ -50,7 +50,7 @@ function parseChatRequest(body: Record<string, unknown>): ChatRequest {
   const from = accepted(chatRequest, body);
   const { max_tokens, max_completion_tokens, stop, tools, n } = from;
   const request = sharedRequest(from, from.messages);
-  // The newer name wins where both are given (protocol m3).
+  // The newer name takes precedence (protocol m3).
   const own = { max_tokens: max_completion_tokens ?? max_tokens, stop: stop?.length ? stop : null, tools, n };
   Object.assign(request, present(own));
   if (max_completion_tokens != null)
@@ -69,7 +69,7 @@ function renderChoice(choice: Choice, names: ReasoningNames): object {
   return { index, message: shown, finish_reason, ...(logprobs != null && { logprobs }) };
 }
 
-/** Keys in a readable order, without anything that a stage has added. */
+/** The message with keys in a readable order, and without fields that a stage has added. */
 function renderMessage(
   { content, reasoning, tool_calls, refusal }: ReplyMessage,
   names: ReasoningNames,

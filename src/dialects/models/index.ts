@@ -24,7 +24,7 @@ export const models = defineDialect({
 const isAmong = (known: string | undefined, etag: string): boolean =>
   known?.split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
 
-/** The public fields of a model, in the order of spec 2.1. Prices stay the strings they are in the configuration. */
+/** The public fields of a model, in the order of spec 2.1. */
 function publicFields(model: Model): Record<string, unknown> {
   const { name, description, date, context_length, max_completion_tokens, is_moderated, architecture } =
     model;
@@ -45,7 +45,7 @@ function publicFields(model: Model): Record<string, unknown> {
   };
 }
 
-/** The entry of a model under `data`; the legacy list `models` has it without `object` and `created`. */
+/** A model's entry under `data`; in the legacy list `models` it has no `object` and `created`. */
 export function catalogEntry(model: Model): Record<string, unknown> {
   const { id, ...rest } = publicFields(model);
   return { id, object: 'model', created: Date.parse(`${model.date}T00:00:00Z`) / 1000, ...rest };

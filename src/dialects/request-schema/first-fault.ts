@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { fieldPath, shown, valueAt } from '../../diagnostics/field-path.ts';
 import { invalidField, refusal } from '../../errors.ts';
 
-/** The value that `schema` accepts in `body`. Throws `invalid_request` for the first fault: field, what is accepted, what was sent. */
+/** Parses `body`. Throws `invalid_request` for the first fault, with the field, what is accepted and what was sent. */
 export function accepted<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0]!;
   const value = valueAt(body, path);
-  // A whole sentence has nothing added to it.
+  // Nothing is added to a whole sentence.
   const problem = value === undefined || message.endsWith('.') ? message : `${message}, not ${shown(value)}`;
   throw path.length === 0
     ? refusal('invalid_request', { message: problem })
@@ -22,8 +22,8 @@ export function fault(issues: z.RefinementCtx, message: string, ...path: Propert
 }
 
 /**
- * Parses a value within another one. Returns `undefined` after a fault, which is reported with its whole path; a union would hide which part
- * is at fault. Only the first is reported: hundreds of thousands would be too many for zod.
+ * Parses a value within another one. Returns `undefined` after a fault. Reports only the first, with its path: a zod union would not say
+ * which part is at fault, and hundreds of thousands of issues are too many for zod.
  */
 export function parsedBy<T>(
   schema: z.ZodType<T>,
@@ -38,7 +38,7 @@ export function parsedBy<T>(
   return issue && fault(issues, messageOf(issue), ...path, ...issue.path);
 }
 
-/** Parses each of `given`, up to the first that has a fault: a client may send hundreds of thousands. */
+/** Parses each of `given` until one has a fault; a client may send hundreds of thousands. */
 export function eachParsedBy<T>(
   schema: z.ZodType<T>,
   given: readonly unknown[],
@@ -55,8 +55,8 @@ export function eachParsedBy<T>(
 }
 
 /**
- * An array up to its first element with a fault; `z.array` goes on and keeps an issue of every element, gigabytes for a body of a few
- * kilobytes. With the message `empty` it must have an element.
+ * An array, parsed until an element has a fault; `z.array` would keep an issue of every element, gigabytes for a body of a few kilobytes.
+ * With the message `empty` it must not be empty.
  */
 export const arrayOf = <T>(element: z.ZodType<T>, notArray: string, empty?: string) =>
   z.custom<unknown[]>(Array.isArray, notArray).transform((given, issues): T[] => {

@@ -3,19 +3,16 @@ import type { ChatRequest } from '../../canonical.ts';
 import { type GatewayError, refusal } from '../../errors.ts';
 import { isObject } from '../../json-object.ts';
 
-/**
- * Fields that both generation endpoints share (spec 4.2 to 4.4; protocol m1 to m11). Messages say what is accepted. Null is the same as
- * absent (m6), so every optional field is nullish.
- */
+/** Fields of both generation endpoints (spec 4.2 to 4.4; protocol m1 to m11). Null is the same as absent (m6), so they are nullish. */
 
 export const isStringOrArray = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value);
 
-/** An object taken as it is, by reference: nothing in it is copied, so no key of it can do harm (m15). */
+/** Any object, by reference: nothing in it is copied, so keys such as `__proto__` do no harm (m15). */
 export const anyObject = z.custom<Record<string, unknown>>(isObject, 'must be an object');
 
 export const atLeastOne = 'must be an integer of at least 1';
 
-/** A number within these bounds, both included. */
+/** A number from `low` to `high`, inclusive. */
 export const number = (low: number, high: number) => {
   const text = `must be a number from ${low} to ${high}`;
   return z.number(text).min(low, text).max(high, text).nullish();
@@ -64,7 +61,7 @@ export const sharedFields = {
 const sharedShape = z.object({ ...sharedFields, ...sharedParameters });
 export type SharedFields = z.output<typeof sharedShape>;
 
-/** Stream options mean nothing without a stream (m11). For `superRefine`. */
+/** Refuses stream options without a stream (m11). For `superRefine`. */
 export function checkStreamOptions(
   { stream, stream_options: options }: SharedFields,
   issues: z.RefinementCtx,
@@ -77,7 +74,7 @@ export function checkStreamOptions(
   });
 }
 
-/** The canonical request as far as the shared fields make it. */
+/** The canonical request with the shared fields. */
 export function sharedRequest(from: SharedFields, messages: ChatRequest['messages']): ChatRequest {
   const request: ChatRequest = {
     model: from.model,
@@ -98,26 +95,23 @@ export function sharedRequest(from: SharedFields, messages: ChatRequest['message
       stream_options: stream_options && present(stream_options),
       reasoning_effort,
       reasoning_split,
-      // That the values are strings is checked by `validation`, with the other limits of metadata.
+      // `validation` checks that the values are strings.
       metadata: metadata as Record<string, string> | null | undefined,
     }),
   );
 }
 
-/** The fields without those that are null or undefined (m6). */
+/** `fields` without those that are null or undefined (m6). */
 export function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
 }
 
-/** Forwarding and naming unknown fields costs more than parsing them, and clients have a handful of their own. */
+/** Forwarding and naming unknown fields costs more than parsing them; clients send a handful. */
 const max_unknown_fields = 1000;
 
-/**
- * Sets aside what a body has beyond the `known` fields (m5), and refuses more than a thousand; a `prefix` says within which field it
- * stands.
- */
+/** Moves fields of `body` that are not `known` to `request.unknown` (m5). Refuses more than a thousand. `prefix`: the field around them. */
 export function setAsideUnknown(
   request: ChatRequest,
   body: Readonly<Record<string, unknown>>,
@@ -128,7 +122,7 @@ export function setAsideUnknown(
   for (const name of Object.keys(body)) {
     if (known.has(name) || body[name] === null) continue;
     if (++count > max_unknown_fields) throw tooManyUnknown(prefix);
-    // Defined, not assigned: assigning `__proto__` would change the object's prototype (m15).
+    // Assigning `__proto__` would change the object's prototype (m15).
     Object.defineProperty(request.unknown, prefix + name, {
       value: body[name],
       enumerable: true,

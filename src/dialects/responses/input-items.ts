@@ -5,12 +5,9 @@ import { eachParsedBy, fault, parsedBy } from '../request-schema/first-fault.ts'
 import { message } from '../request-schema/message.ts';
 import { isStringOrArray, nonEmptyText, text } from '../request-schema/shared-fields.ts';
 
-/**
- * The items of `input` in the Responses format (spec 4.4; protocol h9): messages, the function calls of earlier replies and their
- * outputs. Reasoning that a client sends back is left out, as chat leaves it out.
- */
+/** Items of `input` (spec 4.4; protocol h9): messages, function calls and their outputs. Reasoning is dropped, as in chat. */
 
-/** What an item is to the conversation. `undefined` is nothing. */
+/** A parsed item; `undefined` if it is dropped. */
 export type Item = Message | { readonly call: ToolCall } | { readonly output: Message } | undefined;
 
 const acceptedContent = 'must be a string or an array of {type: "input_text", text} parts';
@@ -29,7 +26,7 @@ const anyPart = z.unknown().transform((given, issues): TextPart | undefined => {
   return part && { type: 'text', text: part.text };
 });
 
-/** A part of an assistant's message may also be one that only replies have. */
+/** A part of an assistant's message, which may be one that only replies have. */
 const assistantPart = z.unknown().transform((given, issues): TextPart | undefined => {
   if (isObject(given) && given.type === 'reasoning') return undefined;
   if (isObject(given) && given.type === 'refusal' && typeof given.refusal === 'string')
@@ -37,7 +34,7 @@ const assistantPart = z.unknown().transform((given, issues): TextPart | undefine
   return parsedBy(anyPart, given, issues);
 });
 
-/** The text of parts: one is a string, which every server and every template understands; several stay parts. */
+/** The text of parts: one becomes a string, which all servers and templates accept; several stay parts. */
 function textOfParts(
   schema: typeof anyPart,
   given: readonly unknown[],
@@ -78,7 +75,7 @@ const inputMessage = z.unknown().transform((given, issues): Item => {
   return content === undefined ? undefined : parsedBy(message, { ...given, content }, issues);
 });
 
-/** The message of a fault: of chat's message, but for its content, which has other parts here. */
+/** The message of a fault: chat's, except for content, whose parts have other types here. */
 const contentMessage = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 1 && path[0] === 'content' ? acceptedContent : message;
 
@@ -94,7 +91,7 @@ const kinds: Readonly<Record<string, z.ZodType<Item>>> = {
 const reference =
   "must not be 'item_reference': replies are not stored here; send the items themselves, as clients do with store: false.";
 
-/** One item, by its `type`; without one it is a message. */
+/** An item by its `type`; without one it is a message. */
 export const item = z.unknown().transform((given, issues): Item => {
   const type = isObject(given) ? (given.type ?? 'message') : 'message';
   const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;

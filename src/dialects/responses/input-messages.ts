@@ -7,8 +7,8 @@ const noCall =
   'must be the call_id of a function_call before it; replies are not stored here, so send it as well';
 
 /**
- * Items as chat messages. What an assistant said and called before the outputs came is one message: servers want the outputs directly
- * after it. A function call that follows an assistant's text belongs to it, as does a text between calls.
+ * Items as chat messages. An assistant's texts and calls up to their outputs become one message, because servers require the outputs
+ * directly after the calls.
  */
 export function messagesOf(items: readonly Item[], issues: z.RefinementCtx): Message[] {
   const messages: Message[] = [];
@@ -20,7 +20,7 @@ export function messagesOf(items: readonly Item[], issues: z.RefinementCtx): Mes
     if ('output' in item) {
       turn = undefined;
       messages.push(item.output);
-      // Nothing is kept here between requests: the model has never seen a call that is not among the items.
+      // Replies are not stored, so the model would see an output without its call.
       if (!called.has(item.output.tool_call_id ?? '')) return fault(issues, noCall, index, 'call_id');
     } else if ('call' in item) {
       if (!turn) messages.push((turn = { role: 'assistant', content: null }));
@@ -41,7 +41,7 @@ export function messagesOf(items: readonly Item[], issues: z.RefinementCtx): Mes
 
 type Content = Message['content'];
 
-/** One text after the other. Parts are added to those that are there: a client may send many. */
+/** Joins two contents. Adds to the first's parts in place, as a client may send many. */
 function joined(first: Content, second: Content): Content {
   if (!first) return second;
   if (!second) return first;

@@ -22,7 +22,7 @@ export class ResponseObject {
     return this.encoded('incomplete', { ...reply, incomplete_details: { reason } });
   }
 
-  /** In any other state, with the fields that only this state has. */
+  /** In another state, with the fields of that state. */
   encoded(status: string, state: object = {}): string {
     const { key, created, model } = this.#identity;
     const neutral = { output: [], usage: null, completed_at: null, error: null, incomplete_details: null };
@@ -40,7 +40,7 @@ export const usageFields = (usage: Usage): object => ({
   output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
 });
 
-/** What a response repeats of its request, and neutral values for what is not offered; clients check that all of it is there (h5). */
+/** Fields repeated from the request, and neutral values of those not offered; clients check that all are present (h5). */
 function echoOf({ request }: Identity): object {
   const { parameters, client, metadata, max_tokens, reasoning_effort } = request;
   return {

@@ -24,15 +24,15 @@ import {
   usageMember,
 } from './streamed-items.ts';
 
-/** A call that has no name yet: clients must get the name first. */
+/** A call without a name yet. It is not written before, because its first event has the name. */
 interface UnnamedCall {
   id: string;
   arguments: string;
 }
 
 /**
- * A Responses stream (protocol h1 to h4, 3.6). Text of one kind is an item, done when another kind begins; calls stay open as long as
- * their arguments may go on, since servers may alternate between them. The last event has the whole response.
+ * A Responses stream (protocol h1 to h4, 3.6). A text item is done when another kind of item begins. Calls stay open until their arguments
+ * are complete, since servers may alternate between them. The last event has the whole response.
  */
 export class ResponseStream implements StreamRenderer {
   readonly #identity: Identity;
@@ -40,7 +40,7 @@ export class ResponseStream implements StreamRenderer {
   readonly #response: ResponseObject;
   readonly #events: EventWriter;
   readonly #ids: ItemIds;
-  /** All text so far by kind, as a whole reply has it. */
+  /** All text so far, by kind. */
   readonly #generated = {
     reasoning_text: '',
     summary_text: '',
@@ -51,11 +51,11 @@ export class ResponseStream implements StreamRenderer {
   /** All items, in the order of their `output_index`. */
   readonly #items: StreamedItem[] = [];
   readonly #calls = new Map<number, StreamedCall | UnnamedCall>();
-  /** The reasoning or message that goes on. */
+  /** The open reasoning or message. */
   #current: StreamedText | undefined;
-  /** The call that was added to last. */
+  /** The call with the newest arguments. */
   #latest: StreamedCall | undefined;
-  /** The call that began last, while nothing else has begun. */
+  /** The newest item, if it is a call. */
   #newest: StreamedCall | undefined;
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
@@ -76,7 +76,7 @@ export class ResponseStream implements StreamRenderer {
       this.#events.showUsage(usage);
     }
     let text = this.#begun ? '' : this.#begin();
-    // This format knows one choice only.
+    // This format has one choice only.
     for (const choice of choices) if (choice.index === 0) text += this.#choice(choice);
     return text;
   }
@@ -97,7 +97,7 @@ export class ResponseStream implements StreamRenderer {
 
   end(): string {
     if (this.#failed) return doneEvent;
-    // A stage has swallowed the end; to claim one would be an invention (protocol c3).
+    // A stage has dropped the finish reason, and none may be invented (protocol c3).
     if (!this.#finish) return this.error(refusal('server_error')) + doneEvent;
     return this.#closeAll(this.#finish) + this.#finished(this.#finish) + doneEvent;
   }
@@ -126,7 +126,7 @@ export class ResponseStream implements StreamRenderer {
     return text;
   }
 
-  /** Adds to the reasoning or message that goes on, or to a new one. */
+  /** Adds to the open item of this kind, or to a new one. */
   #text(kind: PartKind, text: string, logprobs: readonly unknown[] = []): string {
     this.#generated[kind] += text;
     for (const entry of logprobs) this.#generated.logprobs.push(entry);
@@ -162,7 +162,7 @@ export class ResponseStream implements StreamRenderer {
     return opened + call.add(text);
   }
 
-  /** Opens an item and closes what cannot go on beside it. Each call is looked at once, as its arguments may be long. */
+  /** Opens an item; closes the open text, and the newest call if it is complete. Each call is checked once, as arguments may be long. */
   #open(item: StreamedItem): string {
     let text = this.#current?.close('completed') ?? '';
     if (this.#newest?.isWhole) text += this.#newest.close('completed');
@@ -182,12 +182,12 @@ export class ResponseStream implements StreamRenderer {
     for (const [index, call] of this.#calls)
       if (!(call instanceof StreamedCall)) text += this.#openCall(index, call, '');
     const last = isCutOff(finish) ? 'incomplete' : 'completed';
-    // What a limit has cut off is what was added to last.
+    // A limit cuts off the item that was added to last.
     const latest = this.#current ?? this.#latest;
     for (const item of this.#items)
       if (!item.isDone) text += item.close(item === latest ? last : 'completed');
     if (!this.#lacksMessage()) return text;
-    // The whole response has a message: to put items together, clients need it as one of the stream's as well.
+    // The whole response has a message, so clients that assemble items need its events.
     const message = this.#newText('message');
     this.#items.push(message);
     return text + message.open() + message.close(this.#calls.size > 0 ? 'completed' : last);
@@ -205,7 +205,7 @@ export class ResponseStream implements StreamRenderer {
     return this.#events.encoded(type, member(response), usage ? usageMember(usage) : '');
   }
 
-  /** As in OpenAI's own streams each item stands where it was streamed; with reasoning in the message, as in a whole reply. */
+  /** The items in the order of the stream, as OpenAI has them; with reasoning in the message, as in a whole reply. */
   #output(finish_reason: FinishReason): OutputItem[] {
     if (this.#placement !== 'message') return this.#items.map(({ item }) => item);
     const { reasoning_text: reasoning, output_text: content, refusal, logprobs } = this.#generated;
@@ -218,7 +218,7 @@ export class ResponseStream implements StreamRenderer {
 
 const member = (response: string): string => `,"response":${response}`;
 
-/** OpenAI's code of a failed response for one of our types of error. */
+/** OpenAI's code of a failed response for an error type. */
 function failureCode(type: string): string {
   if (type === 'rate_limit_error') return 'rate_limit_exceeded';
   return type === 'invalid_request_error' ? 'invalid_prompt' : 'server_error';

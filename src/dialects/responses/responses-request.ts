@@ -32,12 +32,12 @@ const input = z
     return messages.length > 0 ? messages : fault(issues, 'must have at least one message.');
   });
 
-/** What would need replies that are kept here, or work after the answer: to ignore it would lose what the client relies on. */
+/** A field that needs stored replies or background work. Refused, since clients rely on its effect. */
 const notOffered = (text: string) =>
   z.custom<null | undefined>(value => value == null, `is not offered: ${text}.`).nullish();
 const wholeConversation = 'replies are not stored here; send the whole conversation as input';
 
-/** Taken and left alone, because they change nothing in the reply (h10). */
+/** A field that is accepted and ignored, because it changes nothing in the reply (h10). */
 const ignored = z.unknown().optional();
 
 const responsesRequest = z
@@ -103,7 +103,7 @@ export function parseResponsesRequest(body: Record<string, unknown>): ChatReques
   return request;
 }
 
-/** What goes upstream under chat's name (m5). */
+/** Parameters that are forwarded under chat's names (m5). */
 function parametersOf(from: z.output<typeof responsesRequest>): Record<string, unknown> {
   const logprobs = from.top_logprobs || includesLogprobs(from.include) ? true : undefined;
   const top_logprobs = logprobs && from.top_logprobs;
@@ -114,7 +114,7 @@ function parametersOf(from: z.output<typeof responsesRequest>): Record<string, u
 const includesLogprobs = (include: unknown): boolean =>
   Array.isArray(include) && include.includes('message.output_text.logprobs');
 
-/** The names of this format where they differ from chat's. */
+/** This format's names of fields that chat calls differently. */
 function namesIn(from: z.output<typeof responsesRequest>): Record<string, string> {
   const isAlias = from.reasoning_effort == null && from.reasoning?.effort != null;
   return {

@@ -4,7 +4,7 @@ import { isObject } from '../../json-object.ts';
 import { fault, parsedBy } from '../request-schema/first-fault.ts';
 import { flag, nonEmptyText, optionalText, present } from '../request-schema/shared-fields.ts';
 
-/** Tools, their choice and the text format: what a Responses request says flat and a chat request nested (protocol h10). */
+/** Tools, their choice and the text format, which are flat in Responses requests and nested in chat requests (protocol h10). */
 
 const object = z.custom<Record<string, unknown>>(isObject, 'must be an object');
 const shared = { name: nonEmptyText, description: optionalText, strict: flag };
@@ -55,7 +55,7 @@ const format = z.unknown().transform((given, issues): Record<string, unknown> | 
 
 export const textField = z.object({ format: format.optional() }, 'must be an object {format}').nullish();
 
-/** Tools as a reply repeats them. */
+/** Tools as repeated in a reply. */
 export function shownTools(tools: ChatRequest['tools'] = []): object[] {
   return tools.map(({ function: { name, description, parameters, strict } }) => ({
     type: 'function',

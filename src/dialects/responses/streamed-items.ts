@@ -15,7 +15,7 @@ import { usageFields } from './response-object.ts';
 
 const json = JSON.stringify;
 
-/** Writes the events of one Responses stream: named, and numbered without a gap (protocol h1). */
+/** Writes the events of one Responses stream, with names and consecutive numbers (protocol h1). */
 export class EventWriter {
   readonly wantsLogprobs: boolean;
   readonly #wantsUsage: boolean;
@@ -27,7 +27,7 @@ export class EventWriter {
     this.#wantsUsage = request.stream_options?.continuous_usage_stats === true;
   }
 
-  /** Puts usage on every event from now on, where the client asked for running usage (h7). */
+  /** Adds usage to every further event, if the client asked for running usage (h7). */
   showUsage(usage: Usage): void {
     if (this.#wantsUsage) this.#usage = usageMember(usage);
   }
@@ -36,7 +36,7 @@ export class EventWriter {
     return this.encoded(type, `,${json(fields).slice(1, -1)}`);
   }
 
-  /** Writes an event whose fields are JSON already: members, each after a comma. */
+  /** Writes an event with encoded fields: JSON members, each after a comma. */
   encoded(type: string, members: string, usage = this.#usage): string {
     return encodeEvent(`{"type":"${type}","sequence_number":${this.#next++}${members}${usage}}`, type);
   }
@@ -44,13 +44,13 @@ export class EventWriter {
 
 export const usageMember = (usage: Usage): string => `,"usage":${json(usageFields(usage))}`;
 
-/** An output item while it is streamed: added, its pieces, and done exactly once (protocol h2). */
+/** An output item that is streamed: one added event, its pieces, one done event (protocol h2). */
 export abstract class StreamedItem<Item extends OutputItem = OutputItem> {
   /** The item so far. */
   readonly item: Item;
   isDone = false;
   protected readonly events: EventWriter;
-  /** Members that say where a piece belongs: the same in all events of an item, so they are encoded once. */
+  /** Members that name the item, the same in all its events and encoded once. */
   protected readonly place: string;
   readonly #output_index: number;
 
@@ -92,15 +92,15 @@ function formOf(part: string, text: string, index: string) {
   return { part: `response.${part}`, text: `response.${text}`, index };
 }
 
-/** An item whose parts are text: a message of output and, rarely, refusals; or reasoning. */
+/** An item of text parts: reasoning, or a message of output and refusals. */
 export class StreamedText extends StreamedItem<TextItem> {
-  /** The part that goes on, if it has begun. */
+  /** The open part. */
   #kind: PartKind | undefined;
   #partPlace = '';
   #text = '';
   #logprobs: unknown[] = [];
 
-  /** Adds to the part of this kind that goes on, or to a new one. */
+  /** Adds to the open part of this kind, or to a new one. */
   add(kind: PartKind, text: string, logprobs: readonly unknown[]): string {
     const begun = this.#kind === kind ? '' : this.#end() + this.#begin(kind);
     this.#text += text;
@@ -158,17 +158,17 @@ function partOf(kind: PartKind, text: string, logprobs: readonly unknown[] | und
   return kind === 'output_text' ? outputText(text, logprobs) : { type: kind, text };
 }
 
-/** Arguments of more than this stay open to the end of the stream: to see whether they are whole they must be parsed. */
+/** Larger arguments are not parsed to see whether they are complete, so their call stays open to the end. */
 const max_parsed = { values: 300_000, keys: 150_000 };
 
-/** A function call. Its arguments come in pieces, which may alternate with those of other calls. */
+/** A function call, whose pieces may alternate with those of other calls. */
 export class StreamedCall extends StreamedItem<CallItem> {
   get call(): ToolCall {
     const { call_id, name, arguments: text } = this.item;
     return { id: call_id, type: 'function', function: { name, arguments: text } };
   }
 
-  /** Whether nothing more can come: the arguments are a whole object. */
+  /** Whether the arguments are a complete JSON object. */
   get isWhole(): boolean {
     const { arguments: text } = this.item;
     if (!text.trimEnd().endsWith('}') || exceeds(text, max_parsed)) return false;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 
-/** The pause of a key that the upstream did not accept: it may be accepted again one day. */
+/** The pause of a key that the upstream refused; an operator may enable it again. */
 const refused_pause_ms = 60_000;
 /** The pause of a key at its rate limit, without `Retry-After`. */
 const limited_pause_ms = 10_000;
@@ -63,7 +63,7 @@ export class KeyPool {
     return soonest;
   }
 
-  /** The upstream answered `status` to a request with `key`. Pauses the key and returns true for 401, 403 and 429. */
+  /** Reports the status of a reply to a request with `key`. Pauses the key and returns true for 401, 403 and 429. */
   answered(key: ProviderKey | undefined, status: number, retry_after_s: number | undefined): boolean {
     if (!key || (status !== 401 && status !== 403 && status !== 429)) return false;
     const entry = this.#entries.find(({ value }) => value === key.value);

@@ -17,7 +17,7 @@ const error_body_ms = 3000;
 
 type Head = Pick<ResponseHead, 'headers'>;
 
-/** A Node stream, pushed to a consumer; `source` is where its bytes come from. */
+/** Pushes a Node stream to a consumer; `source` is the body behind it. */
 export class StreamBody implements Body {
   readonly #stream: Readable;
   readonly #source: Body | undefined;
@@ -86,7 +86,7 @@ export async function beginningOf(body: Body, max_bytes: number): Promise<string
   return bytes.subarray(0, max_bytes).toString('utf8');
 }
 
-/** The whole body. When it has more than `max_bytes`: rejects with `tooLarge`, or ends the body and resolves with what has come. */
+/** The whole body. Above `max_bytes` it rejects with `tooLarge`, or ends the body and resolves with the bytes so far. */
 function bytesOf(body: Body, max_bytes: number, tooLarge?: () => Error): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];

@@ -6,9 +6,9 @@ import type { StreamDecoder } from '../adapter.ts';
 import { failureOf } from '../attempt/attempt-failure.ts';
 import type { Body, BodyConsumer } from './upstream-call.ts';
 
-/** How long an upstream may take to close a stream after `[DONE]` before its connection is given up. */
+/** Time for an upstream to end its reply after `[DONE]`, before its connection is closed. */
 const done_patience_ms = 1000;
-/** How long usage and `[DONE]` may follow the last finish reason; the client's last chunk waits for them. */
+/** Time for usage and `[DONE]` to follow the last finish reason; the client's last chunk waits for them. */
 const finish_patience_ms = 5000;
 
 /** Receives the decoded stream. */
@@ -32,7 +32,7 @@ export class StreamReader implements BodyConsumer {
   readonly #decoder: StreamDecoder;
   readonly #owner: StreamReaderOwner;
   readonly #max_reply_bytes: number;
-  /** Whether there is one choice only: of several, one may end long before the next begins. */
+  /** True for one choice; of several, one may end long before the next begins. */
   readonly #isSingle: boolean;
   readonly #parser: SseParser;
   /** Joins characters that were cut between two reads. */
@@ -59,7 +59,7 @@ export class StreamReader implements BodyConsumer {
   }
 
   bytes(part: Buffer): boolean {
-    // What follows the end is discarded.
+    // Bytes after the end are discarded.
     if (this.#owner.isOver) return true;
     this.#total_bytes += part.length;
     if (this.#total_bytes > this.#max_reply_bytes)
@@ -86,7 +86,7 @@ export class StreamReader implements BodyConsumer {
   }
 
   fail(error: Error): void {
-    // The stream's own error was reported; the error of the call that was ended for it adds nothing.
+    // This error follows from the one that was reported.
     if (this.#fault !== undefined) return;
     const { kind } = failureOf(error, true);
     // All choices had finished before the connection broke or timed out: nothing is lost (protocol c3).
@@ -111,7 +111,7 @@ export class StreamReader implements BodyConsumer {
       for (const event of events) {
         const isEnd = isDone(event);
         const decoded = isEnd ? [] : this.#decoder.decode(event);
-        // Mostly one event comes at a time, and its chunks are the result.
+        // Usually there is one event, and its chunks are the result.
         if (chunks.length === 0) chunks = decoded;
         else chunks.push(...decoded);
         if (!isEnd && !this.#decoder.done) continue;

@@ -20,7 +20,7 @@ export interface BodyConsumer {
 
 /** A body that is pushed to one consumer. */
 export interface Body {
-  /** Pushes what has come and what comes. */
+  /** Pushes the bytes so far and all that follow. */
   readInto(consumer: BodyConsumer): void;
   /** Continues after a pause. */
   resume(): void;
@@ -30,13 +30,13 @@ export interface Body {
   release(patience_ms: number): void;
 }
 
-/** An upstream has answered 101, which it was not asked for. */
+/** Error for an upstream that answers 101 unasked. */
 export const switchedProtocols = (): Error =>
   refusal('provider_invalid', { cause: new Error('the upstream switched protocols unasked') });
 
 /**
- * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body pushed to a consumer. The socket is paused
- * while many bytes wait for one. `cancel` ends the call and closes its connection.
+ * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body pushed to a consumer. Pauses the socket while
+ * too many bytes wait for a consumer. `cancel` closes the connection.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
   readonly #head = Promise.withResolvers<ResponseHead>();
@@ -63,7 +63,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status >= 200) this.#head.resolve({ status, headers });
-    // What follows 101 is not HTTP; other interim replies are ignored.
+    // Bytes after 101 are not HTTP; other interim replies are ignored.
     else if (status === 101) this.cancel(switchedProtocols());
   }
 

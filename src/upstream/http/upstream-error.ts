@@ -14,12 +14,12 @@ export class UpstreamError extends Error {
     this.status = status;
   }
 
-  /** True also for errors of another copy of this package, as plugins may bring one along. */
+  /** Whether `thrown` is an UpstreamError, also of another copy of this package, which plugins may bring along. */
   static is(thrown: unknown): thrown is UpstreamError {
     return typeof thrown === 'object' && thrown !== null && brand in thrown;
   }
 
-  /** For servers that call faults of their own 400 inside a reply, as vLLM and SGLang do. */
+  /** The error without a status, for servers such as vLLM and SGLang that use 400 for their own faults. */
   withoutStatus(): UpstreamError {
     return new UpstreamError(this.message);
   }
@@ -73,7 +73,7 @@ export function statusInBody(body: unknown): number | undefined {
     : undefined;
 }
 
-/** OpenRouter wraps the message of the provider behind it; its own is then always the same. */
+/** The message of the provider behind OpenRouter, whose own message is then always the same. */
 function wrappedMessage({ message, metadata }: Json): string | undefined {
   if (message !== 'Provider returned error' || !isObject(metadata)) return undefined;
   return typeof metadata.raw === 'string' ? messageOfErrorBody(metadata.raw) : undefined;
@@ -95,7 +95,7 @@ function detailText(detail: unknown): string {
     .join('; ');
 }
 
-/** An error body parsed, or as it came where it is not JSON. */
+/** An error body, parsed if it is JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -119,11 +119,11 @@ const address = /\b(?:https?|wss?|tcp|redis|postgres(?:ql)?):\/\/[^\s"'<>)]+/gi;
 const secret = /\b(?:(?:bearer|api-key)\s+[^\s"',]+|(?:sk|pk|hf|gsk|xai|key)[-_][A-Za-z0-9_-]{8,})/gi;
 const ipAddress =
   /\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{2,5}\b)?|\[(?:[\da-f]*:){2,}[\da-f.]*\](?::\d{2,5}\b)?/gi;
-/** A name with its port, or one that only a private network has. */
+/** A host with its port, or one of a private network. */
 const host =
   /\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9]+(?:-[a-z0-9]+)+):\d{2,5}\b|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|intranet|corp|svc)\b/gi;
 const filePath = /(?:\/[\w.-]+){2,}\.py\b/g;
-/** From its first line to the end, the exception included. */
+/** A Python traceback to the end of the text. */
 const traceback = /\s*\bTraceback \(most recent call last\)[\s\S]*/;
 
 /**
@@ -131,7 +131,7 @@ const traceback = /\s*\bTraceback \(most recent call last\)[\s\S]*/;
  * (protocol b6).
  */
 export function scrubbed(message: string): string {
-  // The patterns take quadratic time on hostile text, so they see no more than may be left of it; a word cut in two is dropped.
+  // The patterns take quadratic time on hostile text, so it is cut first; a word cut in two is dropped.
   const beginning = message.length > 4000 ? message.slice(0, 4000).replace(/\S{1,200}$/, '') : message;
   const clean = beginning
     .replace(traceback, '')
