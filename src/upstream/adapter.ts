@@ -79,11 +79,8 @@ export interface ProviderDefinition<Options = unknown> {
 }
 
 /** Declares an adapter. The schema describes options beside those that every provider has. */
-export function defineProvider<Schema extends z.ZodType>(definition: {
-  name: string;
-  schema: Schema;
-  efforts?: readonly string[];
-  create(options: z.output<Schema>, setup: AdapterSetup): Adapter;
-}): ProviderDefinition<z.output<Schema>> {
+export function defineProvider<Schema extends z.ZodType>(
+  definition: Omit<ProviderDefinition<z.output<Schema>>, 'schema'> & { readonly schema: Schema },
+): ProviderDefinition<z.output<Schema>> {
   return definition as ProviderDefinition<z.output<Schema>>;
 }

@@ -17,22 +17,14 @@ export const openai = defineProvider({
       ),
   }),
   efforts: knownEfforts,
-  create: ({ provider_name, max_tokens_field }) => {
-    const adapter = openAiAdapter({
+  create: ({ provider_name, max_tokens_field }) =>
+    openAiAdapter({
       providerName: provider_name,
       // The server knows the catalog's effort levels, unless the model's configuration maps them (protocol g).
       effort: reasoning_effort => ({ reasoning_effort }),
-    });
-    const isRenamed = (model: string) =>
-      max_tokens_field === 'auto' ? reasoningModel.test(model) : max_tokens_field === 'max_completion_tokens';
-    return {
-      ...adapter,
-      encode(request, target) {
-        const { path, body } = adapter.encode(request, target);
-        if (body.max_tokens === undefined || !isRenamed(target.model)) return { path, body };
-        const { max_tokens, ...others } = body;
-        return { path, body: { ...others, max_completion_tokens: max_tokens } };
-      },
-    };
-  },
+      usesCompletionCap: model =>
+        max_tokens_field === 'auto'
+          ? reasoningModel.test(model)
+          : max_tokens_field === 'max_completion_tokens',
+    }),
 });

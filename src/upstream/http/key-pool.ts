@@ -54,13 +54,11 @@ export class KeyPool {
     if (entries.length < 2) return entries[0];
     const now_ms = this.#clock.elapsed_ms();
     const first = this.#turn++ % entries.length;
-    let soonest = entries[first]!;
-    for (let step = 0; step < entries.length; step++) {
-      const entry = entries[(first + step) % entries.length]!;
-      if (entry.paused_until_ms <= now_ms) return entry;
-      if (entry.paused_until_ms < soonest.paused_until_ms) soonest = entry;
-    }
-    return soonest;
+    const inTurn = [...entries.slice(first), ...entries.slice(0, first)];
+    return (
+      inTurn.find(({ paused_until_ms }) => paused_until_ms <= now_ms) ??
+      inTurn.toSorted((a, b) => a.paused_until_ms - b.paused_until_ms)[0]
+    );
   }
 
   /** Reports the status of a reply to a request with `key`. Pauses the key and returns true for 401, 403 and 429. */

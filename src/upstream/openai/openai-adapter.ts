@@ -13,6 +13,8 @@ export interface OpenAiServer
   readonly providerName: string;
   /** Request fields of an effort level, for models that do not map it; without it, efforts are not sent. */
   effort?(effort: string): Readonly<Json>;
+  /** Whether the server calls the cap of this model `max_completion_tokens`. */
+  usesCompletionCap?(model: string): boolean;
   /** Fields added to the body of a request. */
   fields?(request: ChatRequest, target: Target): Readonly<Json>;
   /** Asks for usage with every event of a stream, not only with the last. */
@@ -30,15 +32,20 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
     providerName,
     ...(headers && { headers }),
     ...(errorStatus && { errorStatus }),
-    encode: (request, target) => ({
-      path: '/chat/completions',
-      body: {
+    encode(request, target) {
+      const body: Json = {
         ...encodeOpenAi(request, target),
         ...(effort && effortFields(request, target, effort)),
         ...server.fields?.(request, target),
         ...(request.stream && { stream_options, ...streamFields }),
-      },
-    }),
+      };
+      // Here, because a stage may have set the cap as a parameter of its own.
+      if (body.max_tokens !== undefined && server.usesCompletionCap?.(target.model)) {
+        body.max_completion_tokens = body.max_tokens;
+        delete body.max_tokens;
+      }
+      return { path: '/chat/completions', body };
+    },
     decodeReply: server.decodeReply ?? decodeOpenAiReply,
     openStream: server.openStream ?? (() => new OpenAiStreamDecoder(server)),
   };

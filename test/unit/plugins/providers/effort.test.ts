@@ -137,8 +137,10 @@ describe('adapter options', () => {
     ['max_completion_tokens', 'inner', { max_tokens_field: 'max_completion_tokens' }],
     ['max_tokens', 'gpt-5.1', { max_tokens_field: 'max_tokens' }],
   ])('set the field of the token cap: %s for %s', (field, model, options) => {
-    const body = sent('openai', { max_tokens: 5 }, { model }, options);
-    expect(Object.entries(body).filter(([name]) => name.includes('tokens'))).toEqual([[field, 5]]);
+    for (const capped of [{ max_tokens: 5 }, { parameters: { max_tokens: 5 } }]) {
+      const body = sent('openai', capped, { model }, options);
+      expect(Object.entries(body).filter(([name]) => name.includes('tokens'))).toEqual([[field, 5]]);
+    }
     expect(Object.keys(sent('openai', {}, { model }, options))).toEqual(['model', 'messages']);
   });
 
