@@ -1,4 +1,5 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import type { ProviderConfig } from './provider-schema.ts';
 
 /** Polling interval. Mounted secrets are replaced through symbolic links, for which the file has no change event. */
 const poll_ms = 2000;
@@ -15,6 +16,12 @@ export function readKeyFile(file: string): string[] {
   if (odd !== -1) throw new Error(`key number ${odd + 1} has characters that no header can carry`);
   return keys;
 }
+
+/** The configured keys of a provider. */
+export const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
+  api_key_file === undefined
+    ? (api_keys ?? (api_key === undefined ? [] : [api_key]))
+    : readKeyFile(api_key_file);
 
 /** Calls `onKeys` when the file has changed, or `onFault` if it cannot be read. Returns a function that ends the watch. */
 export function watchKeyFile(

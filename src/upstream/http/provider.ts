@@ -11,7 +11,7 @@ import { fitted } from '../attempt/fit-request.ts';
 import { Bulkhead } from '../routing/bulkhead.ts';
 import { type BreakerState, CircuitBreaker } from '../routing/circuit-breaker.ts';
 import { HealthCheck } from '../routing/health-check.ts';
-import { readKeyFile, watchKeyFile } from './key-file.ts';
+import { keysOf, watchKeyFile } from './key-file.ts';
 import { KeyPool, type ProviderKey } from './key-pool.ts';
 import type { ProviderConfig } from './provider-schema.ts';
 import { UpstreamCall } from './upstream-call.ts';
@@ -194,11 +194,6 @@ export class Provider {
 
 const headersOfKey = (adapter: Adapter, api_key: string): Headers =>
   adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };
-
-const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): readonly string[] =>
-  api_key_file === undefined
-    ? (api_keys ?? (api_key === undefined ? [] : [api_key]))
-    : readKeyFile(api_key_file);
 
 const lowerCased = (headers: Headers): Headers =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
