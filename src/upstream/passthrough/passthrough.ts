@@ -93,6 +93,8 @@ export class Passthrough {
     exchange.attempts++;
     let kind: string | undefined;
     try {
+      // Node destroys a request after its `end` event, in which a body parser may have called this; that must not hit the restored body.
+      if (request.readableEnded) await Promise.resolve();
       restoreBody(request);
       const own = { ...traceHeaders(span), ...provider.ownHeaders, ...key?.headers };
       const reply = await proxy.forward(exchange, request, response, {
