@@ -37,11 +37,7 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
   const reasoning = model.reasoning ?? family !== undefined;
   const priced = pricing.prompt !== undefined && pricing.completion !== undefined;
   const max_completion_tokens = model.max_completion_tokens ?? Math.min(unknown_completion, context_length);
-  const levels = reasoning
-    ? family?.canBeOff === false
-      ? ['low', 'medium', 'high']
-      : ['none', 'low', 'medium', 'high']
-    : [];
+  const efforts = family && !family.canBeOff ? ['low', 'medium', 'high'] : ['none', 'low', 'medium', 'high'];
   return {
     value: {
       id: model.id.includes('/') ? model.id : `${provider}/${model.id}`,
@@ -56,7 +52,9 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
       },
       reasoning,
       tool_calls: model.tool_calls ?? true,
-      reasoning_effort: { supported: reasoning, levels, default: reasoning ? 'medium' : null },
+      reasoning_effort: reasoning
+        ? { supported: true, levels: efforts, default: 'medium' }
+        : { supported: false, levels: [], default: null },
       starts_in_reasoning: family?.startsInReasoning ? 'auto' : undefined,
       upstreams: [{ provider, model: model.id }],
     },

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { builtInProviders } from '../../plugins/index.ts';
+import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
-import { asObject } from '../json-object.ts';
+import { asObject, isObject } from '../json-object.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
+import { readKeyFile } from '../upstream/http/key-file.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { checkPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
-import { checkProviderKeys } from './provider-keys.ts';
 import { readConfig } from './read-config.ts';
 import { type CheckedConfig, providerSchema } from './schema.ts';
 
@@ -28,14 +29,15 @@ export function providerOf(
   const { api_key_file: file } = given;
   const all: Record<string, unknown> =
     file === undefined ? given : { ...given, api_key_file: resolve(directory, file) };
-  const common = Object.keys(providerBaseSchema.shape);
-  const pick = (keep: (key: string) => boolean) =>
-    Object.fromEntries(Object.entries(all).filter(([key]) => keep(key)));
+  const isCommon = (option: string) => Object.hasOwn(providerBaseSchema.shape, option);
+  const { common = [], own = [] } = Object.groupBy(Object.entries(all), ([option]) =>
+    isCommon(option) ? 'common' : option === 'adapter' ? 'adapter' : 'own',
+  );
   return {
     name,
     definition,
-    config: pick(key => common.includes(key)) as ProviderConfig,
-    options: pick(key => key !== 'adapter' && !common.includes(key)),
+    config: Object.fromEntries(common) as ProviderConfig,
+    options: Object.fromEntries(own),
   };
 }
 
@@ -57,4 +59,31 @@ export function loadProvider(
   part.report(checkProviderKeys({ providers: { [name]: part.value } }, directory));
   if (part.issues.length > 0 || !part.data) throw written.error(part.issues);
   return providerOf(name, part.data, directory);
+}
+
+const sources = ['api_key', 'api_keys', 'api_key_file'] as const;
+
+/** Mistakes in where providers have their keys from: more than one source, a file that cannot be used. Paths start at `directory`. */
+export function* checkProviderKeys(config: unknown, directory: string): Generator<ConfigIssue> {
+  for (const [name, provider] of Object.entries(asObject(asObject(config).providers))) {
+    if (!isObject(provider)) continue;
+    const given = sources.filter(source => provider[source] !== undefined);
+    if (given.length > 1) {
+      const message = `only one of ${sources.join(', ')} may be given; there are: ${given.join(', ')}`;
+      yield { path: ['providers', name, given[1]!], message };
+    }
+    const { api_key_file: file } = provider;
+    const problem = typeof file === 'string' ? problemOf(resolve(directory, file)) : undefined;
+    if (problem !== undefined) yield { path: ['providers', name, 'api_key_file'], message: problem };
+  }
+}
+
+function problemOf(file: string): string | undefined {
+  try {
+    readKeyFile(file);
+    return undefined;
+  } catch (thrown) {
+    const { code, message } = thrown as NodeJS.ErrnoException;
+    return code === undefined ? message : `cannot be read: ${code}`;
+  }
 }

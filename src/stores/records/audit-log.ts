@@ -1,5 +1,6 @@
 import { Condition, type Connection, type Database, insertRows } from './database.ts';
 import { timeOrderedUuid } from './ids.ts';
+import { type PageQuery, pagedRecords } from './paged-records.ts';
 
 /** A change by an operator. */
 export interface AuditEntry {
@@ -35,19 +36,11 @@ export async function recordChange(
 }
 
 /** The operators' changes, newest first. */
-export const auditLog = (database: Database) => ({
-  /** A page of at most `limit`; the next one begins `after` the id of this one's last. */
-  list({
-    limit,
-    after,
-  }: {
-    readonly limit: number;
-    readonly after?: string | undefined;
-  }): Promise<AuditEntry[]> {
-    const where = new Condition().and('id < ?', after);
-    return database.run<AuditEntry>(
-      `SELECT id, at_ms, actor, action, target, detail FROM audit_log ${where.sql} ORDER BY id DESC LIMIT ?`,
-      [...where.values, limit],
-    );
-  },
-});
+export const auditLog = (database: Database) =>
+  pagedRecords<AuditEntry, PageQuery, AuditEntry>(database, {
+    name: 'audit_log',
+    columns: 'id, at_ms, actor, action, target, detail',
+    order: 'DESC',
+    recordOf: row => row,
+    conditionOf: ({ id }) => new Condition().and('id = ?', id),
+  });

@@ -2,7 +2,7 @@ import type { Condition, Database } from './database.ts';
 
 export interface PageQuery {
   readonly id?: string;
-  /** A part of what the record is found by, in any case. */
+  /** A part of the text by which the record is found, in any case. */
   readonly search?: string | undefined;
   /** The id of the last record of the page before. */
   readonly after?: string | undefined;
@@ -23,7 +23,7 @@ export function pagedRecords<R extends object, Q extends PageQuery, S extends ob
   database: Database,
   { name, columns, order, recordOf, conditionOf }: PagedTable<R, S, Q>,
 ) {
-  /** A page of records in the order of their ids; keys begin with the newest. */
+  /** A page of records in the order of their ids. */
   const list = async (query: Q): Promise<R[]> => {
     const where = conditionOf(query).and(`id ${order === 'ASC' ? '>' : '<'} ?`, query.after);
     const sql = `SELECT ${columns} FROM ${name} ${where.sql} ORDER BY id ${order} LIMIT ?`;

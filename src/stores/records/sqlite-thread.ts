@@ -14,18 +14,14 @@ export interface SqliteEngine {
 }
 
 /** A database in memory, within this thread: nothing there ever waits for a disk. */
-export class InlineSqlite implements SqliteEngine {
-  readonly isShared = true;
-  readonly generation = 1;
-  readonly #connection = new SqliteConnection(':memory:');
-
-  async run(_on: SqliteCall['on'], sql: string, values: readonly Value[]): Promise<readonly Row[]> {
-    return rowsOf(this.#connection.run(sql, values));
-  }
-
-  async close(): Promise<void> {
-    this.#connection.close();
-  }
+export function inlineSqlite(): SqliteEngine {
+  const connection = new SqliteConnection(':memory:');
+  return {
+    isShared: true,
+    generation: 1,
+    run: async (_on, sql, values) => rowsOf(connection.run(sql, values)),
+    close: async () => connection.close(),
+  };
 }
 
 /** A SQLite file, read and written in a thread of its own. A thread that has died is started again by the next statement. */

@@ -1,7 +1,7 @@
 import { ConstantBackoff, handleWhen, type RetryPolicy, retry } from 'cockatiel';
 import { type Connection, type Database, StoreUnavailable, type Value } from './database.ts';
 import { isBusy } from './sqlite-connection.ts';
-import { InlineSqlite, type SqliteEngine, SqliteThread } from './sqlite-thread.ts';
+import { inlineSqlite, type SqliteEngine, SqliteThread } from './sqlite-thread.ts';
 
 /** Tries again for about five seconds while another process holds the lock; in the pauses the thread can serve reads. */
 const lockRetry = retry(handleWhen(isBusy), { maxAttempts: 66, backoff: new ConstantBackoff(25) });
@@ -23,7 +23,7 @@ export async function openSqlite(path: string): Promise<SqliteDatabase> {
 }
 
 /** A database that ends with the process. */
-export const sqliteInMemory = (): Database => databaseOn(new InlineSqlite());
+export const sqliteInMemory = (): Database => databaseOn(inlineSqlite());
 
 /** One transaction at a time; a read beside one sees what was committed before it. */
 function databaseOn(engine: SqliteEngine): SqliteDatabase {
