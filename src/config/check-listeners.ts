@@ -6,7 +6,7 @@ interface Listener {
   readonly port: number;
 }
 
-/** Two listeners that would take the same address: the second could not start. Port 0 takes a free one, so two of them do not meet. */
+/** Reports two listeners at the same address, of which the second could not start. Port 0 takes a free port, so two of them never meet. */
 export function* checkListeners({
   server,
   admin,

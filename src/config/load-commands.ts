@@ -2,26 +2,13 @@ import { z } from 'zod';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { asObject } from '../json-object.ts';
 import { limitOverridesSchema, plansSchema } from '../stores/limits/plan-limits.ts';
-import { type RecordsTarget, recordsSchema, targetOf } from '../stores/records/records-target.ts';
+import { recordsSchema, targetOf } from '../stores/records/records-target.ts';
 import { checkPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import { readConfig } from './read-config.ts';
 
 /** The parts of a configuration for commands about keys, accounts and usage. */
-export interface CommandSettings {
-  readonly target: RecordsTarget;
-  /** The names that an account's plan can have. */
-  readonly plans: readonly string[];
-  /** The accounts of the configuration: their names are taken, and their plans and limits stand there. */
-  readonly configured: readonly ConfiguredAccount[];
-  readonly models: readonly string[];
-}
-
-export interface ConfiguredAccount {
-  readonly id: string;
-  readonly plan: string | undefined;
-  readonly limits: object;
-}
+export type CommandSettings = ReturnType<typeof loadCommandSettings>;
 
 const schema = z.object({
   stores: z.object({ records: recordsSchema }).prefault({}),
@@ -36,7 +23,7 @@ const schema = z.object({
  * Reads only what is needed: issuing keys needs neither the keys of providers and accounts in the environment nor any stage. Throws a
  * ConfigError.
  */
-export function loadCommandSettings(file: string, environment: Environment = process.env): CommandSettings {
+export function loadCommandSettings(file: string, environment: Environment = process.env) {
   const written = readConfig(file);
   const { stores = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
   const { data, issues: found } = checkPart(schema, { stores, plans, accounts, models }, environment);
@@ -44,7 +31,9 @@ export function loadCommandSettings(file: string, environment: Environment = pro
   if (issues.length > 0 || !data) throw written.error(issues);
   return {
     target: targetOf(data.stores.records, written.directory)!,
+    /** The names that an account's plan can have. */
     plans: Object.keys(data.plans),
+    /** The accounts of the configuration: their names are taken, and their plans and limits stand there. */
     configured: Object.entries(data.accounts).map(([id, { plan, limits }]) => ({ id, plan, limits })),
     models: data.models.map(({ id }) => id),
   };

@@ -12,38 +12,28 @@ export interface WrittenConfig {
   error(issues: readonly ConfigIssue[]): ConfigError;
 }
 
-/**
- * Takes a value, which the schema will judge, or reads a file of YAML, of which JSON is a part. Throws a ConfigError for a file that cannot
- * be read or parsed.
- */
+/** Takes a value as it is, or reads a file of YAML or JSON. Throws a ConfigError for a file that cannot be read or parsed. */
 export function readConfig(source: unknown): WrittenConfig {
-  if (typeof source !== 'string')
-    return {
-      value: source,
-      directory: process.cwd(),
-      error: issues => new ConfigError('configuration', issues),
-    };
+  if (typeof source !== 'string') {
+    const error = (issues: readonly ConfigIssue[]) => new ConfigError('configuration', issues);
+    return { value: source, directory: process.cwd(), error };
+  }
   const lines = new LineCounter();
   const document = parseDocument(textOf(source), { lineCounter: lines, schema: 'core' });
-  if (document.errors.length > 0) {
-    throw new ConfigError(
-      source,
-      document.errors.map(error => ({
+  const withLine = (issue: ConfigIssue) => ({
+    ...issue,
+    line: issue.line ?? lineOf(document, lines, issue.path),
+  });
+  const error = (issues: readonly ConfigIssue[]) => new ConfigError(source, issues.map(withLine));
+  if (document.errors.length > 0)
+    throw error(
+      document.errors.map(({ message, linePos }) => ({
         path: [],
-        message: error.message.split('\n')[0]!,
-        line: error.linePos?.[0].line,
+        message: message.split('\n')[0]!,
+        line: linePos?.[0].line,
       })),
     );
-  }
-  return {
-    value: document.toJS({ maxAliasCount: 100 }) ?? {},
-    directory: dirname(resolve(source)),
-    error: issues =>
-      new ConfigError(
-        source,
-        issues.map(issue => ({ ...issue, line: lineOf(document, lines, issue.path) })),
-      ),
-  };
+  return { value: document.toJS({ maxAliasCount: 100 }) ?? {}, directory: dirname(resolve(source)), error };
 }
 
 function textOf(file: string): string {

@@ -11,7 +11,7 @@ const keysOf = {
   counted_batches: 'id',
   daily_sums: 'model, day, account',
   monthly_sums: 'month, account',
-  refusal_sums: refusalKeys.join(', '),
+  refusal_sums: refusalKeys,
 } as const;
 
 /** Rows that one step deleted; `taken` while another instance prunes. */

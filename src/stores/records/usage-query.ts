@@ -15,13 +15,8 @@ export interface UsageQuery {
   readonly limit?: number;
 }
 
-/** What exchanges add up to, with the groups of the query. `model` is empty for requests that named none. */
-export interface UsageSum {
-  readonly account?: string;
-  readonly model?: string;
-  readonly day?: string;
-  /** `2026-11`. */
-  readonly month?: string;
+/** What exchanges add up to, with the groups of the query. `model` is empty for requests that named none; `month` is as `2026-11`. */
+export interface UsageSum extends Readonly<Partial<Record<UsageGroup, string>>> {
   readonly requests: number;
   /** Answered with an error, the client's or the gateway's. */
   readonly failed_requests: number;
@@ -36,19 +31,13 @@ export interface UsageSum {
   readonly cost_usd: string;
 }
 
-/** What refusals are counted by; `key_id`, `model` and `error_type` are empty where there was none. */
-export const refusalKeys = [
-  'day',
-  'account',
-  'key_id',
-  'model',
-  'status',
-  'error_type',
-  'end_reason',
-] as const;
+/** The columns that refusals are counted by. */
+export const refusalKeys = 'day, account, key_id, model, status, error_type, end_reason';
 
 export type RefusalQuery = Pick<UsageQuery, 'account' | 'from_day' | 'to_day'> & { readonly limit: number };
 
+/** Refusals of one day; `key_id`, `model` and `error_type` are empty where there was none. */
 export type RefusalSum = Readonly<
-  Record<Exclude<(typeof refusalKeys)[number], 'status'>, string> & Record<'status' | 'requests', number>
+  Record<'day' | 'account' | 'key_id' | 'model' | 'error_type' | 'end_reason', string> &
+    Record<'status' | 'requests', number>
 >;

@@ -40,9 +40,8 @@ export const usageRecords = (database: Database) => ({
       .and('day >= ?', from_day)
       .and('day <= ?', to_day)
       .and('account = ?', account);
-    const keys = refusalKeys.join(', ');
     return database.run<RefusalSum>(
-      `SELECT ${keys}, requests FROM refusal_sums ${where.sql} ORDER BY requests DESC, ${keys} LIMIT ?`,
+      `SELECT ${refusalKeys}, requests FROM refusal_sums ${where.sql} ORDER BY requests DESC, ${refusalKeys} LIMIT ?`,
       [...where.values, limit],
     );
   },
