@@ -58,17 +58,18 @@ export class LedgerWriter {
   async write(batch: readonly LedgerEntry[]): Promise<boolean> {
     const { disk, patience_ms } = this.#setup;
     const usable = this.#faults.queue ? undefined : disk;
-    if (usable && this.#faults.store)
-      return (await this.#queue(batch, usable)) || (await this.#store(batch, patience_ms));
-    // Without a usable disk there is no time limit.
+    if (usable && this.#faults.store) return (await this.#queue(batch, usable)) || this.#store(batch);
     if (await this.#store(batch, usable && patience_ms)) return true;
     if (disk) return this.#queue(batch, disk);
     this.#faults.waitingIn('memory');
     return false;
   }
 
-  /** False if the store is out, or takes longer than `limit_ms`: it may still write the rows. */
-  async #store(batch: readonly LedgerEntry[], limit_ms: number | undefined): Promise<boolean> {
+  /**
+   * False if the store is out, or takes longer than `limit_ms`: it may still write the rows. Without a disk that can be used there is no
+   * limit.
+   */
+  async #store(batch: readonly LedgerEntry[], limit_ms?: number): Promise<boolean> {
     try {
       const late = () => new StoreUnavailable(`no answer within ${limit_ms} ms`);
       const inserted = this.#insert(batch);

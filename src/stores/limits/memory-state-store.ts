@@ -26,37 +26,15 @@ export interface PastUse {
   of(limit: Limit): number;
 }
 
-class AccountCounters {
-  /** Reservations that are not settled. */
-  reservations = 0;
-  readonly #counters = new Map<string, Counter>();
+/** What counts for one account, by `counterKey`. */
+type Counters = Map<string, Counter>;
 
-  /** The counter of a limit, made at first use. */
-  of(limit: Limit): Counter {
-    const key = counterKey(limit);
-    let counter = this.#counters.get(key);
-    if (!counter) this.#counters.set(key, (counter = new Counter(limit)));
-    return counter;
-  }
-
-  has(limit: Limit): boolean {
-    return this.#counters.has(counterKey(limit));
-  }
-
-  /** Raises the sums of the present day and month to at least `past`. */
-  raise(past: PastUse, now: Now): void {
-    for (const counter of this.#counters.values()) {
-      const { window } = limitTable[counter.limit.name];
-      if ((window === 'day' || window === 'month') && past[window] === now[window])
-        counter.add(past.of(counter.limit) - counter.used(now), now);
-    }
-  }
-
-  /** Removes counters at zero; returns true if the account can be forgotten. */
-  forget(now: Now): boolean {
-    for (const [key, counter] of this.#counters) if (counter.used(now) === 0) this.#counters.delete(key);
-    return this.#counters.size === 0 && this.reservations === 0;
-  }
+/** The counter of a limit, made at first use. */
+function counterOf(counters: Counters, limit: Limit): Counter {
+  const key = counterKey(limit);
+  let counter = counters.get(key);
+  if (!counter) counters.set(key, (counter = new Counter(limit)));
+  return counter;
 }
 
 /**
@@ -65,7 +43,7 @@ class AccountCounters {
  */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
-  readonly #accounts = new Map<string, AccountCounters>();
+  readonly #accounts = new Map<string, Counters>();
   #sweep = this.#accounts.entries();
   readonly #calendar = new Calendar();
 
@@ -83,7 +61,7 @@ export class MemoryStateStore implements StateStore {
     const { account: id, limits, charge, force } = request;
     const now = this.#now();
     this.#forgetIdle(now);
-    const account = this.#counters(id);
+    const counters = this.#counters(id);
     const over: Limit[] = [];
     let refused_by: Limit | undefined;
     let retry_ms = 0;
@@ -91,7 +69,7 @@ export class MemoryStateStore implements StateStore {
       const max = maxOf(limit);
       // A charge above a whole limit is admitted while the limit is unused.
       const amount = Math.min(amountOf(limit, charge, 1), max);
-      const wait_ms = account.of(limit).wait_ms(amount, max, now);
+      const wait_ms = counterOf(counters, limit).wait_ms(amount, max, now);
       if (wait_ms > 0) over.push(limit);
       if (wait_ms > retry_ms) {
         refused_by = limit;
@@ -99,19 +77,19 @@ export class MemoryStateStore implements StateStore {
       }
     }
     if (refused_by && !force) {
-      const statuses = statusesOf(account, limits, maxOf, now);
+      const statuses = statusesOf(counters, limits, maxOf, now);
       return { admitted: false, statuses, refused_by, retry_ms: Math.max(1, Math.ceil(retry_ms)) };
     }
-    const settle = this.#take(account, request, now);
+    const settle = this.#take(request, now);
     return {
       admitted: true,
-      statuses: statusesOf(account, limits, maxOf, now),
+      statuses: statusesOf(counters, limits, maxOf, now),
       reservation: { over, settle },
     };
   }
 
   statuses(account: string, limits: readonly Limit[], maxOf = ownMax): readonly LimitStatus[] {
-    return statusesOf(this.#accounts.get(account) ?? new AccountCounters(), limits, maxOf, this.#now());
+    return statusesOf(this.#accounts.get(account) ?? new Map(), limits, maxOf, this.#now());
   }
 
   knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
@@ -121,30 +99,35 @@ export class MemoryStateStore implements StateStore {
   /** Whether one of the limits on days and months has no counter yet. */
   lacks(account: string, limits: readonly Limit[]): boolean {
     const counters = this.#accounts.get(account);
-    return limits.some(limit => isCalendar(limit) && !counters?.has(limit));
+    return limits.some(limit => isCalendar(limit) && !counters?.has(counterKey(limit)));
   }
 
-  /** Raises the counters of the present day and month to at least `past`, with those of `limits`, which are made. */
-  raise(account: string, past: PastUse, limits: readonly Limit[] = []): void {
+  /** Raises counters of the present day and month to at least `past`: those of `limits`, which are made, or all that there are. */
+  raise(account: string, past: PastUse, limits?: readonly Limit[]): void {
+    const now = this.#now();
     const counters = this.#counters(account);
-    for (const limit of limits) counters.of(limit);
-    counters.raise(past, this.#now());
+    for (const counter of limits?.map(limit => counterOf(counters, limit)) ?? counters.values()) {
+      const { window } = limitTable[counter.limit.name];
+      if ((window === 'day' || window === 'month') && past[window] === now[window])
+        counter.add(past.of(counter.limit) - counter.used(now), now);
+    }
   }
 
   async close(): Promise<void> {}
 
   /** Counts the charge; returns what settles it. */
-  #take(account: AccountCounters, { limits, charge }: ReservationRequest, taken: Now): Reservation['settle'] {
-    for (const limit of limits) account.of(limit).add(amountOf(limit, charge, 1), taken);
-    account.reservations++;
+  #take({ account, limits, charge }: ReservationRequest, taken: Now): Reservation['settle'] {
+    const counters = this.#counters(account);
+    for (const limit of limits) counterOf(counters, limit).add(amountOf(limit, charge, 1), taken);
     let isSettled = false;
     return used => {
       if (isSettled) return;
       isSettled = true;
-      account.reservations--;
       const now = this.#now();
+      // The account may have been forgotten meanwhile.
+      const counters = this.#counters(account);
       for (const limit of limits) {
-        const counter = account.of(limit);
+        const counter = counterOf(counters, limit);
         const more = amountOf(limit, used, 0) - amountOf(limit, charge, 1);
         if (more > 0) counter.add(more, now);
         else if (more < 0) counter.giveBack(-more, taken, now);
@@ -152,10 +135,10 @@ export class MemoryStateStore implements StateStore {
     };
   }
 
-  #counters(id: string): AccountCounters {
-    let account = this.#accounts.get(id);
-    if (!account) this.#accounts.set(id, (account = new AccountCounters()));
-    return account;
+  #counters(account: string): Counters {
+    let counters = this.#accounts.get(account);
+    if (!counters) this.#accounts.set(account, (counters = new Map()));
+    return counters;
   }
 
   #now(): Now {
@@ -167,20 +150,20 @@ export class MemoryStateStore implements StateStore {
   #forgetIdle(now: Now): void {
     for (let checked = 0; checked < swept_per_reservation; checked++) {
       const { done, value } = this.#sweep.next();
-      if (done) this.#sweep = this.#accounts.entries();
-      else if (value[1].forget(now)) this.#accounts.delete(value[0]);
+      if (done) {
+        this.#sweep = this.#accounts.entries();
+        return;
+      }
+      const [account, counters] = value;
+      for (const [key, counter] of counters) if (counter.used(now) === 0) counters.delete(key);
+      if (counters.size === 0) this.#accounts.delete(account);
     }
   }
 }
 
-function statusesOf(
-  account: AccountCounters,
-  limits: readonly Limit[],
-  maxOf: MaxOf,
-  now: Now,
-): LimitStatus[] {
+function statusesOf(counters: Counters, limits: readonly Limit[], maxOf: MaxOf, now: Now): LimitStatus[] {
   return limits.map(limit => {
-    const counter = account.of(limit);
+    const counter = counterOf(counters, limit);
     return {
       limit,
       remaining: Math.max(0, Math.min(limit.max, maxOf(limit)) - counter.used(now)),

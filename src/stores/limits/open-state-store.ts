@@ -8,8 +8,10 @@ import { MemoryStateStore } from './memory-state-store.ts';
 import { RedisState } from './redis/redis-state.ts';
 import { ResilientStateStore } from './resilient-state-store.ts';
 import { type PastUseSource, RestoredStateStore } from './restored-state-store.ts';
-import { type StateConfig, type StateOptions, stateOptions } from './state-options.ts';
+import { type StateOptions, stateOptions } from './state-options.ts';
 import type { StateStore } from './state-store.ts';
+
+const schema = z.strictObject(stateOptions);
 
 /** Options that the application passes to a store. */
 export interface StateSurroundings {
@@ -25,7 +27,9 @@ export interface StateSurroundings {
  * `started`. Throws a ConfigError when options are wrong.
  */
 export function openStateStore(options: StateOptions, surroundings: StateSurroundings = {}): StateStore {
-  const config = checkedOptions(options);
+  const checked = schema.safeParse(options);
+  if (!checked.success) throw new ConfigError('openStateStore', issuesOf(checked.error, schema, options));
+  const config = checked.data;
   const { clock = systemClock, log = createLog('warn'), registry = new Registry(), past } = surroundings;
   if (config.state === 'memory') {
     const own = new MemoryStateStore(clock);
@@ -49,12 +53,4 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     log,
     metrics: new StoreMetrics(registry),
   });
-}
-
-const schema = z.strictObject(stateOptions);
-
-function checkedOptions(options: StateOptions): StateConfig {
-  const checked = schema.safeParse(options);
-  if (checked.success) return checked.data;
-  throw new ConfigError('openStateStore', issuesOf(checked.error, schema, options));
 }

@@ -80,5 +80,3 @@ export const stateOptions = {
 export const stateSchema = z.object(stateOptions);
 
 export type StateOptions = z.input<typeof stateSchema>;
-
-export type StateConfig = z.output<typeof stateSchema>;
