@@ -18,7 +18,7 @@ export class RepeatingTask {
     return this.#running !== undefined;
   }
 
-  /** Runs in `wait_ms` unless a run is due sooner; a run in progress is ended first, since it may have missed the reason for this one. */
+  /** Runs in `wait_ms` unless a run is due sooner. Follows a run in progress, which may have missed the reason for this one. */
   runIn(wait_ms: number): void {
     const due_ms = performance.now() + wait_ms;
     if (due_ms >= this.#due_ms) return;

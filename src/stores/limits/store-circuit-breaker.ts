@@ -25,12 +25,14 @@ interface Events {
  * that the store cannot serve is one at once. A rejected command says nothing about the store: it is logged.
  */
 export class StoreCircuitBreaker extends EventEmitter<Events> {
+  /** False from the first failure until a heartbeat succeeds. */
+  closed = true;
+  /** Set during an outage. */
+  outage: Outage | undefined;
   readonly #metrics: StoreMetrics;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #rejected_ms = new Map<string, number>();
-  #closed = true;
-  #outage: Outage | undefined;
   /** In a row. */
   #incidents = 0;
   /** The last one that was counted. */
@@ -44,24 +46,14 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
     metrics.breakerClosed('state');
   }
 
-  /** False from the first failure until a heartbeat succeeds. */
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  /** Set during an outage. */
-  get outage(): Outage | undefined {
-    return this.#outage;
-  }
-
   /** The failure that opened it. */
   get cause(): unknown {
-    return this.#closed ? undefined : this.#incident;
+    return this.closed ? undefined : this.#incident;
   }
 
   /** Runs an operation on the store; rejects at once while the breaker is open. */
   async call<T>(operation: string, send: () => Promise<T>): Promise<T> {
-    if (!this.#closed) throw new Unreachable('the state store is out', { cause: this.#incident });
+    if (!this.closed) throw new Unreachable('the state store is out', { cause: this.#incident });
     return this.#measured(operation, send);
   }
 
@@ -94,10 +86,10 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
 
   #failed(error: unknown): void {
     const incident = (error instanceof Unreachable && error.cause) || error;
-    if (this.#outage || incident === this.#incident) return;
+    if (this.outage || incident === this.#incident) return;
     this.#incident = incident;
     this.#incidents++;
-    this.#closed = false;
+    this.closed = false;
     if (error instanceof CannotServe || this.#incidents >= max_incidents) this.#goOut(error);
     else {
       const incidents = { err: error, incidents: this.#incidents, out_at: max_incidents };
@@ -115,16 +107,16 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
   }
 
   #goOut(cause: unknown): void {
-    this.#outage = { since_epoch_ms: this.#clock.epoch_ms(), cause };
+    this.outage = { since_epoch_ms: this.#clock.epoch_ms(), cause };
     this.#metrics.breakerOpened('state');
-    this.emit('out', this.#outage);
+    this.emit('out', this.outage);
   }
 
   #close(): void {
-    if (this.#closed) return;
-    const outage = this.#outage;
-    this.#closed = true;
-    this.#outage = undefined;
+    if (this.closed) return;
+    const outage = this.outage;
+    this.closed = true;
+    this.outage = undefined;
     this.#incidents = 0;
     this.#metrics.breakerClosed('state');
     this.emit('closed', outage);

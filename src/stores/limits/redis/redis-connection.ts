@@ -82,8 +82,8 @@ export class RedisConnection {
   /**
    * Runs a script by its hash, or by its text if the server does not know it yet. Rejects with Unreachable, CannotServe or CommandRejected.
    */
-  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, ...args];
+  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    const rest = [keys.length, ...keys, ...args].map(String);
     try {
       return await this.#send(['EVALSHA', script.sha, ...rest]);
     } catch (error) {

@@ -54,9 +54,8 @@ export class RedisState implements RemoteState {
   async reserve(request: ReservationRequest): Promise<RemoteReservationResult> {
     const { id, account, limits, charge, force } = request;
     const keys = this.#keysOf(account, id, limits);
-    const args = [this.#now(), id, String(this.#options.lease_ms), String(reservation_ms), force ? '1' : '0'];
-    for (const limit of limits)
-      args.push(rowOf(limit).window, String(limit.max), String(amountOf(limit, charge, 1)));
+    const args = [this.#now(), id, this.#options.lease_ms, reservation_ms, force ? 1 : 0];
+    for (const limit of limits) args.push(rowOf(limit).window, limit.max, amountOf(limit, charge, 1));
     const reply = (await this.#connection.run(reserveScript, keys, args)) as number[];
     const [verdict, refusedAt, retry_ms] = reply as [number, number, number];
     if (verdict === -1) throw new CommandRejected('the reservation arrived after its settlement');
@@ -76,11 +75,17 @@ export class RedisState implements RemoteState {
       settlement.sent_ms ??= now_ms;
       if (now_ms - settlement.sent_ms > reservation_ms / 2) throw new TooLate('first sent too long ago');
     }
-    const age = (moment_ms: number) => String(Math.max(0, Math.round(now_ms - moment_ms)));
-    const args = [this.#now(), id, settlement.certain ? '1' : '0', String(reservation_ms)];
-    args.push(age(hold.reserved_ms), age(settled_ms));
+    const age = (moment_ms: number) => Math.max(0, Math.round(now_ms - moment_ms));
+    const args = [
+      this.#now(),
+      id,
+      settlement.certain ? 1 : 0,
+      reservation_ms,
+      age(hold.reserved_ms),
+      age(settled_ms),
+    ];
     for (const limit of limits)
-      args.push(rowOf(limit).window, String(amountOf(limit, charge, 1)), String(amountOf(limit, used, 0)));
+      args.push(rowOf(limit).window, amountOf(limit, charge, 1), amountOf(limit, used, 0));
     try {
       await this.#connection.run(settleScript, this.#keysOf(account, id, limits), args);
     } catch (error) {
@@ -101,11 +106,11 @@ export class RedisState implements RemoteState {
 
   #renewSome(account: string, holds: readonly Hold[]): Promise<unknown> {
     const keys: string[] = [];
-    const args = [this.#now(), String(this.#options.lease_ms), String(reservation_ms)];
+    const args: (string | number)[] = [this.#now(), this.#options.lease_ms, reservation_ms];
     for (const { request, life } of holds) {
       const leased = request.limits.filter(isLease);
       keys.push(...this.#keysOf(account, request.id, leased));
-      args.push(request.id, life === this.life ? '1' : '0', String(leased.length));
+      args.push(request.id, life === this.life ? 1 : 0, leased.length);
     }
     return this.#connection.run(renewScript, keys, args);
   }
@@ -129,7 +134,7 @@ export class RedisState implements RemoteState {
   }
 
   #sign(lives_ms: number): Promise<number> {
-    const args = [this.#now(), this.#instance, String(lives_ms)];
+    const args = [this.#now(), this.#instance, lives_ms];
     return this.#connection.run(
       instancesScript,
       [`${this.#options.key_prefix}instances`],
@@ -138,8 +143,8 @@ export class RedisState implements RemoteState {
   }
 
   /** 0 stands for the server's clock. */
-  #now(): string {
-    return String(this.#options.now_ms?.() ?? 0);
+  #now(): number {
+    return this.#options.now_ms?.() ?? 0;
   }
 
   /** The reservation, then the counters of `limits`. */
