@@ -6,8 +6,6 @@ import { RepeatingTask } from '../repeating-task.ts';
 
 /** Interval of polling for changes. */
 const sync_ms = 2000;
-/** Time without an answer after which cached keys may be outdated. */
-const current_ms = 5000;
 
 /** Polls the store for changes of keys and accounts. */
 export class StoreSync {
@@ -40,10 +38,6 @@ export class StoreSync {
   /** Age of the last complete state. */
   get age_ms(): number {
     return this.#clock.elapsed_ms() - this.#synced_ms;
-  }
-
-  get isCurrent(): boolean {
-    return this.age_ms <= current_ms;
   }
 
   start(): void {

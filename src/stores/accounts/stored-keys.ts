@@ -15,6 +15,8 @@ import { StoreSync } from './store-sync.ts';
 /** About 300 bytes each. A cache of `maxSize` n holds at most 2n entries: the n used last, and up to n before them. */
 const known_keys = { maxSize: 25_000 };
 const unknown_keys = { maxSize: 5_000 };
+/** Time without an answer to a poll after which an unknown key may have been created. */
+const current_ms = 5000;
 /** Time for which an unknown key is refused without asking again; a new key is noticed sooner. */
 const unknown_ms = 30_000;
 
@@ -76,7 +78,7 @@ export class StoredKeys {
       if (known) return this.#admitted(known);
     }
     const asked_ms = this.#unknown.get(digest);
-    if (asked_ms !== undefined && this.#sync.isCurrent && this.#now_ms() - asked_ms < unknown_ms)
+    if (asked_ms !== undefined && age_ms <= current_ms && this.#now_ms() - asked_ms < unknown_ms)
       return undefined;
     return this.#lookUp(digest);
   }
