@@ -35,7 +35,7 @@ describe('the ledger', () => {
   it('writes rows in batches, and creates no file while the store answers', async () => {
     const sizes: number[] = [];
     setting.trouble = async rows => void sizes.push(rows.length);
-    const ledger = openLedger();
+    const ledger = openLedger({ patience_ms: 60_000 });
     for (const row of sampleRows(35)) ledger.record(row);
     await until(async () => (await written()) === 35);
     expect(sizes).toEqual([10, 10, 10, 5]);
@@ -69,7 +69,7 @@ describe('the ledger', () => {
 
   it('queues rows on disk while the store is out, and writes them once when it is back', async () => {
     setting.trouble = out;
-    const ledger = openLedger();
+    const ledger = openLedger({ patience_ms: 60_000 });
     for (const row of sampleRows(25)) ledger.record(row);
     await until(async () => (await metric('sluice_ledger_queue_rows', 'disk')) === 25);
     expect(await metric('sluice_ledger_queue_rows', 'memory')).toBe(0);
