@@ -1,10 +1,10 @@
 import { decimal, integer, list, oneOf, text, type ValueKind } from './value-kind.ts';
 
 /** Place of reasoning: its own key, `<think>` tags, tags without the opening one, or none. */
-export const REASONING_MODES = ['field', 'reasoning_content', 'tags', 'implicit', 'none'] as const;
+const REASONING_MODES = ['field', 'reasoning_content', 'tags', 'implicit', 'none'] as const;
 
 /** Usage that is sent: all that vLLM sends, never `continuous_usage_stats`, or none at all. */
-export const USAGE_MODES = ['vllm', 'final', 'none'] as const;
+const USAGE_MODES = ['vllm', 'final', 'none'] as const;
 
 /** `initial` is accepted whatever its kind; `null` stands for "not set". */
 interface OptionEntry<T, Initial> {

@@ -15,20 +15,14 @@ import { DEFAULT_MODEL } from './source.ts';
 export type { SimulatorOptions } from './options.ts';
 export type { ReceivedRequest, SimulatorStats } from './simulated-exchange.ts';
 
-/** Every path and its method. */
-const ROUTES: Readonly<Record<string, string>> = {
-  '/health': 'GET',
-  '/version': 'GET',
-  '/v1/models': 'GET',
-  '/v1/chat/completions': 'POST',
-};
-
 /** Starts a simulated vLLM server on real sockets; rejects when an option is wrong or the port is taken. */
 export async function startSimulator(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
   const simulator = new Simulator(resolveOptions(options));
   await simulator.listen();
   return simulator;
 }
+
+type Route = readonly [method: string, answer: (exchange: SimulatedExchange, text: string) => void];
 
 /** A simulated server. */
 export class Simulator {
@@ -41,6 +35,16 @@ export class Simulator {
   readonly #server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
     void this.#receive(request, response);
   });
+  /** Every path with its method and its answer. */
+  readonly #routes: Readonly<Record<string, Route>> = {
+    '/health': [
+      'GET',
+      exchange => exchange.send(200, { content_type: 'text/plain; charset=utf-8', text: '' }),
+    ],
+    '/version': ['GET', exchange => exchange.send(200, jsonBody({ version: '0.12.0+simulated' }))],
+    '/v1/models': ['GET', exchange => exchange.send(200, jsonBody(this.#models()))],
+    '/v1/chat/completions': ['POST', (exchange, text) => this.#chat.answer(exchange, text)],
+  };
   #options: SimulatorOptions;
   #chat: ChatService;
 
@@ -103,20 +107,13 @@ export class Simulator {
   #route(exchange: SimulatedExchange, text: string): void {
     const { method, url = '/' } = exchange.request;
     const path = url.split('?', 1)[0] ?? '/';
-    const served = ROUTES[path];
-    if (path.startsWith('/v1') && !this.#admits(exchange.request)) {
+    const route = this.#routes[path];
+    if (path.startsWith('/v1') && !this.#admits(exchange.request))
       exchange.refuse(401, jsonBody({ error: 'Unauthorized' }));
-    } else if (served === undefined) {
-      exchange.refuse(404, jsonBody({ detail: 'Not Found' }));
-    } else if (method !== served) {
-      exchange.refuse(405, jsonBody({ detail: 'Method Not Allowed' }), { allow: served });
-    } else if (path === '/v1/chat/completions') {
-      this.#chat.answer(exchange, text);
-    } else if (path === '/health') {
-      exchange.send(200, { content_type: 'text/plain; charset=utf-8', text: '' });
-    } else {
-      exchange.send(200, jsonBody(path === '/version' ? { version: '0.12.0+simulated' } : this.#models()));
-    }
+    else if (!route) exchange.refuse(404, jsonBody({ detail: 'Not Found' }));
+    else if (method !== route[0])
+      exchange.refuse(405, jsonBody({ detail: 'Method Not Allowed' }), { allow: route[0] });
+    else route[1](exchange, text);
   }
 
   #admits(request: IncomingMessage): boolean {

@@ -71,13 +71,12 @@ export class SimulatedExchange {
   }
 
   /** Sends a whole reply; breaks the connection when another one has begun. */
-  send(status: number, { content_type, text }: Body, headers: Headers = {}): void {
+  send(status: number, body: Body, headers: Headers = {}): void {
     if (this.response.headersSent || this.response.destroyed) {
       this.response.destroy();
       return;
     }
-    const length = { 'content-length': String(Buffer.byteLength(text)) };
-    this.response.writeHead(status, { 'content-type': content_type, ...length, ...headers }).end(text);
+    this.#head(status, body, headers).end(body.text);
   }
 
   /** Sends an error caused by the request itself. */
@@ -88,10 +87,16 @@ export class SimulatedExchange {
 
   /** Sends the headers of a plain completion, but nothing of its text. */
   begin(text: string): void {
+    this.#head(200, { content_type: 'application/json', text }).flushHeaders();
+  }
+
+  #head(status: number, { content_type, text }: Body, headers: Headers = {}): ServerResponse {
     const length = String(Buffer.byteLength(text));
-    this.response
-      .writeHead(200, { 'content-type': 'application/json', 'content-length': length })
-      .flushHeaders();
+    return this.response.writeHead(status, {
+      'content-type': content_type,
+      'content-length': length,
+      ...headers,
+    });
   }
 
   /** Sends `block`, then breaks the connection: by a TCP reset, or by closing it in the middle of the body. */

@@ -24,7 +24,7 @@ export async function throughStage<T>(
   place: Place,
   source: Source,
   read: (stream: PulledStream, run: StageRun) => Promise<T>,
-  timeout_ms = setting.timeout_ms,
+  timeout_ms = setting.options.timeout_ms,
 ): Promise<T> {
   const run = await setting.begin(true);
   const meter = new StreamMeter(run.exchange, setting.metrics);

@@ -36,26 +36,16 @@ export class Setting {
   readonly stages: readonly Stage[];
   readonly metrics = new Metrics(new Registry());
   readonly changes: ReadonlySet<Change>;
-  readonly read_ahead: number;
-  readonly holds_all: boolean;
-  readonly timeout_ms: number;
-  /** The upstream's pauses. */
-  readonly pause: () => Promise<void>;
   /** What a stage threw in `cancel` last. */
   cancelFault: unknown;
   readonly #chain: Chain;
   readonly #catalog: Catalog;
-  readonly #options: ContractOptions;
+  readonly options;
   readonly #log = createLog('silent');
 
   constructor(stage: StageUnderTest, options: ContractOptions) {
-    this.#options = options;
+    this.options = { read_ahead: 1, timeout_ms: 5000, ...options };
     this.changes = new Set(options.changes);
-    this.read_ahead = options.read_ahead ?? 1;
-    this.holds_all = options.holds_all ?? false;
-    this.timeout_ms = options.timeout_ms ?? 5000;
-    const { pause_ms } = options;
-    this.pause = () => (pause_ms === undefined ? turn() : setTimeout(pause_ms));
     this.#catalog = catalogOf(options.models ?? defaultModels('upstream').slice(0, 1));
     const accounts = new ConfiguredAccounts(
       structuredClone(options.accounts ?? default_accounts) as typeof default_accounts,
@@ -76,6 +66,12 @@ export class Setting {
     );
     this.stages = created.map(stage => this.#watched(stage));
     this.#chain = new Chain(this.stages, this.metrics);
+  }
+
+  /** Waits as the upstream does where the wire is cut and before a fault. */
+  pause(): Promise<void> {
+    const { pause_ms } = this.options;
+    return pause_ms === undefined ? turn() : setTimeout(pause_ms);
   }
 
   /** A copy of the stage that records what its transformers throw in `cancel`. */
@@ -107,7 +103,7 @@ export class Setting {
   }
 
   /** An exchange whose headers have arrived. */
-  exchange(headers = this.#options.headers ?? { authorization: `Bearer ${default_key}` }): Exchange {
+  exchange(headers = this.options.headers ?? { authorization: `Bearer ${default_key}` }): Exchange {
     return new Exchange({
       id: 'req_contract',
       endpoint: { name: 'chat.completions', public: false },
@@ -125,7 +121,7 @@ export class Setting {
     const messages = [{ role: 'user' as const, content: 'Why do rivers bend?' }];
     const model = this.#catalog.models[0]!.id;
     const base = { model, messages, parameters: {}, unknown: {} };
-    exchange.request = { ...base, ...structuredClone(this.#options.request), stream };
+    exchange.request = { ...base, ...structuredClone(this.options.request), stream };
     exchange.model = this.#catalog.find(exchange.request.model);
     return exchange;
   }

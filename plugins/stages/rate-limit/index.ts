@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { defineStage } from '../../../src/plugin.ts';
 import { LimitEnforcer } from './limit-enforcer.ts';
 import { schema } from './rate-limit-options.ts';
@@ -12,7 +11,7 @@ export const rateLimit = defineStage({
   metricPrefix: 'sluice_limit_',
   schema,
   create(options, setup) {
-    const enforcer = new LimitEnforcer(options, setup, randomUUID());
+    const enforcer = new LimitEnforcer(options, setup);
     return {
       onHeaders: exchange => enforcer.reserveBeforeBody(exchange),
       onRequest: exchange => enforcer.reserveWithRequest(exchange),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type Charge,
   defineKey,
@@ -56,18 +57,17 @@ export class LimitEnforcer {
   readonly #plans: AccountPlans;
   readonly #forecast: UsageForecast;
   /** Prefix of lease names, with the number of the reservation: the id of an exchange is chosen by its client. */
-  readonly #name: string;
+  readonly #name = randomUUID();
   #reservations = 0;
   /** Private to this stage instance: an exchange may pass several. */
   readonly #held = defineKey<Held>('what rate-limit has reserved');
 
-  constructor(options: RateLimitOptions, setup: StageSetup, name: string) {
+  constructor(options: RateLimitOptions, setup: StageSetup) {
     this.#options = options;
     this.#state = setup.state;
     this.#metrics = new LimitMetrics(setup.metrics);
     this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
     this.#forecast = new UsageForecast(options.initial_completion_tokens);
-    this.#name = name;
   }
 
   /**
@@ -101,12 +101,8 @@ export class LimitEnforcer {
     held.isComplete = true;
     held.countsMoney = set.countsMoney;
     held.estimated_prompt = estimated_prompt;
-    return this.#reserve(
-      exchange,
-      held,
-      limits,
-      expectedUse(set, estimated_prompt, { request, model, average }),
-    );
+    const expected = expectedUse(set, estimated_prompt, { request, model, average });
+    return this.#reserve(exchange, held, limits, expected);
   }
 
   #hold(exchange: Exchange, reservations: Reservation[] = []): Held {

@@ -38,11 +38,11 @@ export async function checkBackPressure(setting: Setting, { name, whole }: ReadF
       await turn();
       await turn();
       const ahead = source.reads + stream.late - before;
-      if (ahead > setting.read_ahead) {
+      if (ahead > setting.options.read_ahead) {
         const cut = `${place.cut}, after ${yielded} chunks`;
         const problem =
           'reads ahead while its reader asks for nothing, so that a slow client fills the memory';
-        const values = { expected: `at most ${setting.read_ahead} reads`, got: `${ahead} reads` };
+        const values = { expected: `at most ${setting.options.read_ahead} reads`, got: `${ahead} reads` };
         throw setting.breach('back-pressure', { ...place, cut }, problem, values);
       }
       if ((await stream.next()).done) return;
@@ -56,7 +56,7 @@ const cut = `a pause of ${patience_ms} ms after ${pieces} pieces of text`;
 
 /** Some of a long text reaches the reader before its end, at the latest while the upstream pauses there. */
 export async function checkDelay(setting: Setting): Promise<void> {
-  if (setting.holds_all) return;
+  if (setting.options.holds_all) return;
   const { promise: said, resolve } = Promise.withResolvers<boolean>();
   const source = new Source(longText(), at => {
     if (at < pieces) return;
@@ -72,7 +72,7 @@ export async function checkDelay(setting: Setting): Promise<void> {
     const problem = 'hands nothing on before the reply has ended, so that its stream is none';
     throw setting.breach('delay', { cut }, problem, { expected: 'some text', got: 'none' });
   };
-  await throughStage(setting, 'delay', { cut }, source, read, setting.timeout_ms + patience_ms);
+  await throughStage(setting, 'delay', { cut }, source, read, setting.options.timeout_ms + patience_ms);
 }
 
 const longText = (): Chunk[] =>
