@@ -43,13 +43,10 @@ export async function throughStage<T>(
   }
 }
 
-/** What a reader has received when the stream ends. */
+/** What a reader has received when the stream ends; with `fault` if it failed. */
 export interface Reading {
   readonly chunks: readonly Chunk[];
-  /** What the stream threw. */
-  readonly fault: unknown;
-  /** False when it ended without a fault. */
-  readonly failed: boolean;
+  readonly fault?: { readonly thrown: unknown };
 }
 
 /** Reads `source` through the stage to its end. */
@@ -58,10 +55,10 @@ export async function readThrough(setting: Setting, place: Place, source: Source
   const reading = await throughStage(setting, 'ending', place, source, async (stream, run) => {
     try {
       for await (const chunk of stream) chunks.push(chunk);
-      return { chunks, fault: undefined, failed: false };
-    } catch (fault) {
-      run.chain.onError(fault);
-      return { chunks, fault, failed: true };
+      return { chunks };
+    } catch (thrown) {
+      run.chain.onError(thrown);
+      return { chunks, fault: { thrown } };
     }
   });
   const wrong = chunks.findIndex(chunk => !Array.isArray(chunk?.choices));
@@ -78,8 +75,8 @@ export async function readWhole(
 ): Promise<readonly Chunk[]> {
   const { cut, pause_before } = arrival;
   const source = new Source(arrival.chunks(), at => (at === pause_before ? setting.pause() : undefined));
-  const { chunks, fault, failed } = await readThrough(setting, { fixture, cut }, source);
-  if (!failed) return chunks;
+  const { chunks, fault } = await readThrough(setting, { fixture, cut }, source);
+  if (!fault) return chunks;
   const problem = 'throws in the stream of a reply that has no fault';
-  throw setting.breach('refusals', { fixture, cut }, problem, { expected: 'no throw', got: fault });
+  throw setting.breach('refusals', { fixture, cut }, problem, { expected: 'no throw', got: fault.thrown });
 }

@@ -155,17 +155,8 @@ export function settle({ exchange, chain }: StageRun): void {
 
 /** A frozen catalog: a stage that changed a model would change it for all exchanges. */
 function catalogOf(models: NonNullable<ContractOptions['models']>): Catalog {
-  const checked = catalogSchema.parse(models);
-  const all = checked.map(
-    model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
-  );
-  return new Catalog(frozen(all));
-}
-
-function frozen<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    for (const part of Object.values(value)) frozen(part);
-    Object.freeze(value);
-  }
-  return value;
+  const all = catalogSchema
+    .parse(models)
+    .map(model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }));
+  return new Catalog(JSON.parse(JSON.stringify(all), (_, value) => Object.freeze(value)) as Model[]);
 }

@@ -11,8 +11,8 @@ import { Source } from '../source.ts';
 /** Nothing is lost, doubled, moved or invented, and the result does not depend on how the reply is cut. */
 export async function checkCuts(setting: Setting, { name, whole, cuts, uncut }: Case): Promise<void> {
   const given = resultOf(whole.chunks());
-  const told = given.usageIsPartial || setting.changes.has('usage') ? undefined : given.usage;
-  const loss = lossOf(given, uncut, setting.changes) ?? usageDifference(told, uncut.usage);
+  const sent = given.usageIsPartial || setting.changes.has('usage') ? undefined : given.usage;
+  const loss = lossOf(given, uncut, setting.changes) ?? usageDifference(sent, uncut.usage);
   if (loss) {
     const problem = `does not hand on what the upstream sent: ${loss.what}`;
     throw setting.breach('conservation', { fixture: name, cut: whole.cut }, problem, loss);
@@ -64,17 +64,17 @@ export async function checkFaults(setting: Setting, { name, whole }: Case): Prom
       await setting.pause();
       throw fault;
     });
-    const reading = await readThrough(setting, place, source);
-    if (!reading.failed) {
+    const { chunks, fault: seen } = await readThrough(setting, place, source);
+    if (!seen) {
       const problem = "swallows the upstream's fault, so that a broken reply looks complete";
       throw setting.breach('faults', place, problem, { expected: fault, got: 'an end without fault' });
     }
-    if (reading.fault !== fault) {
+    if (seen.thrown !== fault) {
       const problem = "does not rethrow the upstream's fault but another";
-      throw setting.breach('faults', place, problem, { expected: fault, got: reading.fault });
+      throw setting.breach('faults', place, problem, { expected: fault, got: seen.thrown });
     }
     const before = resultOf(whole.chunks().slice(0, after));
-    const loss = lossOf(before, resultOf(reading.chunks), setting.changes);
+    const loss = lossOf(before, resultOf(chunks), setting.changes);
     if (!loss) continue;
     const problem = `hands on something else before a fault than what came before it: ${loss.what}`;
     throw setting.breach('faults', place, problem, loss);
