@@ -1,19 +1,19 @@
 import { Dice } from './seed.ts';
 import { splitTokens, type TokenRun } from './tokens.ts';
 
-const nouns = (
+const wordsOf = (text: string): string[] => text.split(' ');
+const nouns = wordsOf(
   'river garden engine letter harbor signal window forest market bridge lantern circuit village meadow archive ' +
-  'compass station kitchen theory pattern shadow island record season mirror tower valley number voyage answer'
-).split(' ');
-const verbs =
-  'follows carries repeats reveals guides changes answers gathers crosses holds reaches opens shapes joins marks leads'.split(
-    ' ',
-  );
-const adjectives = (
+    'compass station kitchen theory pattern shadow island record season mirror tower valley number voyage answer',
+);
+const verbs = wordsOf(
+  'follows carries repeats reveals guides changes answers gathers crosses holds reaches opens shapes joins marks leads',
+);
+const adjectives = wordsOf(
   'quiet bright narrow gentle early distant careful simple hidden steady broad clear formal plain patient open ' +
-  'modest sudden useful amber'
-).split(' ');
-const links = 'beside beneath beyond before after near within across toward behind'.split(' ');
+    'modest sudden useful amber',
+);
+const links = wordsOf('beside beneath beyond before after near within across toward behind');
 const starts = 'The|In short, the|At first the|Then the|For that reason the|Often the|Here the'.split('|');
 
 /** Longer prose repeats itself after about this many tokens, so that an endless reply costs no memory. */
