@@ -23,16 +23,28 @@ export function pastRows(accounts: readonly string[], days: number, now_ms: numb
 
 function pastRow(accounts: readonly string[], started_ms: number, random: () => number): LedgerRow {
   const model = Math.floor(models.length * random() ** 1.5);
+  const account = accounts[Math.floor(accounts.length * random() ** 2)]!;
+  return madeUpRow(account, models[model]!, prices[model]!, started_ms, random);
+}
+
+/** A row as an exchange leaves it, one in fifty failed. `price` is USD of a million prompt tokens. */
+export function madeUpRow(
+  account: string,
+  model: string,
+  price: number,
+  started_ms: number,
+  random: () => number,
+): LedgerRow {
   const failed = random() < 0.02;
   const prompt_tokens = 200 + Math.floor(random() * 6000);
   const completion_tokens = failed ? 0 : 100 + Math.floor(random() * 1200);
-  const micro_usd = Math.round(prices[model]! * (prompt_tokens + 2 * completion_tokens));
+  const micro_usd = Math.round(price * (prompt_tokens + 2 * completion_tokens));
   return {
     id: timeOrderedUuid(started_ms),
     request_id: `req_${started_ms}`,
-    account: accounts[Math.floor(accounts.length * random() ** 2)]!,
+    account,
     key_id: null,
-    model: models[model]!,
+    model,
     provider: 'upstream',
     endpoint: 'chat.completions',
     started_ms,

@@ -176,7 +176,8 @@ function eventOf(block: string): ClientEvent {
   return { event, data, json: data.startsWith('{') ? (JSON.parse(data) as ClientJson) : {} };
 }
 
-function sumOf(text: string, name: string, labels: Readonly<Record<string, string>>): number {
+/** The sum of a metric's samples whose labels include `labels`. */
+export function sumOf(text: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   return text
     .split('\n')

@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { CountingUpstream } from './counting-upstream.ts';
-import { ask } from './gateway-under-test.ts';
+import { ask, sumOf } from './gateway-under-test.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from './sidecar-process.ts';
 
@@ -73,11 +73,8 @@ export class Fleet {
     const texts = await Promise.all(
       this.sidecars.map(async ({ adminUrl }) => (await fetch(`${adminUrl}/metrics`)).text()),
     );
-    return texts
-      .flatMap(text => text.split('\n'))
-      .filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-      .filter(line => line.includes(part))
-      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    const lines = texts.flatMap(text => text.split('\n')).filter(line => line.includes(part));
+    return sumOf(lines.join('\n'), name);
   }
 
   async stop(): Promise<void> {

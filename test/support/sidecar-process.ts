@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +6,9 @@ import { stringify } from 'yaml';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { clientKey, upstreamKey } from './gateway-under-test.ts';
+import { PrintingProcess } from './printing-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-/** Starting takes a second; a machine that is busy with other tests may need many. */
-const start_ms = 25_000;
 
 /** A sidecar in its own process, once it has printed its address. */
 export interface SidecarProcess {
@@ -60,12 +58,12 @@ export async function startSidecar(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<SidecarProcess> {
   const { file, remove } = await configFile(stringify(config));
-  return listening(new Command(['--config', file], environment, remove));
+  return listening(startCommand(['--config', file], environment, remove));
 }
 
 /** `sluice` without a configuration, on free ports. */
 export function startDemo(environment: Readonly<Record<string, string>> = {}): Promise<SidecarProcess> {
-  return listening(new Command(['--port', '0', '--admin-port', '0'], environment));
+  return listening(startCommand(['--port', '0', '--admin-port', '0'], environment));
 }
 
 /** `sluice ARGUMENTS`, to its end. */
@@ -73,7 +71,7 @@ export async function runSidecar(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<FinishedCommand> {
-  const command = new Command(args, environment);
+  const command = startCommand(args, environment);
   const code = await command.exited;
   return { code, stdout: command.stdout, stderr: command.stderr };
 }
@@ -86,89 +84,27 @@ export async function configFile(text: string): Promise<{ file: string; remove()
   return { file, remove: () => rm(directory, { recursive: true, force: true }) };
 }
 
-/** One process and what it prints. */
-class Command {
-  stdout = '';
-  stderr = '';
-  readonly exited: Promise<number | null>;
-  readonly #child: ChildProcess;
-  readonly #readers = new Set<() => void>();
-
-  constructor(
-    args: readonly string[],
-    environment: Readonly<Record<string, string>> = {},
-    cleanUp: () => Promise<void> = async () => {},
-  ) {
-    const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER, ...inherited } = process.env;
-    this.#child = spawn(process.execPath, ['--conditions=sluice-source', 'src/cli/sidecar.ts', ...args], {
-      cwd: root,
-      env: { ...inherited, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.#child.stdout?.setEncoding('utf8').on('data', text => this.#printed('stdout', text));
-    this.#child.stderr?.setEncoding('utf8').on('data', text => this.#printed('stderr', text));
-    const closed = new Promise<number | null>((resolve, reject) => {
-      this.#child.once('error', reject).once('close', code => resolve(code));
-    });
-    this.exited = closed.finally(cleanUp);
-  }
-
-  get pid(): number {
-    return this.#child.pid!;
-  }
-
-  output = (): string => this.stdout + this.stderr;
-
-  signal = (name: NodeJS.Signals): void => {
-    this.#child.kill(name);
-  };
-
-  hangReader = (): void => {
-    this.#child.stdout?.removeAllListeners('data').pause();
-  };
-
-  hasEnded = (): boolean => this.#child.exitCode !== null || this.#child.signalCode !== null;
-
-  /** Resolves with the match when standard output has come to match. Rejects when the process ends or takes too long. */
-  async printed(pattern: RegExp): Promise<RegExpExecArray> {
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      return await new Promise((resolve, reject) => {
-        const fail = (why: string) => reject(new Error(`${why}; it printed: ${this.output()}`));
-        const look = () => {
-          const match = pattern.exec(this.stdout);
-          if (match) resolve(match);
-        };
-        timer = setTimeout(() => fail(`the sidecar did not print ${pattern}`), start_ms);
-        this.exited.then(code => fail(`the sidecar exited with ${code}`), reject);
-        this.#readers.add(look);
-        look();
-      });
-    } finally {
-      clearTimeout(timer);
-      this.#readers.clear();
-    }
-  }
-
-  #printed(stream: 'stdout' | 'stderr', text: string): void {
-    this[stream] += text;
-    for (const look of this.#readers) look();
-  }
+/** `sluice ARGUMENTS`; cleans up when it has ended. */
+function startCommand(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  cleanUp: () => Promise<void> = async () => {},
+): PrintingProcess {
+  const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER, ...inherited } = process.env;
+  const command = ['--conditions=sluice-source', 'src/cli/sidecar.ts', ...args];
+  const options = { cwd: root, env: { ...inherited, ...environment } };
+  return new PrintingProcess(process.execPath, command, options, cleanUp);
 }
 
-async function listening(command: Command): Promise<SidecarProcess> {
-  const { pid, output, signal, hangReader, hasEnded, exited } = command;
+async function listening(command: PrintingProcess): Promise<SidecarProcess> {
+  const { pid, output, signal, hasEnded, exited } = command;
+  const hangReader = () => void command.child.stdout?.removeAllListeners('data').pause();
   const stop = async () => {
     signal('SIGTERM');
     return exited;
   };
-  try {
-    const [, url = '', adminUrl = ''] = await command.printed(
-      /listening on (http:\/\/\S+) \(admin: (http:\/\/[^\s)]+)\)/,
-    );
-    return { url, adminUrl, pid, output, signal, hangReader, hasEnded, exited, stop };
-  } catch (error) {
-    signal('SIGKILL');
-    throw error;
-  }
+  const [, url = '', adminUrl = ''] = await command.printed(
+    /listening on (http:\/\/\S+) \(admin: (http:\/\/[^\s)]+)\)/,
+  );
+  return { url, adminUrl, pid, output, signal, hangReader, hasEnded, exited, stop };
 }
