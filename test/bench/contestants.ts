@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { freePort } from '../support/free-port.ts';
 import { api_key, batch } from './conversation.ts';
-import type { TaskName } from './generator.ts';
-import { type Child, gateway_core, load_core, start, startOwn } from './processes.ts';
+import { gateway_core, load_core } from './machine.ts';
+import { start, startOwn } from './processes.ts';
+import type { TaskName } from './request-load.ts';
 import { tunings } from './tunings.ts';
 
 /** A gateway that runs. */
@@ -22,7 +23,7 @@ export interface Gateway {
 export interface Place {
   /** For configurations; removed at the end. */
   readonly directory: string;
-  readonly upstream_port: number;
+  readonly upstream: Gateway & { readonly pid: number };
 }
 
 /** A gateway or proxy between the load generator and the upstream. */
@@ -45,6 +46,7 @@ export interface Table {
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
+const servers = join(root, 'test/bench/servers.ts');
 /** A proxy passes on what the client asks for, so the client asks for what sluice does unasked: usage on every chunk. */
 const proxied = { stream_options: { include_usage: true, continuous_usage_stats: true }, frame_events: 3 };
 const final = { frame_events: 2 };
@@ -53,21 +55,15 @@ const continuous = { stream_options: { continuous_usage_stats: true }, frame_eve
 const direct: Contestant = {
   name: 'direct',
   title: 'no gateway (reference)',
-  start: async ({ upstream_port }) => ({ port: upstream_port }),
+  start: async ({ upstream: { port } }) => ({ port }),
 };
 
-const proxy = (task: TaskName = 'chat', texts = ''): Contestant => ({
+const proxy = (task: TaskName = 'chat'): Contestant => ({
   name: task === 'chat' ? 'http-proxy-middleware' : `http-proxy-middleware-${task}`,
-  title: `http-proxy-middleware in Express${texts}`,
+  title: 'http-proxy-middleware in Express',
   task,
   ...(task === 'chat' && { streamed: proxied }),
-  start: ({ upstream_port }) =>
-    started(startOwn(gateway_core, 'apps.ts', ['proxy', `http://127.0.0.1:${upstream_port}`])),
-});
-
-const started = async (child: Child): Promise<Gateway> => ({
-  ...(await child.message<{ port: number }>()),
-  pid: child.pid,
+  start: ({ upstream }) => startOwn(gateway_core, servers, ['proxy', `http://127.0.0.1:${upstream.port}`]),
 });
 
 /** A gateway without a frame: what the work itself costs. */
@@ -75,8 +71,8 @@ const spike: Contestant = {
   name: 'spike',
   title: 'written by hand',
   streamed: { frame_events: 3 },
-  start: ({ upstream_port }) =>
-    started(startOwn(gateway_core, 'spike.ts', [`http://127.0.0.1:${upstream_port}`])),
+  start: ({ upstream }) =>
+    startOwn(gateway_core, join(root, 'test/bench/spike.ts'), [`http://127.0.0.1:${upstream.port}`]),
 };
 
 /** `proxy_pass`: what a proxy costs that is written in C and looks at nothing. */
@@ -84,7 +80,7 @@ const nginx: Contestant = {
   name: 'nginx',
   title: 'nginx `proxy_pass`',
   streamed: proxied,
-  async start({ directory, upstream_port }) {
+  async start({ directory, upstream }) {
     const binary = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].find(existsSync);
     if (!binary) throw new Error('nginx is not installed');
     const port = await freePort();
@@ -96,14 +92,12 @@ const nginx: Contestant = {
       join(directory, 'nginx.conf'),
       `daemon off; worker_processes 1; pid ${directory}/nginx.pid; error_log stderr error; events { worker_connections 8192; }
 http { access_log off; ${endless} ${paths.join(' ')}
-  upstream inference { server 127.0.0.1:${upstream_port}; keepalive 1024; ${endless} }
+  upstream inference { server 127.0.0.1:${upstream.port}; keepalive 1024; ${endless} }
   server { listen 127.0.0.1:${port} backlog=4096;
     location / { proxy_pass http://inference; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; } } }`,
     );
-    return {
-      port,
-      pid: start(gateway_core, binary, ['-p', directory, '-c', join(directory, 'nginx.conf')]).pid,
-    };
+    const { pid } = start(gateway_core, binary, ['-p', directory, '-c', join(directory, 'nginx.conf')]);
+    return { port, pid };
   },
 };
 
@@ -112,12 +106,9 @@ const portkey: Contestant = {
   name: 'portkey',
   title: 'Portkey gateway 1.15.2',
   streamed: proxied,
-  async start({ upstream_port }) {
-    const home = join(
-      process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
-      'sluice-bench',
-      'portkey-1.15.2',
-    );
+  async start({ upstream }) {
+    const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+    const home = join(cache, 'sluice-bench', 'portkey-1.15.2');
     const server = join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js');
     if (!existsSync(server)) {
       mkdirSync(home, { recursive: true });
@@ -125,68 +116,57 @@ const portkey: Contestant = {
       // With later versions of the server below it every streamed reply is a 500: response headers have become immutable.
       const overrides = { '@hono/node-server': '1.14.1' };
       writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, dependencies, overrides }));
-      execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], {
-        cwd: home,
-        stdio: 'ignore',
-      });
+      install(home, '--ignore-scripts');
     }
     const port = await freePort();
     const { pid } = start(gateway_core, process.execPath, [server, `--port=${port}`, '--headless']);
-    const custom_host = `http://127.0.0.1:${upstream_port}/v1`;
+    const custom_host = `http://127.0.0.1:${upstream.port}/v1`;
     return { port, pid, headers: { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': custom_host } };
   },
 };
 
+const install = (cwd: string, ...options: string[]) =>
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', ...options], { cwd, stdio: 'ignore' });
+
+/** What differs from the usual sidecar. */
 interface Difference {
   /** Put over the usual configuration. */
   readonly config?: object;
   readonly variables?: Readonly<Record<string, string>>;
-  /** The checkout whose sources are run. */
-  readonly tree?: string;
-  /** The file that is started in place of the command. */
-  readonly entry?: readonly string[];
+  /** The file that is started in place of the command, and its first arguments. */
+  readonly entry?: readonly [string, ...string[]];
 }
 
 /** sluice on its own with the whole default chain. */
 const sidecar = (
-  contestant: Pick<Contestant, 'name' | 'title'> & Partial<Contestant>,
+  name: string,
+  title: string,
+  more: Partial<Contestant> = {},
   differing: (place: Place) => Difference | Promise<Difference> = () => ({}),
 ): Contestant => ({
-  ...contestant,
+  name,
+  title,
+  ...more,
   async start(place) {
-    const { config, variables, tree = root, entry = ['bin/sluice.cjs'] } = await differing(place);
-    const [file = '', ...args] = entry;
-    const command = [
-      '--conditions=sluice-source',
-      join(tree, file),
-      ...args,
-      '--config',
-      configFile(place, contestant.name, config),
-    ];
-    const child = start(gateway_core, process.execPath, command, variables);
-    const [, port] = await child.printed(/listening on http:\/\/127\.0\.0\.1:(\d+)/);
-    return { port: Number(port), pid: child.pid };
+    const { config, variables, entry = [join(root, 'bin/sluice.cjs')] } = await differing(place);
+    const [file, ...args] = entry;
+    return startOwn(gateway_core, file, [...args, '--config', configFile(place, name, config)], variables);
   },
 });
 
 /** As in production: a key, logs from `warn` on, an account whose plan has every limit, each too high to be reached. */
-function configFile({ directory, upstream_port }: Place, name: string, changes: object = {}): string {
+function configFile({ directory, upstream }: Place, name: string, changes: object = {}): string {
   const file = join(directory, `${name}.json`);
   const never = 1_000_000_000_000;
   const tokens = { tokens_per_minute: never, tokens_per_day: never };
-  const plan = {
-    requests_per_minute: 1_000_000_000,
-    ...tokens,
-    concurrent_requests: never,
-    usd_per_month: 9_000_000,
-  };
+  const requests = { requests_per_minute: 1_000_000_000, concurrent_requests: never };
   const config = {
     server: { port: 0 },
     admin: { port: 0 },
     log: { level: 'warn' },
-    providers: { upstream: { adapter: 'vllm', base_url: `http://127.0.0.1:${upstream_port}/v1` } },
+    providers: { upstream: { adapter: 'vllm', base_url: `http://127.0.0.1:${upstream.port}/v1` } },
     models: defaultModels('upstream'),
-    plans: { bench: plan },
+    plans: { bench: { ...requests, ...tokens, usd_per_month: 9_000_000 } },
     accounts: { bench: { plan: 'bench', keys: [{ value: api_key }] } },
     ...changes,
   };
@@ -194,63 +174,48 @@ function configFile({ directory, upstream_port }: Place, name: string, changes: 
   return file;
 }
 
-const sluice = sidecar({ name: 'sluice', title: 'sluice sidecar', streamed: final });
+const sluice = sidecar('sluice', 'sluice sidecar', { streamed: final });
 const mounted: Contestant = {
   name: 'sluice-express',
   title: 'sluice in Express',
   streamed: final,
-  start: place =>
-    started(startOwn(gateway_core, 'apps.ts', ['gateway', configFile(place, 'sluice-express')])),
+  start: place => startOwn(gateway_core, servers, ['gateway', configFile(place, 'sluice-express')]),
 };
 
 /** A Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */
 async function redis({ directory }: Place): Promise<Difference> {
   const port = await freePort();
-  const network = ['--port', String(port), '--bind', '127.0.0.1'];
-  await start(load_core, 'redis-server', [
-    ...network,
-    '--dir',
-    directory,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-  ]).printed(/Ready to accept connections/);
+  const options = { port, bind: '127.0.0.1', dir: directory, save: '', appendonly: 'no' };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  await start(load_core, 'redis-server', args).printed(/Ready to accept connections/);
   return { config: { stores: { state: `redis://127.0.0.1:${port}` } } };
 }
 
-/** Spans are taken and forgotten by a process beside the load generator. */
+/** Spans go to a process beside the load generator. */
 async function traced(ratio: number): Promise<Difference> {
-  const { port } = await startOwn(load_core, 'span-sink.ts').message<{ port: number }>();
+  const { port } = await startOwn(load_core, servers, ['spans']);
   const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: String(ratio) };
   return { variables: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...sampler } };
 }
 
 const passing = (task: TaskName, texts: number): Contestant =>
-  sidecar({ name: `sluice-${task}`, title: `sluice \`passthrough\`, ${texts} a call`, task }, () => ({
+  sidecar(`sluice-${task}`, `sluice \`passthrough\`, ${texts} a call`, { task }, () => ({
     config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] },
   }));
 
 /** Another commit of this repository, checked out beside the configurations; its own dependencies if they differ. */
-function commitOf(commit: string): Contestant {
-  return sidecar({ name: 'sluice-against', title: `sluice ${commit}`, streamed: final }, ({ directory }) => {
+const commitOf = (commit: string): Contestant =>
+  sidecar('sluice-against', `sluice ${commit}`, { streamed: final }, ({ directory }) => {
     const tree = join(directory, 'against');
     const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('worktree', 'add', '--detach', '--force', tree, commit);
     process.once('exit', () => git('worktree', 'remove', '--force', tree));
     const lock = (from: string) => readFileSync(join(from, 'package-lock.json'), 'utf8');
     if (lock(tree) === lock(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
-    else
-      execFileSync('npm', ['install', '--no-audit', '--no-fund', '--no-save'], {
-        cwd: tree,
-        stdio: 'ignore',
-      });
-    const entry = ['bin/sluice.cjs', 'src/cli/sidecar.ts', 'src/sidecar.ts'].find(file =>
-      existsSync(join(tree, file)),
-    )!;
-    return { tree, entry: [entry] };
+    else install(tree, '--no-save');
+    const commands = ['bin/sluice.cjs', 'src/cli/sidecar.ts', 'src/sidecar.ts'].map(file => join(tree, file));
+    return { entry: [commands.find(existsSync)!] };
   });
-}
 
 /** Every table by its name for `--tables`. `against` adds another commit to the first. */
 export const tablesOf = (against: string | undefined): Readonly<Record<string, Table>> => ({
@@ -264,11 +229,7 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
       portkey,
       ...(against ? [commitOf(against)] : []),
       sluice,
-      sidecar({
-        name: 'sluice-continuous',
-        title: 'sluice sidecar, `continuous_usage_stats`',
-        streamed: continuous,
-      }),
+      sidecar('sluice-continuous', 'sluice sidecar, `continuous_usage_stats`', { streamed: continuous }),
       mounted,
     ],
   },
@@ -288,13 +249,13 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
     contestants: [
       sluice,
       spike,
-      sidecar({ name: 'frame', title: 'only the error envelope', streamed: final }, () => ({
+      sidecar('frame', 'only the error envelope', { streamed: final }, () => ({
         config: { stages: ['error-envelope'], plans: {}, accounts: {}, server: { port: 0, open: true } },
       })),
-      sidecar({ name: 'no-limits', title: 'no limits' }, () => ({ config: { plans: { bench: {} } } })),
-      sidecar({ name: 'redis', title: 'limits in Redis' }, redis),
-      sidecar({ name: 'traced-10', title: 'tracing, 10 % sampled' }, () => traced(0.1)),
-      sidecar({ name: 'traced', title: 'tracing, every exchange' }, () => traced(1)),
+      sidecar('no-limits', 'no limits', {}, () => ({ config: { plans: { bench: {} } } })),
+      sidecar('redis', 'limits in Redis', {}, redis),
+      sidecar('traced-10', 'tracing, 10 % sampled', {}, () => traced(0.1)),
+      sidecar('traced', 'tracing, every exchange', {}, () => traced(1)),
     ],
   },
   tuning: {
@@ -303,8 +264,8 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
     contestants: [
       sluice,
       ...Object.entries(tunings).map(([name, { title }]) =>
-        sidecar({ name: `without-${name}`, title: `without ${title}`, streamed: final }, () => ({
-          entry: ['test/bench/untuned.ts', name],
+        sidecar(`without-${name}`, `without ${title}`, { streamed: final }, () => ({
+          entry: [join(root, 'test/bench/tunings.ts'), name],
         })),
       ),
     ],

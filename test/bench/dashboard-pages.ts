@@ -3,74 +3,66 @@ import { accountName, modelNames } from './dashboard-fill.ts';
 
 const day_ms = 86_400_000;
 
-/** A page that is asked for, and what the table calls it. */
-export interface AskedPage {
-  readonly title: string;
-  readonly path: string;
-  /** Files may take longer than pages: no empty window is shown meanwhile. */
-  readonly isFile?: boolean;
-}
+/** A title for the table, and the path that is asked for. */
+export type Page = readonly [title: string, path: string];
 
 /** Every page of the dashboard, and usage of times of every length. `last` are the ids after which the last pages of lists begin. */
-export function askedPages(
+export function pagesOf(
   now_ms: number,
   last: { readonly account: string; readonly key: string },
-): AskedPage[] {
+): readonly Page[] {
   const account = accountName(0);
   const model = encodeURIComponent(modelNames[0]!);
+  const times = timesUntil(now_ms);
+  const [week, year, all] = [times[2]!, times[5]!, times[6]!];
+  const usage = (of: string, fields: string) =>
+    times.map(([title, time]): Page => [`Usage, ${title}${of}`, `usage?${time}${fields}`]);
+  const csv = (title: string, time: Page, fields: string): Page => [
+    `CSV, ${title}, ${time[0]}`,
+    `usage-csv?${time[1]}&by=${fields}`,
+  ];
   return [
-    { title: 'Overview', path: '' },
-    { title: 'Overview, what its script asks for', path: 'overview-figures?full=yes' },
-    { title: 'Accounts', path: 'accounts' },
-    { title: 'Accounts, last page', path: `accounts?after=${last.account}` },
-    { title: 'Accounts, search that finds one', path: `accounts?search=${accountName(4711).toUpperCase()}` },
-    { title: 'Accounts, search that finds thousands', path: 'accounts?search=mer-0' },
-    { title: 'Accounts, search that finds none', path: 'accounts?search=nobody-of-this-name' },
-    { title: 'Account', path: `account?id=${account}` },
-    { title: 'Keys', path: 'keys' },
-    { title: 'Keys, with expired and revoked ones', path: 'keys?all=yes' },
-    { title: 'Keys, last page', path: `keys?all=yes&after=${last.key}` },
-    { title: 'Keys, search that finds one', path: 'keys?search=KEY+47111' },
-    { title: 'Keys, search that finds thousands', path: 'keys?search=key+4' },
-    { title: 'Keys, search that finds none', path: 'keys?search=nothing-of-this-name' },
-    { title: 'Keys of an account', path: `keys?account=${account}` },
-    { title: 'Models and providers', path: 'models' },
-    { title: 'Playground', path: 'playground' },
-    { title: 'Audit log', path: 'audit' },
-    ...usagePages(now_ms, account, model),
+    ['Overview', ''],
+    ['Overview, what its script asks for', 'overview-figures?full=yes'],
+    ['Accounts', 'accounts'],
+    ['Accounts, last page', `accounts?after=${last.account}`],
+    ['Accounts, search that finds one', `accounts?search=${accountName(4711).toUpperCase()}`],
+    ['Accounts, search that finds thousands', 'accounts?search=mer-0'],
+    ['Accounts, search that finds none', 'accounts?search=nothing-of-this-name'],
+    ['Account', `account?id=${account}`],
+    ['Keys', 'keys'],
+    ['Keys, with expired and revoked ones', 'keys?all=yes'],
+    ['Keys, last page', `keys?all=yes&after=${last.key}`],
+    ['Keys, search that finds one', 'keys?search=KEY+47111'],
+    ['Keys, search that finds thousands', 'keys?search=key+4'],
+    ['Keys, search that finds none', 'keys?search=nothing-of-this-name'],
+    ['Keys of an account', `keys?account=${account}`],
+    ['Models and providers', 'models'],
+    ['Playground', 'playground'],
+    ['Audit log', 'audit'],
+    ...usage('', ''),
+    ...usage(', an account', `&account=${account}`),
+    ...usage(', a model', `&model=${model}`),
+    csv('by account', year, 'account'),
+    csv('by account', all, 'account'),
+    csv('by day and model', year, 'day&by=model'),
+    csv('by day, account and model', week, 'day&by=account&by=model'),
   ];
 }
 
-function usagePages(now_ms: number, account: string, model: string): AskedPage[] {
+function timesUntil(now_ms: number): readonly Page[] {
   const ago = (days: number) => dayOf(now_ms - days * day_ms);
-  const times: readonly [string, string][] = [
+  const now = new Date(now_ms);
+  // Of the last month of which half is over, and of the one before.
+  const month = now.getUTCMonth() - (now.getUTCDate() > 15 ? 0 : 1);
+  const dayIn = (months: number, day: number) => dayOf(Date.UTC(now.getUTCFullYear(), month + months, day));
+  return [
     ['this month', ''],
     ['a day', `from=${ago(3)}&to=${ago(3)}`],
     ['7 days', `from=${ago(9)}&to=${ago(3)}`],
-    ['30 days over two months', `from=${middleOf(now_ms, -1)}&to=${middleOf(now_ms, 0)}`],
+    ['30 days over two months', `from=${dayIn(-1, 16)}&to=${dayIn(0, 14)}`],
     ['90 days', `from=${ago(91)}&to=${ago(2)}`],
     ['a year', `from=${ago(367)}&to=${ago(2)}`],
     ['all', 'from=2000-01-02&to=2099-12-30'],
   ];
-  const page = (title: string, path: string) => ({ title: `Usage, ${title}`, path: `usage?${path}` });
-  const file = (title: string, path: string) => ({
-    title: `CSV, ${title}`,
-    path: `usage-csv?${path}`,
-    isFile: true,
-  });
-  return [
-    ...times.map(([title, query]) => page(title, query)),
-    ...times.map(([title, query]) => page(`${title}, an account`, `${query}&account=${account}`)),
-    ...times.map(([title, query]) => page(`${title}, a model`, `${query}&model=${model}`)),
-    ...times.slice(-2).map(([title, query]) => file(`by account, ${title}`, `${query}&by=account`)),
-    file('by day and model, a year', `${times[5]![1]}&by=day&by=model`),
-    file('by day, account and model, 7 days', `${times[2]![1]}&by=day&by=account&by=model`),
-  ];
-}
-
-/** The 15th of the last month that has it before `now_ms`, or of one before. */
-function middleOf(now_ms: number, months: number): string {
-  const at = new Date(now_ms);
-  const late = at.getUTCDate() > 15 ? 0 : -1;
-  return dayOf(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + late + months, months === 0 ? 14 : 16));
 }

@@ -1,10 +1,10 @@
 /** A gateway written by hand for one upstream, `spike UPSTREAM`: parses, checks and writes anew both ways, and does nothing else. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createParser } from 'eventsource-parser';
 import { Pool } from 'undici';
 import { chatRequest } from '../../src/dialects/chat-completions/chat-request.ts';
+import { listen } from './processes.ts';
 
 const max_body_bytes = 16_777_216;
 const upstream = new Pool(process.argv[2]!, { connections: null });
@@ -73,5 +73,5 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
 const server = createServer((request, response) => {
   answer(request, response).catch(error => response.destroy(error));
-}).listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
-process.on('disconnect', () => process.exit());
+});
+listen(server);

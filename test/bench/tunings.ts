@@ -1,5 +1,6 @@
-/** A piece of code that is tuned by hand, and how a process does without it. */
-export interface Tuning {
+/** Pieces of code that are tuned by hand; `tunings.ts NAME --config FILE` runs the command without one. */
+
+interface Tuning {
   readonly title: string;
   /** Puts the plain form in place, before the command is loaded. */
   remove(): Promise<void>;
@@ -17,8 +18,8 @@ export const tunings: Readonly<Record<string, Tuning>> = {
   'v8-flags': {
     title: 'V8 flags',
     async remove() {
-      const v8 = await import('node:v8');
-      v8.default.setFlagsFromString = () => {};
+      const { default: v8 } = await import('node:v8');
+      v8.setFlagsFromString = () => {};
       const { syncBuiltinESMExports } = await import('node:module');
       syncBuiltinESMExports();
     },
@@ -26,39 +27,41 @@ export const tunings: Readonly<Record<string, Tuning>> = {
   'metric-series': {
     title: 'series held by their labels (prom-client finds them)',
     async remove() {
-      const [{ Counter, Histogram, Registry }, { MetricFactory }] = await Promise.all([
-        import('prom-client'),
-        import('../../src/telemetry/metric-factory.ts'),
-      ]);
+      const { Counter, Histogram, Registry } = await import('prom-client');
+      const { MetricFactory } = await import('../../src/telemetry/metric-factory.ts');
       const registers = [new Registry()];
       let number = 0;
       type Definition = { help: string; labels?: readonly string[]; buckets?: readonly number[] };
-      const of = ({ help, labels = [] }: Definition) => ({
-        metric: { name: `untuned_${number++}`, help, labelNames: [...labels], registers },
-        named: (values: readonly unknown[]) =>
-          Object.fromEntries(labels.map((label, at) => [label, String(values[at])])),
+      const metricOf = ({ help, labels = [] }: Definition) => ({
+        name: `untuned_${number++}`,
+        help,
+        labelNames: [...labels],
+        registers,
       });
       Object.assign(MetricFactory.prototype, {
         counter(definition: Definition) {
-          const { metric, named } = of(definition);
-          const counter = new Counter(metric);
-          return {
-            labels: (...values: unknown[]) => ({ inc: (by = 1) => counter.inc(named(values), by) }),
-            read: () => () => {},
-          };
+          const counter = new Counter(metricOf(definition));
+          const labels = (...values: unknown[]) => counter.labels(...values.map(String));
+          return { labels, read: () => () => {} };
         },
         histogram(definition: Definition) {
-          const { metric, named } = of(definition);
-          const histogram = new Histogram({ ...metric, buckets: [...definition.buckets!] });
-          return {
-            labels: (...values: unknown[]) => ({
-              observe(value: number, _: unknown, times = 1) {
-                for (let time = 0; time < times; time++) histogram.observe(named(values), value);
-              },
-            }),
+          const histogram = new Histogram({ ...metricOf(definition), buckets: [...definition.buckets!] });
+          const labels = (...values: unknown[]) => {
+            const series = histogram.labels(...values.map(String));
+            const observe = (value: number, _: unknown, times = 1) => {
+              for (let time = 0; time < times; time++) series.observe(value);
+            };
+            return { observe };
           };
+          return { labels };
         },
       });
     },
   },
 };
+
+if (import.meta.main) {
+  const [name = ''] = process.argv.splice(2, 1);
+  await tunings[name]!.remove();
+  await import('../../src/cli/sidecar.ts');
+}

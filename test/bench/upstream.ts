@@ -2,8 +2,9 @@
  * The upstream of every contestant, a process of its own. It shares a core with the load generator, so it is plain sockets and bytes
  * made beforehand: node:http would be the bottleneck in front of the fastest contestants.
  */
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { batch, chunkText, completion, embeddingsOf, streamEnd } from './conversation.ts';
+import { listen } from './processes.ts';
 
 /** Every stream sends one event in this time. */
 const period_ms = 50;
@@ -100,8 +101,4 @@ function serve(socket: Socket): void {
   });
 }
 
-const server = createServer({ noDelay: true }, serve);
-server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, () =>
-  process.send?.({ port: (server.address() as AddressInfo).port }),
-);
-process.on('disconnect', () => process.exit());
+listen(createServer({ noDelay: true }, serve));

@@ -1,96 +1,87 @@
-import type { Machine } from '../bench/machine.ts';
-import { markdownTable } from '../bench/table.ts';
+import { markdownTable } from '../bench/figures.ts';
+import { type Machine, machineText } from '../bench/machine.ts';
 import type { Result } from './run.ts';
-import { waitsOf } from './verdict.ts';
+import { peaksOf, waitsOf } from './verdict.ts';
 
-const heldOf = ({ checks }: Result): boolean => checks.every(({ holds }) => holds);
-
-/** What happened under load, and when. */
-const stepsOf = ({ scenario, findings: { steps_ms, begun_ms } }: Result): string[] =>
-  (scenario.steps ?? []).map(
-    ({ what }, at) => `${what}: done after ${((steps_ms[at]! - begun_ms) / 1000).toFixed(1)} s`,
-  );
+const heldText = (held: boolean): string => (held ? 'yes' : '**NO**');
 
 /** The figures of a run. */
-export function figuresOf(result: Result) {
-  const { scenario, findings, checks, figures } = result;
-  const { books, world, seconds, end } = findings;
+export function figuresOf({ scenario, findings, checks }: Result) {
+  const { comparison, deployment, seconds, end, steps_ms, begun_ms } = findings;
+  const { ends, sent, alarms, records, rows, row_tokens, compared, calls, provider_tokens } = comparison;
+  const changes = (name: 'open_files' | 'timers') =>
+    end.map((metrics, at) => [deployment.gateways[at]?.before?.[name], metrics[name]]);
+  const steps = scenario.steps?.map(({ what }, at) => [what, ((steps_ms[at]! - begun_ms) / 1000).toFixed(1)]);
   return {
-    scenario: scenario.name,
-    held: heldOf(result),
+    held: checks.every(({ holds }) => holds),
     seconds: Number(seconds.toFixed(1)),
-    steps: stepsOf(result),
-    exchanges: Object.fromEntries([...books.ends].sort(([, a], [, b]) => b - a)),
-    records: books.records,
-    ledger_rows: books.rows,
-    ledger_tokens: books.row_tokens,
-    rows_compared_with_providers: books.compared,
-    upstream_calls: books.calls,
-    provider_tokens: books.provider_tokens,
-    lost: books.lost.length,
-    lost_with_instances: books.lost_with_instances,
-    doubled: books.doubled.length,
-    good_answers: books.waits_ms.length,
-    ...waitsOf(books.waits_ms),
-    peak_rss_mb: world.gateways.map(({ peak_rss_bytes }) => Math.round(peak_rss_bytes / 2 ** 20)),
-    open_files: end.map(({ open_files }, at) => [world.gateways[at]?.before?.open_files, open_files]),
-    timers: end.map(({ timers }, at) => [world.gateways[at]?.before?.timers, timers]),
-    alarms: Object.fromEntries(books.alarms),
-    clients: Object.fromEntries(books.asked),
-    figures,
-    checks,
-    faults: books.faults,
+    steps_done_after_s: Object.fromEntries(steps ?? []),
+    exchanges: Object.fromEntries([...ends].sort(([, a], [, b]) => b - a)),
+    records,
+    rows,
+    row_tokens,
+    rows_compared_with_providers: compared,
+    calls,
+    provider_tokens,
+    lost: comparison.lost.length,
+    lost_with_instances: comparison.lost_with_instances,
+    doubled: comparison.doubled.length,
+    good_answers: comparison.waits_ms.length,
+    ...waitsOf(comparison.waits_ms),
+    peak_rss_mb: peaksOf(findings),
+    open_files: changes('open_files'),
+    timers: changes('timers'),
+    alarms: Object.fromEntries(alarms),
+    requests: Object.fromEntries(sent),
+    ...findings.figures,
   };
 }
 
 /** One scenario as Markdown. */
-export function scenarioReport(result: Result): string {
-  const { scenario, checks, findings, figures } = result;
-  const { books, seconds } = findings;
-  const totals =
-    `${books.records} exchanges in ${seconds.toFixed(0)} s, ${books.rows} rows in the ledger with ${books.row_tokens} tokens ` +
-    `(${books.compared} rows held against their provider), ${books.calls} upstream calls with ${books.provider_tokens} tokens.`;
-  const ends = [...books.ends].sort(([, a], [, b]) => b - a).map(([end, count]) => `${end} ${count}`);
+export function scenarioReport(
+  { scenario, findings, checks }: Result,
+  figures: ReturnType<typeof figuresOf>,
+): string {
+  const { faults } = findings.comparison;
+  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   const parts = [
-    `## ${scenario.name}: ${heldOf(result) ? 'held' : '**BROKEN**'}`,
-    [scenario.what, `${totals} By status and end: ${ends.join(', ')}.`, stepsOf(result).join('; ')]
-      .filter(Boolean)
-      .join('\n\n'),
+    `## ${scenario.name}: ${figures.held ? 'held' : '**BROKEN**'}`,
+    scenario.what,
     markdownTable(
       ['What must hold', 'holds', 'figures'],
-      checks.map(({ name, holds, detail }) => [
-        name,
-        holds ? 'yes' : '**NO**',
-        detail.replaceAll('\n', '\\n'),
-      ]),
+      checks.map(({ name, holds, detail }) => [name, heldText(holds), detail.replaceAll('\n', '\\n')]),
     ),
+    markdownTable(
+      ['Measured', ''],
+      Object.entries(figures).map(([name, value]) => [name.replaceAll('_', ' '), text(value)]),
+    ),
+    ...(faults.length > 0 ? [`Wrong:\n\n${faults.map(fault => `- ${fault}`).join('\n')}`] : []),
   ];
-  if (Object.keys(figures).length > 0)
-    parts.push(
-      markdownTable(
-        ['Measured', ''],
-        Object.entries(figures).map(pair => [...pair]),
-      ),
-    );
-  if (books.faults.length > 0) parts.push(`Wrong:\n\n${books.faults.map(fault => `- ${fault}`).join('\n')}`);
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Where and how, and the whole campaign in one table. */
-export function summary(results: readonly Result[], machine: Machine, command: string): string {
-  const place = `${machine.cpu}, ${machine.cores} cores, ${machine.kernel}, Node ${machine.node}, ${machine.date}`;
-  const rows = results.map(result => {
-    const { books, world } = result.findings;
-    const { slowest_ms, p99_ms } = waitsOf(books.waits_ms);
-    const peak = Math.max(...world.gateways.map(({ peak_rss_bytes }) => peak_rss_bytes / 2 ** 20));
-    const figures = [books.records, books.rows, books.calls, books.lost.length, books.doubled.length];
-    const held = heldOf(result) ? 'yes' : '**NO**';
-    return [
-      result.scenario.name,
-      held,
-      ...[...figures, p99_ms, slowest_ms, peak].map(value => value.toFixed(0)),
-    ];
+/** Where and how, and all scenarios in one table. */
+export function summary(
+  runs: Readonly<Record<string, ReturnType<typeof figuresOf>>>,
+  machine: Machine,
+  command: string,
+): string {
+  const rows = Object.entries(runs).map(([name, run]) => {
+    const { held, records, rows, calls, lost, doubled, p99_ms, slowest_ms, peak_rss_mb } = run;
+    const figures = [records, rows, calls, lost, doubled, p99_ms, slowest_ms, Math.max(...peak_rss_mb)];
+    return [name, heldText(held), ...figures.map(figure => figure.toFixed(0))];
   });
-  const head = ['Scenario', 'held', 'exchanges', 'rows', 'calls', 'LOST', 'DOUBLED'];
-  return `${place}\n\`${command}\`\n\n${markdownTable([...head, 'p99 ms', 'slowest ms', 'MiB'], rows)}\n`;
+  const head = [
+    'Scenario',
+    'held',
+    'exchanges',
+    'rows',
+    'calls',
+    'LOST',
+    'DOUBLED',
+    'p99 ms',
+    'slowest ms',
+    'MiB',
+  ];
+  return `${machineText(machine)}\n\`${command}\`\n\n${markdownTable(head, rows)}\n`;
 }

@@ -1,11 +1,11 @@
 import { setTimeout as after } from 'node:timers/promises';
-import { Books } from './books.ts';
+import { Dice } from '../../src/simulator/seed.ts';
 import { Client } from './clients/client.ts';
-import { Draw } from './clients/draw.ts';
-import type { Check, Clients, Findings, RunOptions, Scenario, Step } from './scenario.ts';
-import { checksOf, spare } from './verdict.ts';
-import { readVitals, type Vitals } from './vitals.ts';
-import { World } from './world.ts';
+import { Deployment } from './deployment.ts';
+import { LedgerComparison } from './ledger-comparison.ts';
+import { type ProcessMetrics, readMetrics } from './process-metrics.ts';
+import type { Check, Clients, Findings, RunOptions, Scenario } from './scenario.ts';
+import { checksOf, leftovers } from './verdict.ts';
 
 /** Milliseconds within which gateways must be back in their idle state. */
 const settling_ms = 30_000;
@@ -16,141 +16,122 @@ export interface Result {
   readonly scenario: Scenario;
   readonly checks: readonly Check[];
   readonly findings: Findings;
-  readonly figures: Readonly<Record<string, string>>;
 }
 
-/** Starts the servers of a scenario, runs its clients and faults, and audits the result. */
+/** Starts the servers of a scenario, runs its clients and faults, and checks what is promised. */
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<Result> {
-  const books = new Books();
-  const world = new World(scenario.servers ?? {}, books, options);
+  const comparison = new LedgerComparison();
+  const deployment = new Deployment(scenario.servers ?? {}, comparison, options);
   try {
-    await world.start();
-    const { load, figures } = await underLoad(scenario, world, books, options);
-    const end = await settled(world, books);
-    await Promise.all(world.gateways.map(each => each.stop()));
-    await readLedger(world, books);
-    const findings = { ...load, world, books, end };
-    return { scenario, findings, figures, checks: await checksOf(scenario, findings, options) };
+    await deployment.start();
+    const load = await underLoad(scenario, deployment, comparison);
+    const end = await untilIdle(deployment, comparison);
+    await Promise.all(deployment.gateways.map(each => each.stop()));
+    await readLedger(deployment, comparison);
+    const findings = { ...load, deployment, comparison, end };
+    return { scenario, findings, checks: await checksOf(scenario, findings, options) };
   } finally {
-    await world.stop();
+    await deployment.stop();
   }
 }
 
-async function underLoad(scenario: Scenario, world: World, books: Books, options: RunOptions) {
-  const { clients, steps = [], drive } = scenario;
+async function underLoad(scenario: Scenario, deployment: Deployment, comparison: LedgerComparison) {
+  const { clients, drive } = scenario;
+  const { load } = deployment.options;
   const over = new AbortController();
   const client = new Client(over.signal);
-  const samples: Vitals[] = [];
-  const steps_ms: number[] = [];
+  const samples: ProcessMetrics[] = [];
   const begun_ms = performance.now();
-  const sampling = sample(world, samples, over.signal, options);
   const workers = clients
-    .flatMap(group => Array.from({ length: Math.ceil(group.count * options.load) }, () => group))
-    .map((group, at) => work(group, at, client, world, books, options, over.signal));
-  const driven = drive?.(world, books, options.seconds);
-  let figures: Readonly<Record<string, string>> = {};
+    .flatMap(group => Array.from({ length: Math.ceil(group.count * load) }, () => group))
+    .map((group, worker) => work(group, worker, client, deployment, comparison, over.signal));
+  const sampling = sample(deployment, samples, over.signal);
   try {
-    const [measured = {}] = await Promise.all([driven, inTurn(steps, world, options.seconds, steps_ms)]);
-    figures = measured;
+    const driven = drive?.(deployment, comparison);
+    const [figures = {}, steps_ms] = await Promise.all([driven, inTurn(scenario, deployment)]);
+    return { figures, steps_ms, samples, begun_ms, seconds: (performance.now() - begun_ms) / 1000 };
   } finally {
     over.abort();
     await Promise.all([...workers, sampling]);
     client.close();
   }
-  const seconds = (performance.now() - begun_ms) / 1000;
-  return { load: { seconds, begun_ms, samples, steps_ms }, figures };
 }
 
-/** One step after the other, and then what is left of the time. */
-async function inTurn(
-  steps: readonly Step[],
-  world: World,
-  seconds: number,
-  steps_ms: number[],
-): Promise<void> {
-  let left = 1;
+/** Performs one step after the other, and waits for what is left of the time. Resolves with when they were done. */
+async function inTurn({ steps = [] }: Scenario, deployment: Deployment): Promise<number[]> {
+  const run_ms = deployment.options.seconds * 1000;
+  const steps_ms: number[] = [];
   for (const step of steps) {
-    left -= step.after;
-    await after(step.after * seconds * 1000);
-    await step.do(world);
+    await after(step.after * run_ms);
+    await step.act(deployment);
     steps_ms.push(performance.now());
   }
-  await after(left * seconds * 1000);
+  await after(steps.reduce((left, step) => left - step.after, 1) * run_ms);
+  return steps_ms;
 }
 
-/** One client after another, each with an errand of its own. */
+/** Sends one request after another, of random kinds. */
 async function work(
   { kinds, pause_ms = 40 }: Clients,
   worker: number,
   client: Client,
-  world: World,
-  books: Books,
-  { seed }: RunOptions,
+  deployment: Deployment,
+  comparison: LedgerComparison,
   over: AbortSignal,
 ): Promise<void> {
-  const draw = new Draw(seed * 1000 + worker);
+  const dice = new Dice(deployment.options.seed * 1000 + worker);
+  const total = kinds.reduce((sum, { weight }) => sum + weight, 0);
   for (let n = 0; !over.aborted; n++) {
-    const kind = draw.weighted(kinds);
+    let left = dice.roll() * total;
+    const kind = kinds.find(({ weight }) => (left -= weight) < 0) ?? kinds[0]!;
     const id = `x${worker}-${n}`;
-    const errand = kind.make(draw, id);
-    const gateway = world.pick();
-    const recorded = books.begin(id, kind, errand, gateway);
-    books.end(id, await client.do(errand, id, gateway.url, recorded));
-    await after(draw.integer(0, pause_ms));
+    const request = kind.make(dice, id);
+    const gateway = deployment.pickGateway();
+    const recorded = comparison.begin(id, kind, request, gateway);
+    comparison.end(id, await client.send(request, id, gateway.url, recorded));
+    await after(dice.integer(0, pause_ms));
   }
 }
 
-/** Samples the vitals of the first gateway while it runs. */
+/** Samples the metrics of the first gateway while it runs. */
 async function sample(
-  { gateways }: World,
-  samples: Vitals[],
-  over: AbortSignal,
-  { seconds }: RunOptions,
+  { gateways: [gateway], options }: Deployment,
+  samples: ProcessMetrics[],
+  signal: AbortSignal,
 ): Promise<void> {
-  const pause_ms = Math.min(5000, Math.max(100, seconds * 8));
-  while (!over.aborted) {
-    const [gateway] = gateways;
-    // One that has ended gives none; that is seen elsewhere.
-    if (gateway?.isUp && !gateway.isPaused)
-      await readVitals(gateway.adminUrl).then(
-        vitals => samples.push(vitals),
-        () => {},
-      );
-    await after(pause_ms, undefined, { signal: over }).catch(() => {});
+  const pause_ms = Math.min(5000, Math.max(100, options.seconds * 8));
+  while (!signal.aborted) {
+    // An instance that has ended gives none; that is reported elsewhere.
+    const metrics = gateway?.isUp && !gateway.isPaused && readMetrics(gateway.adminUrl).catch(() => {});
+    const read = await metrics;
+    if (read) samples.push(read);
+    await after(pause_ms, undefined, { signal }).catch(() => {});
   }
 }
 
-/** The vitals of the gateways once clients and providers are gone, or after the time within which they should be idle. */
-async function settled({ gateways, providers }: World, books: Books): Promise<Vitals[]> {
+/** The metrics of the gateways once clients and providers are gone and all is idle, or after the time that this may take. */
+async function untilIdle({ gateways, providers }: Deployment, comparison: LedgerComparison) {
   const deadline_ms = performance.now() + settling_ms;
   const live = gateways.filter(({ isUp }) => isUp);
-  const look = () => Promise.all(live.map(({ adminUrl }) => readVitals(adminUrl)));
-  let areGone = false;
-  while (true) {
-    const now = await look();
-    const isIdle = now.every(vitals => vitals.in_flight + vitals.background + vitals.queued === 0);
-    const isBack = now.every(
-      ({ open_files, timers }, at) =>
-        open_files <= (live[at]?.before?.open_files ?? 0) + spare.open_files &&
-        timers <= (live[at]?.before?.timers ?? 0) + spare.timers,
-    );
-    if (isIdle && areGone && isBack && books.missing.length === 0) return now;
+  for (let areGone = false; ; await after(100)) {
+    const now = await Promise.all(live.map(({ adminUrl }) => readMetrics(adminUrl)));
+    const isIdle = now.every(({ in_flight, background, queued }) => in_flight + background + queued === 0);
+    const isBack = now.every((metrics, at) => leftovers(metrics, live[at]?.before).length === 0);
+    if (isBack && areGone && comparison.missing.length === 0) return now;
     if (performance.now() > deadline_ms) return now;
+    if (!isIdle || areGone) continue;
     // Connections that are kept to a provider would be counted as open; it closes them.
-    if (isIdle && !areGone) {
-      await Promise.all(providers.map(each => each.kill()));
-      areGone = true;
-    }
-    await after(100);
+    await Promise.all(providers.map(each => each.kill()));
+    areGone = true;
   }
 }
 
-async function readLedger(world: World, books: Books): Promise<void> {
-  await world.look(async store => {
+async function readLedger({ records }: Deployment, comparison: LedgerComparison): Promise<void> {
+  await records.look(async store => {
     let last: { started_ms: number; id: string } | undefined;
     do {
       const page = await store.ledger.list({ limit: rows_per_page, ...(last && { after: last }) });
-      for (const row of page) books.row(row);
+      for (const row of page) comparison.row(row);
       last = page.length === rows_per_page ? page.at(-1) : undefined;
     } while (last);
   });

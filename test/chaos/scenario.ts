@@ -1,9 +1,9 @@
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import type { SimulatorOptions } from '../../src/simulator/server.ts';
-import type { Books } from './books.ts';
-import type { Kind } from './clients/errand.ts';
-import type { Vitals } from './vitals.ts';
-import type { World } from './world.ts';
+import type { Kind } from './clients/request.ts';
+import type { Deployment } from './deployment.ts';
+import type { LedgerComparison } from './ledger-comparison.ts';
+import type { ProcessMetrics } from './process-metrics.ts';
 
 /** What must hold after a run, and whether it did. */
 export interface Check {
@@ -35,25 +35,27 @@ export interface Clients {
   readonly pause_ms?: number;
 }
 
-/** Something that happens under load. */
+/** A fault, or its end, under load. */
 export interface Step {
-  /** How much of the run's time passes before it. What is left after the last step passes then. */
+  /** Share of the run's time that passes before it. What is left after the last step passes then. */
   readonly after: number;
   readonly what: string;
-  do(world: World): unknown;
+  act(deployment: Deployment): unknown;
 }
 
-/** The result of a run. */
+/** What was seen in a run. */
 export interface Findings {
   readonly seconds: number;
-  readonly world: World;
-  readonly books: Books;
-  readonly samples: readonly Vitals[];
+  readonly deployment: Deployment;
+  readonly comparison: LedgerComparison;
+  readonly samples: readonly ProcessMetrics[];
   /** Of each gateway, when all should be as it was before. */
-  readonly end: readonly Vitals[];
+  readonly end: readonly ProcessMetrics[];
   /** When steps were done, on `performance.now()`, in their order. */
   readonly steps_ms: readonly number[];
   readonly begun_ms: number;
+  /** What `drive` has measured. */
+  readonly figures: Readonly<Record<string, string>>;
 }
 
 /** A chaos scenario: servers, clients, faults and what must hold. */
@@ -63,13 +65,13 @@ export interface Scenario {
   readonly servers?: Servers;
   readonly clients: readonly Clients[];
   readonly steps?: readonly Step[];
-  /** Load of another kind, beside that of the clients, until `over`. What it returns is reported. */
-  drive?(world: World, books: Books, seconds: number): Promise<Readonly<Record<string, string>>>;
+  /** Load of another kind, beside that of the clients. */
+  drive?(deployment: Deployment, comparison: LedgerComparison): Promise<Findings['figures']>;
   /** Messages of level error that the operator must see, or may. */
   readonly alarms?: RegExp;
   /** Limits in the store are exactly the ledger's tokens afterwards; true where Redis is. */
   readonly exact_limits?: boolean;
-  /** The longest that a good client may wait for its whole answer; 15 000 without. */
+  /** The longest that a well-behaved client may wait for its whole answer; 15 000 without. */
   readonly slowest_good_ms?: number;
   /** The most resident memory of a gateway; 600 without. */
   readonly peak_rss_mb?: number;

@@ -14,7 +14,7 @@ describe('a short chaos run', () => {
     '$name: loses nothing, counts nothing twice and leaves nothing open',
     async scenario => {
       const { findings, checks } = await runScenario(scenario, { seconds: 4, seed: 1, load: 0.5 });
-      expect(findings.books.faults).toEqual([]);
+      expect(findings.comparison.faults).toEqual([]);
       expect(checks.filter(({ holds }) => !holds)).toEqual([]);
     },
     180_000,

@@ -1,10 +1,7 @@
 import { constants, gzipSync } from 'node:zlib';
-import { isTurnedAway } from './checks.ts';
-import type { Draw } from './draw.ts';
-import { chat, type Errand, type Kind, post } from './errand.ts';
+import { isRejected } from './checks.ts';
+import { chat, continuous, type Kind, kind, plain, post, simulated, streaming } from './request.ts';
 
-const endings = ['refused', 'client_gone'] as const;
-const gzip = { 'content-encoding': 'gzip' };
 const head = '{"model":"aion-labs/aion-3.5","messages":';
 
 /** Made once: what costs a client a few bytes and a careless server everything. */
@@ -26,6 +23,8 @@ const bodies: Readonly<Record<string, () => string | Buffer>> = {
   'large number': once(() => `{"max_tokens":${'9'.repeat(900_000)},${head.slice(1)}[]}`),
 };
 
+const long = (id: string): string => `Slowly ${id} ${'x'.repeat(1000)}`;
+
 const garbage: readonly string[] = [
   '\r\n\r\n\r\n',
   'GET\r\n\r\n',
@@ -38,62 +37,39 @@ const garbage: readonly string[] = [
   'POST /v1/chat/completions HTTP/9.9\r\n\r\n',
 ];
 
+const hostile = (name: string, weight: number, make: Kind['make']): Kind => ({
+  ...kind(name, weight, ['refused', 'client_gone'], (dice, id) => ({ ...make(dice, id), check: isRejected })),
+  may_lack_record: true,
+});
+
 /** Requests that are meant to hurt: large in effect, endless, or no requests at all. */
 export const hostileKinds: readonly Kind[] = [
-  ...Object.entries(bodies).map(([name, make]) => ({
-    name,
-    weight: 1,
-    make: (): Errand => ({
-      request: post(make(), name.startsWith('gzip') ? gzip : {}),
-      endings,
-      may_lack_record: true,
-      check: isTurnedAway,
-    }),
+  ...Object.entries(bodies).map(([name, body]) =>
+    hostile(name, 1, () => post(body(), name.startsWith('gzip') ? { 'content-encoding': 'gzip' } : {})),
+  ),
+  hostile('slow upload', 0.5, (dice, id) => ({ ...chat(long(id)), drip_ms: dice.integer(200, 2000) })),
+  hostile('unfinished upload', 0.5, (_, id) => ({ ...chat(long(id)), unfinished: true })),
+  kind('garbage', 2, [], dice => ({
+    ...plain('', ''),
+    body: Buffer.from(dice.pick(garbage), 'latin1'),
+    check: isRejected,
   })),
-  ...(['drip_ms', 'unfinished'] as const).map(manner => ({
-    name: manner === 'unfinished' ? 'unfinished upload' : 'slow upload',
-    weight: 0.5,
-    make: (draw: Draw, id: string): Errand => ({
-      request: chat(`Slowly ${id} ${'x'.repeat(1000)}`),
-      manner: manner === 'unfinished' ? { unfinished: true } : { drip_ms: draw.integer(200, 2000) },
-      endings,
-      may_lack_record: true,
-      check: isTurnedAway,
-    }),
-  })),
-  {
-    name: 'garbage',
-    weight: 2,
-    make: draw => ({
-      request: { method: '', path: '', headers: {}, body: Buffer.from(draw.one(garbage), 'latin1') },
-      endings: [],
-      check: isTurnedAway,
-    }),
-  },
 ];
 
 /** Clients whose connection ends at any byte of what they send or read. */
 export const cutKinds: readonly Kind[] = [
   {
-    name: 'cut in a request',
-    weight: 1,
-    make: (draw, id) => ({
-      request: chat(`Cut ${id} [[sim:tokens=20]] ${'x'.repeat(draw.integer(0, 5000))}`),
-      manner: { send_bytes: draw.integer(1, 6000) },
-      endings: ['client_gone', 'completed', 'refused'],
-      may_lack_record: true,
-    }),
+    ...kind('cut in a request', 1, ['client_gone', 'completed', 'refused'], (dice, id) => ({
+      ...chat(`Cut ${id} [[sim:tokens=20]] ${'x'.repeat(dice.integer(0, 5000))}`),
+      send_bytes: dice.integer(1, 6000),
+    })),
+    may_lack_record: true,
   },
-  ...[{}, { stream: true }, { stream: true, stream_options: { continuous_usage_stats: true } }].map(
-    (more, at) => ({
-      name: `cut in a reply ${at + 1}`,
-      weight: 1,
-      make: (draw: Draw, id: string): Errand => ({
-        request: chat(`Cut ${id} [[sim:tokens=40 tps=${draw.one([0, 0, 200])}]]`, more),
-        manner: { leave_characters: draw.integer(0, 8000) },
-        endings: ['client_gone', 'completed'],
-      }),
-    }),
+  ...[{}, streaming, continuous].map((body, at) =>
+    kind(`cut in a reply ${at + 1}`, 1, ['client_gone', 'completed'], (dice, id) => ({
+      ...simulated(dice, id, 'tokens=40 tps={0|0|200}', body),
+      leave_characters: dice.integer(0, 8000),
+    })),
   ),
 ];
 

@@ -1,13 +1,12 @@
 import { everydayKinds } from '../clients/healthy.ts';
 import { cutKinds, hostileKinds } from '../clients/hostile.ts';
-import { rudeKinds } from '../clients/rude.ts';
+import { stalledReader } from '../clients/misbehaving.ts';
 import type { Scenario, Servers } from '../scenario.ts';
 
 const good = { count: 8, kinds: everydayKinds };
 const withServer = (server: object): Servers => ({
   config: config => ({ ...config, server: { ...config.server, ...server } }),
 });
-const readsNothing = rudeKinds.filter(({ name }) => name === 'reads nothing');
 
 /** Clients that harm, beside clients that do not. */
 export const clientScenarios: readonly Scenario[] = [
@@ -27,7 +26,7 @@ export const clientScenarios: readonly Scenario[] = [
     name: 'slow-readers',
     what: 'Clients that ask for endless streams and never read, until they are cut.',
     servers: withServer({ slow_client_ms: 4000 }),
-    clients: [good, { count: 60, kinds: readsNothing, pause_ms: 500 }],
+    clients: [good, { count: 60, kinds: [stalledReader], pause_ms: 500 }],
     peak_rss_mb: 900,
   },
   {
@@ -41,15 +40,8 @@ export const clientScenarios: readonly Scenario[] = [
     },
     clients: [{ count: 16, kinds: everydayKinds }],
     steps: [
-      { after: 0.3, what: 'hand-over of the first', do: ({ gateways: [first] }) => first!.handOver() },
-      {
-        after: 0.2,
-        what: 'restart of the second',
-        do: async ({ gateways: [, second] }) => {
-          await second!.stop();
-          await second!.start();
-        },
-      },
+      { after: 0.3, what: 'hand-over of the first', act: ({ gateways: [first] }) => first!.handOver() },
+      { after: 0.2, what: 'restart of the second', act: ({ gateways: [, second] }) => second!.restart() },
     ],
   },
 ];

@@ -1,9 +1,9 @@
 import { until } from '../../support/until.ts';
 import { isAnswerOrCut } from '../clients/checks.ts';
-import { chat, type Kind, secret } from '../clients/errand.ts';
+import { chat, kind, uniqueText } from '../clients/request.ts';
+import type { Deployment } from '../deployment.ts';
+import { readMetrics } from '../process-metrics.ts';
 import { type Check, check, type Findings, type RunOptions, type Scenario } from '../scenario.ts';
-import { readVitals } from '../vitals.ts';
-import type { World } from '../world.ts';
 
 /** How many probes a breaker wants, by default. */
 const probes = 3;
@@ -11,19 +11,17 @@ const probes = 3;
 const parts = 5;
 const rampOf = ({ seconds }: RunOptions): number => seconds * 400;
 
-const kinds: readonly Kind[] = ['', 'stream'].map(stream => ({
-  name: stream || 'whole reply',
-  weight: 1,
-  good: true,
-  make: (draw, id) => {
-    const answer = secret(draw, id).slice(0, 200);
-    return {
-      request: chat(`Question ${id} [[sim:reasoning=none say=${answer}]]`, stream ? { stream: true } : {}),
-      endings: ['completed', 'upstream_failed'],
-      check: isAnswerOrCut(answer),
-    };
-  },
+const kinds = [{}, { stream: true }].map((body, at) => ({
+  ...kind(at === 0 ? 'whole reply' : 'stream', 1, ['completed', 'upstream_failed'], (dice, id) => {
+    const answer = uniqueText(dice, id).slice(0, 200);
+    const request = chat(`Question ${id} [[sim:reasoning=none say=${answer}]]`, body);
+    return { ...request, check: isAnswerOrCut(answer) };
+  }),
+  good: true as const,
 }));
+
+const untilOpen = ({ gateways: [gateway] }: Deployment): Promise<void> =>
+  until(async () => (await readMetrics(gateway!.adminUrl)).breakers.p1 === 'open');
 
 /** One of two providers fails under load beside the other, and comes back. */
 const failure = (how: 'killed' | 'stopped'): Scenario => ({
@@ -47,14 +45,14 @@ const failure = (how: 'killed' | 'stopped'): Scenario => ({
     {
       after: 0.12,
       what: `the first provider is ${how}`,
-      do: ({ providers: [first] }) => (how === 'killed' ? first!.kill() : first!.pause()),
+      act: ({ providers: [first] }) => (how === 'killed' ? first!.kill() : first!.pause()),
     },
     // A slow machine sends less, so that more time passes until enough has failed.
-    { after: 0.13, what: 'its breaker is open', do: world => untilOpen(world) },
+    { after: 0.13, what: 'its breaker is open', act: untilOpen },
     {
       after: 0,
       what: 'it is back',
-      do: ({ providers: [first] }) => (how === 'killed' ? first!.start() : first!.resume()),
+      act: ({ providers: [first] }) => (how === 'killed' ? first!.start() : first!.resume()),
     },
   ],
   checks: recovery,
@@ -62,17 +60,14 @@ const failure = (how: 'killed' | 'stopped'): Scenario => ({
 
 export const providerFailures = [failure('killed'), failure('stopped')];
 
-const untilOpen = ({ gateways: [gateway] }: World): Promise<void> =>
-  until(async () => (await readVitals(gateway!.adminUrl)).breakers.p1 === 'open');
-
 /** The breaker opened, let probes through, closed, and its share of the load grew slowly. */
-function recovery({ world, samples, steps_ms }: Findings, options: RunOptions): Check[] {
+function recovery({ deployment, samples, steps_ms }: Findings, options: RunOptions): Check[] {
   const [died_ms = 0, , back_ms = 0] = steps_ms;
   const opened_ms = samples.find(({ at_ms, breakers }) => at_ms > died_ms && breakers.p1 === 'open')?.at_ms;
   const closed_ms = samples.find(({ at_ms, breakers }) => at_ms > back_ms && breakers.p1 === 'closed')?.at_ms;
   const end_ms = Number.POSITIVE_INFINITY;
   const share = (from_ms: number, to_ms: number): number => {
-    const [first = 0, second = 0] = world.providers.map(
+    const [first = 0, second = 0] = deployment.providers.map(
       ({ calls_at_ms }) => calls_at_ms.filter(at_ms => at_ms >= from_ms && at_ms < to_ms).length,
     );
     return first / Math.max(1, first + second);
@@ -84,9 +79,11 @@ function recovery({ world, samples, steps_ms }: Findings, options: RunOptions): 
     share(closed_ms + at * part_ms, closed_ms + (at + 1) * part_ms),
   );
   const last = share(closed_ms + rampOf(options), end_ms);
-  const early = world.providers[0]!.calls_at_ms.filter(at_ms => at_ms > back_ms && at_ms < closed_ms).length;
+  const early = deployment.providers[0]!.calls_at_ms.filter(
+    at_ms => at_ms > back_ms && at_ms < closed_ms,
+  ).length;
   const sampled_ms = samples.at(-1)!.at_ms - samples.at(-2)!.at_ms;
-  const rate = world.providers[1]!.calls_at_ms.length / options.seconds;
+  const rate = deployment.providers[1]!.calls_at_ms.length / options.seconds;
   // The breaker is seen closed at most two samples late, and a provider that hung answers what had been sent to it before.
   const spare = Math.ceil(((2 * sampled_ms) / 1000) * rate * 0.2) + samples.at(-1)!.failovers;
   const percent = (value: number) => `${(100 * value).toFixed(0)} %`;

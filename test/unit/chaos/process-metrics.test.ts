@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { readVitals } from '../../chaos/vitals.ts';
+import { readMetrics } from '../../chaos/process-metrics.ts';
 import {
   head,
   type ScriptedUpstream,
@@ -18,22 +18,22 @@ beforeEach(async () => {
 });
 afterEach(() => admin.close());
 
-describe('readVitals', () => {
+describe('readMetrics', () => {
   it('reuses one connection, so that reads do not change the count of open files', async () => {
     for (let look = 0; look < 5; look++)
-      expect(await readVitals(admin.url)).toMatchObject({ in_flight: 5, open_files: 21, exchanges: 0 });
+      expect(await readMetrics(admin.url)).toMatchObject({ in_flight: 5, open_files: 21, exchanges: 0 });
     expect(admin.requests.map(({ connection }) => connection)).toEqual([0, 0, 0, 0, 0]);
   });
 
   it('retries when the connection breaks within a reply', async () => {
     admin.replyOnce(thenReset(short, 'sluice_in_flight 7\n'));
     admin.replyOnce(thenClose(short, 'sluice_in_flight 7\n'));
-    expect(await readVitals(admin.url)).toMatchObject({ in_flight: 5 });
+    expect(await readMetrics(admin.url)).toMatchObject({ in_flight: 5 });
   });
 
   it('fails after three broken replies', async () => {
     admin.reply(thenReset(short));
-    await expect(readVitals(admin.url)).rejects.toThrow('no metrics from http://127.0.0.1:');
+    await expect(readMetrics(admin.url)).rejects.toThrow('no metrics from http://127.0.0.1:');
     expect(admin.requests).toHaveLength(3);
   });
 });

@@ -1,0 +1,57 @@
+import type { Table } from './contestants.ts';
+import { markdownTable, median } from './figures.ts';
+import type { Entry, Kind, Result } from './measurement.ts';
+
+const perSecond = ({ count, seconds }: Result): number => count / seconds;
+const cpu_us = ({ cpu_s, count }: Result): number => (cpu_s / count) * 1e6;
+type Quantity = (result: Result) => number;
+
+const columns: readonly {
+  head: string;
+  kind: Kind;
+  of: Quantity;
+  digits: number;
+  ratio?: true;
+}[] = [
+  { head: 'Requests/s', kind: 'requests', of: perSecond, digits: 0, ratio: true },
+  { head: 'p50 ms', kind: 'requests', of: ({ p50_ms }) => p50_ms, digits: 2 },
+  { head: 'p99 ms', kind: 'requests', of: ({ p99_ms }) => p99_ms, digits: 2 },
+  { head: 'CPU µs per request', kind: 'requests', of: cpu_us, digits: 1, ratio: true },
+  { head: 'CPU µs per event', kind: 'streams', of: cpu_us, digits: 1, ratio: true },
+];
+
+/** The median with its unit; a dash of none. */
+const shown = (values: readonly number[], digits: number, unit = ''): string => {
+  const middle = median(values.filter(value => !Number.isNaN(value)));
+  return Number.isNaN(middle) ? '–' : `${middle.toFixed(digits)}${unit}`;
+};
+
+export function tableText(
+  { title, baseline, contestants }: Table,
+  entries: ReadonlyMap<string, Entry>,
+): string {
+  const base = entries.get(baseline);
+  const rows = contestants.map(({ name, title }) => {
+    const entry = entries.get(name)!;
+    if (entry.fault) return [`${title}: ${entry.fault.replaceAll(/[\s|]+/g, ' ').slice(0, 200)}`];
+    const cells = columns.flatMap(({ kind, of, digits, ratio }) => {
+      const values = entry[kind].map(of);
+      // Round by round: the machine is faster in one round than in another, for both alike.
+      const ratios = values.map((value, round) => value / (base?.[kind].map(of)[round] ?? Number.NaN));
+      return [shown(values, digits), ...(ratio ? [shown(ratios, 2, '×')] : [])];
+    });
+    return [title, ...cells];
+  });
+  const head = columns.flatMap(({ head, ratio }) => [head, ...(ratio ? ['× baseline'] : [])]);
+  return `**${title}**, × baseline: divided by ${baseline}\n\n${markdownTable(['Gateway', ...head], rows)}`;
+}
+
+/** Notes on contestants whose figures were limited by something else. */
+export function doubts({ contestant: { name }, requests, streams }: Entry): string[] {
+  const loaded = median([...requests, ...streams].map(({ load_cpu_s, seconds }) => load_cpu_s / seconds));
+  const pace = median(streams.map(result => result.pace));
+  return [
+    loaded > 0.9 && `${name}: generator and upstream used ${Math.round(loaded * 100)} % of their core`,
+    pace < 0.97 && `${name}: delivered ${Math.round(pace * 100)} % of the pace`,
+  ].filter(note => note !== false);
+}
