@@ -36,7 +36,7 @@ export const routingSchema = z.strictObject({
     .number()
     .min(0)
     .default(10)
-    .describe('So many retries per second beside those, for models with few requests.'),
+    .describe('Retries per second that are allowed beside those, for models with few requests.'),
   sticky: z
     .enum(['none', 'conversation'])
     .default('none')

@@ -34,7 +34,7 @@ export const serverSchema = z.strictObject({
     .optional()
     .describe('Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows.'),
   open: off(
-    'A chain without the stage `auth` is refused, unless this says that it is meant: everybody is served, or a stage of your own decides who is.',
+    'A chain without the stage `auth` is refused, unless this is set: every client is served then, unless a stage of your own refuses it.',
   ),
   ...bodyLimits,
   ...streamLimits,
@@ -44,7 +44,7 @@ export const serverSchema = z.strictObject({
     .min(0)
     .default(5000)
     .describe(
-      'After SIGTERM `/readyz` answers 503 at once, and requests are still served for so long: the time in which load balancers notice. SIGINT skips it.',
+      'After SIGTERM `/readyz` answers 503 at once, and requests are still served for this time, in which load balancers notice. SIGINT skips it.',
     ),
   drain_ms: ms(30_000).describe(
     'How long running exchanges may take to finish after that. A second SIGTERM ends them at once.',
@@ -82,9 +82,9 @@ export const adminSchema = z.strictObject({
       'Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{ password: "${NAME}" }` from the environment. Without any there is no dashboard.',
     ),
   session_idle_ms: ms(1_800_000).describe(
-    'A session at the dashboard ends when it was not used for so long,',
+    'A session at the dashboard ends when it has not been used for this time.',
   ),
-  session_max_ms: ms(43_200_000).describe('and after this in any case.'),
+  session_max_ms: ms(43_200_000).describe('A session at the dashboard ends after this time in any case.'),
   trust_proxy: off(
     'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
   ),
@@ -119,7 +119,7 @@ export const usageSchema = z.strictObject({
     .enum(['characters', 'gpt-tokenizer'])
     .default('characters')
     .describe(
-      'What counts tokens while the upstream has not: the starts of words and classes of characters, or the package gpt-tokenizer (to be installed beside sluice; o200k, about 70 MB of memory).',
+      'How tokens that the upstream has not reported are counted: the starts of words and classes of characters, or the package gpt-tokenizer (to be installed beside sluice; o200k, about 70 MB of memory).',
     ),
 });
 

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 /** Ids that sort by the time at which they were made, so that the newest rows of a table and of its indexes lie together. */
 
-/** The beginning of the last one: many are made in one millisecond. */
+/** The beginning of the last id, kept because many are made in one millisecond. */
 let latest = { epoch_ms: Number.NaN, time: '' };
 
 /** A UUID of version 7. */
@@ -14,7 +14,7 @@ export function timeOrderedUuid(epoch_ms: number): string {
   return latest.time + randomUUID().slice(15);
 }
 
-/** Without letters that are taken for one another. */
+/** Without letters that are easily confused. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** `key_` and 18 characters: short enough to be typed, unlikely enough to be made twice. */

@@ -5,7 +5,7 @@ import { keyId } from './ids.ts';
 import { newSecret } from './key-secret.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
 
-/** A key of the store; of its text only the last characters are known. */
+/** A key of the store, without its text, of which only the last characters are stored. */
 export interface KeyRecord {
   readonly id: string;
   readonly account: string;

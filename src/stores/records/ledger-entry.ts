@@ -3,7 +3,7 @@ import { z } from 'zod';
 const text = z.string().max(10_000);
 const count = z.int().nonnegative();
 
-/** One settled exchange, also as a line of a log has it. Times in milliseconds. */
+/** One settled exchange, also as `ledger_row` in the log. Times in milliseconds. */
 export const rowSchema = z.object({
   /** Unique for every exchange, unlike the request id, which clients may choose: a row is written once however often it is sent. */
   id: z.string().min(1).max(100),
@@ -31,12 +31,12 @@ export const rowSchema = z.object({
   cost_usd: z.string().regex(/^\d{1,12}(\.\d{1,12})?$/),
 });
 
-/** Equal exchanges that asked no upstream and cost nothing; `started_ms` is when the first of them began, on whose day all did. */
+/** Equal exchanges of one day that asked no upstream and cost nothing; `started_ms` is when the first of them began. */
 const refusalSchema = rowSchema
   .pick({ account: true, key_id: true, model: true, status: true, error_type: true, end_reason: true })
   .extend({ started_ms: count, requests: count });
 
-/** Refusals that are counted together, once however often they are sent. The id begins with the time, as that of a row. */
+/** Refusals that are sent together and counted once, however often they are sent. The id begins with the time, as that of a row. */
 export const batchSchema = z.object({
   id: rowSchema.shape.id,
   refusals: z.array(refusalSchema).max(1000).readonly(),

@@ -22,8 +22,8 @@ const columns = [...rowSchema.keyof().exclude(['cost_usd']).options, 'cost_pico_
 const rows_per_step = 50;
 
 /**
- * The ledger: every settled exchange of an account that asked an upstream, and what all add up to. With `kept_rows` only so many newest
- * rows are kept; the sums of all stay.
+ * The ledger: every settled exchange of an account that asked an upstream, and what all add up to. Keeps only the newest
+ * `kept_rows`, if given; the sums of all stay.
  */
 export const ledgerRecords = (database: Database, kept_rows?: number) => ({
   /** Writes what is not there yet and adds it to the sums, all or none. Returns how many rows were new. */

@@ -4,7 +4,7 @@ import type { Log } from '../../telemetry/log.ts';
 const owner_only = 0o600;
 const others = 0o077;
 
-/** Makes an empty file that only its owner may read and write, whatever the umask. Leaves a file that is there, and a folder that is not, alone. */
+/** Makes an empty file that only its owner may read and write, whatever the umask. Does nothing if the file exists, or its folder does not. */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', owner_only));
@@ -14,7 +14,7 @@ export function makePrivateFile(path: string): void {
   }
 }
 
-/** Logs which files of a SQLite database other users of the machine may read or write: what was made by others is not changed. */
+/** Logs which files of a SQLite database other users of the machine may read or write; the modes of existing files are not changed. */
 export function warnOfSharedFiles(path: string, log: Log): void {
   // Windows has no such modes.
   if (process.platform === 'win32') return;

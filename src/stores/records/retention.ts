@@ -27,7 +27,7 @@ export interface RetentionSetup {
 /** Long after the start, and not at all instances at once. */
 const default_first_ms = () => 60_000 + Math.random() * 600_000;
 const default_every_ms = 3_600_000;
-/** After each transaction it pauses for so many times its duration, and for so long at least. */
+/** The pause after each transaction, in durations of the transaction, and the shortest pause. */
 const pause_factor = 4;
 const min_pause_ms = 20;
 /** How long a batch of refusals may be on its way: through an outage, in the queue on disk. */

@@ -1,12 +1,13 @@
-import { ConstantBackoff, handleWhen, type RetryPolicy, retry } from 'cockatiel';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, type Database, StoreUnavailable, type Value } from './database.ts';
 import { isBusy } from './sqlite-connection.ts';
 import { inlineSqlite, type SqliteEngine, SqliteThread } from './sqlite-thread.ts';
 
-/** Tries again for about five seconds while another process holds the lock; in the pauses the thread can serve reads. */
-const lockRetry = retry(handleWhen(isBusy), { maxAttempts: 66, backoff: new ConstantBackoff(25) });
-/** The same for a migration, for ten minutes: the other process may be migrating. */
-const longLockRetry = retry(handleWhen(isBusy), { maxAttempts: 8000, backoff: new ConstantBackoff(25) });
+/** How long a statement is retried while another process holds the lock, and how often. */
+const lock_ms = 5000;
+const retry_ms = 25;
+/** The same for a migration, since the other process may be migrating. */
+const migration_lock_ms = 600_000;
 
 type Work<T> = (connection: Connection) => Promise<T>;
 
@@ -18,7 +19,7 @@ export interface SqliteDatabase extends Database {
 /** Opens `path`, which is made if its folder is there. Rejects with StoreUnavailable. */
 export async function openSqlite(path: string): Promise<SqliteDatabase> {
   const thread = new SqliteThread(path);
-  await lockRetry.execute(() => thread.open());
+  await retried(() => thread.open(), lock_ms);
   return databaseOn(thread);
 }
 
@@ -36,11 +37,11 @@ function databaseOn(engine: SqliteEngine): SqliteDatabase {
   };
   return {
     run<R extends object>(sql: string, values: readonly Value[] = []) {
-      const read = () => lockRetry.execute(() => engine.run('reader', sql, values));
+      const read = () => retried(() => engine.run('reader', sql, values), lock_ms);
       return (engine.isShared ? inTurn(read) : read()) as Promise<R[]>;
     },
-    transaction: work => inTurn(() => transactionOn(engine, work, lockRetry)),
-    longTransaction: work => inTurn(() => transactionOn(engine, work, longLockRetry)),
+    transaction: work => inTurn(() => transactionOn(engine, work, lock_ms)),
+    longTransaction: work => inTurn(() => transactionOn(engine, work, migration_lock_ms)),
     vacuum: () =>
       inTurn(async () => {
         await engine.run('writer', 'VACUUM', []);
@@ -54,9 +55,9 @@ function databaseOn(engine: SqliteEngine): SqliteDatabase {
   };
 }
 
-async function transactionOn<T>(engine: SqliteEngine, work: Work<T>, lock: RetryPolicy): Promise<T> {
+async function transactionOn<T>(engine: SqliteEngine, work: Work<T>, patience_ms: number): Promise<T> {
   // Takes the lock at the beginning, so that no later statement can find another writer.
-  await lock.execute(() => engine.run('writer', 'BEGIN IMMEDIATE', []));
+  await retried(() => engine.run('writer', 'BEGIN IMMEDIATE', []), patience_ms);
   const { generation } = engine;
   const run = async <R>(sql: string, values: readonly Value[] = []): Promise<R[]> => {
     // Half of a transaction must not be done on its own.
@@ -71,5 +72,18 @@ async function transactionOn<T>(engine: SqliteEngine, work: Work<T>, lock: Retry
     // Fails where SQLite has rolled back by itself.
     await run('ROLLBACK').catch(() => {});
     throw thrown;
+  }
+}
+
+/** Tries again for `patience_ms` while another process holds the lock; in the pauses the thread can serve reads. */
+async function retried<T>(work: () => Promise<T>, patience_ms: number): Promise<T> {
+  const until_ms = performance.now() + patience_ms;
+  for (;;) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!isBusy(thrown) || performance.now() > until_ms) throw thrown;
+      await sleep(retry_ms);
+    }
   }
 }
