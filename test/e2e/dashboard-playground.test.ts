@@ -254,7 +254,7 @@ describe('the playground', () => {
     for (const name of ['curl', 'openai for JavaScript', 'openai for Python']) {
       await page.getByRole('button', { name, exact: true }).click();
       await page.getByRole('button', { name: 'Copy' }).click();
-      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      await page.getByRole('button', { name: 'Copied' }).click();
       codes[name] = await page.evaluate<string>('navigator.clipboard.readText()');
       expect(codes[name]).toContain(gateway.url);
       expect(codes[name]).not.toContain(clientKey);
@@ -319,15 +319,21 @@ describe('the playground', () => {
 });
 
 describe('the playground in every look', () => {
-  it('passes the accessibility checks, empty and with an answer', async () => {
+  it('passes the accessibility checks, empty and while it is answered', async () => {
     const { page, faults } = watched;
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.getByText('System message').click();
-    await ask(watched, `${'unbroken'.repeat(40)} [[sim:tokens=endless tps=50]]`);
+    await ask(watched, `${'unbroken'.repeat(40)} [[sim:tokens=endless tps=20 reasoning_tokens=20]]`);
     await said(watched, 'Answering…');
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await said(watched, 'Cancelled.');
+    expect(faults).toEqual([]);
+  });
+
+  it('passes the accessibility checks with an answer and each code sample', async () => {
+    const { page, faults } = watched;
+    await ask(watched, 'unbroken'.repeat(40));
     await page.getByText('In the ledger').waitFor();
     for (const name of ['curl', 'openai for JavaScript', 'openai for Python']) {
       await page.getByRole('button', { name, exact: true }).click();

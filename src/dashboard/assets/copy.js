@@ -1,12 +1,12 @@
 /** Buttons that copy what stands in the element which `data-copy` names. */
 for (const button of document.querySelectorAll('button[data-copy]')) {
+  const label = button.textContent;
   button.hidden = false;
   button.addEventListener('click', async () => {
     const source = document.getElementById(button.dataset.copy);
-    const said = button.textContent;
     button.textContent = (await copied(source)) ? 'Copied' : 'Press Ctrl+C';
     setTimeout(() => {
-      button.textContent = said;
+      button.textContent = label;
     }, 2000);
   });
 }
