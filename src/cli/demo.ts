@@ -34,11 +34,8 @@ export function demoConfig(
   const config = {
     log: { level: 'warn' },
     // No load balancer has to notice that a demo ends.
-    server: { unready_ms: 0, ...(port !== undefined && { port }) },
-    admin: {
-      users: { [operator]: { password } },
-      ...(adminPort !== undefined && { port: adminPort }),
-    },
+    server: { unready_ms: 0, port },
+    admin: { users: { [operator]: { password } }, port: adminPort },
     providers: { upstream: provider },
     models: defaultModels('upstream'),
     plans: demoPlans,
@@ -47,8 +44,7 @@ export function demoConfig(
   return { config: config as GatewayConfig, key, password };
 }
 
-/** Addresses and credentials of a running demo. */
-export interface DemoPlace {
+interface DemoPlace {
   readonly url: string;
   readonly adminUrl: string;
   readonly key: string;

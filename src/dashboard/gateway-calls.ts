@@ -7,7 +7,7 @@ import { PageError } from './page-response.ts';
 const max_running = 16;
 
 /** A client's request for a chat completion. */
-export interface GatewayCall {
+interface GatewayCall {
   /** JSON, sent unchanged. */
   readonly body: string;
   /** API key; if empty, no header is sent. */

@@ -4,14 +4,12 @@ const operationBuckets_s = [
   1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
+/** Why a settlement never reached the state store. */
 const dropReasons = [
   'queue_full',
   'rejected', // by the store, again and again
   'too_late', // the store may have done it, and no longer remembers
 ] as const;
-
-/** Why a settlement never reached the state store. */
-export type SettlementDropReason = (typeof dropReasons)[number];
 
 const labels = ['store', 'operation'] as const;
 

@@ -14,7 +14,7 @@ import {
 const tracer = trace.getTracer('sluice');
 
 /** When a stage's hook ran, in milliseconds since 1970, and for how long it worked itself. */
-export interface StageTime {
+interface StageTime {
   readonly stage: string;
   readonly hook: string;
   readonly start_ms: number;
@@ -23,7 +23,7 @@ export interface StageTime {
 }
 
 /** Span attributes of a request; never its query, which may hold anything. */
-export interface TracedRequest {
+interface TracedRequest {
   readonly id: string;
   readonly method: string;
   readonly path: string;

@@ -14,7 +14,7 @@ export interface Session {
   issued?: { readonly id: string; readonly key: string } | undefined;
 }
 
-export interface SessionLimits {
+interface SessionLimits {
   /** Idle timeout of a session. */
   readonly idle_ms: number;
   /** Maximum lifetime of a session. */

@@ -14,7 +14,7 @@ const sections = [
   { page: 'audit', label: 'Audit log' },
 ] as const;
 
-export interface PageParts {
+interface PageParts {
   readonly title: string;
   /** The section of the navigation that it belongs to. */
   readonly section: (typeof sections)[number]['page'];
