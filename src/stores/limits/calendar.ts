@@ -31,9 +31,13 @@ export function calendarDayOf(epoch_ms: number): CalendarDay {
 export class Calendar {
   readonly #day = new Period(day_ms);
   readonly #month = new Period(month_ms);
+  /** The day that the clock showed last. */
+  #shown: CalendarDay | undefined;
 
   at(epoch_ms: number, elapsed_ms: number): CalendarDay {
-    const { day, day_ends_ms, month, month_ends_ms } = calendarDayOf(epoch_ms);
+    const isSameDay = this.#shown?.day === Math.floor(epoch_ms / day_ms);
+    if (!isSameDay) this.#shown = calendarDayOf(epoch_ms);
+    const { day, day_ends_ms, month, month_ends_ms } = this.#shown!;
     this.#day.pass(day, day_ends_ms, epoch_ms, elapsed_ms);
     this.#month.pass(month, month_ends_ms, epoch_ms, elapsed_ms);
     return {

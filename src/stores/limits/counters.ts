@@ -1,5 +1,5 @@
 import type { CalendarDay } from './calendar.ts';
-import { type Limit, limitTable, limitWindows } from './limit-table.ts';
+import { type Limit, type LimitWindowName, limitTable, limitWindows } from './limit-table.ts';
 
 /** Current time: one reading of the clock for all counters of a reservation. */
 export interface Now extends CalendarDay {
@@ -11,8 +11,9 @@ export interface Now extends CalendarDay {
 
 /** Amounts that leave the window together. */
 interface Slot {
+  /** The first addition, and when the last one was, on the monotonic clock. */
   readonly first: Now;
-  last: Now;
+  last_ms: number;
   amount: number;
 }
 
@@ -32,24 +33,28 @@ const sliding = (window_ms: number): Window => ({
     const after_ms = moment.elapsed_ms - first.elapsed_ms;
     return after_ms >= 0 && after_ms < window_ms / slots_per_window;
   },
-  leaves_ms: ({ last }, now) => last.elapsed_ms + window_ms - now.elapsed_ms,
+  leaves_ms: ({ last_ms }, now) => last_ms + window_ms - now.elapsed_ms,
 });
 
-const calendar = (period: 'day' | 'month'): Window => ({
-  has: ({ first }, moment) => first[period] === moment[period],
-  leaves_ms: ({ first }, now) =>
-    first[period] === now[period] ? now[`${period}_ends_ms`] - now.epoch_ms : 0,
-});
+const day: Window = {
+  has: ({ first }, moment) => first.day === moment.day,
+  leaves_ms: ({ first }, now) => (first.day === now.day ? now.day_ends_ms - now.epoch_ms : 0),
+};
+
+const month: Window = {
+  has: ({ first }, moment) => first.month === moment.month,
+  leaves_ms: ({ first }, now) => (first.month === now.month ? now.month_ends_ms - now.epoch_ms : 0),
+};
 
 /** Until settlement. The end of a running exchange is unknown: a second is the suggested wait. */
 const running: Window = { has: () => true, leaves_ms: () => 1000 };
 
-function windowOf(limit: Limit): Window {
-  const { window: name } = limitTable[limit.name];
-  if (name === 'day' || name === 'month') return calendar(name);
-  const window = limitWindows[name];
-  return window.kind === 'sliding' ? sliding(window.duration_ms) : running;
-}
+const windows: Readonly<Record<LimitWindowName, Window>> = {
+  minute: sliding(limitWindows.minute.duration_ms),
+  day,
+  month,
+  running,
+};
 
 /** What counts under one limit of an account. */
 export class Counter {
@@ -61,7 +66,7 @@ export class Counter {
 
   constructor(limit: Limit) {
     this.limit = limit;
-    this.#window = windowOf(limit);
+    this.#window = windows[limitTable[limit.name].window];
   }
 
   used(now: Now): number {
@@ -92,9 +97,9 @@ export class Counter {
     this.#used = this.used(now) + amount;
     const newest = this.#slots.at(-1);
     if (newest && this.#window.has(newest, now)) {
-      newest.last = now;
+      newest.last_ms = now.elapsed_ms;
       newest.amount += amount;
-    } else this.#slots.push({ first: now, last: now, amount });
+    } else this.#slots.push({ first: now, last_ms: now.elapsed_ms, amount });
   }
 
   /** Gives back part of what was added at `added`, as far as it still counts. */

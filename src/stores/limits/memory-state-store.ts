@@ -144,7 +144,8 @@ export class MemoryStateStore implements StateStore {
   #now(): Now {
     const epoch_ms = this.#clock.epoch_ms();
     const elapsed_ms = this.#clock.elapsed_ms();
-    return { elapsed_ms, epoch_ms, ...this.#calendar.at(epoch_ms, elapsed_ms) };
+    const { day, day_ends_ms, month, month_ends_ms } = this.#calendar.at(epoch_ms, elapsed_ms);
+    return { elapsed_ms, epoch_ms, day, day_ends_ms, month, month_ends_ms };
   }
 
   #forgetIdle(now: Now): void {
