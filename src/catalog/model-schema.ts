@@ -93,4 +93,3 @@ export const modelSchema = z.strictObject({
 });
 
 export type ModelConfig = z.infer<typeof modelSchema>;
-export type UpstreamConfig = z.infer<typeof upstreamSchema>;

@@ -5,6 +5,7 @@ import { routingSchema } from '../catalog/routing-schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { dialectSections } from '../dialects/built-in-dialects.ts';
 import { bodyLimits } from '../inbound/body-limits.ts';
+import { asObject } from '../json-object.ts';
 import { replyLimits, streamLimits } from '../outbound/reply-limits.ts';
 import { accountsSchema } from '../stores/accounts/accounts.ts';
 import { isPasswordHash } from '../stores/accounts/password.ts';
@@ -135,14 +136,12 @@ const providerOptions = builtInProviders.map(({ name, schema }) =>
   providerBaseSchema.extend({ adapter: z.literal(name), ...(schema as unknown as z.ZodObject).shape }),
 ) as unknown as [ProviderOption, ...ProviderOption[]];
 
-const adapterIn = (provider: unknown): unknown => (provider as { adapter?: unknown } | null)?.adapter;
-
 /** A provider: what all have in common, and its adapter's own options. */
 export const providerSchema = z.discriminatedUnion('adapter', providerOptions, {
   error: issue =>
     issue.code === 'invalid_union'
       ? notOneOf(
-          adapterIn(issue.input),
+          asObject(issue.input).adapter,
           builtInProviders.map(({ name }) => name),
         )
       : undefined,
@@ -180,4 +179,3 @@ export const configSchema = z.strictObject({
 
 export type GatewayConfig = z.input<typeof configSchema>;
 export type CheckedConfig = z.output<typeof configSchema>;
-export type ServerConfig = CheckedConfig['server'];
