@@ -22,7 +22,7 @@ export interface StreamReaderOwner {
   fault(thrown: unknown, tooLarge: boolean): void;
 }
 
-export interface StreamLimits {
+export interface DecodeLimits {
   readonly max_event_bytes: number;
   readonly max_reply_bytes: number;
 }
@@ -45,7 +45,7 @@ export class StreamReader implements BodyConsumer {
   #tooLarge = false;
   #patience: NodeJS.Timeout | undefined;
 
-  constructor(decoder: StreamDecoder, owner: StreamReaderOwner, limits: StreamLimits, choices = 1) {
+  constructor(decoder: StreamDecoder, owner: StreamReaderOwner, limits: DecodeLimits, choices = 1) {
     this.#decoder = decoder;
     this.#owner = owner;
     this.#max_reply_bytes = limits.max_reply_bytes;

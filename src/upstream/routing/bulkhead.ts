@@ -1,17 +1,5 @@
-/** Limits of running and of waiting attempts at a provider. */
-export interface BulkheadLimits {
-  readonly max_concurrent?: number | undefined;
-  readonly max_queue: number;
-}
-
-/** How waiting for a permit ended: with one, by its time limit, or by `cancel`. */
-export type QueueOutcome = 'entered' | 'late' | 'left';
-
-export interface QueuedPermit {
-  readonly outcome: Promise<QueueOutcome>;
-  /** Stops waiting. A permit that was granted already must still be released. */
-  cancel(): void;
-}
+/** How waiting for a permit ended: with one, by its time limit, or by being cancelled. */
+type QueueOutcome = 'entered' | 'late' | 'left';
 
 /**
  * Permits for the attempts at one provider, with a bounded queue, first come first served. Not cockatiel's bulkhead: its queue has no time
@@ -24,8 +12,12 @@ export class Bulkhead {
   readonly #max_queue: number;
   readonly #queue = new Set<(outcome: QueueOutcome) => void>();
 
-  constructor({ max_concurrent, max_queue }: BulkheadLimits) {
-    this.#max_concurrent = max_concurrent ?? Number.POSITIVE_INFINITY;
+  /** Limits of running and of waiting attempts. */
+  constructor({
+    max_concurrent = Number.POSITIVE_INFINITY,
+    max_queue,
+  }: { max_concurrent?: number | undefined; max_queue: number }) {
+    this.#max_concurrent = max_concurrent;
     this.#max_queue = max_queue;
   }
 
@@ -53,8 +45,8 @@ export class Bulkhead {
     this.in_flight--;
   }
 
-  /** Waits for a permit, at most `limit_ms`. */
-  wait(limit_ms: number): QueuedPermit {
+  /** Waits for a permit, at most `limit_ms`. `cancel` stops waiting; a permit that was granted already must still be released. */
+  wait(limit_ms: number): { readonly outcome: Promise<QueueOutcome>; cancel(): void } {
     const { promise: outcome, resolve } = Promise.withResolvers<QueueOutcome>();
     const end = (how: QueueOutcome) => {
       if (!this.#queue.delete(end)) return;

@@ -10,20 +10,13 @@ import { LoadBalancer } from './load-balancer.ts';
 import { Upstream } from './upstream.ts';
 import type { RouterSetup, WaitLimits } from './upstream-selector.ts';
 
-/** Configuration of routing, beside that of providers. */
-export interface RouterSettings {
-  readonly models: readonly Model[];
-  readonly routing: RoutingOptions;
-  readonly server: WaitLimits;
-}
-
 /** The load balancer of every model. */
 export class Router {
   readonly #balancers = new Map<string, LoadBalancer>();
   readonly #setup: RouterSetup;
 
   constructor(
-    { models, routing, server }: RouterSettings,
+    { models, routing, server }: { models: readonly Model[]; routing: RoutingOptions; server: WaitLimits },
     providers: readonly Provider[],
     { clock, metrics }: { clock: Clock; metrics: Metrics },
   ) {

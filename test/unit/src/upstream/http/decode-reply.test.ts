@@ -8,7 +8,7 @@ import {
   isEventStream,
   chunkOf as wholeAsChunk,
 } from '../../../../../src/upstream/http/decode-reply.ts';
-import type { StreamLimits } from '../../../../../src/upstream/http/stream-reader.ts';
+import type { DecodeLimits } from '../../../../../src/upstream/http/stream-reader.ts';
 import type { Body, BodyConsumer } from '../../../../../src/upstream/http/upstream-call.ts';
 import { decodeOpenAiReply } from '../../../../../src/upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-stream-decoder.ts';
@@ -16,7 +16,7 @@ import { assembled, chunkOf } from '../../../chunk-stream.ts';
 import { readStream } from '../../../read-stream.ts';
 
 const format = { decodeReply: decodeOpenAiReply };
-const wide: StreamLimits = { max_event_bytes: 10_000, max_reply_bytes: 100_000 };
+const wide: DecodeLimits = { max_event_bytes: 10_000, max_reply_bytes: 100_000 };
 
 /** A body of these parts, then its end or `fault`. */
 function bodyOf(parts: readonly Buffer[], fault?: Error): Body & { released: number } {
@@ -53,7 +53,7 @@ async function decoded(
     type = 'text/event-stream',
     limits = wide,
     fault,
-  }: { type?: string; limits?: StreamLimits; fault?: Error } = {},
+  }: { type?: string; limits?: DecodeLimits; fault?: Error } = {},
 ) {
   const parts = typeof text === 'string' ? [Buffer.from(text)] : text;
   const body = bodyOf(parts, fault);
