@@ -36,20 +36,17 @@ const budgets: Readonly<Record<string, number>> = {
   max: 32_000,
 };
 
-const wordsOf: Readonly<Record<Traits['thinking'], (effort: string) => Json>> = {
-  budget: effort =>
-    effort === 'none'
-      ? { thinking: { type: 'disabled' } }
-      : { thinking: { type: 'enabled', budget_tokens: budgets[effort] ?? budgets.medium } },
-  adaptive: effort =>
-    effort === 'none'
-      ? { thinking: { type: 'disabled' } }
-      : {
-          // Newer models omit their thinking from the reply unless a summary is requested.
-          thinking: { type: 'adaptive', display: 'summarized' },
-          output_config: { effort: effort === 'minimal' ? 'low' : effort },
-        },
-};
+/** Fields of an effort level, for models that think in this style. */
+function fieldsOf(effort: string, style: Traits['thinking']): Json {
+  if (effort === 'none') return { thinking: { type: 'disabled' } };
+  if (style === 'budget')
+    return { thinking: { type: 'enabled', budget_tokens: budgets[effort] ?? budgets.medium } };
+  return {
+    // Newer models omit their thinking from the reply unless a summary is requested.
+    thinking: { type: 'adaptive', display: 'summarized' },
+    output_config: { effort: effort === 'minimal' ? 'low' : effort },
+  };
+}
 
 /** Reasons, other than its cap, why a request cannot have a thinking budget. */
 export interface Obstacles {
@@ -67,7 +64,7 @@ export function thinkingOf(
   max_tokens: number,
   { isForced, isForgotten }: Obstacles,
 ): { readonly fields: Json; readonly isDropped: boolean } {
-  const fields = effortFields(request, target, wordsOf[style]);
+  const fields = effortFields(request, target, effort => fieldsOf(effort, style));
   const { thinking } = fields;
   // Adaptive thinking has no such limits.
   if (!isObject(thinking) || thinking.type !== 'enabled') return { fields, isDropped: false };
