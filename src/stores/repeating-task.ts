@@ -51,6 +51,6 @@ export class RepeatingTask {
   #arm(): void {
     clearTimeout(this.#timer);
     if (this.#isClosed) return;
-    this.#timer = setTimeout(() => this.run(), this.#due_ms - performance.now()).unref();
+    this.#timer = setTimeout(() => this.run(), Math.max(0, this.#due_ms - performance.now())).unref();
   }
 }
