@@ -120,29 +120,25 @@ export class ExchangeRun {
     else await this.#sendWhole(format, this.#source);
   }
 
+  /** Settles the exchange. Even if that fails, releases what it holds and tells its stages. */
   async #end(): Promise<void> {
     const { exchange } = this;
-    try {
-      discardBody(this.#prepared.request, this.#parts.limits, exchange.elapsed_ms);
-      if (this.#pending) await this.#parts.background.finish(exchange, this.#source, this.#pending);
-      else this.#source?.cancel();
-      // A stage may have stopped reading silently, or never have begun.
-      this.#meter?.end();
-      this.#source?.settled?.();
-    } finally {
-      await this.#settle();
-    }
-  }
-
-  /** Settles the exchange. What it holds is released even if that fails, and its stages are told. */
-  async #settle(): Promise<void> {
     let outcome: Outcome | undefined;
     try {
-      const settled = this.#prepared.settle();
-      outcome = settled instanceof Promise ? await settled : settled;
+      try {
+        discardBody(this.#prepared.request, this.#parts.limits, exchange.elapsed_ms);
+        if (this.#pending) await this.#parts.background.finish(exchange, this.#source, this.#pending);
+        else this.#source?.cancel();
+        // A stage may have stopped reading silently, or never have begun.
+        this.#meter?.end();
+        this.#source?.settled?.();
+      } finally {
+        const settled = this.#prepared.settle();
+        outcome = settled instanceof Promise ? await settled : settled;
+      }
     } finally {
       this.#body?.release();
-      this.#stages.onSettled(outcome ?? outcomeOf(this.exchange));
+      this.#stages.onSettled(outcome ?? outcomeOf(exchange));
     }
   }
 

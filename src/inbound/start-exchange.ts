@@ -12,11 +12,11 @@ type Start = Pick<ExchangeStart, 'endpoint' | 'path' | 'log' | 'clock'> & {
 export function startExchange(
   { method = 'GET', headers }: IncomingMessage,
   response: ServerResponse,
-  { route, ...start }: Start,
+  { endpoint, path, log, clock, route }: Start,
 ): Exchange {
   const id = requestIdOf(headers);
-  const span = startServerSpan({ id, method, path: start.path, route }, headers);
-  const exchange = new Exchange({ id, method, headers, span, ...start });
+  const span = startServerSpan({ id, method, path, route }, headers);
+  const exchange = new Exchange({ id, endpoint, method, path, headers, log, clock, span });
   // Watches the response: a request already closes once its body has been read.
   response.once('close', () => {
     if (!response.writableEnded || !exchange.end.reply_ended) exchange.clientLeft();
