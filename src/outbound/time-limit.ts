@@ -1,6 +1,9 @@
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 
+/** Lengths of timers are rounded up to this: Node keeps a list of timers for each length, and most exchanges share one. */
+const timer_grid_ms = 10;
+
 /** Rejection of `beforeTimeLimit` when the client has left; never sent to a client. */
 export class ClientGone extends Error {}
 
@@ -16,11 +19,14 @@ export function beforeTimeLimit<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const remaining_ms = exchange.started_ms + limit_ms - exchange.clock.elapsed_ms();
-    const timer = setTimeout(() => {
-      exchange.end.causedBy('time_limit');
-      const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
-      reject(refusal('time_limit', { message }));
-    }, remaining_ms);
+    const timer = setTimeout(
+      () => {
+        exchange.end.causedBy('time_limit');
+        const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
+        reject(refusal('time_limit', { message }));
+      },
+      Math.ceil(remaining_ms / timer_grid_ms) * timer_grid_ms,
+    );
     if (outlivesClient && exchange.model?.on_client_gone !== 'abort')
       exchange.readOn = () => {
         clearTimeout(timer);
