@@ -65,6 +65,7 @@ export class SimulatedExchange {
 
   /** Calls `act` in `delay_ms`, unless the exchange has ended by then. */
   after(delay_ms: number, act: () => void): void {
+    if (this.response.destroyed) return;
     if (delay_ms === 0) return act();
     const timer = setTimeout(act, Math.ceil(delay_ms));
     this.response.once('close', () => clearTimeout(timer));

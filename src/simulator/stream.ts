@@ -33,6 +33,7 @@ export function sendStream(exchange: SimulatedExchange, script: StreamScript): v
   if (!response.writableEnded) response.flushHeaders();
 
   function sendDue(): void {
+    if (response.destroyed) return;
     const elapsed_ms = performance.now() - started_ms;
     let block = '';
     let wait_ms = 0;
@@ -45,7 +46,7 @@ export function sendStream(exchange: SimulatedExchange, script: StreamScript): v
     if (next.done) finish(block, next.value ?? 'done');
     else if (block !== '' && !response.write(block)) response.once('drain', sendDue);
     else if (wait_ms > 0) timer = setTimeout(sendDue, wait_ms);
-    else setImmediate(() => response.destroyed || sendDue());
+    else setImmediate(sendDue);
   }
 
   function finish(block: string, ending: Ending): void {
