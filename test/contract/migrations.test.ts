@@ -48,6 +48,16 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     await database.close();
   });
 
+  it('refuse a database from before the first release and leave it as it is', async () => {
+    const database = await open(await newPlace());
+    await migrate(database, isPostgres, 0, { steps: [{ version: 1, name: 'early', statements: [] }] });
+    await expect(migrate(database, isPostgres, 0)).rejects.toThrow(
+      'the records store has schema version 1, from before the first release, which cannot be upgraded: set a new store',
+    );
+    expect(await versions(database)).toEqual([1]);
+    await database.close();
+  });
+
   it('log each step and how long it took', async () => {
     const lines: unknown[] = [];
     const database = await open(await newPlace());

@@ -36,7 +36,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   const store = await startRecords(target, clock, log);
   if (inMemory)
     log.info(
-      `records are kept in memory: keys that are issued and the ledger end with the process, of which the ledger has the last ${kept_in_memory} exchanges; set stores.records to keep more`,
+      `records are in memory and are lost on exit: issued keys, and the ledger of the last ${kept_in_memory} exchanges; set stores.records to keep them`,
     );
   else {
     await checkQueueFile(queue_path, log).catch(async thrown => {

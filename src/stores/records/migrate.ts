@@ -16,7 +16,7 @@ export interface MigrateOptions {
 /**
  * Brings the schema up to date, version by version, each in a transaction without time limits: after a kill the next process resumes behind
  * the finished versions. Of several instances that start at once one migrates, and the others find it done. Throws when the database is of
- * a newer version than this one knows.
+ * a newer version than this one knows, or of one from before the first release.
  */
 export async function migrate(
   database: Database,
@@ -64,10 +64,10 @@ async function currentVersion(connection: Connection): Promise<number> {
 }
 
 function nextStep(current: number, steps: readonly Migration[]): Migration | undefined {
-  const known = steps.at(-1)?.version ?? 0;
-  if (current > known)
-    throw new Error(
-      `the records store has schema version ${current}, this sluice knows ${known}: start a newer one`,
-    );
+  const [first = 0, known = 0] = [steps[0]?.version, steps.at(-1)?.version];
+  const found = `the records store has schema version ${current}`;
+  if (current > known) throw new Error(`${found}, this sluice knows ${known}: start a newer one`);
+  if (current > 0 && current < first)
+    throw new Error(`${found}, from before the first release, which cannot be upgraded: set a new store`);
   return steps.find(({ version }) => version > current);
 }

@@ -33,7 +33,7 @@ export const retentionSchema = z.strictObject({
 /** Options of the records store, as they stand under `stores`. */
 export const recordsOptions = {
   records: recordsSchema.describe(
-    'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory, keys that are issued and a short ledger end with the process.',
+    'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory, issued keys and a short ledger are lost on exit.',
   ),
   key_cache_ttl_ms: z
     .int()
