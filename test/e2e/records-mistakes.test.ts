@@ -99,7 +99,7 @@ describe('the commands for records', () => {
 describe('the records in memory', () => {
   it('are announced once in the log', async () => {
     const sidecar = await startSidecar({ ...sidecarConfig(upstream), log: { level: 'info' } });
-    const said = sidecar.output().match(/records are kept in memory/g);
+    const said = sidecar.output().match(/records are in memory/g);
     expect(await sidecar.stop()).toBe(0);
     expect(said).toHaveLength(1);
   });

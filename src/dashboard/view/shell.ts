@@ -73,4 +73,4 @@ export const panel = (name: string, title: string, body: Part): Html =>
 /** Warning on pages that create records, if records are in memory only. */
 export const inMemoryNotice = ({ settings }: DashboardContext): Part =>
   settings.records.target.kind === 'memory' &&
-  html`<p class="notice warn">What is made here ends with this process: records are kept in memory. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep them.</p>`;
+  html`<p class="notice warn">Records are in memory: changes made here are lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep them.</p>`;
