@@ -1,6 +1,8 @@
 import type { AddressInfo, Server } from 'node:net';
 import { PrintingProcess } from '../support/printing-process.ts';
 
+/** Starting takes a second or two; on a machine that is busy with other things many more. */
+const start_ms = 60_000;
 const running = new Set<PrintingProcess>();
 // Not SIGKILL, which would leave nginx's workers behind.
 process.on('exit', () => running.forEach(each => void each.signal('SIGTERM')));
@@ -31,7 +33,7 @@ export async function startOwn(
   variables: Readonly<Record<string, string>> = {},
 ) {
   const started = start(core, process.execPath, ['--conditions=sluice-source', file, ...args], variables);
-  const [, port] = await started.printed(/listening on http:\/\/127\.0\.0\.1:(\d+)/);
+  const [, port] = await started.printed(/listening on http:\/\/127\.0\.0\.1:(\d+)/, start_ms);
   return { port: Number(port), pid: started.pid };
 }
 

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { listOf, numberFrom } from './command-options.ts';
-import { tablesOf } from './contestants.ts';
 import { chatBody, completion } from './conversation.ts';
 import { disturbance, gateway_core, load_core, machineText, moveTo, thisMachine } from './machine.ts';
 import {
@@ -18,6 +17,7 @@ import {
 } from './measurement.ts';
 import { startOwn } from './processes.ts';
 import { doubts, tableText } from './result-table.ts';
+import { tablesOf } from './tables.ts';
 
 const count = numberFrom(1, 5000);
 const names = (text: string): string[] => text.split(',');

@@ -1,57 +1,27 @@
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { faultIn, type Reply, tokensIn } from './clients/checks.ts';
 import { idIn, type Kind, type Request } from './clients/request.ts';
+import {
+  answeringCall,
+  type Exchange,
+  hasLeft,
+  isDoubled,
+  isExcused,
+  isLost,
+  type LogLine,
+  nameOf,
+  type ProviderCall,
+  recordFaults,
+  tokenFault,
+} from './exchange-reports.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Call } from './provider-child.ts';
-
-/** The fields of a log line that are checked. */
-interface LogLine {
-  readonly level: number;
-  readonly request_id?: string;
-  readonly msg?: string;
-  readonly endpoint?: string;
-  readonly end_reason?: string;
-  readonly status?: number;
-  readonly completion_tokens?: number;
-}
-
-/** A call as its provider reported it. */
-interface ProviderCall extends Omit<Call, 'at' | 'call' | 'id'> {
-  readonly begun_ms: number;
-  readonly queued: boolean;
-  text_ms?: number;
-}
-
-/** One request, and what each side has reported of it. */
-interface Exchange {
-  readonly kind: Kind;
-  readonly gateway: GatewayProcess;
-  readonly begun_ms: number;
-  readonly onRecord: () => void;
-  readonly calls: ProviderCall[];
-  request: Request | undefined;
-  ended_ms?: number;
-  reply?: Pick<Reply, 'status'> & { readonly tokens: number | undefined };
-  record?: LogLine;
-  rows: number;
-}
 
 const error_level = 50;
 /** More faults than these say nothing new. */
 const most_faults = 40;
 /** An instance that is killed may lose what it has settled in the last 250 ms; in 1500 ms while its store is slow, and a busy machine is. */
 const lost_with_instance_ms = 5000;
-/** A call that begins this long after the first text of another cannot be a failover from it. */
-export const surely_later_ms = 500;
-/** Clients that behave like this do not receive the whole reply. */
-const leaving = [
-  'leave_ms',
-  'leave_events',
-  'leave_characters',
-  'leave_at_done',
-  'send_bytes',
-  'stall',
-] as const;
 
 /** Compares what clients received, gateways logged, providers generated and the ledger holds, request by request. */
 export class LedgerComparison {
@@ -98,8 +68,7 @@ export class LedgerComparison {
     const { kind, request, begun_ms } = exchange;
     exchange.ended_ms = this.#now();
     exchange.reply = { status: reply.status, tokens: tokensIn(reply) };
-    const hasLeft = leaving.some(name => request?.[name] !== undefined);
-    const fault = reply.fault ?? (hasLeft ? undefined : faultIn(request?.check, reply));
+    const fault = reply.fault ?? (hasLeft(exchange) ? undefined : faultIn(request?.check, reply));
     if (fault && !isExcused(exchange)) this.#fault(id, fault);
     if (kind.good && !fault) this.waits_ms.push(exchange.ended_ms - begun_ms);
     this.#compare(id, exchange);
@@ -147,20 +116,11 @@ export class LedgerComparison {
     const exchange = this.#exchanges.get(id);
     if (!exchange) return;
     exchange.rows++;
-    // One that hung may begin to answer after another has.
-    const call = exchange.calls.find(({ finished }) => finished) ?? exchange.calls.find(hasText);
+    const call = answeringCall(exchange);
     if (row.estimated || call?.completion_tokens === undefined || tokens === 0) return;
     this.compared++;
-    const isWhole = row.end_reason === 'completed' && call.finished;
-    const differs = isWhole
-      ? row.prompt_tokens !== call.prompt_tokens || row.completion_tokens !== call.completion_tokens
-      : row.completion_tokens > call.completion_tokens;
-    const reported = `${call.prompt_tokens} + ${call.completion_tokens}`;
-    if (differs)
-      this.#fault(
-        id,
-        `has ${row.prompt_tokens} + ${row.completion_tokens} tokens in the ledger, and its provider told ${reported}`,
-      );
+    const fault = tokenFault(row, call);
+    if (fault) this.#fault(id, fault);
   }
 
   /** Requests that must become exchanges and have no record yet. */
@@ -187,7 +147,6 @@ export class LedgerComparison {
 
   /** Requests with two rows, or with a call after the first text of another one had left (protocol i6). */
   get doubled(): string[] {
-    const isDoubled = ({ rows, calls }: Exchange) => rows > 1 || calls.some(call => isRepeated(call, calls));
     return [...this.#exchanges].filter(([, exchange]) => isDoubled(exchange)).map(nameOf);
   }
 
@@ -198,13 +157,7 @@ export class LedgerComparison {
     // Bodies of requests would fill the memory of a long run.
     exchange.request = undefined;
     if (!record || isExcused(exchange)) return;
-    const { end_reason = '', status, completion_tokens } = record;
-    if (!kind.endings.some(ending => ending === end_reason))
-      this.#fault(id, `is recorded as ${end_reason} instead of ${kind.endings.join(' or ')}`);
-    if (reply.status !== 0 && reply.status !== status)
-      this.#fault(id, `was answered ${reply.status} and is recorded with ${status}`);
-    if (reply.tokens !== undefined && reply.tokens !== completion_tokens)
-      this.#fault(id, `was told ${reply.tokens} tokens and is recorded with ${completion_tokens}`);
+    for (const fault of recordFaults(exchange.kind, reply, record)) this.#fault(id, fault);
   }
 
   /** Those that an instance took with it when it was killed are excused. */
@@ -223,18 +176,3 @@ export class LedgerComparison {
 
 const count = (counts: Map<string, number>, name: string): void =>
   void counts.set(name, (counts.get(name) ?? 0) + 1);
-
-/** Its instance was down during the exchange or at most `before_ms` after it. */
-function isExcused({ gateway, begun_ms, ended_ms }: Exchange, before_ms = 0): boolean {
-  const last_ms = (ended_ms ?? Number.POSITIVE_INFINITY) + before_ms;
-  return gateway.absences.some(({ from_ms, until_ms }) => last_ms >= from_ms && begun_ms <= until_ms);
-}
-
-const nameOf = ([id, { kind }]: [string, Exchange]): string => `${id} (${kind.name})`;
-
-const hasText = ({ text_ms }: ProviderCall): boolean => text_ms !== undefined;
-
-const isLost = ({ rows, calls }: Exchange): boolean => rows === 0 && calls.some(hasText);
-
-const isRepeated = ({ begun_ms, queued }: ProviderCall, calls: readonly ProviderCall[]): boolean =>
-  !queued && calls.some(({ text_ms = Number.POSITIVE_INFINITY }) => begun_ms > text_ms + surely_later_ms);

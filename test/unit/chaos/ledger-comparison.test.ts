@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LedgerRow } from '../../../src/stores/records/ledger-entry.ts';
 import { chat, type Kind } from '../../chaos/clients/request.ts';
+import { surely_later_ms } from '../../chaos/exchange-reports.ts';
 import type { GatewayProcess } from '../../chaos/gateway-process.ts';
-import { LedgerComparison, surely_later_ms } from '../../chaos/ledger-comparison.ts';
+import { LedgerComparison } from '../../chaos/ledger-comparison.ts';
 
 const request = chat('Hello x1-1');
 const kind: Kind = {

@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Contestant, install, type Place, root, servers } from './contestants.ts';
+import { api_key } from './conversation.ts';
+import { gateway_core, load_core } from './machine.ts';
+import { start, startOwn } from './processes.ts';
+import type { TaskName } from './request-load.ts';
+
+export const final = { frame_events: 2 };
+export const continuous = { stream_options: { continuous_usage_stats: true }, frame_events: 2 };
+
+/** What differs from the usual sidecar. */
+interface Difference {
+  /** Put over the usual configuration. */
+  readonly config?: object;
+  readonly variables?: Readonly<Record<string, string>>;
+  /** The file that is started in place of the command, and its first arguments. */
+  readonly entry?: readonly [string, ...string[]];
+}
+
+/** sluice on its own with the whole default chain. */
+export const sidecar = (
+  name: string,
+  title: string,
+  more: Partial<Contestant> = {},
+  differing: (place: Place) => Difference | Promise<Difference> = () => ({}),
+): Contestant => ({
+  name,
+  title,
+  ...more,
+  async start(place) {
+    const { config, variables, entry = [join(root, 'bin/sluice.cjs')] } = await differing(place);
+    const [file, ...args] = entry;
+    return startOwn(gateway_core, file, [...args, '--config', configFile(place, name, config)], variables);
+  },
+});
+
+/** As in production: a key, logs from `warn` on, an account whose plan has every limit, each too high to be reached. */
+function configFile({ directory, upstream }: Place, name: string, changes: object = {}): string {
+  const file = join(directory, `${name}.json`);
+  const never = 1_000_000_000_000;
+  const tokens = { tokens_per_minute: never, tokens_per_day: never };
+  const requests = { requests_per_minute: 1_000_000_000, concurrent_requests: never };
+  const config = {
+    server: { port: 0 },
+    admin: { port: 0 },
+    log: { level: 'warn' },
+    providers: { upstream: { adapter: 'vllm', base_url: `http://127.0.0.1:${upstream.port}/v1` } },
+    models: defaultModels('upstream'),
+    plans: { bench: { ...requests, ...tokens, usd_per_month: 9_000_000 } },
+    accounts: { bench: { plan: 'bench', keys: [{ value: api_key }] } },
+    ...changes,
+  };
+  writeFileSync(file, JSON.stringify(config));
+  return file;
+}
+
+export const sluice = sidecar('sluice', 'sluice sidecar', { streamed: final });
+export const mounted: Contestant = {
+  name: 'sluice-express',
+  title: 'sluice in Express',
+  streamed: final,
+  start: place => startOwn(gateway_core, servers, ['gateway', configFile(place, 'sluice-express')]),
+};
+
+/** A Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */
+export async function redis({ directory }: Place): Promise<Difference> {
+  const port = await freePort();
+  const options = { port, bind: '127.0.0.1', dir: directory, save: '', appendonly: 'no' };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  await start(load_core, 'redis-server', args).printed(/Ready to accept connections/);
+  return { config: { stores: { state: `redis://127.0.0.1:${port}` } } };
+}
+
+/** Spans go to a process beside the load generator. */
+export async function traced(ratio: number): Promise<Difference> {
+  const { port } = await startOwn(load_core, servers, ['spans']);
+  const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: String(ratio) };
+  return { variables: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...sampler } };
+}
+
+export const passing = (task: TaskName, texts: number): Contestant =>
+  sidecar(`sluice-${task}`, `sluice \`passthrough\`, ${texts} a call`, { task }, () => ({
+    config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] },
+  }));
+
+/** Another commit of this repository, checked out beside the configurations; its own dependencies if they differ. */
+export const commitOf = (commit: string): Contestant =>
+  sidecar('sluice-against', `sluice ${commit}`, { streamed: final }, ({ directory }) => {
+    const tree = join(directory, 'against');
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
+    git('worktree', 'add', '--detach', '--force', tree, commit);
+    process.once('exit', () => git('worktree', 'remove', '--force', tree));
+    const lock = (from: string) => readFileSync(join(from, 'package-lock.json'), 'utf8');
+    if (lock(tree) === lock(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+    else install(tree, '--no-save');
+    const commands = ['bin/sluice.cjs', 'src/cli/sidecar.ts', 'src/sidecar.ts'].map(file => join(tree, file));
+    return { entry: [commands.find(existsSync)!] };
+  });

@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { type Contestant, direct, nginx, portkey, proxy, root, spike } from './contestants.ts';
+import { batch } from './conversation.ts';
+import {
+  commitOf,
+  continuous,
+  final,
+  mounted,
+  passing,
+  redis,
+  sidecar,
+  sluice,
+  traced,
+} from './sluice-contestants.ts';
+import { tunings } from './tunings.ts';
+
+/** Contestants that are compared with the first one named `baseline`. */
+export interface Table {
+  readonly title: string;
+  readonly baseline: string;
+  readonly contestants: readonly Contestant[];
+}
+
+/** Every table by its name for `--tables`. `against` adds another commit to the first. */
+export const tablesOf = (against: string | undefined): Readonly<Record<string, Table>> => ({
+  gateways: {
+    title: 'Gateways',
+    baseline: 'http-proxy-middleware',
+    contestants: [
+      direct,
+      nginx,
+      proxy(),
+      portkey,
+      ...(against ? [commitOf(against)] : []),
+      sluice,
+      sidecar('sluice-continuous', 'sluice sidecar, `continuous_usage_stats`', { streamed: continuous }),
+      mounted,
+    ],
+  },
+  passthrough: {
+    title: 'Pass-through of `POST /v1/embeddings`',
+    baseline: 'http-proxy-middleware-embeddings',
+    contestants: [proxy('embeddings'), passing('embeddings', 1)],
+  },
+  batches: {
+    title: `Pass-through of \`POST /v1/embeddings\`, ${batch} texts a call`,
+    baseline: 'http-proxy-middleware-embeddings-batch',
+    contestants: [proxy('embeddings-batch'), passing('embeddings-batch', batch)],
+  },
+  parts: {
+    title: 'Parts of sluice',
+    baseline: 'sluice',
+    contestants: [
+      sluice,
+      spike,
+      sidecar('frame', 'only the error envelope', { streamed: final }, () => ({
+        config: { stages: ['error-envelope'], plans: {}, accounts: {}, server: { port: 0, open: true } },
+      })),
+      sidecar('no-limits', 'no limits', {}, () => ({ config: { plans: { bench: {} } } })),
+      sidecar('redis', 'limits in Redis', {}, redis),
+      sidecar('traced-10', 'tracing, 10 % sampled', {}, () => traced(0.1)),
+      sidecar('traced', 'tracing, every exchange', {}, () => traced(1)),
+    ],
+  },
+  tuning: {
+    title: 'Pieces tuned by hand, each without it',
+    baseline: 'sluice',
+    contestants: [
+      sluice,
+      ...Object.entries(tunings).map(([name, { title }]) =>
+        sidecar(`without-${name}`, `without ${title}`, { streamed: final }, () => ({
+          entry: [join(root, 'test/bench/tunings.ts'), name],
+        })),
+      ),
+    ],
+  },
+});
