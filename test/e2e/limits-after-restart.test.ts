@@ -5,6 +5,7 @@ import { completion } from '../support/hostile-setting.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 
 const model = 'aion-labs/aion-3.5';
@@ -122,7 +123,11 @@ describe.each([
     const flood = await Promise.all(Array.from({ length: 200 }, () => status()));
     expect(new Set(flood)).toEqual(new Set([429]));
     await gateway!.close();
+    // What a busy store did not take in time is on disk, and the next start writes it.
+    await start({ requests_per_minute: 1 });
     await place.look(async store => {
+      const requests = async () => (await store.usage.sum({ account: 'tester', by: [] }))[0]?.requests;
+      await until(async () => (await requests()) === 201);
       expect(await store.ledger.list({ limit: 9 })).toHaveLength(1);
       expect(await store.usage.refusals({ limit: 9 })).toMatchObject([
         { account: 'tester', model: '', status: 429, end_reason: 'refused', requests: 200 },

@@ -112,8 +112,10 @@ describe('a Redis that is killed and restarted under load', () => {
 
 describe('the state store while Redis is down', () => {
   const rpm = (max: number) => [limit('requests_per_minute', max)];
-  const out = async (policies = {}) => {
+  const out = async (policies = {}, instances = 1) => {
     opened = await openRedisStore({ url: redis.url, timeout_ms, policies });
+    // A busy machine may miss a heartbeat.
+    await until(async () => (await opened.metric('sluice_state_instances')) === instances);
     await redis.kill();
     await until(async () => {
       await Promise.resolve(take([limit('tokens_per_day', 1e12)], 'other')).catch(() => {});
@@ -123,7 +125,7 @@ describe('the state store while Redis is down', () => {
 
   it('admits the share of this instance under the policy `local`', async () => {
     const others = await Promise.all([1, 2, 3].map(() => openRedisStore({ url: redis.url })));
-    await out();
+    await out({}, 4);
     await Promise.all(others.map(({ store }) => store.close()));
     const taken = await Promise.all(Array.from({ length: 20 }, () => take(rpm(20))));
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(5);
