@@ -102,7 +102,7 @@ class Deadline {
     if (left_ms > body_idle_ms && this.#timer) return void this.#timer.refresh();
     clearTimeout(this.#timer);
     this.#isLast = left_ms <= body_idle_ms;
-    this.#timer = setTimeout(this.#late, Math.min(left_ms, body_idle_ms));
+    this.#timer = setTimeout(this.#late, Math.max(0, Math.min(left_ms, body_idle_ms)));
   }
 
   clear(): void {

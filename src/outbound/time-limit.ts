@@ -18,7 +18,7 @@ export function beforeTimeLimit<T>(
   outlivesClient: boolean,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const remaining_ms = exchange.started_ms + limit_ms - exchange.clock.elapsed_ms();
+    const remaining_ms = Math.max(0, exchange.started_ms + limit_ms - exchange.clock.elapsed_ms());
     const timer = setTimeout(
       () => {
         exchange.end.causedBy('time_limit');
