@@ -34,13 +34,13 @@ const impostor = async (serve: (socket: Socket) => void): Promise<string> => {
   return `redis://127.0.0.1:${(server.address() as { port: number }).port}`;
 };
 
-const connect = async (url: string, timeout_ms = 200): Promise<RedisConnection> => {
-  const connection = new RedisConnection({
-    url,
-    connect_timeout_ms: 300,
-    timeout_ms,
-    log: createLog('silent'),
-  });
+/** For servers that do not answer. */
+const impatient = { connect_timeout_ms: 300, timeout_ms: 200 };
+/** For servers that do, on a machine that may be busy. */
+const patient = { connect_timeout_ms: 10_000, timeout_ms: 10_000 };
+
+const connect = async (url: string, limits = impatient): Promise<RedisConnection> => {
+  const connection = new RedisConnection({ url, ...limits, log: createLog('silent') });
   cleanUps.push(() => connection.close());
   await connection.started();
   return connection;
@@ -53,7 +53,7 @@ const reasonOf = (running: Promise<unknown>) =>
 
 describe('a connection to Redis', () => {
   it('runs scripts', async () => {
-    const connection = await connect((await redis()).url);
+    const connection = await connect((await redis()).url, patient);
     const echo = script('return { KEYS[1], ARGV[1], #KEYS }');
     expect(await connection.run(echo, ['k'], ['a'])).toEqual(['k', 'a', 1]);
     await expect(connection.run(script('return redis.call("NONSENSE")'), [], [])).rejects.toThrow();
@@ -104,7 +104,7 @@ describe('a connection to Redis', () => {
   });
 
   it('does not mistake a long turn of its own process for a silent server', async () => {
-    const connection = await connect((await redis()).url, 100);
+    const connection = await connect((await redis()).url, { ...patient, timeout_ms: 100 });
     expect(await connection.run(one, [], [])).toBe(1);
     const running = connection.run(one, [], []);
     await new Promise(setImmediate);
@@ -115,7 +115,7 @@ describe('a connection to Redis', () => {
 
   it('reconnects by itself', async () => {
     const server = await redis();
-    const connection = await connect(server.url);
+    const connection = await connect(server.url, patient);
     for (const lives of [1, 2, 3]) {
       expect(connection.lives).toBe(lives);
       await server.restart();
@@ -145,7 +145,7 @@ describe('a connection to Redis', () => {
   });
 
   it('fails waiting commands when it is closed', async () => {
-    const connection = await connect(await impostor(() => {}), 60_000);
+    const connection = await connect(await impostor(() => {}), { ...impatient, timeout_ms: 60_000 });
     const running = reasonOf(connection.run(one, [], []));
     await connection.close();
     expect(await running).toBe('the connection has been closed');
