@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort } from './free-port.ts';
 
-const start_ms = 20_000;
+const start_ms = 60_000;
 
 /** A PostgreSQL server for one test, on a free loopback port. Its data directory is removed with it. */
 export interface PostgresServer {

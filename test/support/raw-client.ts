@@ -60,7 +60,7 @@ export class RawConnection {
     this.socket.write(bytes);
   }
 
-  /** Resolves when what has come matches. Rejects when the connection closes first, or after ten seconds. */
+  /** Resolves when what has come matches. Rejects when the connection closes first, or after a minute. */
   async received(pattern: RegExp): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     let look = () => {};
@@ -69,7 +69,7 @@ export class RawConnection {
         look = () => pattern.test(this.text) && resolve();
         const fail = (why: string) => reject(new Error(`${why} before ${pattern} came: ${this.text}`));
         this.#readers.add(look);
-        timer = setTimeout(() => fail('ten seconds passed'), 10_000);
+        timer = setTimeout(() => fail('a minute has passed'), 60_000);
         look();
         void this.closed.then(() => fail('the connection was closed'));
       });
