@@ -39,7 +39,7 @@ describe('the ledger', () => {
     for (const row of sampleRows(35)) ledger.record(row);
     await until(async () => (await written()) === 35);
     expect(sizes).toEqual([10, 10, 10, 5]);
-    expect(await metric('sluice_ledger_rows_total')).toBe(35);
+    await until(async () => (await metric('sluice_ledger_rows_total')) === 35);
     expect(await metric('sluice_ledger_queue_rows')).toBe(0);
     expect(existsSync(setting.queuePath)).toBe(false);
   });
@@ -79,8 +79,9 @@ describe('the ledger', () => {
     await until(async () => (await written()) === 25);
     for (const row of sampleRows(5)) ledger.record(row);
     await until(async () => (await written()) === 30);
-    expect(await metric('sluice_ledger_queue_rows')).toBe(0);
-    expect(await metric('sluice_store_up', 'operation="write_ledger"')).toBe(1);
+    // Told once the store has confirmed what it wrote.
+    await until(async () => (await metric('sluice_ledger_queue_rows')) === 0);
+    await until(async () => (await metric('sluice_store_up', 'operation="write_ledger"')) === 1);
   });
 
   it('loses no row that goes to disk just when the disk was found empty', async () => {
@@ -157,7 +158,7 @@ describe('the ledger', () => {
     ledger.record(sampleRow({ started_ms: Number.NaN }));
     for (const row of sampleRows(9)) ledger.record(row);
     await until(async () => (await written()) === 19);
-    expect(await metric('sluice_ledger_dropped_total', 'refused')).toBe(3);
+    await until(async () => (await metric('sluice_ledger_dropped_total', 'refused')) === 3);
   });
 
   it('drops free rows before paid ones, and counts both', async () => {
