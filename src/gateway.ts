@@ -102,7 +102,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     while (running.size > 0) await Promise.all(running.values());
     parts.passthrough.close();
     // Before the stores, which stages may still use.
-    const stages = await Promise.allSettled(parts.chain.stages.map(async stage => stage.close?.()));
+    const stages = await parts.chain.close();
     const ends = await Promise.allSettled([
       ...parts.providers.map(provider => provider.close()),
       parts.ownsState && parts.state.close(),

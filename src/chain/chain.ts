@@ -4,12 +4,16 @@ import { GatewayError, refusal } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Answer, Stage } from '../stage.ts';
+import { within } from '../stores/within.ts';
 import type { ChunkSource, StreamTransformer } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
 import { StageTimes } from './instrument.ts';
 import type { StageTransformer } from './stage-link.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
+
+/** Time for a stage to release its resources. */
+const close_limit_ms = 5000;
 
 /** Stages in order for requests, reversed for replies. */
 export class Chain {
@@ -35,6 +39,15 @@ export class Chain {
   /** Begins the run of `exchange` through these stages. */
   enter(exchange: Exchange): ChainRun {
     return new ChainRun(this, exchange);
+  }
+
+  /** Closes the stages, all at once. Resolves after 5 s at most; one that fails or takes longer is a rejected result. */
+  close(): Promise<PromiseSettledResult<void>[]> {
+    const closeStage = async (stage: Stage) => {
+      const late = () => new Error(`the stage ${stage.name} did not close within ${close_limit_ms / 1000} s`);
+      await within(Promise.resolve(stage.close?.()), close_limit_ms, late);
+    };
+    return Promise.allSettled(this.stages.map(closeStage));
   }
 }
 

@@ -52,3 +52,12 @@ describe.each(stuckHooks)('a hook %s that never settles', hook => {
     expect(outcomes()).toMatchObject([{ status: 0, end_reason: 'client_gone' }]);
   });
 });
+
+it('names a stage whose close never settles, and closes everything else', async () => {
+  const upstream = alongside(await startScriptedUpstream(whole(200, completion('Hello.'))));
+  const stages = ownStages(['stuck', { hook: 'close' }]);
+  const { gateway, close } = await startGateway({ upstream, stages });
+  await expect(gateway.close()).rejects.toThrow('the stage stuck did not close within 5 s');
+  await close().catch(() => {});
+  await until(() => upstream.open === 0);
+});
