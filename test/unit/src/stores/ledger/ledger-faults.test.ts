@@ -187,12 +187,14 @@ describe('the shutdown of a ledger', () => {
   });
 
   it('keeps its time limit, and logs the rows still on their way', async () => {
-    setting.trouble = () => new Promise(() => {});
+    const store = Promise.withResolvers<void>();
+    setting.trouble = () => store.promise;
     const ledger = setting.ledger({ flush_ms: 60_000, patience_ms: 60_000, close_ms: 20 });
     const rows = sampleRows(3);
     for (const row of rows) ledger.record(row);
     expect(await ledger.close()).toBe(3);
     expect(setting.lines.flatMap(({ ledger_row }) => ledger_row ?? [])).toEqual(rows);
+    store.resolve();
   });
 });
 
