@@ -9,6 +9,7 @@ import type { DashboardContext } from './dashboard/page-request.ts';
 import type { CatalogAnswers, GenerationFormat } from './dialects/define-dialect.ts';
 import { type GatewayError, refusal } from './errors.ts';
 import type { Outcome } from './exchange/exchange-view.ts';
+import { InFlightSet } from './exchange/in-flight-set.ts';
 import type { ReplySource } from './exchange/reply-source.ts';
 import { ExchangeRun, type PreparedExchange, type RunnerParts } from './exchange/runner.ts';
 import type { Exchange } from './exchange.ts';
@@ -60,8 +61,7 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
   const runnerParts: RunnerParts = { ...parts, limits: settings.server };
-  /** Runs that have begun, with their ends. */
-  const running = new Map<ExchangeRun, Promise<void>>();
+  const running = new InFlightSet();
   let phase: 'serving' | 'unready' | 'closing' = 'serving';
   const isDraining = () => phase !== 'serving';
 
@@ -81,25 +81,20 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
     parts.metrics.begun(exchange);
     const refused = refusalOf(exchange, route, phase === 'closing');
     const prepared = new GatewayExchange(parts, exchange, route, refused, request, response);
-    const run = new ExchangeRun(runnerParts, prepared);
-    const settled = run.run();
-    running.set(
-      run,
-      settled.then(() => void running.delete(run)),
-    );
+    running.start(new ExchangeRun(runnerParts, prepared));
   };
 
   const markUnready = () => {
     if (phase === 'serving') phase = 'unready';
   };
   const abortRunning = () => {
-    for (const { exchange } of running.keys()) exchange.abort('shutdown');
+    for (const { exchange } of running.runs()) exchange.abort('shutdown');
   };
   const abandonRunning = () => {
-    for (const run of running.keys()) run.abandon();
+    for (const run of running.runs()) run.abandon();
   };
   const drainAndClose = async (): Promise<void> => {
-    while (running.size > 0) await Promise.all(running.values());
+    while (running.size > 0) await running.ended();
     parts.passthrough.close();
     // Before the stores, which stages may still use.
     const stages = await parts.chain.close();
