@@ -39,6 +39,7 @@ const layers: readonly (readonly string[])[] = [
     'src/exchange/assemble-reply.ts',
     'src/exchange/reply-source.ts',
     'src/exchange/runner.ts',
+    'src/exchange/in-flight-set.ts',
   ],
   ['src/settlement/', 'src/upstream/', 'src/stage.ts'],
   ['src/inbound/', 'src/outbound/'],
