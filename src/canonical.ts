@@ -1,6 +1,6 @@
 /**
  * The canonical form: an OpenAI chat completion request, reply and chunk. Dialects translate into it, adapters out of it,
- * stages see nothing else. The identity of a reply (`id`, `object`, `created`, `model`) is the dialect's business (protocol d1),
+ * stages see nothing else. The identity of a reply (`id`, `object`, `created`, `model`) is the dialect's business,
  * so it stands in none of these types.
  */
 
@@ -15,7 +15,7 @@ export interface ToolCall {
   function: { name: string; arguments: string };
 }
 
-/** Spec 2.2. `content` is absent or null only on an assistant message that calls tools. */
+/** A message. `content` is absent or null only on an assistant message that calls tools. */
 export interface Message {
   role: 'system' | 'user' | 'assistant' | 'tool';
   content?: string | TextPart[] | null;
@@ -34,7 +34,7 @@ export interface Tool {
   };
 }
 
-/** A client's request, translated by its dialect (spec 4.3). Fields that the client left out are absent, never null (protocol m6). */
+/** A client's request, translated by its dialect. Fields that the client left out are absent, never null. */
 export interface ChatRequest {
   model: string;
   messages: Message[];
@@ -49,7 +49,7 @@ export interface ChatRequest {
   reasoning_split?: boolean;
   metadata?: Record<string, string>;
   n?: number;
-  /** Sampling parameters of the OpenAI format that are forwarded as they are (protocol m5). */
+  /** Sampling parameters of the OpenAI format that are forwarded as they are. */
   parameters: Record<string, unknown>;
   /** Fields that the interface does not know. A provider forwards only those that its configuration names. */
   unknown: Record<string, unknown>;
@@ -90,7 +90,7 @@ export interface Choice {
   logprobs?: unknown;
 }
 
-/** A whole reply (spec 2.3). `usage` is absent where the upstream gave none. */
+/** A whole reply. `usage` is absent where the upstream gave none. */
 export interface Completion {
   choices: Choice[];
   usage?: Usage;
@@ -118,14 +118,14 @@ export interface ChunkChoice {
   logprobs?: unknown;
 }
 
-/** One piece of a streamed reply (spec 2.4). A chunk without choices carries usage only. */
+/** One piece of a streamed reply. A chunk without choices carries usage only. */
 export interface Chunk {
   choices: ChunkChoice[];
-  /** Cumulative over the exchange and all its choices, also where the upstream counts per choice (protocol d8). */
+  /** Cumulative over the exchange and all its choices, also where the upstream counts per choice. */
   usage?: Usage;
 }
 
-/** Usage with `total_tokens` and the details that the interface always shows (protocol d10). */
+/** Usage with `total_tokens` and the details that the interface always shows. */
 export function usageOf(
   prompt_tokens: number,
   completion_tokens: number,

@@ -11,7 +11,7 @@ export interface ErrorRow {
 }
 
 /**
- * Every error that a client can receive (spec 7; protocol a1, a2, b1 to b9, j2). A test holds the README's table equal to it. Row names are
+ * Every error that a client can receive. A test holds the README's table equal to it. Row names are
  * the `code` that clients see when `openai_fields` is on.
  */
 export const errorCatalogue = {
@@ -145,7 +145,7 @@ export interface ErrorDetail {
 const brand = Symbol.for('sluice.GatewayError');
 
 /**
- * An error as the client sees it: `type`, `status` and `message` (spec 2.6). The `cause` is only logged. Has no stack of its own: capturing
+ * An error as the client sees it: `type`, `status` and `message`. The `cause` is only logged. Has no stack of its own: capturing
  * one takes longer than the rest of a refusal, and only the cause's stack points to a bug.
  */
 export class GatewayError extends Error {
@@ -156,7 +156,7 @@ export class GatewayError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   readonly code: string | undefined;
   readonly param: string | undefined;
-  /** Set by the `error-envelope` stage: bodies in OpenAI's form carry `param` and `code` as well (protocol b1). */
+  /** Set by the `error-envelope` stage: bodies in OpenAI's form carry `param` and `code` as well. */
   openaiFields = false;
 
   constructor(

@@ -170,7 +170,7 @@ export class Exchange implements ExchangeView {
   /** Called when the client leaves, even if its reply is read on; to cancel work that has not begun. */
   whenLeft: (() => void) | undefined;
 
-  /** Reports that the connection was closed before the reply was complete (protocol j4, j5). */
+  /** Reports that the connection was closed before the reply was complete. */
   clientLeft(): void {
     this.end.clientLeft();
     markEvent(this.span, 'client_gone');

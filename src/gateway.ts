@@ -201,7 +201,7 @@ function pathBelowMount({ url = '/', baseUrl = '' }: IncomingMessage & { baseUrl
 }
 
 /**
- * Error for requests that are refused before the chain: unknown paths and methods, and all requests while closing (protocol a7, b2, b5).
+ * Error for requests that are refused before the chain: unknown paths and methods, and all requests while closing.
  */
 function refusalOf({ method, path, end }: Exchange, route: Route | undefined, isClosing: boolean) {
   if (isClosing) {

@@ -1,12 +1,12 @@
 import type { ModelConfig } from './model-schema.ts';
 
-/** A model as the chain sees it: the record behind both the public catalog and validation (spec 2.1). */
+/** A model as the chain sees it: the record behind both the public catalog and validation. */
 export type Model = Readonly<ModelConfig> & {
-  /** Request fields outside the interface that at least one of its providers is sent (protocol m5). */
+  /** Request fields outside the interface that at least one of its providers is sent. */
   readonly extra_parameters: readonly string[];
 };
 
-/** All configured models, looked up by their exact id (protocol m12). */
+/** All configured models, looked up by their exact id. */
 export class Catalog {
   readonly models: readonly Model[];
   readonly #byId: ReadonlyMap<string, Model>;

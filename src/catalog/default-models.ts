@@ -26,7 +26,7 @@ const rows: readonly Row[] = [
   ['Aion-RP 1.0 (8B)', 'aion-rp-llama-3.1-8b', '2024-11-30', 32_768, small, unsupported],
 ];
 
-/** The example catalog (protocol 1), served by `provider` under the names that follow the vendor's. */
+/** The example catalog, served by `provider` under the names that follow the vendor's. */
 export function defaultModels(provider: string) {
   return rows.map(([name, model, date, context_length, pricing, reasoning_effort]) => ({
     id: `aion-labs/${model}`,

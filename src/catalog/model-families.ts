@@ -3,7 +3,7 @@ export interface ModelFamily {
   readonly pattern: RegExp;
   /** The value of vLLM's `--reasoning-parser`; SGLang has the same names for most. */
   readonly parser: string;
-  /** Its chat template opens `<think>` in the prompt, so that the text begins inside reasoning (protocol f3). */
+  /** Its chat template opens `<think>` in the prompt, so that the text begins inside reasoning. */
   readonly startsInReasoning?: true;
   /** Reasoning can be switched off in the chat template. */
   readonly canBeOff?: true;

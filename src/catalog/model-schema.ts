@@ -37,7 +37,7 @@ export const upstreamSchema = z.strictObject({
     .describe('Share within the same priority.'),
 });
 
-/** A model: its public catalog entry (spec 2.1), and how it is served. */
+/** A model: its public catalog entry, and how it is served. */
 export const modelSchema = z.strictObject({
   id: z
     .string()

@@ -12,7 +12,7 @@ export function foreignBody({ request, model }: Exchange, metered: boolean): Rec
   if (effort !== undefined) Object.assign(body, model?.effort_map[effort] ?? { reasoning_effort: effort });
   if (!request.stream) return body;
   const { continuous_usage_stats, ...options } = request.stream_options ?? {};
-  // With several choices, servers differ in whether running usage is of one choice or of all (protocol d8).
+  // With several choices, servers differ in whether running usage is of one choice or of all.
   const running = continuous_usage_stats !== undefined && (!metered || (request.n ?? 1) === 1);
   const stream_options = {
     ...options,

@@ -14,7 +14,7 @@ export interface RefusalFormat {
   body(error: GatewayError): string;
 }
 
-/** The error envelope of spec 2.6. */
+/** The error envelope. */
 export const envelopeFormat: RefusalFormat = {
   type: 'application/json; charset=utf-8',
   body: openAiErrorBody,

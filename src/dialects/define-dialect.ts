@@ -3,7 +3,7 @@ import type { ChatRequest, Chunk, Completion } from '../canonical.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { GatewayError } from '../errors.ts';
 
-/** Id, time and model of a reply, the same in every chunk of its stream (protocol d1), and its request. */
+/** Id, time and model of a reply, the same in every chunk of its stream, and its request. */
 export interface Identity {
   /** Unique part of the reply's id; the dialect adds its own prefix. */
   readonly key: string;
@@ -20,7 +20,7 @@ export interface Identity {
 /** Writes one stream. Each method returns SSE text of whole events. */
 export interface StreamRenderer {
   chunk(chunk: Chunk): string;
-  /** The error event of a stream that has begun (protocol c1, c5), without the end. */
+  /** The error event of a stream that has begun, without the end. */
   error(error: GatewayError): string;
   /** The end of the stream, also after an error. */
   end(): string;
@@ -58,7 +58,7 @@ export interface DialectFacts<Name extends string = string> {
   readonly name: Name;
   /** Methods by path. */
   readonly paths: Readonly<Record<string, readonly string[]>>;
-  /** Whether its paths need no key (spec 5). */
+  /** Whether its paths need no key. */
   readonly public: boolean;
   /** The body of every error on its paths. */
   errorBody(error: GatewayError): string;

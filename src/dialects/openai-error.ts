@@ -1,6 +1,6 @@
 import type { GatewayError } from '../errors.ts';
 
-/** OpenAI's error envelope (spec 2.6), with `param` and `code` if `openaiFields` is set (protocol b1). The default on all paths. */
+/** OpenAI's error envelope, with `param` and `code` if `openaiFields` is set. The default on all paths. */
 export function openAiError({ message, type, openaiFields, param, code }: GatewayError): {
   error: { message: string; type: string; param?: string | null; code?: string | null };
 } {

@@ -9,7 +9,7 @@ import type { Account } from '../stores/accounts/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { EndReason } from './exchange-end.ts';
 
-/** An endpoint. `name` is the metric label; a `public` one needs no key (spec 5). */
+/** An endpoint. `name` is the metric label; a `public` one needs no key. */
 export interface Endpoint {
   readonly name: DialectName | 'passthrough' | 'unknown';
   readonly public: boolean;
@@ -22,7 +22,7 @@ export interface RunningUsage {
   prompt_tokens: number;
   completion_tokens: number;
   cached_tokens: number;
-  /** The upstream's own breakdown, unchanged (protocol d10). */
+  /** The upstream's own breakdown, unchanged. */
   completion_details: Usage['completion_tokens_details'];
   /** False once the upstream's own figure covers all that was generated. */
   estimated: boolean;

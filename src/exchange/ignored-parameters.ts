@@ -4,7 +4,7 @@ import { defineKey, type ExchangeView } from './exchange-view.ts';
 const byStages = defineKey<readonly string[]>('parameters that stages ignore');
 const byUpstream = defineKey<readonly string[]>('parameters that the upstream in use does not take');
 
-/** Notes parameters that no stage forwards; the reply names them in `x-ignored-parameters` (protocol m5). */
+/** Notes parameters that no stage forwards; the reply names them in `x-ignored-parameters`. */
 export function ignoreParameters(exchange: ExchangeView, names: readonly string[]): void {
   if (names.length === 0) return;
   exchange.set(byStages, [...(exchange.get(byStages) ?? []), ...names]);

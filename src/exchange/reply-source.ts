@@ -6,7 +6,7 @@ import type { ChunkSource } from '../stream.ts';
 
 /** Source of one exchange's reply: attempts at providers, the handler behind a chain, or a stage. */
 export interface ReplySource extends BackgroundRead {
-  /** A whole reply is read to its end for the bill when its client leaves (protocol j4). */
+  /** A whole reply is read to its end for the bill when its client leaves. */
   readonly outlivesClient: boolean;
   /** Sink of the reply, if the source intercepts the response. */
   readonly sink?: ReplySink;

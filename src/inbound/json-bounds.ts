@@ -23,7 +23,7 @@ export function checkText(bytes: Buffer, limits: SizeLimits): boolean {
 
 /**
  * Rejects a parsed body with more values or keys than `limits`, since a parent application may have parsed it, and nesting that JSON.parse
- * accepts but JSON.stringify and recursive code do not (protocol m15). The walk stops at the limits.
+ * accepts but JSON.stringify and recursive code do not. The walk stops at the limits.
  */
 export function checkBody(body: Record<string, unknown>, limits: SizeLimits): void {
   const walk = new Walk(limits);

@@ -13,7 +13,7 @@ const malformed = (message: string, cause?: unknown): GatewayError =>
   refusal('invalid_request', { message, cause });
 
 /**
- * Reads the client's JSON object (protocol b3, b4, m15). Takes a body that the parent application has parsed as it is, if within `limits`;
+ * Reads the client's JSON object. Takes a body that the parent application has parsed as it is, if within `limits`;
  * otherwise reads the bytes, within `limits` and until the exchange aborts, decompresses and parses them.
  */
 export async function readBody(

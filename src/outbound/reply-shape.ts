@@ -3,7 +3,7 @@ import { type Choice, type Completion, type Usage, usageOf } from '../canonical.
 import type { Identity } from '../dialects/define-dialect.ts';
 import type { Exchange } from '../exchange.ts';
 
-/** Applies to a whole reply what the protocol promises with any stages: usage (d10), and null content only beside tool calls (d11). */
+/** Applies to a whole reply what the protocol promises with any stages: usage, and null content only beside tool calls. */
 export function shapeReply(exchange: Exchange, reply: Completion): Completion {
   return { choices: reply.choices.map(withContent), usage: reply.usage ?? shownUsage(exchange) };
 }
@@ -14,12 +14,12 @@ function withContent(choice: Choice): Choice {
   return { ...choice, message: { ...message, content: message.tool_calls?.length ? null : '' } };
 }
 
-/** Usage as shown in replies and chunks: the same keys everywhere (protocol d6, d10). */
+/** Usage as shown in replies and chunks: the same keys everywhere. */
 export function shownUsage({ usage }: Pick<Exchange, 'usage'>): Usage {
   return usageOf(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.completion_details);
 }
 
-/** The id, time and model of the reply, in place of the upstream's own (protocol d1). */
+/** The id, time and model of the reply, in place of the upstream's own. */
 export function identityOf({ clock, request }: Exchange): Identity {
   const now_s = () => Math.floor(clock.epoch_ms() / 1000);
   return { key: randomUUID(), created: now_s(), model: request.model, request, now_s };

@@ -9,7 +9,7 @@ import { StreamWriter } from './stream-writer.ts';
 
 /**
  * Sends a stream. An error before the first event is thrown, to become a true HTTP status; a later one becomes the dialect's error event,
- * and the stream ends as every stream does (protocol c1 to c3).
+ * and the stream ends as every stream does.
  */
 export async function sendStream(
   exchange: Exchange,

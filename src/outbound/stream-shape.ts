@@ -5,7 +5,7 @@ import type { ChunkSink } from '../stream.ts';
 import { shownUsage } from './reply-shape.ts';
 
 /**
- * What the protocol promises of every stream, whatever stages are configured (protocol d2, d4 to d6): the role chunk first, text without
+ * What the protocol promises of every stream, whatever stages are configured: the role chunk first, text without
  * roles, the finish chunk last and with the usage, usage on every chunk where the client asked for it and on no other, no chunk without
  * choices.
  */
@@ -17,7 +17,7 @@ export class StreamShape implements ChunkSink {
   readonly #begun = new Set<number>();
   /** Choices with their finish chunk sent. */
   readonly #ended = new Set<number>();
-  /** The newest chunk with a finish reason. Held back: the last chunk carries the usage, and only the end shows which one is last (d5). */
+  /** The newest chunk with a finish reason. Held back: the last chunk carries the usage, and only the end shows which one is last. */
   #finish: ChunkChoice | undefined;
   #failed = false;
   /** The running usage shown last. */
@@ -103,7 +103,7 @@ export class StreamShape implements ChunkSink {
   }
 
   /**
-   * Running usage for one chunk: the same four keys in every chunk (d6), never decreasing, since an estimate may have been above the
+   * Running usage for one chunk: the same four keys in every chunk, never decreasing, since an estimate may have been above the
    * upstream's figure. The last chunk has the true figure and the upstream's own breakdown.
    */
   #running(): Usage | undefined {

@@ -135,7 +135,7 @@ export class StreamWriter implements ChunkSink {
     if (!destroyed)
       this.#response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
-        // Compression and proxies would hold the stream back (protocol k1).
+        // Compression and proxies would hold the stream back.
         'cache-control': 'no-cache, no-transform',
         'x-accel-buffering': 'no',
         'x-request-id': exchange.id,

@@ -9,7 +9,7 @@ export class ClientGone extends Error {}
 
 /**
  * Resolves with `reply`. Rejects if the time limit of non-streamed requests passes first, or if the client leaves a reply that
- * `outlivesClient` (spec 8; protocol j1 to j4). `reply` itself goes on even then: generation is read to its end and billed.
+ * `outlivesClient`. `reply` itself goes on even then: generation is read to its end and billed.
  */
 export function beforeTimeLimit<T>(
   reply: Promise<T>,

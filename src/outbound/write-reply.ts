@@ -17,7 +17,7 @@ export function writeJson(
   if (exchange.client_gone || response.headersSent || response.destroyed) return;
   exchange.end.replied(status);
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
-  // Node has no name for the Edge's status of spec 7.
+  // Node has no name for 524, a status of proxies.
   if (status === 524) response.statusMessage = 'A Timeout Occurred';
   response.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',

@@ -16,7 +16,7 @@ export interface BackgroundRead {
   cancel(): void;
 }
 
-/** Reads replies to their end for the bill alone (protocol j3, j4), limited in time and number. */
+/** Reads replies to their end for the bill alone, limited in time and number. */
 export class Background {
   readonly #limits: BackgroundLimits;
   readonly #metrics: Metrics;

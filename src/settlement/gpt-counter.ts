@@ -7,7 +7,7 @@ const part_characters = 512;
 
 /**
  * Loads a counter from the package `gpt-tokenizer`, o200k. It counts each piece as it comes: within 3 % of the whole text's count where
- * pieces are tokens, as from inference servers (protocol e). Rejects if the package is not installed.
+ * pieces are tokens, as from inference servers. Rejects if the package is not installed.
  */
 export async function loadGptCounter(): Promise<() => TokenCounter> {
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');

@@ -32,7 +32,7 @@ interface Counted {
 }
 
 /**
- * The running usage of one exchange (protocol e): the upstream's own figure where there is one, else an estimate, never
+ * The running usage of one exchange: the upstream's own figure where there is one, else an estimate, never
  * decreasing; the upstream's final figure replaces both. Reasoning, text and tool arguments count alike.
  */
 export class UsageMeter {
@@ -130,7 +130,7 @@ export class UsageMeter {
   }
 }
 
-/** `tokens`, at most as many as were asked for: a running value must not exceed the final one (protocol e). */
+/** `tokens`, at most as many as were asked for: a running value must not exceed the final one. */
 function capped(tokens: number, request: ChatRequest): number {
   return request.max_tokens === undefined ? tokens : Math.min(tokens, request.max_tokens * (request.n ?? 1));
 }

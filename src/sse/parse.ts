@@ -13,8 +13,8 @@ const errorField = /(?<=[\r\n]\uFEFF?)error(?=[:\r\n])/g;
 const cutErrorField = /(?<=[\r\n])(?:\uFEFF?(?:error|erro|err|er|e)|\uFEFF)$/;
 
 /**
- * Parses text, cut anywhere, to events (protocol k3): LF, CRLF and CR, a byte order mark, comments, several data lines, a last event
- * without its blank line. A field `error`, as older llama.cpp servers write it, is read as an event of that name (protocol c4).
+ * Parses text, cut anywhere, to events: LF, CRLF and CR, a byte order mark, comments, several data lines, a last event
+ * without its blank line. A field `error`, as older llama.cpp servers write it, is read as an event of that name.
  */
 export class SseParser {
   #events: SseEvent[] = [];

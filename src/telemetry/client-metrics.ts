@@ -2,7 +2,7 @@ import { type Measured, modelLabel } from './measured.ts';
 import { MetricSet } from './metric-factory.ts';
 import type { HistogramSeries } from './metric-series.ts';
 
-/** OpenTelemetry's buckets for the duration of an operation, and two more for answers that take minutes (protocol l). */
+/** OpenTelemetry's buckets for the duration of an operation, and two more for answers that take minutes. */
 export const operationBuckets_s = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68,
 ];
@@ -10,7 +10,7 @@ const tokenBuckets = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 const labels = ['gen_ai_provider_name', 'gen_ai_request_model'] as const;
 
-/** Metrics of the gateway as the client of its providers, under the names of the GenAI conventions (protocol l). */
+/** Metrics of the gateway as the client of its providers, under the names of the GenAI conventions. */
 export class ClientMetrics extends MetricSet {
   readonly #duration = this.metrics.histogram({
     name: 'gen_ai_client_operation_duration_seconds',

@@ -26,5 +26,5 @@ export interface MeasuredUsage {
   readonly estimated: boolean;
 }
 
-/** Model label: only names of the catalog, since clients must not be able to create series (protocol l). */
+/** Model label: only names of the catalog, since clients must not be able to create series. */
 export const modelLabel = (exchange: Measured): string => exchange.model?.id ?? '_other';

@@ -64,7 +64,7 @@ function readAnew({ name, wire }: StreamFixture): ReadFixture {
   const result = resultOf(read);
   const reply = isInOrder(result) ? decodeOpenAiReply(replyOf(read, result)) : undefined;
   const cuts = [...wireCuts(chunks, chunks_before, bytes.length), ...textCuts(chunks)];
-  // Some servers answer a streamed request with a plain reply (protocol k4).
+  // Some servers answer a streamed request with a plain reply.
   if (reply) cuts.push({ cut: 'all in one chunk', chunks: copiesOf([chunkOf(reply)]) });
   return { name, whole: { cut: 'uncut', chunks }, cuts, reply };
 }

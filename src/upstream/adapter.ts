@@ -11,7 +11,7 @@ export interface Target {
   readonly model: string;
   /** Upstream request fields per effort level that the model's configuration sets itself. */
   readonly effortMap: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Request fields, unknown to the interface, that this provider's configuration lets through (protocol m5). */
+  /** Request fields, unknown to the interface, that this provider's configuration lets through. */
   readonly extraParameters: readonly string[];
   /** The model's cap on generated tokens, for servers that require one. */
   readonly maxTokens?: number;
@@ -31,9 +31,9 @@ export interface UpstreamRequest {
 
 /** Turns one stream's events into canonical chunks; keeps that stream's state. */
 export interface StreamDecoder {
-  /** Decodes one event to chunks. Throws an UpstreamError for an error in the stream (protocol c3, c4). */
+  /** Decodes one event to chunks. Throws an UpstreamError for an error in the stream. */
   decode(event: SseEvent): Chunk[];
-  /** True once every choice that began has its finish reason. A stream that ends earlier was cut off (protocol c3). */
+  /** True once every choice that began has its finish reason. A stream that ends earlier was cut off. */
   readonly complete: boolean;
   /** True after the format's own end event, in formats without `[DONE]`. */
   readonly done?: boolean;

@@ -67,7 +67,7 @@ export const isLost = ({ rows, calls }: Exchange): boolean => rows === 0 && call
 const isRepeated = ({ begun_ms, queued }: ProviderCall, calls: readonly ProviderCall[]): boolean =>
   !queued && calls.some(({ text_ms = Number.POSITIVE_INFINITY }) => begun_ms > text_ms + surely_later_ms);
 
-/** Two rows, or a call after the first text of another one had left (protocol i6). */
+/** Two rows, or a call after the first text of another one had left. */
 export const isDoubled = ({ rows, calls }: Exchange): boolean =>
   rows > 1 || calls.some(call => isRepeated(call, calls));
 

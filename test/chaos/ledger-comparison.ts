@@ -145,7 +145,7 @@ export class LedgerComparison {
     return { count: excused.length, oldest_ms: Math.max(0, ...ages) };
   }
 
-  /** Requests with two rows, or with a call after the first text of another one had left (protocol i6). */
+  /** Requests with two rows, or with a call after the first text of another one had left. */
   get doubled(): string[] {
     return [...this.#exchanges].filter(([, exchange]) => isDoubled(exchange)).map(nameOf);
   }

@@ -83,7 +83,7 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
     reasoningSplit(),
     {
       models: [{ ...reasoner!, starts_in_reasoning: 'auto' }],
-      // A closing tag alone shows that the text began inside, and only a whole reply can show it (protocol f3).
+      // A closing tag alone shows that the text began inside, and only a whole reply can show it.
       fixtures: streamFixtures.filter(({ name }) => name !== 'think-implicit' && name !== 'think-in-prose'),
     },
   ],

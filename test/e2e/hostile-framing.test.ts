@@ -21,7 +21,7 @@ const plain = events(said('Grüße'), said(', 世界 👋'), finished(), used(7,
 const content = 'Grüße, 世界 👋';
 const json = (part: object) => JSON.stringify(part);
 
-/** The same stream in every spelling that the format allows (protocol k3). */
+/** The same stream in every spelling that the format allows. */
 const spellings: readonly { name: string; text: string }[] = [
   { name: 'LF', text: plain },
   { name: 'CRLF', text: plain.replaceAll('\n', '\r\n') },

@@ -5,7 +5,7 @@ import { events, streamed } from '../support/scripted-upstream.ts';
 
 afterEach(closeHealthy);
 
-/** What every usage must be, wherever it comes from (protocol d6, d10). */
+/** What every usage must be, wherever it comes from. */
 function expectSound(usage: Usage): void {
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage;
   for (const count of [prompt_tokens, completion_tokens, prompt_tokens_details.cached_tokens])
@@ -87,7 +87,7 @@ describe('the usage of a stream', () => {
       ]);
     }
     expect(usages[0]?.completion_tokens).toBe(0);
-    // The last is the truth, whatever was estimated before (protocol e).
+    // The last is the truth, whatever was estimated before.
     const before = usages.slice(0, -1).map(({ completion_tokens }) => completion_tokens);
     expect(before).toEqual(before.toSorted((a, b) => a - b));
   });

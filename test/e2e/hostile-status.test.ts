@@ -7,7 +7,7 @@ afterEach(closeHealthy);
 
 const said = "temperature: 9 is above this server's 2";
 
-/** The bodies of protocol b10 and what a client is to read in them. */
+/** Bodies of errors and what a client is to read in them. */
 const shapes: readonly { shape: string; body: object | string; read?: string }[] = [
   { shape: 'OpenAI', body: { error: { message: said, type: 'BadRequestError', param: null, code: 400 } } },
   { shape: 'a text as error', body: { error: said } },

@@ -15,7 +15,7 @@ import { chunk, events, streamed, streamHead } from '../support/scripted-upstrea
 
 afterEach(closeHealthy);
 
-/** How servers say in a stream that they failed (protocol c4), as bytes. */
+/** How servers say in a stream that they failed, as bytes. */
 const forms = [
   { form: 'an error object', text: events({ error: { message: 'gpu-7 is on fire', type: 'x', code: 500 } }) },
   { form: 'an error text', text: events({ error: 'gpu-7 is on fire' }) },

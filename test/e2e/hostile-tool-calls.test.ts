@@ -32,7 +32,7 @@ function callsOf({ events: all }: ClientStream): { id: string; name: string; arg
       known.arguments += called?.arguments ?? '';
       continue;
     }
-    // The first delta of a call says what it is (protocol d13), and indexes have no gaps.
+    // The first delta of a call says what it is, and indexes have no gaps.
     expect({ index, type }).toEqual({ index: calls.length, type: 'function' });
     expect(id).toEqual(expect.stringMatching(/./));
     calls.push({ id: id ?? '', name: called?.name ?? '', arguments: called?.arguments ?? '' });
@@ -145,7 +145,7 @@ describe('tool calls in a stream', () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(...parts, ...done)));
     const reply = await stream({ tools });
-    // The upstream said `stop`; whoever reads tool calls looks for the other reason (protocol d12).
+    // The upstream said `stop`; whoever reads tool calls looks for the other reason.
     expectWholeStream(reply, '', 'tool_calls');
     const calls = callsOf(reply);
     expect(calls.map(({ id, ...called }) => called)).toEqual([d20, d6]);

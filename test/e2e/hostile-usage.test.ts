@@ -31,7 +31,7 @@ async function usageTold(setting: Setting, isStream: boolean, usage: unknown): P
   return ((await response.json()) as { usage: Usage }).usage;
 }
 
-/** What every usage must be, wherever it comes from (protocol d6, d10). */
+/** What every usage must be, wherever it comes from. */
 function expectSound(usage: Usage): void {
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage;
   for (const count of [prompt_tokens, completion_tokens, prompt_tokens_details.cached_tokens])

@@ -60,7 +60,7 @@ async function start(state: StateStore, plan: object) {
 describe.each([
   ['in memory', async () => new MemoryStateStore()],
   ['in Redis', async () => (await redisStore()).store],
-])('the request count with limits %s (n20)', (_, open) => {
+])('the request count with limits %s', (_, open) => {
   it('takes one request when a request succeeds or its content is refused, and none when it fails', async () => {
     const { used, send } = await start(await open(), limits);
     upstream.reply(whole(200, completion('Yes.', {}, { usage })));

@@ -36,7 +36,7 @@ const all = {
   user: 'u-1',
 };
 
-describe('parameters that a server does not support (m5)', () => {
+describe('parameters that a server does not support', () => {
   it.each(['openai', 'vllm', 'sglang', 'llama-cpp', 'openrouter'] as const)(
     'are all sent to %s, which supports them',
     async provider => {
@@ -114,7 +114,7 @@ describe('a request that a server cannot fulfil', () => {
   });
 });
 
-describe('reasoning that the client wants in the text (f12)', () => {
+describe('reasoning that the client wants in the text', () => {
   const tagged = '<think>Short question.</think>Water cuts.';
   const reply = (content: string) => ({
     choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],

@@ -91,7 +91,7 @@ describe.each(providerNames)('the replies of %s', provider => {
     expect(usage.prompt_tokens).toBeGreaterThan(0);
   });
 
-  it('become one stream when they arrive whole for a streamed request (k4)', async () => {
+  it('become one stream when they arrive whole for a streamed request', async () => {
     const fixture = fixtureOf(provider, 'tools');
     setting.upstream.reply(written(fixture, false));
     const reply = await chat.ask(setting, { words: 'Roll.' }, true);

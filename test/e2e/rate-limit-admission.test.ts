@@ -90,7 +90,7 @@ describe('a burst of 500 requests', () => {
   });
 });
 
-describe('the order of the limits and the other checks (a7, n20)', () => {
+describe('the order of the limits and the other checks', () => {
   const limits = { requests_per_minute: 3, tokens_per_minute: 10_000 };
 
   it('counts nothing when a request is refused before the account is known', async () => {

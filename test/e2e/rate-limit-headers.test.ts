@@ -28,7 +28,7 @@ async function read(reply: Response): Promise<Response> {
   return reply;
 }
 
-describe('the rate limit headers of every authenticated answer (i1)', () => {
+describe('the rate limit headers of every authenticated answer', () => {
   it.each<[string, number, (limited: LimitedGateway) => Promise<Response>]>([
     [
       'a reply',
@@ -92,20 +92,17 @@ describe('the rate limit headers of every authenticated answer (i1)', () => {
     ['an unknown model', 400, ({ send }) => send({ model: 'a/unknown' })],
     ['a field that is wrong', 400, ({ send }) => send({ max_tokens: 'five' })],
     ['a body that is no JSON', 400, ({ gateway }) => gateway.post('{')],
-  ])(
-    'show the remaining limits on %s, which counts as a request and no tokens (n20)',
-    async (_, status, ask) => {
-      const limited = await startLimited(limits);
-      const reply = await read(await ask(limited));
-      expect(reply.status).toBe(status);
-      expect(told(reply)).toEqual({
-        ...standing(14, '1m0s'),
-        'x-ratelimit-remaining-tokens': '20000',
-        'x-ratelimit-reset-tokens': '0s',
-      });
-      expect(limited.remaining('requests_per_minute', 15)).toBe(14);
-    },
-  );
+  ])('show the remaining limits on %s, which counts as a request and no tokens', async (_, status, ask) => {
+    const limited = await startLimited(limits);
+    const reply = await read(await ask(limited));
+    expect(reply.status).toBe(status);
+    expect(told(reply)).toEqual({
+      ...standing(14, '1m0s'),
+      'x-ratelimit-remaining-tokens': '20000',
+      'x-ratelimit-reset-tokens': '0s',
+    });
+    expect(limited.remaining('requests_per_minute', 15)).toBe(14);
+  });
 
   it('show the remaining limits on the 524 of a request that took too long', async () => {
     const { upstream, send } = await startLimited(limits, {

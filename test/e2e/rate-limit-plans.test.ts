@@ -72,7 +72,7 @@ describe('the limits', () => {
     expect(await admittedOf(limited, 4, { model })).toBe(2);
     const message = `Rate limit exceeded: 2 requests per minute for ${model}. Retry in 60 seconds.`;
     await expectRefusal(await limited.send({ model }), 429, 'rate_limit_error', message);
-    // The three that the model's limit refused have counted as requests of the account (n20).
+    // The three that the model's limit refused have counted as requests of the account.
     expect(await admittedOf(limited, 4, { model: other })).toBe(3);
     await expectRefusal(
       await limited.send({ model: other }),

@@ -38,7 +38,7 @@ function expectSettled(counted: (name: LimitName, max?: number) => number, outco
   const sum = (of: (outcome: Outcome) => number) => outcomes.reduce((all, outcome) => all + of(outcome), 0);
   const tokens = sum(({ usage }) => usage.prompt_tokens + usage.completion_tokens);
   const usd = 1_000_000_000_000;
-  // What failed for the provider's reasons and is not billed is given back (n20).
+  // What failed for the provider's reasons and is not billed is given back.
   const isCounted = ({ status, usage }: Outcome) =>
     status !== 502 || usage.prompt_tokens + usage.completion_tokens > 0;
   expect({

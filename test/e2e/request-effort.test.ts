@@ -31,7 +31,7 @@ const effort = (level: string) => ({
 });
 const nothing = { reasoning_effort: undefined, chat_template_kwargs: undefined };
 
-/** The table of spec 4.2. */
+/** Each family of models with its levels and its default. */
 const groups: [string, string[], string][] = [
   ['aion-3.5', ['low', 'high', 'max'], 'high'],
   ['aion-3.5-mini', ['low', 'high', 'max'], 'high'],

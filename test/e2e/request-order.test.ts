@@ -19,7 +19,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** What can be wrong with a request, in the order in which it is looked at (protocol a7), and what is then said. */
+/** What can be wrong with a request, in the order in which it is looked at, and what is then said. */
 const faults = {
   path: { status: 404, says: /^Unknown request URL/ },
   method: { status: 405, says: /DELETE/ },

@@ -30,7 +30,7 @@ const usagesOf = (chunks: readonly ClientEvent[]): Usage[] => chunks.map(({ json
 const completions = (usages: readonly Usage[]): number[] => usages.map(usage => usage.completion_tokens);
 const sorted = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
 
-/** What every chunk promises (protocol d6): the same four keys, a total that adds up, the role first with nothing generated. */
+/** What every chunk promises: the same four keys, a total that adds up, the role first with nothing generated. */
 function expectRunning(usages: readonly Usage[]): void {
   for (const usage of usages) {
     const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage;
@@ -135,7 +135,7 @@ const words = Array.from({ length: 20 }, (_, at) => ` number${at}`);
 /** What the upstream counts for both. */
 const told = 2 * words.length * 3;
 
-/** Two choices word by word, as they come from vLLM, which counts each for itself until the end (protocol d8). */
+/** Two choices word by word, as they come from vLLM, which counts each for itself until the end. */
 function twoChoices({ usage }: UsageKind, isWhole: boolean): string {
   const running = (tokens: number) =>
     usage === 'running' ? { usage: { prompt_tokens: 9, completion_tokens: tokens } } : {};

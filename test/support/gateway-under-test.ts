@@ -162,7 +162,7 @@ function servedBy(
   };
 }
 
-/** The events of a stream by its blank lines. Throws on anything that the interface does not promise (protocol k1). */
+/** The events of a stream by its blank lines. Throws on anything that the interface does not promise. */
 export function eventsOf(text: string): ClientEvent[] {
   const blocks = text.split('\n\n');
   if (blocks.pop() !== '') throw new Error(`the stream does not end with a blank line: ${text.slice(-200)}`);

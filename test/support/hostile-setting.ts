@@ -135,7 +135,7 @@ export function expectNoTrace(text: string, headers: Headers, { port }: Scripted
   for (const secret of [...secrets, upstreamKey, `127.0.0.1:${port}`]) expect(shown).not.toContain(secret);
 }
 
-/** Expects a true HTTP status and the envelope of spec 2.6 with exactly its two keys. Returns the message. */
+/** Expects a true HTTP status and the envelope with exactly its two keys. Returns the message. */
 export async function expectRefusal(
   response: Response,
   status: number,
@@ -151,7 +151,7 @@ export async function expectRefusal(
   return body.error.message;
 }
 
-/** Expects a broken stream: its text so far, one error event, `[DONE]`, and no invented finish reason (protocol c1, c3). */
+/** Expects a broken stream: its text so far, one error event, `[DONE]`, and no invented finish reason. */
 export function expectBrokenStream(
   stream: ClientStream,
   content: string,
@@ -169,7 +169,7 @@ export function expectBrokenStream(
   expect(contentOf(stream)).toBe(content);
 }
 
-/** Expects a stream as protocol 3.1 has it: roles first, the finish chunk last and with the usage, `[DONE]`. Returns its chunks. */
+/** Expects a whole stream: roles first, the finish chunk last and with the usage, `[DONE]`. Returns its chunks. */
 export function expectWholeStream(stream: ClientStream, content: string, finish = 'stop'): ClientEvent[] {
   expect({ status: stream.status, text: stream.text }).toEqual({ status: 200, text: stream.text });
   expect(stream.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');

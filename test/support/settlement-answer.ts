@@ -105,7 +105,7 @@ export function wholeReplyOf({ usage }: UsageKind): Buffer {
  */
 export type Bill = 'nothing' | 'prompt' | 'role' | 'half' | 'text' | 'all';
 
-/** Fails unless `usage` is exact where the upstream reported it, and within 15 % of the true count where it did not (protocol e). */
+/** Fails unless `usage` is exact where the upstream reported it, and within 15 % of the true count where it did not. */
 export function expectBilled(usage: Readonly<RunningUsage>, kind: UsageKind, bill: Bill): void {
   const { prompt_tokens, completion_tokens, cached_tokens, estimated } = usage;
   const words = { nothing: 0, prompt: 0, role: 0, half: firstWords, text: allWords, all: allWords }[bill];

@@ -248,7 +248,7 @@ function picoDollars(decimal: string): bigint {
   return BigInt(whole + fraction.padEnd(12, '0'));
 }
 
-/** What the record's tokens cost in the example catalog (spec 2.1). */
+/** What the record's tokens cost in the example catalog. */
 function costOf({ model, usage }: Outcome): bigint {
   const pricing = defaultModels('any').find(({ id }) => id === model)?.pricing;
   if (!pricing) return 0n;

@@ -44,7 +44,7 @@ export interface Reading {
   readonly last: ResponseEvent;
 }
 
-/** Reads the events of a stream that ends in order, and fails on anything that no reader could make sense of (protocol h1, h2). */
+/** Reads the events of a stream that ends in order, and fails on anything that no reader could make sense of. */
 export function readResponse(text: string): Reading {
   const all = eventsOf(text);
   expect(all.at(-1)).toMatchObject({ event: undefined, data: '[DONE]' });

@@ -10,7 +10,7 @@ const max_age_ms = 3_600_000;
 /** Beta header that lets a request say how to treat thinking whose preceding history has changed. */
 const bindingBeta = 'thinking-binding-controls-2026-08-01';
 
-/** Anthropic's Messages API, and servers that speak it (protocol b10, c4, d12, e, g). */
+/** Anthropic's Messages API, and servers that speak it. */
 export const anthropic = defineProvider({
   name: 'anthropic',
   schema: z.strictObject({

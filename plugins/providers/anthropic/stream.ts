@@ -176,7 +176,7 @@ function argued(call: ToolCall & { readonly index: number }, text: string): Chun
   return [chunkOf({ tool_calls: [{ index: call.index, function: { arguments: text } }] })];
 }
 
-/** Canonical finish reason (protocol d12). `undefined`: not ended yet. */
+/** Canonical finish reason. `undefined`: not ended yet. */
 export function finishReasonOf(reason: unknown): FinishReason | undefined {
   if (typeof reason !== 'string' || reason === '') return undefined;
   switch (reason) {

@@ -26,7 +26,7 @@ const least_budget_tokens = 1024;
 /** Share of the cap for thinking; the rest is for the answer. */
 const thinking_share = 0.8;
 
-/** Budgets by effort level (protocol g). The two levels between the catalog's usual ones use their neighbours'. */
+/** Budgets by effort level. The two levels between the catalog's usual ones use their neighbours'. */
 const budgets: Readonly<Record<string, number>> = {
   minimal: 1024,
   low: 1024,

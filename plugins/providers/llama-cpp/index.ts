@@ -12,7 +12,7 @@ import {
   UpstreamError,
 } from '../../../src/plugin.ts';
 
-/** llama.cpp's server, `llama-server` (protocol c4, f12, g). */
+/** llama.cpp's server, `llama-server`. */
 export const llamaCpp = defineProvider({
   name: 'llama-cpp',
   schema: z.strictObject({

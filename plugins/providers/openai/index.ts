@@ -20,7 +20,7 @@ export const openai = defineProvider({
   create: ({ provider_name, max_tokens_field }) =>
     openAiAdapter({
       providerName: provider_name,
-      // The server knows the catalog's effort levels, unless the model's configuration maps them (protocol g).
+      // The server knows the catalog's effort levels, unless the model's configuration maps them.
       effort: reasoning_effort => ({ reasoning_effort }),
       usesCompletionCap: model =>
         max_tokens_field === 'auto'

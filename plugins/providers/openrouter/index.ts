@@ -11,7 +11,7 @@ import type { ReasoningDetail } from './reasoning-details.ts';
 
 const max_age_ms = 3_600_000;
 
-/** OpenRouter's chat completions (protocol b10, c4, d3, g). Usage is sent without request, at the end of a stream. */
+/** OpenRouter's chat completions. Usage is sent without request, at the end of a stream. */
 export const openrouter = defineProvider({
   name: 'openrouter',
   schema: z.strictObject({
@@ -55,7 +55,7 @@ export const openrouter = defineProvider({
   },
 });
 
-/** Reasoning fields of an effort: levels above `high` use one name here, which every version knows (protocol g). */
+/** Reasoning fields of an effort: levels above `high` use one name here, which every version knows. */
 function reasoningOf(effort: string): Record<string, unknown> {
   if (effort === 'none') return { enabled: false };
   return { effort: effort === 'max' ? 'xhigh' : effort };

@@ -8,7 +8,7 @@ import {
   thinkingSwitches,
 } from '../../../src/plugin.ts';
 
-/** SGLang's OpenAI-compatible server (protocol d7, f12, g). It reports cached tokens if started with `--enable-cache-report`. */
+/** SGLang's OpenAI-compatible server. It reports cached tokens if started with `--enable-cache-report`. */
 export const sglang = defineProvider({
   name: 'sglang',
   schema: z.strictObject({ thinking_switches: thinkingSwitches }),

@@ -7,7 +7,7 @@ import {
   thinkingSwitches,
 } from '../../../src/plugin.ts';
 
-/** vLLM's OpenAI-compatible server (protocol d7, d8, g). Its `include_reasoning: false` drops reasoning and is never sent (f12). */
+/** vLLM's OpenAI-compatible server. Its `include_reasoning: false` drops reasoning and is never sent. */
 export const vllm = defineProvider({
   name: 'vllm',
   schema: z.strictObject({ thinking_switches: thinkingSwitches }),

@@ -17,10 +17,10 @@ const schema = z.strictObject({
   x_api_key: z.boolean().default(false).describe('Accept the key in an `x-api-key` header as well.'),
 });
 
-/** Scheme in any case, spaces, one token; anything else is a malformed header (protocol a3). */
+/** Scheme in any case, spaces, one token; anything else is a malformed header. */
 const credentials = /^(?:bearer|api-key) +([^\s,]+)$/i;
 
-/** Finds the account of the key and refuses all other requests before a byte of the body is read (spec 5; protocol a1 to a4). */
+/** Finds the account of the key and refuses all other requests before a byte of the body is read. */
 export const auth = defineStage({
   name: 'auth',
   schema,

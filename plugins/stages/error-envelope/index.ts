@@ -11,7 +11,7 @@ const schema = z.strictObject({
 });
 
 /**
- * Formats every error for the client and logs the rest (spec 2.6; protocol b1). First in the chain, to see the errors of all other stages.
+ * Formats every error for the client and logs the rest. First in the chain, to see the errors of all other stages.
  */
 export const errorEnvelope = defineStage({
   name: 'error-envelope',

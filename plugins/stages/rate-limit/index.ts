@@ -3,7 +3,7 @@ import { LimitEnforcer } from './limit-enforcer.ts';
 import { schema } from './rate-limit-options.ts';
 
 /**
- * Enforces the limits of accounts (spec 7, 8; protocol i, n20). Reserves requests and concurrency before the body is read; tokens, money
+ * Enforces the limits of accounts. Reserves requests and concurrency before the body is read; tokens, money
  * and limits on a single model once the request is known, all or none. At the end replaces both by the actual usage.
  */
 export const rateLimit = defineStage({
@@ -15,7 +15,7 @@ export const rateLimit = defineStage({
     return {
       onHeaders: exchange => enforcer.reserveBeforeBody(exchange),
       onRequest: exchange => enforcer.reserveWithRequest(exchange),
-      // Every error shows the limit status of the account (i1).
+      // Every error shows the limit status of the account.
       onError(exchange, error) {
         enforcer.addKnownStatuses(exchange);
         return error;

@@ -3,8 +3,8 @@ import { type Limit, type LimitStatus, rowOf, unitOf, windowOf } from '../../../
 type Headers = Record<string, string>;
 
 /**
- * Adds `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` (protocol i1). Where several limits count the same unit, by minute and day or
- * of all models and of one, the one that refused gives all three values, or else the one with the least remaining share (n16).
+ * Adds `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. Where several limits count the same unit, by minute and day or
+ * of all models and of one, the one that refused gives all three values, or else the one with the least remaining share.
  */
 export function addRateHeaders(headers: Headers, statuses: readonly LimitStatus[], refused_by?: Limit): void {
   const shown = new Map<string, LimitStatus>();
@@ -42,10 +42,10 @@ export function duration(ms: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-/** Wait above which clients must not retry by themselves (protocol i3): SDKs would retry after seconds, in vain. */
+/** Wait above which clients must not retry by themselves: SDKs would retry after seconds, in vain. */
 const max_wait_ms = 60_000;
 
-/** Headers that say when to retry, or not to (protocol i2, i3). */
+/** Headers that say when to retry, or not to. */
 export function retryHeaders(retry_ms: number): Headers {
   const headers: Headers = { 'retry-after': String(Math.max(1, Math.ceil(retry_ms / 1000))) };
   if (retry_ms <= max_wait_ms) headers['retry-after-ms'] = String(retry_ms);

@@ -40,7 +40,7 @@ interface Expected {
 
 /**
  * Expected usage of an exchange: its prompt, and a completion of recent length. `max_tokens` is a ceiling: it caps the estimate and is
- * never reserved itself (spec 4.3).
+ * never reserved itself.
  */
 export function expectedUse(
   { countsTokens, countsMoney }: Pick<LimitSet, 'countsTokens' | 'countsMoney'>,
@@ -67,7 +67,7 @@ const foreignErrors: ReadonlySet<string | undefined> = new Set([
 
 /**
  * Actual usage of an ended exchange. It counts as one request even if it was refused for its content or its client left; as none if it
- * failed for the gateway's or the upstream's reasons and nothing is billed (protocol n20).
+ * failed for the gateway's or the upstream's reasons and nothing is billed.
  */
 export function actualUse({ countsMoney }: Pick<LimitSet, 'countsMoney'>, outcome: Outcome): Charge {
   const { usage, status, error_type, cost_usd } = outcome;

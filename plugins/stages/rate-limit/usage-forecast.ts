@@ -53,7 +53,7 @@ export class UsageAverage {
   }
 }
 
-/** Usage averages by account and model, bounded in number (protocol i5). */
+/** Usage averages by account and model, bounded in number. */
 export class UsageForecast {
   readonly #models = new Map<
     string,

@@ -11,7 +11,7 @@ const schema = z.strictObject({
 });
 
 /**
- * Separates or joins reasoning and answer, as the client asks with `reasoning_split` (spec 4.3; protocol f). Reasoning models are separated
+ * Separates or joins reasoning and answer, as the client asks with `reasoning_split`. Reasoning models are separated
  * by default: `<think>` tags become the `reasoning` field. Joined: a field that the upstream has separated is put back.
  */
 export const reasoningSplit = defineStage({
@@ -23,7 +23,7 @@ export const reasoningSplit = defineStage({
         isActive(exchange) ? splitReply(reply, startsInside(exchange), trim) : joinReply(reply),
       onStream(exchange) {
         if (!isActive(exchange)) return new StreamJoiner();
-        // Whether an opening tag is missing cannot be known before the end, so `auto` means no here (f3).
+        // Whether an opening tag is missing cannot be known before the end, so `auto` means no here.
         return new StreamSplitter({ implicit: startsInside(exchange) === true, trim });
       },
     };

@@ -7,7 +7,7 @@ import type {
   StreamTransformer,
 } from '../../../src/plugin.ts';
 
-/** Puts reasoning that the upstream has separated back into the text, between tags (protocol f12). */
+/** Puts reasoning that the upstream has separated back into the text, between tags. */
 export function joinReply(reply: Completion): Completion {
   if (!reply.choices.some(({ message }) => message.reasoning !== undefined)) return reply;
   return {

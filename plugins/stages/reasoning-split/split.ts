@@ -9,7 +9,7 @@ import type {
 } from '../../../src/plugin.ts';
 import { type Split, type SplitterOptions, ThinkSplitter } from './think-splitter.ts';
 
-/** Splits a whole reply. `auto`: a closing tag without an opening one shows that the text began inside (protocol f3). */
+/** Splits a whole reply. `auto`: a closing tag without an opening one shows that the text began inside. */
 export function splitReply(
   reply: Completion,
   starts_in_reasoning: boolean | 'auto',
@@ -17,7 +17,7 @@ export function splitReply(
 ): Completion {
   const splitMessage = (message: ReplyMessage): ReplyMessage => {
     const { content } = message;
-    // Text that the upstream has separated is not searched for tags (f10).
+    // Text that the upstream has separated is not searched for tags.
     if (message.reasoning) return message;
     if (!content) return { ...message, reasoning: '' };
     const isClosedOnly = !content.trimStart().startsWith('<think>') && content.includes('</think>');
@@ -74,7 +74,7 @@ export class StreamSplitter implements StreamTransformer {
     const splitter = this.#splitterOf(choice);
     if (!splitter) return void after.push(choice);
     if (delta.reasoning) {
-      // The upstream does separate reasoning (f10); what was held back comes first.
+      // The upstream does separate reasoning; what was held back comes first.
       const held = splitter.end();
       this.#splitters.set(index, null);
       if (held.reasoning || held.content) before.push(choiceOf(index, held));
@@ -97,7 +97,7 @@ export class StreamSplitter implements StreamTransformer {
   #splitterOf({ index, delta }: ChunkChoice): ThinkSplitter | null {
     let splitter = this.#splitters.get(index);
     if (splitter === undefined) {
-      // A choice that begins with a reasoning field is separated by the upstream (f10).
+      // A choice that begins with a reasoning field is separated by the upstream.
       splitter = delta.reasoning ? null : new ThinkSplitter(this.#options);
       this.#splitters.set(index, splitter);
     }

@@ -11,14 +11,14 @@ export interface Split {
 }
 
 export interface SplitterOptions {
-  /** The text starts inside reasoning, with or without a tag (protocol f3). */
+  /** The text starts inside reasoning, with or without a tag. */
   readonly implicit: boolean;
-  /** Drop the whitespace around the tags (protocol f6). */
+  /** Drop the whitespace around the tags. */
   readonly trim: boolean;
 }
 
 /**
- * Splits the text of one choice at its `<think>` tags, however the text is cut into pieces (protocol f1 to f9). States: `start`: an opening
+ * Splits the text of one choice at its `<think>` tags, however the text is cut into pieces. States: `start`: an opening
  * tag may still come; `reasoning`: inside; `between`: after a closing tag, when another block may follow; `content`: until the end. Every
  * piece is scanned once, and held whitespace only grows until it is released, so the cost is linear in the length.
  */
@@ -53,7 +53,7 @@ export class ThinkSplitter {
     return split;
   }
 
-  /** Ends the text, or its reasoning at a tool call (f8): held text is literal text of the current part. Adds it to `split`. */
+  /** Ends the text, or its reasoning at a tool call: held text is literal text of the current part. Adds it to `split`. */
   end(split: Split = { reasoning: '', content: '' }): Split {
     const space = this.#letGo();
     const tag = this.#tag;

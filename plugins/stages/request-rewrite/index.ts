@@ -13,8 +13,8 @@ const schema = z.strictObject({
 });
 
 /**
- * Rewrites the request for the upstream: sets the catalog's default effort explicitly, and removes parameters without a meaning there
- * (protocol g, m5). The adapter translates the model name and the effort.
+ * Rewrites the request for the upstream: sets the catalog's default effort explicitly, and removes parameters without a meaning there.
+ * The adapter translates the model name and the effort.
  */
 export const requestRewrite = defineStage({
   name: 'request-rewrite',

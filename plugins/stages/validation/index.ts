@@ -22,7 +22,7 @@ const schema = z.strictObject({
   max_choices: z.int().min(1).default(8).describe('The largest `n`.'),
 });
 
-/** Checks what depends on the catalog and on policy; nothing is ever coerced silently (spec 4.2, 8; protocol m). */
+/** Checks what depends on the catalog and on policy; nothing is ever coerced silently. */
 export const validation = defineStage({
   name: 'validation',
   schema,
@@ -61,8 +61,7 @@ export const validation = defineStage({
 });
 
 /**
- * Checks that `reasoning_effort` is one of the model's levels. A model without levels accepts only `medium`, which has no effect there
- * (spec 4.2).
+ * Checks that `reasoning_effort` is one of the model's levels. A model without levels accepts only `medium`, which has no effect there.
  */
 function checkEffort({ reasoning_effort: asked }: ChatRequest, model: Model): void {
   if (asked === undefined) return;

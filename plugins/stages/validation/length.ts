@@ -7,7 +7,7 @@ import {
   textOf,
 } from '../../../src/plugin.ts';
 
-/** Enforces the model's cap on generated tokens (protocol m3). `clamp` lowers the request to it. */
+/** Enforces the model's cap on generated tokens. `clamp` lowers the request to it. */
 export function checkMaxTokens(request: ChatRequest, model: Model, above: 'reject' | 'clamp'): void {
   const cap = model.max_completion_tokens;
   if (request.max_tokens === undefined || request.max_tokens <= cap) return;
@@ -17,7 +17,7 @@ export function checkMaxTokens(request: ChatRequest, model: Model, above: 'rejec
   request.max_tokens = cap;
 }
 
-/** A prompt is rejected only if this share of its estimate exceeds the window; closer cases are left to the upstream (protocol m4). */
+/** A prompt is rejected only if this share of its estimate exceeds the window; closer cases are left to the upstream. */
 const certainty = 0.8;
 
 /** Characters counted between two checks of the window. */

@@ -4,7 +4,7 @@ const max_keys = 16;
 const max_key_characters = 64;
 const max_value_characters = 512;
 
-/** Counts characters as code points, not UTF-16 units (protocol m10). */
+/** Counts characters as code points, not UTF-16 units. */
 function isLonger(text: string, max_characters: number): boolean {
   if (text.length <= max_characters) return false;
   let characters = 0;
@@ -12,7 +12,7 @@ function isLonger(text: string, max_characters: number): boolean {
   return false;
 }
 
-/** Checks the limits of spec 8: 16 keys of 64 characters, values that are strings of at most 512 characters. */
+/** Checks the limits: 16 keys of 64 characters, values that are strings of at most 512 characters. */
 export function checkMetadata(metadata: Record<string, unknown>): void {
   const entries = Object.entries(metadata);
   if (entries.length > max_keys) {

@@ -14,7 +14,7 @@ import {
   topLogprobs,
 } from '../request-schema/shared-fields.ts';
 
-/** The shape of a chat completion request (spec 2.2, 4.3; protocol m). */
+/** The shape of a chat completion request. */
 
 const tool = z.custom<Tool>(
   value =>
@@ -34,10 +34,10 @@ const stop = z
   .transform(value => (typeof value === 'string' ? [value] : value))
   .nullish();
 
-/** Fields of the OpenAI format that are forwarded unchanged (m5); the upstream checks their values further. */
+/** Fields of the OpenAI format that are forwarded unchanged; the upstream checks their values further. */
 export const forwardedParameters = {
   ...sharedParameters,
-  // Larger numbers have lost digits when JSON is parsed (m15).
+  // Larger numbers have lost digits when JSON is parsed.
   seed: z.int('must be an integer from -9007199254740991 to 9007199254740991').nullish(),
   logit_bias: anyObject.nullish(),
   logprobs: flag,

@@ -3,7 +3,7 @@ import { doneEvent, encodeEvent } from '../../sse/encode.ts';
 import type { Identity, StreamRenderer } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
 
-/** Names of reasoning on the wire (protocol d3). */
+/** Names of reasoning on the wire. */
 export const reasoningNames = {
   reasoning: ['reasoning'],
   reasoning_content: ['reasoning_content'],
@@ -16,7 +16,7 @@ export type ReasoningNames = readonly string[];
 export const named = (reasoning: string, names: ReasoningNames): object =>
   Object.fromEntries(names.map(name => [name, reasoning]));
 
-/** Writes the chunks of protocol 3.1: one id, one `created`, the requested model. */
+/** Writes the chunks of a stream: one id, one `created`, the requested model. */
 export function chatStream({ key, created, model }: Identity, names: ReasoningNames): StreamRenderer {
   const shared = { id: `chatcmpl-${key}`, object: 'chat.completion.chunk', created, model };
   // The same in every chunk, so it is encoded once.

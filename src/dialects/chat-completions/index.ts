@@ -18,7 +18,7 @@ const schema = z.strictObject({
     ),
 });
 
-/** OpenAI's chat completions (spec 4.3, 2.3, 2.4; protocol d, m). */
+/** OpenAI's chat completions. */
 export const chatCompletions = defineDialect({
   name: 'chat.completions',
   paths: { '/v1/chat/completions': ['POST'] },
@@ -50,7 +50,7 @@ function parseChatRequest(body: Record<string, unknown>): ChatRequest {
   const from = accepted(chatRequest, body);
   const { max_tokens, max_completion_tokens, stop, tools, n } = from;
   const request = sharedRequest(from, from.messages);
-  // The newer name takes precedence (protocol m3).
+  // The newer name takes precedence.
   const own = { max_tokens: max_completion_tokens ?? max_tokens, stop: stop?.length ? stop : null, tools, n };
   Object.assign(request, present(own));
   if (max_completion_tokens != null)

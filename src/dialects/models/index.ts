@@ -3,7 +3,7 @@ import type { Model } from '../../catalog/catalog.ts';
 import { defineDialect } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
 
-/** The public catalog (spec 2.1, 4.1), with a strong entity tag for clients that have it already. */
+/** The public catalog, with a strong entity tag for clients that have it already. */
 export const models = defineDialect({
   name: 'models',
   paths: { '/v1/models': ['GET', 'HEAD'] },
@@ -24,7 +24,7 @@ export const models = defineDialect({
 const isAmong = (known: string | undefined, etag: string): boolean =>
   known?.split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
 
-/** The public fields of a model, in the order of spec 2.1. */
+/** The public fields of a model, in the order in which they are listed. */
 function publicFields(model: Model): Record<string, unknown> {
   const { name, description, date, context_length, max_completion_tokens, is_moderated, architecture } =
     model;

@@ -42,7 +42,7 @@ const messageShape = z.object(
   'must be an object {role, content}',
 );
 
-/** A message of the conversation (spec 2.2; protocol m7, m8). */
+/** A message of the conversation. */
 export const message = messageShape.transform((from, issues): Message => {
   const to: Message = { role: from.role === 'developer' ? 'system' : from.role };
   const calls = from.role === 'assistant' && from.tool_calls?.length ? from.tool_calls : undefined;

@@ -3,11 +3,11 @@ import type { ChatRequest } from '../../canonical.ts';
 import { type GatewayError, refusal } from '../../errors.ts';
 import { isObject } from '../../json-object.ts';
 
-/** Fields of both generation endpoints (spec 4.2 to 4.4; protocol m1 to m11). Null is the same as absent (m6), so they are nullish. */
+/** Fields of both generation endpoints. Null is the same as absent, so they are nullish. */
 
 export const isStringOrArray = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value);
 
-/** Any object, by reference: nothing in it is copied, so keys such as `__proto__` do no harm (m15). */
+/** Any object, by reference: nothing in it is copied, so keys such as `__proto__` do no harm. */
 export const anyObject = z.custom<Record<string, unknown>>(isObject, 'must be an object');
 
 export const atLeastOne = 'must be an integer of at least 1';
@@ -35,7 +35,7 @@ export const nonEmptyText = text.min(1, 'must not be empty');
 
 export const optionalText = text.nullish();
 
-/** Parameters of the OpenAI format that both endpoints forward under their own names (m5). */
+/** Parameters of the OpenAI format that both endpoints forward under their own names. */
 export const sharedParameters = {
   top_p: number(0, 1),
   presence_penalty: number(-2, 2),
@@ -61,7 +61,7 @@ export const sharedFields = {
 const sharedShape = z.object({ ...sharedFields, ...sharedParameters });
 export type SharedFields = z.output<typeof sharedShape>;
 
-/** Refuses stream options without a stream (m11). For `superRefine`. */
+/** Refuses stream options without a stream. For `superRefine`. */
 export function checkStreamOptions(
   { stream, stream_options: options }: SharedFields,
   issues: z.RefinementCtx,
@@ -101,7 +101,7 @@ export function sharedRequest(from: SharedFields, messages: ChatRequest['message
   );
 }
 
-/** `fields` without those that are null or undefined (m6). */
+/** `fields` without those that are null or undefined. */
 export function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
     [K in keyof T]?: NonNullable<T[K]>;
@@ -111,7 +111,7 @@ export function present<T extends object>(fields: T): { [K in keyof T]?: NonNull
 /** Forwarding and naming unknown fields costs more than parsing them; clients send a handful. */
 const max_unknown_fields = 1000;
 
-/** Moves fields of `body` that are not `known` to `request.unknown` (m5). Refuses more than a thousand. `prefix`: the field around them. */
+/** Moves fields of `body` that are not `known` to `request.unknown`. Refuses more than a thousand. `prefix`: the field around them. */
 export function setAsideUnknown(
   request: ChatRequest,
   body: Readonly<Record<string, unknown>>,
@@ -122,7 +122,7 @@ export function setAsideUnknown(
   for (const name of Object.keys(body)) {
     if (known.has(name) || body[name] === null) continue;
     if (++count > max_unknown_fields) throw tooManyUnknown(prefix);
-    // Assigning `__proto__` would change the object's prototype (m15).
+    // Assigning `__proto__` would change the object's prototype.
     Object.defineProperty(request.unknown, prefix + name, {
       value: body[name],
       enumerable: true,

@@ -15,7 +15,7 @@ const schema = z.strictObject({
     ),
 });
 
-/** OpenAI's Responses (spec 4.4, 2.5; protocol h). */
+/** OpenAI's Responses. */
 export const responses = defineDialect({
   name: 'responses',
   paths: { '/v1/responses': ['POST'] },

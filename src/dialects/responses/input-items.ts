@@ -5,7 +5,7 @@ import { eachParsedBy, fault, parsedBy } from '../request-schema/first-fault.ts'
 import { message } from '../request-schema/message.ts';
 import { isStringOrArray, nonEmptyText, text } from '../request-schema/shared-fields.ts';
 
-/** Items of `input` (spec 4.4; protocol h9): messages, function calls and their outputs. Reasoning is dropped, as in chat. */
+/** Items of `input`: messages, function calls and their outputs. Reasoning is dropped, as in chat. */
 
 /** A parsed item; `undefined` if it is dropped. */
 export type Item = Message | { readonly call: ToolCall } | { readonly output: Message } | undefined;

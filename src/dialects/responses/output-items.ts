@@ -1,10 +1,10 @@
 import type { Choice, ToolCall } from '../../canonical.ts';
 import type { Identity } from '../define-dialect.ts';
 
-/** Output items of the Responses format (spec 2.5; protocol 3.5, 3.6, h10), in the order of keys in which people read them. */
+/** Output items of the Responses format, in the order of keys in which people read them. */
 
 /**
- * Where reasoning stands in a response: in the message's content (spec 2.5), or in an item of its own, as OpenAI has it (h4): as the item's
+ * Where reasoning stands in a response: in the message's content, or in an item of its own, as OpenAI has it: as the item's
  * content, or as its summary, which is all that some clients show.
  */
 export type ReasoningPlacement = 'message' | 'item' | 'summary';
@@ -120,7 +120,7 @@ export function outputOf(
   return output;
 }
 
-/** Whether the model was stopped before its end: the response is incomplete (h6). */
+/** Whether the model was stopped before its end: the response is incomplete. */
 export const isCutOff = (finish_reason: string): boolean =>
   finish_reason === 'length' || finish_reason === 'content_filter';
 

@@ -3,7 +3,7 @@ import type { Identity } from '../define-dialect.ts';
 import { isCutOff, type OutputItem } from './output-items.ts';
 import { shownFormat, shownToolChoice, shownTools } from './responses-tools.ts';
 
-/** The JSON of one response in each of its states (spec 2.5; protocol 3.5, h5). */
+/** The JSON of one response in each of its states. */
 export class ResponseObject {
   readonly #identity: Identity;
   readonly #echo: object;
@@ -13,7 +13,7 @@ export class ResponseObject {
     this.#echo = echoOf(identity);
   }
 
-  /** At the end: completed, or incomplete with the reason (h6). */
+  /** At the end: completed, or incomplete with the reason. */
   finished(finish_reason: FinishReason, output: readonly OutputItem[], usage: Usage | undefined): string {
     const reply = { output, usage: usage ? usageFields(usage) : null };
     if (!isCutOff(finish_reason))
@@ -31,7 +31,7 @@ export class ResponseObject {
   }
 }
 
-/** Usage in this format (spec 2.5; protocol h7). */
+/** Usage in this format. */
 export const usageFields = (usage: Usage): object => ({
   input_tokens: usage.prompt_tokens,
   output_tokens: usage.completion_tokens,
@@ -40,7 +40,7 @@ export const usageFields = (usage: Usage): object => ({
   output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
 });
 
-/** Fields repeated from the request, and neutral values of those not offered; clients check that all are present (h5). */
+/** Fields repeated from the request, and neutral values of those not offered; clients check that all are present. */
 function echoOf({ request }: Identity): object {
   const { parameters, client, metadata, max_tokens, reasoning_effort } = request;
   return {

@@ -31,7 +31,7 @@ interface UnnamedCall {
 }
 
 /**
- * A Responses stream (protocol h1 to h4, 3.6). A text item is done when another kind of item begins. Calls stay open until their arguments
+ * A Responses stream. A text item is done when another kind of item begins. Calls stay open until their arguments
  * are complete, since servers may alternate between them. The last event has the whole response.
  */
 export class ResponseStream implements StreamRenderer {
@@ -97,7 +97,7 @@ export class ResponseStream implements StreamRenderer {
 
   end(): string {
     if (this.#failed) return doneEvent;
-    // A stage has dropped the finish reason, and none may be invented (protocol c3).
+    // A stage has dropped the finish reason, and none may be invented.
     if (!this.#finish) return this.error(refusal('server_error')) + doneEvent;
     return this.#closeAll(this.#finish) + this.#finished(this.#finish) + doneEvent;
   }

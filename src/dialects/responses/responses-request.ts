@@ -19,7 +19,7 @@ import { item } from './input-items.ts';
 import { messagesOf } from './input-messages.ts';
 import { functionTool, textField, toolChoice } from './responses-tools.ts';
 
-/** The shape of a Responses request (spec 4.4; protocol h8 to h10). Null is the same as absent (m6). */
+/** The shape of a Responses request. Null is the same as absent. */
 
 const input = z
   .custom<string | unknown[]>(isStringOrArray, 'must be a string or an array of items')
@@ -37,7 +37,7 @@ const notOffered = (text: string) =>
   z.custom<null | undefined>(value => value == null, `is not offered: ${text}.`).nullish();
 const wholeConversation = 'replies are not stored here; send the whole conversation as input';
 
-/** A field that is accepted and ignored, because it changes nothing in the reply (h10). */
+/** A field that is accepted and ignored, because it changes nothing in the reply. */
 const ignored = z.unknown().optional();
 
 const responsesRequest = z
@@ -103,7 +103,7 @@ export function parseResponsesRequest(body: Record<string, unknown>): ChatReques
   return request;
 }
 
-/** Parameters that are forwarded under chat's names (m5). */
+/** Parameters that are forwarded under chat's names. */
 function parametersOf(from: z.output<typeof responsesRequest>): Record<string, unknown> {
   const logprobs = from.top_logprobs || includesLogprobs(from.include) ? true : undefined;
   const top_logprobs = logprobs && from.top_logprobs;

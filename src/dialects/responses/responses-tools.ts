@@ -4,7 +4,7 @@ import { isObject } from '../../json-object.ts';
 import { fault, parsedBy } from '../request-schema/first-fault.ts';
 import { flag, nonEmptyText, optionalText, present } from '../request-schema/shared-fields.ts';
 
-/** Tools, their choice and the text format, which are flat in Responses requests and nested in chat requests (protocol h10). */
+/** Tools, their choice and the text format, which are flat in Responses requests and nested in chat requests. */
 
 const object = z.custom<Record<string, unknown>>(isObject, 'must be an object');
 const shared = { name: nonEmptyText, description: optionalText, strict: flag };

@@ -15,7 +15,7 @@ import { usageFields } from './response-object.ts';
 
 const json = JSON.stringify;
 
-/** Writes the events of one Responses stream, with names and consecutive numbers (protocol h1). */
+/** Writes the events of one Responses stream, with names and consecutive numbers. */
 export class EventWriter {
   readonly wantsLogprobs: boolean;
   readonly #wantsUsage: boolean;
@@ -27,7 +27,7 @@ export class EventWriter {
     this.#wantsUsage = request.stream_options?.continuous_usage_stats === true;
   }
 
-  /** Adds usage to every further event, if the client asked for running usage (h7). */
+  /** Adds usage to every further event, if the client asked for running usage. */
   showUsage(usage: Usage): void {
     if (this.#wantsUsage) this.#usage = usageMember(usage);
   }
@@ -44,7 +44,7 @@ export class EventWriter {
 
 export const usageMember = (usage: Usage): string => `,"usage":${json(usageFields(usage))}`;
 
-/** An output item that is streamed: one added event, its pieces, one done event (protocol h2). */
+/** An output item that is streamed: one added event, its pieces, one done event. */
 export abstract class StreamedItem<Item extends OutputItem = OutputItem> {
   /** The item so far. */
   readonly item: Item;

@@ -3,7 +3,7 @@ import { type GatewayError, refusal } from '../../errors.ts';
 import { type LimitOverrides, limitOverridesSchema } from '../limits/plan-limits.ts';
 import { hashKey } from './hash-key.ts';
 
-/** The account that a request is billed to. Limits are per account, not per key (protocol i5). */
+/** The account that a request is billed to. Limits are per account, not per key. */
 export interface Account {
   readonly id: string;
   readonly plan: string | undefined;
@@ -69,7 +69,7 @@ export class ConfiguredAccounts implements AccountDirectory {
 
   /**
    * A map lookup by digest takes a time that depends on the digest alone. An attacker who measured it would learn about
-   * the SHA-256 of a guess, which is no step towards a key, so this is as good as a comparison in constant time (protocol a4).
+   * the SHA-256 of a guess, which is no step towards a key, so this is as good as a comparison in constant time.
    */
   find(key: string, digest = hashKey(key)): Account | undefined {
     return this.#byDigest.get(digest);

@@ -36,7 +36,7 @@ interface LimitRow {
 }
 
 /**
- * All limits by their names in the configuration and in metrics, in the order in which clients see them (protocol i5). Everything about a
+ * All limits by their names in the configuration and in metrics, in the order in which clients see them. Everything about a
  * limit is made from its row: counters in memory and Redis, headers, refusals, schema, dashboard, what a restart restores.
  */
 export const limitTable = {

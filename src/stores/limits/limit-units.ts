@@ -22,11 +22,11 @@ const money = z
 export interface LimitUnit {
   /** The unit in refusals. */
   readonly noun: string;
-  /** The end of `x-ratelimit-limit-…`; without it those headers do not show the unit (protocol i1). */
+  /** The end of `x-ratelimit-limit-…`; without it those headers do not show the unit. */
   readonly header?: string;
   /** The parameter `qu` of `RateLimit-Policy`; requests are its default. */
   readonly ietf_unit?: string;
-  /** Known before the body is read, so that it is reserved then (protocol n20). */
+  /** Known before the body is read, so that it is reserved then. */
   readonly isKnownBeforeBody: boolean;
   /** Amounts in the configuration. */
   readonly schema: z.ZodType<number | string>;

@@ -81,7 +81,7 @@ export class LocalQuota {
     return (['closed', 'local'] as const).find(policy => policies.includes(policy)) ?? 'open';
   }
 
-  /** Decides without the shared store. Throws `server_error` where a limit is `closed` (protocol b5). */
+  /** Decides without the shared store. Throws `server_error` where a limit is `closed`. */
   reserve(request: ReservationRequest, cause: unknown): ReservationResult {
     const { account, limits, force } = request;
     if (!force && this.policy(limits) === 'closed') throw refusal('server_error', { cause });

@@ -51,7 +51,7 @@ export type LimitOverrides = z.output<typeof limitOverridesSchema>;
 /** The limits under which an exchange counts. */
 export interface LimitSet {
   readonly limits: readonly Limit[];
-  /** Those of `limits` that are reserved before the body is read: requests and concurrency over all models (protocol n20). */
+  /** Those of `limits` that are reserved before the body is read: requests and concurrency over all models. */
   readonly beforeBody: readonly Limit[];
   /** The rest, reserved once the request is known: tokens, money, and every limit on a single model. */
   readonly withRequest: readonly Limit[];

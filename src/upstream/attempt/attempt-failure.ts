@@ -56,7 +56,7 @@ export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' &&
 export const causeOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
   kind === 'refused' ? 'refused' : 'upstream_failed';
 
-/** Failure for an upstream's error status (protocol b6 to b8). */
+/** Failure for an upstream's error status. */
 export function failureOfStatus(
   status: number,
   headers: IncomingHttpHeaders,
@@ -122,7 +122,7 @@ const timeouts: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Failure for an error thrown while the upstream was called (protocol b9, c3). `begun`: its reply had begun. */
+/** Failure for an error thrown while the upstream was called. `begun`: its reply had begun. */
 export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = false): Failure {
   if (thrown instanceof AttemptFailed) return thrown.failure;
   if (UpstreamError.is(thrown)) {

@@ -7,7 +7,7 @@ import type { HistogramSeries } from '../../telemetry/metric-series.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
 import type { Upstream } from '../routing/upstream.ts';
 
-/** Metrics of one attempt, and its span `chat {model}` below the exchange's, with the GenAI attributes (protocol l). */
+/** Metrics of one attempt, and its span `chat {model}` below the exchange's, with the GenAI attributes. */
 export class AttemptTelemetry {
   readonly #exchange: Exchange;
   readonly #provider: string;

@@ -18,7 +18,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   readonly upstream: Upstream;
   /** Set once the attempt has failed; not by `cancel`, nor when nothing was sent. */
   failure: Failure | undefined;
-  /** True once generated content has arrived: no retry may follow (protocol i6). */
+  /** True once generated content has arrived: no retry may follow. */
   generated = false;
   isOver = false;
   readonly #exchange: Exchange;
@@ -164,7 +164,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     try {
       text = await textOf(decompressed(call, head), config.max_reply_bytes);
     } catch (thrown) {
-      // A reply that was cut off or is too large was generated all the same (protocol i6).
+      // A reply that was cut off or is too large was generated all the same.
       this.generated = call.hasBody;
       throw thrown;
     }

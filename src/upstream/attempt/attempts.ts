@@ -21,7 +21,7 @@ const max_held = 16;
  * i6). Every attempt encodes the canonical request anew; one that failed is closed before the next begins.
  */
 export class Attempts {
-  /** A whole reply is read to its end for the bill when its client leaves (protocol j4). */
+  /** A whole reply is read to its end for the bill when its client leaves. */
   readonly outlivesClient = true;
   readonly #exchange: Exchange;
   readonly #balancer: LoadBalancer;
@@ -99,7 +99,7 @@ export class Attempts {
 
   /**
    * Fails over when the health check of the upstream fails, since its server may hang until the client's time limit. Only if another
-   * upstream is free and nothing of the reply has arrived (protocol i6).
+   * upstream is free and nothing of the reply has arrived.
    */
   #failOver(attempt: Attempt): void {
     const { max_attempts } = this.#balancer.options;

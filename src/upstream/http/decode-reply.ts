@@ -41,7 +41,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Whether a streamed request was answered with events; some servers send a plain reply (protocol k4). */
+/** Whether a streamed request was answered with events; some servers send a plain reply. */
 export function isEventStream(headers: IncomingHttpHeaders): boolean {
   const type = String(headers['content-type'] ?? '').toLowerCase();
   if (type.startsWith('text/html')) throw refusal('provider_invalid', { cause: new Error('an HTML page') });

@@ -79,7 +79,7 @@ export class StreamReader implements BodyConsumer {
     if (this.#owner.isOver) return;
     const chunks = this.#decode(this.#parser.end());
     if (!this.#decoder.complete) this.#fault ??= brokeOff('ended without finish_reason');
-    // All choices have finished, so a cut within `[DONE]` loses nothing (protocol c3).
+    // All choices have finished, so a cut within `[DONE]` loses nothing.
     else if (GatewayError.is(this.#fault) && this.#fault.code === 'provider_invalid') this.#fault = undefined;
     this.#give(chunks);
     this.#finish();
@@ -89,7 +89,7 @@ export class StreamReader implements BodyConsumer {
     // This error follows from the one that was reported.
     if (this.#fault !== undefined) return;
     const { kind } = failureOf(error, true);
-    // All choices had finished before the connection broke or timed out: nothing is lost (protocol c3).
+    // All choices had finished before the connection broke or timed out: nothing is lost.
     const survives = this.#decoder.complete && (kind === 'broken' || kind === 'timeout');
     if (survives && !this.#owner.isOver) this.#finish();
     else this.#owner.fault(error, false);

@@ -24,14 +24,14 @@ export class UpstreamError extends Error {
     return new UpstreamError(this.message);
   }
 
-  /** The error in `body`, if it is one (protocol b10). */
+  /** The error in `body`, if it is one. */
   static in(body: unknown): UpstreamError | undefined {
     const told = errorInBody(body);
     return told === undefined ? undefined : new UpstreamError(told, statusInBody(body));
   }
 }
 
-/** The message of an error body in any of the shapes that servers use (protocol b10), or `undefined` if it is not an error. */
+/** The message of an error body in any of the shapes that servers use, or `undefined` if it is not an error. */
 export function errorInBody(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   const { error, detail } = body;
@@ -127,8 +127,7 @@ const filePath = /(?:\/[\w.-]+){2,}\.py\b/g;
 const traceback = /\s*\bTraceback \(most recent call last\)[\s\S]*/;
 
 /**
- * An upstream's message as a client may see it: without addresses, keys, file names and tracebacks, at most 2,000 characters
- * (protocol b6).
+ * An upstream's message as a client may see it: without addresses, keys, file names and tracebacks, at most 2,000 characters.
  */
 export function scrubbed(message: string): string {
   // The patterns take quadratic time on hostile text, so it is cut first; a word cut in two is dropped.

@@ -26,7 +26,7 @@ export interface OpenAiServer
 /** The adapter of a server that speaks OpenAI's chat completions. */
 export function openAiAdapter(server: OpenAiServer): Adapter {
   const { providerName, headers, errorStatus, effort, runningUsage, streamFields } = server;
-  // Servers ignore running usage unless final usage is requested as well (protocol d7).
+  // Servers ignore running usage unless final usage is requested as well.
   const stream_options = { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) };
   return {
     providerName,

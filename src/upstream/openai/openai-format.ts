@@ -15,7 +15,7 @@ import { UpstreamError } from '../http/upstream-error.ts';
 
 /**
  * The OpenAI chat completion format as servers really speak it, for adapters to build on: what is sent, and how the many ways of
- * saying the same thing are read into the canonical form (protocol d3, d8, d10 to d13, f14).
+ * saying the same thing are read into the canonical form.
  */
 
 const isCount = (value: unknown): value is number =>
@@ -38,7 +38,7 @@ export function encodeOpenAi(request: ChatRequest, target: Target): Json {
   return body;
 }
 
-/** Canonical finish reason for any server's value (protocol d12). `undefined`: not ended yet. Throws if the value means a failure. */
+/** Canonical finish reason for any server's value. `undefined`: not ended yet. Throws if the value means a failure. */
 export function finishReasonOf(value: unknown): FinishReason | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   switch (value) {
@@ -59,7 +59,7 @@ export function finishReasonOf(value: unknown): FinishReason | undefined {
   }
 }
 
-/** Text of a string or of content parts; `thinking` parts are reasoning (protocol f14). */
+/** Text of a string or of content parts; `thinking` parts are reasoning. */
 export function textsOf(content: unknown): { content?: string; reasoning?: string } {
   if (typeof content === 'string') return { content };
   if (!Array.isArray(content)) return {};
@@ -75,7 +75,7 @@ export function textsOf(content: unknown): { content?: string; reasoning?: strin
   return { content: text, ...(reasoning !== '' && { reasoning }) };
 }
 
-/** Separated reasoning of a message, under any server's field name (protocol d3). */
+/** Separated reasoning of a message, under any server's field name. */
 export function reasoningOf(message: Json): string | undefined {
   const { reasoning: newer, reasoning_content: older, reasoning_details: details } = message;
   if (typeof newer === 'string' && newer !== '') return newer;
@@ -126,7 +126,7 @@ const countsOf = (details: Json): Record<string, number> =>
       .slice(0, max_details),
   );
 
-/** An id for a tool call of a server that gives none; clients find calls by it across a whole conversation (protocol d13). */
+/** An id for a tool call of a server that gives none; clients find calls by it across a whole conversation. */
 export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 
 /** A whole OpenAI reply in the canonical form. */

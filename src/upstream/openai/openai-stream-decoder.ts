@@ -16,7 +16,7 @@ import {
 
 /** How streams of servers of this format differ. */
 export interface OpenAiStreamOptions {
-  /** The server's running usage counts each choice for itself (protocol d8). */
+  /** The server's running usage counts each choice for itself. */
   readonly usagePerChoice?: boolean;
   /** The status of an error inside a stream can be trusted; some servers use 400 for all errors. */
   readonly errorsHaveStatus?: boolean;
@@ -29,7 +29,7 @@ export interface OpenAiStreamOptions {
 /** One OpenAI stream in the canonical form. */
 export class OpenAiStreamDecoder implements StreamDecoder {
   readonly #options: OpenAiStreamOptions;
-  /** Completion tokens by choice, where the server counts each choice for itself (protocol d8). */
+  /** Completion tokens by choice, where the server counts each choice for itself. */
   readonly #tokensByChoice = new Map<number, number>();
   /** Their sum, kept incrementally: an upstream may add a choice with every event. */
   #tokens = 0;
@@ -124,7 +124,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   }
 }
 
-/** Adds the `index` and `id` that some servers leave out of tool call deltas (protocol d13). */
+/** Adds the `index` and `id` that some servers leave out of tool call deltas. */
 class ToolCallIndexes {
   readonly #byId = new Map<string, number>();
   readonly #begun = new Set<number>();

@@ -4,7 +4,7 @@ import type { Target } from '../adapter.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Every level that some server supports (protocol g). */
+/** Every level that some server supports. */
 export const knownEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 /** The request fields of an effort: those of the model's `effort_map`, else of the adapter's `words`; none without an effort. */
@@ -25,7 +25,7 @@ export const thinkingSwitches = z
     'Variables of the chat template that turn thinking on and off, such as `thinking` for DeepSeek V3.1.',
   );
 
-/** Effort fields for servers that render a chat template: newer templates read the effort, others `switches`, so both are sent (protocol g). */
+/** Effort fields for servers that render a chat template: newer templates read the effort, others `switches`, so both are sent. */
 export function templateEffort(switches: readonly string[]): (effort: string) => Fields {
   return effort => ({
     reasoning_effort: effort,
@@ -36,7 +36,7 @@ export function templateEffort(switches: readonly string[]): (effort: string) =>
 }
 
 /**
- * Whether a server should leave reasoning in the text (protocol f12). Not with tools, since servers look for calls in unsplit text; nor
+ * Whether a server should leave reasoning in the text. Not with tools, since servers look for calls in unsplit text; nor
  * where the opening tag stands in the prompt, since the text would lack it.
  */
 export function leavesReasoning({ reasoning_split, tools }: ChatRequest, target: Target): boolean {

@@ -50,7 +50,7 @@ export function headersForUpstream(
   return { ...headers, ...own };
 }
 
-/** The headers that reach the client. A stream of events is kept from being held back on its way (protocol k1). */
+/** The headers that reach the client. A stream of events is kept from being held back on its way. */
 export function headersForClient(from: IncomingHttpHeaders): OutgoingHttpHeaders {
   const headers = picked(replyHeaders, from);
   if (!String(headers['content-type']).startsWith('text/event-stream')) return headers;

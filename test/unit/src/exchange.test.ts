@@ -24,7 +24,7 @@ describe('the abort signal of an exchange', () => {
     expect(exchange.end_reason).toBe('shutdown');
   });
 
-  it('does not abort when a reply is to be read on (j4)', () => {
+  it('does not abort when a reply is to be read on', () => {
     const exchange = sampleExchange();
     let told = 0;
     exchange.readOn = () => told++;

@@ -67,7 +67,7 @@ describe('reasoning effort sent upstream (g)', () => {
   });
 });
 
-describe('stream usage options (d7)', () => {
+describe('stream usage options', () => {
   const usual = { include_usage: true };
   const asked: Record<(typeof openAiLike)[number], object> = {
     openai: { stream_options: usual },
@@ -103,7 +103,7 @@ describe('stream usage options (d7)', () => {
   });
 });
 
-describe('reasoning kept in the text (f12)', () => {
+describe('reasoning kept in the text', () => {
   const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
 
   it('is requested from servers that support it', () => {

@@ -56,7 +56,7 @@ describe.each(all)(
       ).toEqual(whole);
     });
 
-    it('is an error when truncated before every choice has ended, and adds nothing to the text (c3)', () => {
+    it('is an error when truncated before every choice has ended, and adds nothing to the text', () => {
       const ended = Buffer.byteLength(stream.slice(0, endOf(stream)));
       const { content, reasoning } = choices[0]!.message;
       const wrong: number[] = [];

@@ -80,7 +80,7 @@ describe('the model schema', () => {
         'reasoning_effort.default: must be one of levels: (none)',
       ],
     ],
-  ])('checks that its reasoning efforts are consistent (spec 2.1): %j', (reasoning_effort, expected) => {
+  ])('checks that its reasoning efforts are consistent: %j', (reasoning_effort, expected) => {
     expect(faults({ reasoning_effort })).toEqual(expected);
   });
 });
@@ -88,7 +88,7 @@ describe('the model schema', () => {
 describe('the catalog', () => {
   const catalog = new Catalog([sampleModel(), sampleModel({ id: 'a/other' })]);
 
-  it('finds a model by its exact id only (m12)', () => {
+  it('finds a model by its exact id only', () => {
     expect(catalog.find('a/other')).toBe(catalog.models[1]);
     for (const id of ['A/other', 'other', 'a/other ', '', '__proto__', 'constructor'])
       expect(catalog.find(id)).toBeUndefined();

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ignoredByUpstream, ignoreParameters } from '../../../../src/exchange/ignored-parameters.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
-describe('the header x-ignored-parameters (m5)', () => {
+describe('the header x-ignored-parameters', () => {
   it('is absent where nothing is ignored', () => {
     const exchange = sampleExchange({ request: {} });
     ignoreParameters(exchange, []);

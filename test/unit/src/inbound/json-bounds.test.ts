@@ -54,7 +54,7 @@ describe('a body with many values or keys', () => {
   });
 });
 
-describe('the nesting check (m15)', () => {
+describe('the nesting check', () => {
   it.each([
     ['messages', 64],
     ['metadata', 64],

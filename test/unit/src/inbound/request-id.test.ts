@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { requestIdOf } from '../../../../src/inbound/request-id.ts';
 
-describe('the request id (b11)', () => {
+describe('the request id', () => {
   it.each(['a', 'req_123', '0af7651916cd43dd8448eb211c80319c', 'x'.repeat(128), 'a.b:c-d_e'])(
     'is taken from the caller: %s',
     id => {

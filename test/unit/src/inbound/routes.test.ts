@@ -26,7 +26,7 @@ describe('the path of a request', () => {
   });
 });
 
-describe('the routes (spec 4, 5)', () => {
+describe('the routes', () => {
   it.each([
     ['/v1/models', 'models', true, ['GET', 'HEAD']],
     ['/v1/chat/completions', 'chat.completions', false, ['POST']],

@@ -6,7 +6,7 @@ import { choicesOf, chunkOf } from '../../chunk-stream.ts';
 import { continuous, end, role, shaped, text, told } from './shaped-stream.ts';
 
 describe('the role in a stream', () => {
-  it('comes first in each choice, with empty content, and nowhere else (d2)', async () => {
+  it('comes first in each choice, with empty content, and nowhere else', async () => {
     const given = [
       text('One', 1),
       chunkOf({ role: 'assistant', content: 'Two' }),
@@ -46,11 +46,11 @@ describe('the finish chunk', () => {
     { name: 'beside the choice, repeated', given: [text('Hi'), end(), { ...role(), usage }] },
     { name: 'beside the choice, repeated with its reason', given: [text('Hi'), end(), { ...end(), usage }] },
     { name: 'before the end', given: [{ ...text('Hi'), usage }, end()] },
-  ])('is last and has the usage that came $name (d4, d5)', async ({ given }) => {
+  ])('is last and has the usage that came $name', async ({ given }) => {
     expect((await shaped([role(), ...given])).chunks).toEqual([role(), text('Hi'), { ...end(), usage }]);
   });
 
-  it('is released before a later choice, and only the last has usage (d5)', async () => {
+  it('is released before a later choice, and only the last has usage', async () => {
     const given = [text('a'), end(), text('b', 1), end(1, 'length'), told(3, 2)];
     expect((await shaped(given)).chunks).toEqual([
       role(),
@@ -75,7 +75,7 @@ describe('the finish chunk', () => {
     expect(chunks).toEqual([role(), text('a'), end(), role(1), text('b', 1), end(1)]);
   });
 
-  it('is not invented where the upstream sent none (c3)', async () => {
+  it('is not invented where the upstream sent none', async () => {
     expect((await shaped([text('a'), told(3, 2)])).chunks).toEqual([role(), text('a')]);
   });
 
@@ -87,7 +87,7 @@ describe('the finish chunk', () => {
 });
 
 describe('the usage in a stream', () => {
-  it('is on no other chunk unless it was requested (d4)', async () => {
+  it('is on no other chunk unless it was requested', async () => {
     const given = [{ ...text('a'), usage: usageOf(3, 1) }, { ...text('b'), usage: usageOf(3, 2) }, end()];
     for (const stream_options of [
       undefined,
@@ -100,7 +100,7 @@ describe('the usage in a stream', () => {
     }
   });
 
-  it('is on every chunk where it was requested, as in the example of the protocol (d6)', async () => {
+  it('is on every chunk where it was requested, as in the example of the protocol', async () => {
     const given = [
       { ...role(), usage: usageOf(12, 0) },
       { ...chunkOf({ reasoning: 'The user greets me.' }), usage: usageOf(12, 5) },

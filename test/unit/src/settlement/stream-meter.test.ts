@@ -33,7 +33,7 @@ async function running(chunks: readonly Chunk[], request = prompt) {
   return { completions, usage: exchange.usage, exchange };
 }
 
-describe('the usage of a stream (protocol e)', () => {
+describe('the usage of a stream', () => {
   it('is estimated while the upstream reports none', async () => {
     const { completions, usage } = await running([says(3), says(2)]);
     expect(completions).toEqual([3, 5]);
@@ -169,7 +169,7 @@ describe('a whole reply', () => {
     return { shown: shown?.usage, usage: exchange.usage };
   };
 
-  it('has the usage of the upstream with its breakdown (d10)', async () => {
+  it('has the usage of the upstream with its breakdown', async () => {
     const usage = usageOf(9, 7, 4, { reasoning_tokens: 5 });
     expect(await settled(Promise.resolve(reply('Yes.', usage)))).toMatchObject({
       shown: usage,

@@ -5,7 +5,7 @@ import { estimatePrompt, estimateTokens } from '../../../../src/settlement/usage
 import { cutAt, cuts } from '../../chunk-stream.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
-describe('the token estimate of a text (protocol e)', () => {
+describe('the token estimate of a text', () => {
   it.each([
     ['nothing', '', 0],
     ['a word, with the space before it', 'a b c', 3],

@@ -7,7 +7,7 @@ describe('the encoding of an event', () => {
     [encodeEvent('{"a":1}', 'response.created'), 'event: response.created\ndata: {"a":1}\n\n'],
     [doneEvent, 'data: [DONE]\n\n'],
     [keepAliveComment, ': keep-alive\n\n'],
-  ])('is %j (k1, k2, h1)', (text, expected) => {
+  ])('is %j', (text, expected) => {
     expect(text).toBe(expected);
   });
 });

@@ -51,7 +51,7 @@ describe('the parser of events', () => {
     },
     { name: 'a last event with one CR', text: 'data: b\r', events: [{ data: 'b' }] },
     {
-      name: 'the error field of older llama.cpp servers (c4)',
+      name: 'the error field of older llama.cpp servers',
       text: 'data: a\n\nerror: {"code":500}\n\n',
       events: [{ data: 'a' }, { event: 'error', data: '{"code":500}' }],
     },

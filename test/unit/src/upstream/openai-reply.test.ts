@@ -12,7 +12,7 @@ const replyOf = (choice: object, rest: object = {}) => ({
 });
 const messageOf = (message: object) => decodeOpenAiReply(replyOf({ message })).choices[0]!.message;
 
-describe('the usage of a reply (d10)', () => {
+describe('the usage of a reply', () => {
   it.each([
     [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 21 }, usageOf(12, 9)],
     [
@@ -51,7 +51,7 @@ describe('the usage of a reply (d10)', () => {
   });
 });
 
-describe('the finish reason of a reply (d12)', () => {
+describe('the finish reason of a reply', () => {
   it.each([
     ['stop', 'stop'],
     ['length', 'length'],
@@ -73,7 +73,7 @@ describe('the finish reason of a reply (d12)', () => {
     );
   });
 
-  it.each([null, '', undefined])('treats %j as no end, and invents none (c3)', given => {
+  it.each([null, '', undefined])('treats %j as no end, and invents none', given => {
     expect(() => decodeOpenAiReply(replyOf({ finish_reason: given }))).toThrow(
       expect.objectContaining({ status: 502, code: 'provider_invalid' }),
     );
@@ -91,9 +91,9 @@ describe('the message of a reply', () => {
   it.each<[string, object, object]>([
     ['has only known fields', { content: 'Yes.', audio: {}, annotations: [] }, { content: 'Yes.' }],
     ['has a refusal', { content: null, refusal: 'No.' }, { content: '', refusal: 'No.' }],
-    ['has empty content where none is sent (d11)', { content: null }, { content: '' }],
+    ['has empty content where none is sent', { content: null }, { content: '' }],
     [
-      'has reasoning from `reasoning` (d3)',
+      'has reasoning from `reasoning`',
       { content: 'Yes.', reasoning: 'One.' },
       { content: 'Yes.', reasoning: 'One.' },
     ],
@@ -121,7 +121,7 @@ describe('the message of a reply', () => {
       { content: 'Yes.', reasoning: 'One. Two.' },
     ],
     [
-      'is flattened from parts (f14)',
+      'is flattened from parts',
       {
         content: [
           { type: 'thinking', thinking: [{ type: 'text', text: 'One.' }] },
@@ -137,7 +137,7 @@ describe('the message of a reply', () => {
     expect(messageOf({ role: 'assistant', ...given })).toEqual({ role: 'assistant', ...expected });
   });
 
-  it('has null content beside tool calls, which have ids and arguments as text (d11, d13)', () => {
+  it('has null content beside tool calls, which have ids and arguments as text', () => {
     const tool_calls = [
       { id: 'a', type: 'function', index: 0, function: { name: 'roll', arguments: '{"d":20}' } },
       { id: '', function: { name: 'roll', arguments: { d: 6 } } },
@@ -198,7 +198,7 @@ describe('the choices of a reply', () => {
     { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
     { detail: 'Overloaded' },
     replyOf({}, { error: { message: 'Overloaded' } }),
-  ])('are rejected for the error %j inside a 200 (b10)', body => {
+  ])('are rejected for the error %j inside a 200', body => {
     const thrown = thrownBy(() => decodeOpenAiReply(body));
     expect(thrown).toMatchObject({
       name: 'UpstreamError',

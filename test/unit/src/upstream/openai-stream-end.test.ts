@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { OpenAiStreamDecoder } from '../../../../src/upstream/openai/openai-stream-decoder.ts';
 import { decoded, event, wire } from './openai-events.ts';
 
-describe('an error event in a stream (c3, c4)', () => {
+describe('an error event in a stream', () => {
   it.each([
     event({ error: { message: 'Overloaded' } }),
     event({ error: 'Overloaded' }),

@@ -17,7 +17,7 @@ function decoded(...events: object[]): Chunk[] {
   return events.flatMap(event => stream.decode({ data: JSON.stringify(event) }));
 }
 
-describe('the finish reason of a message (d12)', () => {
+describe('the finish reason of a message', () => {
   it.each([
     ['end_turn', 'stop'],
     ['stop_sequence', 'stop'],

@@ -16,7 +16,7 @@ async function accountOf(
   return exchange.account;
 }
 
-describe('the API key of a request (a3)', () => {
+describe('the API key of a request', () => {
   it.each([
     'Bearer sk-demo-1',
     'Api-Key sk-demo-1',
@@ -28,7 +28,7 @@ describe('the API key of a request (a3)', () => {
     expect(await accountOf({ authorization })).toEqual({ id: 'demo', plan: 'free' });
   });
 
-  it('is read from x-api-key where that is allowed, after the Authorization header (a4)', async () => {
+  it('is read from x-api-key where that is allowed, after the Authorization header', async () => {
     const bare = { 'x-api-key': 'sk-demo-1' };
     expect(await accountOf(bare, { x_api_key: true })).toMatchObject({ id: 'demo' });
     await expect(accountOf(bare)).rejects.toMatchObject({ code: 'missing_api_key' });
@@ -59,7 +59,7 @@ describe('the API key of a request (a3)', () => {
   });
 });
 
-describe('the authentication stage (a1, a2)', () => {
+describe('the authentication stage', () => {
   it.each([
     undefined,
     '',
@@ -102,7 +102,7 @@ describe('the authentication stage (a1, a2)', () => {
 });
 
 describe('a public endpoint', () => {
-  it('is served without a look at the Authorization header (a6)', () => {
+  it('is served without a look at the Authorization header', () => {
     const endpoint = { name: 'models' as const, public: true };
     const exchange = sampleExchange({ start: { endpoint, headers: { authorization: 'Bearer wrong' } } });
     auth().plan.create(setup).onHeaders!(exchange);

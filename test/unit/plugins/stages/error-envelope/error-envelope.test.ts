@@ -51,7 +51,7 @@ describe('the error envelope', () => {
     cause: new Error('inner words'),
   });
 
-  it('stays unchanged by default (b1)', () => {
+  it('stays unchanged by default', () => {
     expect(shown(error).shown).toBe(error);
     expect(openAiErrorBody(shown(error).shown)).not.toContain('inner');
   });

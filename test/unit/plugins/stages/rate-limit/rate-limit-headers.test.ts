@@ -42,7 +42,7 @@ describe('the duration format of rate limit headers', () => {
   });
 });
 
-describe('x-ratelimit headers (i1)', () => {
+describe('x-ratelimit headers', () => {
   it('report requests and tokens', () => {
     expect(
       headersOf(
@@ -61,7 +61,7 @@ describe('x-ratelimit headers (i1)', () => {
     });
   });
 
-  it('report the limit with the smallest remaining share, the first of equals (n16)', () => {
+  it('report the limit with the smallest remaining share, the first of equals', () => {
     const minute = standing('tokens_per_minute', 20_000, 5000, 9000);
     expect(headersOf(minute, standing('tokens_per_day', 20_000, 4999, 30_211_000))).toEqual({
       'x-ratelimit-limit-tokens': '20000',
@@ -84,7 +84,7 @@ describe('x-ratelimit headers (i1)', () => {
     ).toMatchObject({ 'x-ratelimit-limit-requests': '3', 'x-ratelimit-remaining-requests': '1' });
   });
 
-  it('report the limit that rejected, whatever remains of the others (n16)', () => {
+  it('report the limit that rejected, whatever remains of the others', () => {
     const minute = standing('tokens_per_minute', 20_000, 0, 9000);
     const day = standing('tokens_per_day', 50_000, 300, 30_211_000);
     for (const order of [
@@ -115,7 +115,7 @@ describe('retry headers', () => {
     [60_000, { 'retry-after': '60', 'retry-after-ms': '60000' }],
     [60_001, { 'retry-after': '61', 'x-should-retry': 'false' }],
     [30_210_500, { 'retry-after': '30211', 'x-should-retry': 'false' }],
-  ])('ask for a retry in %d ms (i2, i3)', (ms, headers) => {
+  ])('ask for a retry in %d ms', (ms, headers) => {
     expect(retryHeaders(ms)).toEqual(headers);
   });
 });

@@ -45,7 +45,7 @@ describe('a rate-limited exchange', () => {
     ['after a configuration error', { status: 400, error_type: 'configuration_error' }],
     ['after an error reply of a handler', { status: 503, error_type: undefined }],
     ['after a stream that broke before its first token', { status: 200, error_type: 'provider_error' }],
-  ])('returns its request and its tokens %s (n20)', async (_, end) => {
+  ])('returns its request and its tokens %s', async (_, end) => {
     const limited = new LimitedStage(plan);
     limited.settle(await limited.admitted(), 0, 0, end);
     expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
@@ -56,7 +56,7 @@ describe('a rate-limited exchange', () => {
     ['is rejected for its content', { status: 400, error_type: 'invalid_request_error', attempts: 0 }],
     ['times out and is billed', { status: 524, error_type: 'timeout_error' }],
     ['loses its client', { status: 0, end_reason: 'client_gone' as const, attempts: 0 }],
-  ])('counts as one request and no tokens when it %s (n20)', async (_, end) => {
+  ])('counts as one request and no tokens when it %s', async (_, end) => {
     const limited = new LimitedStage(plan);
     limited.settle(await limited.admitted(), 0, 0, end);
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 10_000 });
@@ -312,7 +312,7 @@ describe('the limits of an account', () => {
 });
 
 describe('an error before the rate limit', () => {
-  it('reports the remaining limits of the account (i1)', async () => {
+  it('reports the remaining limits of the account', async () => {
     const limited = new LimitedStage(plan);
     expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
   });

@@ -25,7 +25,7 @@ async function joined(chunks: readonly Chunk[]): Promise<Chunk[]> {
 const deltas = (chunks: readonly Chunk[], index = 0): Delta[] =>
   choicesOf(chunks, index).map(({ delta }) => delta);
 
-describe('joining reasoning into the text of a stream (f12)', () => {
+describe('joining reasoning into the text of a stream', () => {
   it.each<{ name: string; given: Delta[]; expected: Delta[] }>([
     {
       name: 'reasoning, then an answer',

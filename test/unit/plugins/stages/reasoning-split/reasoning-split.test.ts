@@ -19,7 +19,7 @@ describe('the reasoning-split stage on the fixtures', () => {
 });
 
 describe('the reasoning-split stage on any interleaved choices', () => {
-  it('gives the same for streams as for whole replies, each choice for itself (f1)', async () => {
+  it('gives the same for streams as for whole replies, each choice for itself', async () => {
     const choice = fc.record({ text: thinkText, places: cuts, calls: fc.boolean() });
     const choices = fc.array(choice, { minLength: 1, maxLength: 3 });
     await fc.assert(
@@ -88,7 +88,7 @@ describe('the decision to split reasoning', () => {
     { model: false, asked: true, split: true },
     { model: false, asked: false, split: false },
   ])(
-    'for a reasoning model: $model and reasoning_split: $asked is $split (f11, f13)',
+    'for a reasoning model: $model and reasoning_split: $asked is $split',
     async ({ model, asked, split }) => {
       const chosen = {
         model: { reasoning: model },
@@ -104,7 +104,7 @@ describe('the decision to split reasoning', () => {
     },
   );
 
-  it('assumes reasoning from the start only for models that begin with it, and never with effort none (f3)', async () => {
+  it('assumes reasoning from the start only for models that begin with it, and never with effort none', async () => {
     const lone = { content: 'One.</think>Yes.' };
     const none = { reasoning_effort: 'none' };
     for (const [starts_in_reasoning, request, whole, stream] of [
@@ -131,7 +131,7 @@ describe('the decision to split reasoning', () => {
     });
   });
 
-  it('adds the field even without reasoning (f9), and keeps null beside tool calls (d11)', () => {
+  it('adds the field even without reasoning, and keeps null beside tool calls', () => {
     expect(replied({}, { content: 'Yes.' })).toMatchObject({ reasoning: '', content: 'Yes.' });
     expect(replied({}, { content: null, tool_calls: [call] })).toEqual({
       role: 'assistant',

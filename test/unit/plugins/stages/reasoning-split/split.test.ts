@@ -5,7 +5,7 @@ import { assembled, chunkOf } from '../../../chunk-stream.ts';
 import { call, replied, stageOf, streamed } from './split-stage.ts';
 
 describe('reasoning that the upstream has already separated', () => {
-  it('is not searched for tags (f10)', async () => {
+  it('is not searched for tags', async () => {
     const apart = { reasoning: 'One.', content: '<think>Two.</think>Yes.' };
     expect(replied({}, apart)).toEqual({ role: 'assistant', ...apart });
     const given = [
@@ -34,7 +34,7 @@ describe('reasoning that the upstream has already separated', () => {
 describe('splitting a stream with tool calls', () => {
   const first = { tool_calls: [{ index: 0, ...call }] };
 
-  it('passes the calls on unchanged, after all the text before them (f8)', async () => {
+  it('passes the calls on unchanged, after all the text before them', async () => {
     const more = { tool_calls: [{ index: 0, function: { arguments: '"<think>"' } }] };
     expect(await streamed({}, [{ content: '<think>One. </thi' }, first, more])).toEqual([
       { reasoning: 'One.' },

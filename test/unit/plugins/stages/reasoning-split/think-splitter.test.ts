@@ -40,7 +40,7 @@ describe('the think splitter on the fixtures', () => {
 });
 
 describe('the think splitter on any text, cut anywhere', () => {
-  it('gives the same as for the whole text (f1)', () => {
+  it('gives the same as for the whole text', () => {
     fc.assert(
       fc.property(thinkText, cuts, options, (text, places, chosen) => {
         expect(split(cutAt(text, places), chosen).whole).toEqual(split([text], chosen).whole);
@@ -60,7 +60,7 @@ describe('the think splitter on any text, cut anywhere', () => {
     );
   });
 
-  it('loses and doubles nothing except the tags and the whitespace around them (f5, f6)', () => {
+  it('loses and doubles nothing except the tags and the whitespace around them', () => {
     fc.assert(
       fc.property(thinkText, cuts, options, (text, places, chosen) => {
         expect(split(cutAt(text, places), chosen).whole).toEqual(wholeSplit(text, chosen));
@@ -69,7 +69,7 @@ describe('the think splitter on any text, cut anywhere', () => {
     );
   });
 
-  it('leaves text alone that does not begin with the tag (f2)', () => {
+  it('leaves text alone that does not begin with the tag', () => {
     fc.assert(
       fc.property(thinkText, fc.boolean(), (text, trim) => {
         fc.pre(!text.trimStart().startsWith('<think>'));
@@ -107,7 +107,7 @@ describe('text that the think splitter holds back', () => {
     return push.bind(splitter);
   };
 
-  it('is the longest suffix that begins the awaited tag, at most seven characters (f4)', () => {
+  it('is the longest suffix that begins the awaited tag, at most seven characters', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 7 }), length => {
         const piece = `abc${'</think>'.slice(0, length)}`;
@@ -128,7 +128,7 @@ describe('text that the think splitter holds back', () => {
     expect(next('s is it')).toEqual({ reasoning: '', content: '<this is it' });
   });
 
-  it('includes the whitespace at the end of a piece of reasoning until more text comes (f6)', () => {
+  it('includes the whitespace at the end of a piece of reasoning until more text comes', () => {
     const next = begun('<think>One.');
     expect(next(' \n')).toEqual({ reasoning: '', content: '' });
     expect(next('Two.')).toEqual({ reasoning: ' \nTwo.', content: '' });

@@ -20,7 +20,7 @@ const refusing = (message: string | RegExp, param: string) =>
     message: expect.stringMatching(message),
   });
 
-describe('validation of reasoning_effort (spec 4.2)', () => {
+describe('validation of reasoning_effort', () => {
   const earlier = { supported: true, levels: ['none', 'low', 'medium', 'high', 'max'], default: 'medium' };
   const unsupported = { supported: false, levels: [], default: null };
 
@@ -55,7 +55,7 @@ describe('validation of reasoning_effort (spec 4.2)', () => {
   });
 });
 
-describe('validation of metadata (spec 8, m10)', () => {
+describe('validation of metadata', () => {
   const keys = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, 'v']));
 
@@ -89,7 +89,7 @@ describe('validation of metadata (spec 8, m10)', () => {
 });
 
 describe('validation of lengths', () => {
-  it('accepts max_tokens up to the cap of the model (m3)', () => {
+  it('accepts max_tokens up to the cap of the model', () => {
     expect(() => validated({ max_tokens: 32_768 })).not.toThrow();
     expect(() => validated({ max_tokens: 32_769 })).toThrow(
       refusing('^max_tokens: must be at most 32768 for aion-labs/aion-3.5, not 32769', 'max_tokens'),
@@ -102,7 +102,7 @@ describe('validation of lengths', () => {
     ['English', 'word '],
     ['Chinese', '你好'],
     ['dense text', 'я1'],
-  ])('rejects a prompt only when it clearly exceeds the context window (m4): %s', (_, piece) => {
+  ])('rejects a prompt only when it clearly exceeds the context window: %s', (_, piece) => {
     const of = (content: string) => ({ messages: [{ role: 'user' as const, content }] });
     let longest = '';
     while (estimateTokens(longest + piece) <= 1250) longest += piece;
@@ -113,7 +113,7 @@ describe('validation of lengths', () => {
     );
   });
 
-  it('limits the number of choices (m13)', () => {
+  it('limits the number of choices', () => {
     expect(() => validated({ n: 8 })).not.toThrow();
     expect(() => validated({ n: 9 })).toThrow(refusing('^n: must be at most 8', 'n'));
     expect(() => validated({ n: 3 }, {}, { max_choices: 2 })).toThrow(refusing('^n: must be at most 2', 'n'));
@@ -123,14 +123,14 @@ describe('validation of lengths', () => {
 describe('validation against the model', () => {
   const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
 
-  it('rejects an unknown model (m12)', () => {
+  it('rejects an unknown model', () => {
     expect(() => validated({ model: 'gpt-5' }, null)).toThrow(
       refusing(/^model: unknown model 'gpt-5'; GET \/v1\/models/, 'model'),
     );
     expect(() => validated({ model: 'x'.repeat(5000) }, null)).toThrow(refusing(/^.{0,250}$/, 'model'));
   });
 
-  it('rejects tools for a model without tool calls (m9)', () => {
+  it('rejects tools for a model without tool calls', () => {
     expect(() => validated({ tools })).not.toThrow();
     expect(() => validated({ tools: [] }, { tool_calls: false })).not.toThrow();
     expect(() => validated({ tools }, { tool_calls: false })).toThrow(
@@ -139,7 +139,7 @@ describe('validation against the model', () => {
   });
 });
 
-describe('validation of unknown fields (m5)', () => {
+describe('validation of unknown fields', () => {
   const unknown = { top_k: 5, chat_template: 'x' };
 
   it('names fields in a header when they are not forwarded', () => {

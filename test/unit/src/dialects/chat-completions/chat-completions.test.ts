@@ -18,7 +18,7 @@ const identity = {
 };
 const usage = usageOf(12, 9, 4);
 
-describe('a whole reply (spec 2.3)', () => {
+describe('a whole reply', () => {
   const render = (reply: Completion) => JSON.parse(dialect.renderReply(identity, reply)) as object;
   const message = { role: 'assistant' as const, content: 'Hello there.', reasoning: 'The user greets me.' };
 
@@ -67,7 +67,7 @@ describe('a whole reply (spec 2.3)', () => {
   });
 });
 
-describe('a stream (spec 2.4)', () => {
+describe('a stream', () => {
   const stream = dialect.renderStream(identity);
 
   it('matches the example of the protocol byte for byte (3.1)', () => {
@@ -101,14 +101,14 @@ data: [DONE]
     expect(JSON.parse(event!.data)).toMatchObject({ model: odd, choices: [{ delta: { content: odd } }] });
   });
 
-  it('sends an error in the envelope, in an event without a name (c1)', () => {
+  it('sends an error in the envelope, in an event without a name', () => {
     expect(stream.error(refusal('provider_broke_off'))).toBe(
       'data: {"error":{"message":"The upstream provider closed the stream unexpectedly.","type":"provider_error"}}\n\n',
     );
   });
 });
 
-describe('the name of the reasoning field (d3)', () => {
+describe('the name of the reasoning field', () => {
   it.each([
     ['reasoning', { reasoning: 'Hm.' }],
     ['reasoning_content', { reasoning_content: 'Hm.' }],

@@ -20,7 +20,7 @@ const {
 } = answerOf(models);
 const body = JSON.parse(text) as Body;
 
-describe('the model list (spec 2.1, 4.1)', () => {
+describe('the model list', () => {
   it('has the legacy list beside it, which lacks two fields', () => {
     expect(Object.keys(body)).toEqual(['object', 'data', 'models']);
     expect(body.object).toBe('list');

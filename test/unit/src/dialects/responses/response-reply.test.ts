@@ -119,7 +119,7 @@ describe('the output of a whole reply', () => {
       ['completed', 'completed', 'incomplete'],
       ['completed', 'completed', 'completed', 'incomplete'],
     ],
-  ])('is incomplete where it was cut off %s (h6)', (_, said, inMessage, asItem) => {
+  ])('is incomplete where it was cut off %s', (_, said, inMessage, asItem) => {
     for (const [finish, reason] of [
       ['length', 'max_output_tokens'],
       ['content_filter', 'content_filter'],
@@ -150,7 +150,7 @@ describe('the output of a whole reply', () => {
 describe('the echo of the request in a response', () => {
   const said: ReplyMessage = { role: 'assistant', content: 'Hi' };
 
-  it('has numbers for temperature and top_p, whether they were given or not (h5)', () => {
+  it('has numbers for temperature and top_p, whether they were given or not', () => {
     expect(rendered('message', said)).toMatchObject({ temperature: 1, top_p: 1, metadata: {}, tools: [] });
     expect(rendered('message', said, 'stop', { temperature: 0, parameters: { top_p: 0.5 } })).toMatchObject({
       temperature: 0,

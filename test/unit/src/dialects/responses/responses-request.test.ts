@@ -37,7 +37,7 @@ describe('the parser of Responses requests', () => {
     });
   });
 
-  it('treats null as absent for every optional field (m6)', () => {
+  it('treats null as absent for every optional field', () => {
     const optional = [
       'messages',
       'instructions',
@@ -79,7 +79,7 @@ describe('the parser of Responses requests', () => {
   });
 
   it.each<[string, object, Partial<ChatRequest>]>([
-    ['max_output_tokens (m3)', { max_output_tokens: 1 }, { max_tokens: 1 }],
+    ['max_output_tokens', { max_output_tokens: 1 }, { max_tokens: 1 }],
     ['an effort', { reasoning_effort: 'low' }, { reasoning_effort: 'low' }],
     [
       'the same effort twice',
@@ -126,7 +126,7 @@ describe('the parser of Responses requests', () => {
       },
     ],
     [
-      'forwarded parameters (m5)',
+      'forwarded parameters',
       { top_p: 0.5, presence_penalty: 1, frequency_penalty: -1, parallel_tool_calls: false, user: 'me' },
       {
         parameters: {
@@ -145,7 +145,7 @@ describe('the parser of Responses requests', () => {
       { parameters: { logprobs: true } },
     ],
     [
-      'fields without effect (h10)',
+      'fields without effect',
       {
         store: true,
         include: ['reasoning.encrypted_content'],
@@ -160,7 +160,7 @@ describe('the parser of Responses requests', () => {
       {},
     ],
     [
-      'unknown fields, kept apart with their parent field (m5)',
+      'unknown fields, kept apart with their parent field',
       { top_k: 5, max_tokens: 7, reasoning: { summary: 'auto' }, text: { verbosity: 'low' } },
       { unknown: { top_k: 5, max_tokens: 7, 'reasoning.summary': 'auto', 'text.verbosity': 'low' } },
     ],
@@ -176,7 +176,7 @@ describe('the parser of Responses requests', () => {
     });
   });
 
-  it('puts instructions first and keeps them for the reply (h9)', () => {
+  it('puts instructions first and keeps them for the reply', () => {
     const system = { role: 'system', content: 'Be brief.' };
     for (const asked of [{ input: 'Hello' }, { messages: least.messages }]) {
       const { messages, client } = parse({ ...asked, instructions: 'Be brief.' });
@@ -187,7 +187,7 @@ describe('the parser of Responses requests', () => {
   });
 });
 
-describe('the parser of input items (h9)', () => {
+describe('the parser of input items', () => {
   const messagesOf = (...input: unknown[]): Message[] => parse({ input }).messages;
   const call = (call_id: string, name = 'roll') => ({
     type: 'function_call',
@@ -348,7 +348,7 @@ describe('the parser of input items (h9)', () => {
   });
 });
 
-describe('a hostile body (m15)', () => {
+describe('a hostile body', () => {
   it('cannot set a prototype', () => {
     const text = `{"model":"a/b","input":[{"role":"user","content":"a","__proto__":{"x":1}}],
       "__proto__":{"polluted":true},"reasoning":{"__proto__":{"effort":7}},"text":{"__proto__":{"format":7}},

@@ -8,7 +8,7 @@ const failed = (status: number, headers = {}, pass_upstream_429 = false) =>
   failureOfStatus(status, headers, words, pass_upstream_429);
 
 describe('the error for an upstream status', () => {
-  it.each([400, 413, 422])('has the scrubbed message of a %d, where the request is at fault (b6)', status => {
+  it.each([400, 413, 422])('has the scrubbed message of a %d, where the request is at fault', status => {
     const { error, kind } = failed(status);
     expect(error).toMatchObject({
       status: 400,
@@ -24,7 +24,7 @@ describe('the error for an upstream status', () => {
   });
 
   it.each([401, 403, 404])(
-    'keeps the message of a %d for the log, where the configuration is at fault (b7)',
+    'keeps the message of a %d for the log, where the configuration is at fault',
     status => {
       const { error, kind } = failed(status);
       expect(error).toMatchObject({ status: 400, type: 'configuration_error' });
@@ -35,7 +35,7 @@ describe('the error for an upstream status', () => {
   );
 
   it.each([302, 402, 405, 408, 409, 418, 500, 502, 503, 504, 529])(
-    'keeps the message of a %d for the log, where the provider is at fault (b8)',
+    'keeps the message of a %d for the log, where the provider is at fault',
     status => {
       const { error, kind } = failed(status);
       expect(error).toMatchObject({ status: 502, type: 'provider_error', headers: {} });
@@ -75,7 +75,7 @@ describe('the Retry-After of an upstream', () => {
   });
 });
 
-describe('an error thrown by an upstream call (b9, c3)', () => {
+describe('an error thrown by an upstream call', () => {
   const coded = (code: string) => Object.assign(new Error(`connect 10.0.0.7 ${code}`), { code });
 
   it.each([

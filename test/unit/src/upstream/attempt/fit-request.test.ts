@@ -4,7 +4,7 @@ import { sampleRequest } from '../../../sample-exchange.ts';
 
 const all = { parameters: undefined, drop: [], extra: [] };
 
-describe('a request fitted to its upstream (m5)', () => {
+describe('a request fitted to its upstream', () => {
   const request = () =>
     sampleRequest({
       temperature: 0.5,

@@ -71,7 +71,7 @@ async function decoded(
 const providerError = expect.objectContaining({ status: 502, type: 'provider_error' });
 
 describe('a decoded stream', () => {
-  it('is the same however its bytes are cut, even within characters (k3)', async () => {
+  it('is the same however its bytes are cut, even within characters', async () => {
     const bytes = Buffer.from(whole);
     const expected = await decoded(whole);
     expect(expected).toMatchObject({ fault: undefined, ended: 1 });
@@ -97,7 +97,7 @@ describe('a decoded stream', () => {
     });
   });
 
-  it('fails when it is cut anywhere before its last finish reason (c3)', async () => {
+  it('fails when it is cut anywhere before its last finish reason', async () => {
     const finished = whole.indexOf('"stop"') + '"stop"}]}'.length;
     const bytes = Buffer.from(whole);
     const textEnd = Buffer.byteLength(whole.slice(0, finished));
@@ -150,7 +150,7 @@ describe('the size limit of a stream', () => {
   });
 });
 
-describe('a streamed request with another answer (k4)', () => {
+describe('a streamed request with another answer', () => {
   const call = { id: 'a', type: 'function', function: { name: 'roll', arguments: '{}' } };
   const reply = {
     choices: [

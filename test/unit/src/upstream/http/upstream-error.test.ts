@@ -25,7 +25,7 @@ describe('the error of a body with status 200', () => {
   });
 });
 
-describe('the scrubber of upstream messages (b6)', () => {
+describe('the scrubber of upstream messages', () => {
   it.each([
     ['Cannot reach http://10.0.0.7:8000/v1/chat?key=a, retrying.', 'Cannot reach [address] retrying.'],
     ['see https://internal.example/help for more', 'see [address] for more'],

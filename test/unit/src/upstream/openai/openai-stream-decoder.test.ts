@@ -11,7 +11,7 @@ describe('the deltas of a stream', () => {
     ['content', { content: 'Yes.' }, { content: 'Yes.' }],
     ['nothing', {}, {}],
     ['nulls', { content: null, reasoning: null, tool_calls: null, refusal: null }, {}],
-    ['reasoning (d3)', { reasoning: 'One.' }, { reasoning: 'One.' }],
+    ['reasoning', { reasoning: 'One.' }, { reasoning: 'One.' }],
     ['reasoning_content', { content: null, reasoning_content: 'One.' }, { reasoning: 'One.' }],
     [
       'reasoning beside the same in reasoning_details',
@@ -21,7 +21,7 @@ describe('the deltas of a stream', () => {
     ['reasoning_details alone', { reasoning_details: [{ text: 'One.' }] }, { reasoning: 'One.' }],
     ['empty reasoning, which is dropped', { reasoning: '', content: 'Yes.' }, { content: 'Yes.' }],
     [
-      'parts (f14)',
+      'parts',
       {
         content: [
           { type: 'thinking', thinking: [{ type: 'text', text: 'One.' }] },
@@ -47,7 +47,7 @@ describe('the deltas of a stream', () => {
   });
 });
 
-describe('the finish reasons of a stream (d12)', () => {
+describe('the finish reasons of a stream', () => {
   it.each([
     ['stop', 'stop'],
     ['end_turn', 'stop'],
@@ -69,7 +69,7 @@ describe('the finish reasons of a stream (d12)', () => {
   });
 });
 
-describe('the tool calls of a stream (d13)', () => {
+describe('the tool calls of a stream', () => {
   const calls = (...deltas: readonly (readonly object[])[]): ToolCallDelta[] =>
     decoded(deltas.map(tool_calls => wire({ tool_calls }))).flatMap(
       ({ choices }) => choices[0]!.delta.tool_calls!,
@@ -145,7 +145,7 @@ describe('the usage of a stream', () => {
     expect(chunks[1]!.choices).toEqual([]);
   });
 
-  it('is summed when it counts each choice separately, except the final figure (d8)', () => {
+  it('is summed when it counts each choice separately, except the final figure', () => {
     const chunks = decoded(
       [of(0, 1), of(1, 1), of(0, 2), of(1, 5), final],
       new OpenAiStreamDecoder({ usagePerChoice: true }),
