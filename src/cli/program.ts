@@ -37,7 +37,7 @@ export async function runCommandLine(args: readonly string[], voice: Voice): Pro
 }
 
 /** All commands of `sluice`, with their options and help. */
-function createProgram(voice: Voice): Command {
+export function createProgram(voice: Voice): Command {
   const program = new Command('sluice')
     .description('middleware in front of LLM inference providers')
     .addCommand(serveCommand(voice), { isDefault: true })

@@ -1,0 +1,46 @@
+import { parseDocument } from 'yaml';
+import { defaultModels } from '../../../src/catalog/default-models.ts';
+import { checkPart } from '../../../src/config/checked-part.ts';
+import { configSchema } from '../../../src/config/schema.ts';
+import { shownIssue } from '../../../src/diagnostics/config-error.ts';
+import { valueAt } from '../../../src/diagnostics/field-path.ts';
+import { isObject } from '../../../src/json-object.ts';
+import { type Block, completed } from './blocks.ts';
+
+/** What every configuration must have; a document may show a part of one. */
+const complete = {
+  providers: { local: { adapter: 'vllm', base_url: 'http://127.0.0.1:8000/v1' } },
+  models: defaultModels('local'),
+};
+
+/** Files of other programs, by a name that they have at the top. */
+const isOther = (value: object): boolean =>
+  ['apiVersion', 'services', 'scrape_configs', 'groups'].some(name => Object.hasOwn(value, name));
+
+/**
+ * What is wrong with a `yaml` block as a configuration, or as a part of one. Not checked are values with `…` or a variable in them, and
+ * what is missing in a block in which a comment says `…`.
+ */
+export function faultsOfConfiguration(block: Block): string[] {
+  const { text } = completed(block);
+  const place = `${block.document}:${block.line}`;
+  const { errors, ...document } = parsed(text);
+  if (errors.length > 0) return errors.map(message => `${place}: ${message}`);
+  const { value } = document;
+  if (!isObject(value))
+    return [`${place}: is no configuration; <!-- around: … --> says what it is a part of`];
+  if (isOther(value)) return [];
+  const variables = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name!, 'from-the-environment']);
+  const whole = { ...complete, ...value };
+  const { issues } = checkPart(configSchema, whole, Object.fromEntries(variables));
+  return issues
+    .filter(({ path }) => !/…|\$\{/.test(String(valueAt(whole, path))))
+    .filter(({ message }) => !(/#.*…/.test(text) && message.startsWith('is required')))
+    .map(issue => `${place}: ${shownIssue(issue)}`);
+}
+
+function parsed(text: string): { readonly value?: unknown; readonly errors: readonly string[] } {
+  const document = parseDocument(text, { schema: 'core' });
+  const errors = document.errors.map(({ message }) => message.split('\n')[0]!);
+  return errors.length > 0 ? { errors } : { value: document.toJS(), errors };
+}

@@ -1,0 +1,22 @@
+import { type Block, completed } from './blocks.ts';
+import type { UserProject } from './user-project.ts';
+
+/**
+ * What the compiler finds wrong with `ts` blocks, each with its place in the document. Every block is a module; blocks of one document
+ * stand in one folder, so that they can import each other.
+ */
+export function faultsOfBlocks(blocks: readonly Block[], project: UserProject): string[] {
+  const placed = new Map<string, { readonly block: Block; readonly text: string; readonly above: number }>();
+  for (const block of blocks) {
+    const name = block.saved ?? `line-${block.line}.ts`;
+    placed.set(`application/${block.document}.blocks/${name}`, { block, ...completed(block) });
+  }
+  if (placed.size < blocks.length) return ['two blocks of a document are saved as one file'];
+  const files = new Map([...placed].map(([path, { text }]) => [path, text]));
+  return project.faultsOf(files, { skipLibCheck: true }).map(({ file, line, message }) => {
+    const { block, above = 0 } = placed.get(file) ?? {};
+    return block
+      ? `${block.document}:${block.line + line - 1 - above}: ${message}`
+      : `${file}:${line}: ${message}`;
+  });
+}

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { blocksOf, blocksOfDocstrings, blocksOfDocuments } from '../support/documents/blocks.ts';
+import { commandLines, faultsOfCommandLine } from '../support/documents/command-lines.ts';
+import { faultsOfConfiguration } from '../support/documents/configurations.ts';
+import { faultsOfBlocks } from '../support/documents/typed-blocks.ts';
+import { UserProject } from '../support/documents/user-project.ts';
+
+let project: UserProject;
+beforeAll(() => {
+  project = new UserProject();
+});
+afterAll(() => project.remove());
+
+const blocks = [...blocksOfDocuments(), ...blocksOfDocstrings()];
+
+describe('code in documents and docstrings', () => {
+  it('compiles in a strict project that has the package', () => {
+    const typed = blocks.filter(({ language }) => language === 'ts');
+    expect(typed.length).toBeGreaterThan(3);
+    expect(faultsOfBlocks(typed, project).filter(fault => !isAgreed(fault))).toEqual([]);
+  });
+
+  it('is checked: a block with a mistake is reported at its line', () => {
+    const document = [
+      "Text.\n\n```ts\nimport { auth } from 'sluice';\n\nauth({ x_api_kee: true });\n```\n",
+      '<!-- around:\nclass Wrapped {\n  …\n}\n-->\n\n```ts\nmethod(): number {\n  return "text";\n}\n```\n',
+    ].join('\n');
+    const found = faultsOfBlocks(blocksOf('sample.md', document), project);
+    expect(found.toSorted().reverse()).toEqual([
+      expect.stringMatching(/^sample\.md:6: TS\d+: .*x_api_kee/),
+      expect.stringMatching(/^sample\.md:17: TS\d+: .*string/),
+    ]);
+  });
+
+  it('is a configuration that the schema accepts, where it is YAML', () => {
+    const written = blocks.filter(({ language }) => language === 'yaml');
+    expect(written.length).toBeGreaterThan(3);
+    expect(written.flatMap(faultsOfConfiguration)).toEqual([]);
+  });
+
+  it('is checked: a configuration with a misspelt name, a wrong value or no form is reported', () => {
+    const document = '```yaml\nserver: { prt: 1 }\nlog: { level: loud }\n```\n\n```yaml\n- auth\n```\n';
+    expect(blocksOf('sample.md', document).flatMap(faultsOfConfiguration)).toEqual([
+      expect.stringMatching(/^sample\.md:2: server\.prt: unknown name/),
+      expect.stringMatching(/^sample\.md:2: log\.level: must be one of/),
+      expect.stringMatching(/^sample\.md:7: is no configuration/),
+    ]);
+  });
+
+  it('is JSON, where it says so', () => {
+    for (const { language, code } of blocks) if (language === 'json') JSON.parse(code);
+  });
+
+  it('names commands, options and npm scripts that exist', () => {
+    const lines = commandLines(blocks);
+    expect(lines.filter(({ text }) => text.startsWith('sluice ')).length).toBeGreaterThan(5);
+    expect(lines.flatMap(faultsOfCommandLine)).toEqual([]);
+  });
+
+  it('is checked: commands, options and scripts that do not exist are reported', () => {
+    const code =
+      'sluice chek\nsluice check --confg x | cat # --no\nnpm run doks && X=1 npm start -- keys mak\n';
+    const lines = commandLines([{ document: 'sample.md', line: 1, language: 'sh', code }]);
+    const found = lines.filter(({ place }) => place.startsWith('sample')).flatMap(faultsOfCommandLine);
+    expect(found).toEqual([
+      "sample.md:1: sluice has no command 'chek'",
+      'sample.md:2: sluice check has no option --confg',
+      "sample.md:3: there is no npm script 'doks'",
+      "sample.md:3: sluice keys has no command 'mak'",
+    ]);
+  });
+
+  it('has the languages that are checked by these names', () => {
+    const others = ['typescript', 'js', 'javascript', 'bash', 'shell', 'yml', 'jsonc'];
+    expect(blocks.filter(({ language }) => others.includes(language))).toEqual([]);
+  });
+});
+
+/** Options that documents describe and that are being built: to be removed with the last of them. */
+const isAgreed = (fault: string) =>
+  /'(stages|adapters|dialects|accountOf|records)' does not exist in type '(GatewayOptions|ChainOptions)/.test(
+    fault,
+  );
