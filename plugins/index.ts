@@ -7,6 +7,7 @@ import { sglang } from './providers/sglang/index.ts';
 import { vllm } from './providers/vllm/index.ts';
 import { auth } from './stages/auth/index.ts';
 import { errorEnvelope } from './stages/error-envelope/index.ts';
+import { modelAccess } from './stages/model-access/index.ts';
 import { rateLimit } from './stages/rate-limit/index.ts';
 import { reasoningSplit } from './stages/reasoning-split/index.ts';
 import { requestRewrite } from './stages/request-rewrite/index.ts';
@@ -18,6 +19,7 @@ export {
   auth,
   errorEnvelope,
   llamaCpp,
+  modelAccess,
   openai,
   openrouter,
   rateLimit,
@@ -30,10 +32,10 @@ export {
 };
 
 /**
- * The built-in stages in their default order: in order for requests, reversed for replies. So a reply is first split into reasoning and
- * answer, then cut into its final chunks.
+ * The stages of a chain that lists none: in order for requests, reversed for replies. So a reply is first split into reasoning and answer,
+ * then cut into its final chunks.
  */
-export const builtInStages: readonly StageFactory[] = [
+export const defaultStages: readonly StageFactory[] = [
   errorEnvelope,
   auth,
   validation,
@@ -41,6 +43,12 @@ export const builtInStages: readonly StageFactory[] = [
   requestRewrite,
   streamRechunk,
   reasoningSplit,
+] as unknown as readonly StageFactory[];
+
+/** Every stage that a configuration can name: those of the default chain, and those that only run where they are listed. */
+export const builtInStages: readonly StageFactory[] = [
+  ...defaultStages,
+  modelAccess,
 ] as unknown as readonly StageFactory[];
 
 /** The adapters by the name that `providers.*.adapter` gives. */

@@ -2,6 +2,7 @@
 export {
   auth,
   errorEnvelope,
+  modelAccess,
   rateLimit,
   reasoningSplit,
   requestRewrite,

@@ -4,6 +4,7 @@ import { noSuchName } from '../diagnostics/suggestion.ts';
 import { isDialectPath } from '../dialects/built-in-dialects.ts';
 import { hashKey } from '../stores/accounts/hash-key.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
+import { checkStageReferences } from './check-stage-references.ts';
 
 /**
  * The parts of a configuration that refer to one another. Invalid parts are read as absent: their own schema reports them, and the names
@@ -14,8 +15,6 @@ const list = <T extends z.ZodType>(element: T) => z.array(maybe(element)).catch(
 const anyRecord = z.record(z.string(), z.unknown());
 const text = maybe(z.string());
 const limitsSchema = z.object({ models: anyRecord.catch({}) }).catch({ models: {} });
-const someNames = z.union([z.string().transform(name => [name]), z.array(z.string())]).catch([]);
-const whenSchema = z.object({ model: someNames, plan: someNames });
 const modelNames = z.object({
   id: text,
   upstreams: list(z.object({ provider: z.string() })),
@@ -29,7 +28,6 @@ const accountNames = z.object({
 });
 const stageNames = z.object({
   'rate-limit': z.object({ limits: limitsSchema }).optional(),
-  'stream-rechunk': z.object({ classes: z.array(z.object({ when: whenSchema })) }).optional(),
 });
 const namesSchema = z.object({
   providers: maybe(anyRecord),
@@ -53,7 +51,7 @@ export function checkReferences(config: unknown, adapters: readonly Adapter[] = 
     ...checkPassthrough(data),
     ...checkAccounts(data),
     ...checkLimits(data),
-    ...checkClasses(data),
+    ...checkStageReferences(config),
   ];
 }
 
@@ -171,17 +169,4 @@ function* checkLimits({ models, plans, accounts, stages }: Names): Generator<Con
       yield { path: [...path, model], message: noSuchName('model', model, known) };
     }
   }
-}
-
-/** Reports stream classes for unknown models or plans, which would never match. */
-function* checkClasses({ models, plans, stages }: Names): Generator<ConfigIssue> {
-  const known = { model: models.flatMap(model => model?.id ?? []), plan: Object.keys(plans) };
-  for (const [at, entry] of stages.entries())
-    for (const [number, { when }] of (entry?.['stream-rechunk']?.classes ?? []).entries())
-      for (const kind of ['model', 'plan'] as const)
-        for (const name of when[kind].filter(given => !known[kind].includes(given)))
-          yield {
-            path: ['stages', at, 'stream-rechunk', 'classes', number, 'when', kind],
-            message: noSuchName(kind, name, known[kind]),
-          };
 }

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ZodError } from 'zod';
-import { builtInStages } from '../../plugins/index.ts';
+import { builtInStages, defaultStages } from '../../plugins/index.ts';
 import { isStageFactory, type StageFactory } from '../chain/define-stage.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
@@ -12,9 +12,10 @@ import { packageFile } from './package-file.ts';
 type Entry = string | Record<string, unknown>;
 
 const builtInNames = builtInStages.map(({ stageName }) => stageName);
+const defaultNames = defaultStages.map(({ stageName }) => stageName);
 
-/** The stages by name, in order, each with its options as they are written; by default the built-ins. */
-export const stagesOf = (entries: readonly Entry[] = builtInNames): ReadonlyMap<string, Json> =>
+/** The stages by name, in order, each with its options as they are written; by default those of the default chain. */
+export const stagesOf = (entries: readonly Entry[] = defaultNames): ReadonlyMap<string, Json> =>
   new Map(
     entries.map(entry => {
       if (typeof entry === 'string') return [entry, {}];
@@ -33,7 +34,7 @@ export async function loadStages(
   issues: ConfigIssue[],
 ): Promise<StagePlan[]> {
   const plans: StagePlan[] = [];
-  for (const [at, entry] of (Array.isArray(entries) ? entries : builtInNames).entries()) {
+  for (const [at, entry] of (Array.isArray(entries) ? entries : defaultNames).entries()) {
     // The schema reports what is neither a name nor an object.
     if (entry === '' || (typeof entry !== 'string' && !isObject(entry))) continue;
     const path = ['stages', at];

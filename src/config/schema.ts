@@ -170,10 +170,7 @@ export const configSchema = z.strictObject({
     .describe('Other paths that are let through to one provider each, bytes untouched.'),
   plans: plansSchema.default({}),
   accounts: accountsSchema.default({}),
-  stages: z
-    .array(stageEntrySchema)
-    .optional()
-    .describe('The chain in order; without it the built-in stages in their default order.'),
+  stages: z.array(stageEntrySchema).optional().describe('The chain in order; without it the default chain.'),
   stores: storesSchema.prefault({}),
 });
 

@@ -132,4 +132,16 @@ describe('the check for options without effect', () => {
       "stages[1].stream-rechunk.classes[0].when.plan: there is no plan 'fre'; did you mean 'free'? There are: free",
     ]);
   });
+
+  it('rejects a list of model-access that names an unknown model or plan', async () => {
+    const lists = { plans: { fre: ['*'] }, accounts: { ann: ['aion-labs/aion-35'] }, others: ['nothing'] };
+    const plans = { free: {} };
+    expect(
+      await mistakesOf(sampleConfig({ accounts, plans, stages: ['auth', { 'model-access': lists }] })),
+    ).toEqual([
+      "stages[1].model-access.plans.fre: there is no plan 'fre'; did you mean 'free'? There are: free",
+      "stages[1].model-access.others[0]: there is no model 'nothing'; there are: aion-labs/aion-3.5",
+      "stages[1].model-access.accounts.ann[0]: there is no model 'aion-labs/aion-35'; did you mean 'aion-labs/aion-3.5'? There are: aion-labs/aion-3.5",
+    ]);
+  });
 });

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { type Account, type Catalog, defineStage, invalidField } from '../../../src/plugin.ts';
+
+/** In a list, stands for every model. */
+const every = '*';
+/** How many names a refusal lists. */
+const max_named = 10;
+
+const models = z.array(z.string().min(1));
+
+const schema = z.strictObject({
+  plans: z
+    .record(z.string(), models)
+    .default({})
+    .describe('Models by plan: `{ free: [small], pro: ["*"] }`; `"*"` is every model.'),
+  accounts: z
+    .record(z.string(), models)
+    .default({})
+    .describe("Models by account, in place of those of the account's plan."),
+  others: models
+    .default([])
+    .describe('Models of accounts that no list names, and of requests without an account; none by default.'),
+});
+
+/** Refuses models that an account may not use. After `auth`, which finds the account, and `validation`, which refuses unknown models. */
+export const modelAccess = defineStage({
+  name: 'model-access',
+  schema,
+  create(options, { catalog }) {
+    checkNames(options, catalog);
+    const byPlan = new Map(Object.entries(options.plans));
+    const byAccount = new Map(Object.entries(options.accounts));
+    const modelsOf = ({ id = '', plan = '' }: Partial<Account> = {}) =>
+      byAccount.get(id) ?? byPlan.get(plan) ?? options.others;
+    return {
+      onRequest: ({ account, request }) => admit(request.model, modelsOf(account)),
+    };
+  },
+});
+
+function admit(model: string, allowed: readonly string[]): void {
+  if (allowed.includes(model) || allowed.includes(every)) return;
+  const named = allowed.slice(0, max_named).join(', ') || 'none';
+  throw invalidField('model', `this account may not use '${model.slice(0, 128)}'; it may use: ${named}.`);
+}
+
+/** Throws an Error for a model that the catalog does not have. Without a catalog any name may be meant. */
+function checkNames({ plans, accounts, others }: z.output<typeof schema>, catalog: Catalog): void {
+  const listed = [...Object.values(plans), ...Object.values(accounts), others].flat();
+  const unknown = listed.find(model => model !== every && !catalog.find(model));
+  if (unknown !== undefined && catalog.models.length > 0)
+    throw new Error(`model-access: there is no model '${unknown}' in the catalog`);
+}
