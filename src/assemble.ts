@@ -15,7 +15,8 @@ import { openStateStore } from './stores/limits/open-state-store.ts';
 import { stateSchema } from './stores/limits/state-options.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
 import { type GatewayRecords, startGatewayRecords } from './stores/records/gateway-records.ts';
-import { createLog, type Log } from './telemetry/log.ts';
+import type { Log } from './telemetry/log.ts';
+import { logOf } from './telemetry/logger.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { RecordsMetrics } from './telemetry/records-metrics.ts';
 import { failureKinds } from './upstream/attempt/attempt-failure.ts';
@@ -52,7 +53,7 @@ export interface Parts {
 /** Creates the parts that a configuration describes. Rejects if the records store cannot be used. */
 export async function assemble(settings: Settings, options: GatewayOptions): Promise<Parts> {
   const clock = options.clock ?? systemClock;
-  const log = options.log ?? createLog(settings.log.level);
+  const log = logOf(options.log, settings.log.level);
   const metrics = new Metrics(options.registry ?? new Registry());
   if (settings.metrics.account_label) metrics.countAccounts();
   const records = await startGatewayRecords({

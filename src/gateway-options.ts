@@ -6,13 +6,13 @@ import type { Clock } from './clock.ts';
 import { checkedBy } from './diagnostics/config-error.ts';
 import { aFunction, withMethods } from './diagnostics/methods.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
-import type { Log } from './telemetry/log.ts';
+import type { Logger } from './telemetry/logger.ts';
 
 /** Options that the application passes in code, beside the configuration. */
 export interface GatewayOptions {
   /** Answer 404 for every unknown path, instead of calling `next`. */
   readonly terminal?: boolean;
-  readonly log?: Log;
+  readonly log?: Logger;
   /** Registry of the metrics; by default one of the gateway's own. */
   readonly registry?: Registry;
   readonly clock?: Clock;

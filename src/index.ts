@@ -21,3 +21,5 @@ export type { GatewayOptions } from './gateway-options.ts';
 export { MemoryStateStore } from './stores/limits/memory-state-store.ts';
 export { openStateStore } from './stores/limits/open-state-store.ts';
 export type { StateStore } from './stores/limits/state-store.ts';
+export type { Log } from './telemetry/log.ts';
+export type { Logger } from './telemetry/logger.ts';

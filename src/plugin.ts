@@ -76,6 +76,7 @@ export {
 } from './stores/limits/plan-limits.ts';
 export type { LimitStatus, Reservation, ReservationResult, StateStore } from './stores/limits/state-store.ts';
 export type { StreamController, StreamTransformer } from './stream.ts';
+export type { Log } from './telemetry/log.ts';
 export type { Counter, Gauge, Histogram } from './telemetry/metric.ts';
 export type { PluginMetrics } from './telemetry/metric-factory.ts';
 export {

@@ -7,7 +7,7 @@ import { replyLimits, streamLimits } from '../outbound/reply-limits.ts';
 import { type AccountsConfig, accountsSchema } from '../stores/accounts/accounts.ts';
 import { plansSchema } from '../stores/limits/plan-limits.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { checkAccess } from './check-access.ts';
 import { checkBodyBounds } from './check-body-bounds.ts';
 import { checkReferences } from './check-references.ts';
@@ -43,7 +43,7 @@ export const chainOptionsSchema = z.strictObject({
 });
 
 export type ChainOptions = z.input<typeof chainOptionsSchema> & {
-  readonly log?: Log;
+  readonly log?: Logger;
   /** Registry of the stages' times, which are not measured without it. */
   readonly registry?: Registry;
   /** Counters and concurrency, to share them between chains or gateways; by default in this chain's memory. */

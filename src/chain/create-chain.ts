@@ -17,7 +17,8 @@ import { Background } from '../settlement/background.ts';
 import { outcomeOf, settle } from '../settlement/settle.ts';
 import { type AccountsConfig, ConfiguredAccounts } from '../stores/accounts/accounts.ts';
 import { MemoryStateStore } from '../stores/limits/memory-state-store.ts';
-import { createLog, type Log } from '../telemetry/log.ts';
+import type { Log } from '../telemetry/log.ts';
+import { logOf } from '../telemetry/logger.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { Chain } from './chain.ts';
 import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
@@ -40,7 +41,7 @@ type Next = (error?: unknown) => void;
  */
 export function createChain(stages: readonly ChainStage[], options: ChainOptions = {}): RequestHandler {
   const checked = checkedChain(stages, options);
-  const { log = createLog('warn') } = checked.options;
+  const log = logOf(checked.options.log, 'warn');
   for (const warning of checked.warnings) log.warn(warning);
   const parts = partsOf(checked, log);
   return (request, response, next) => {

@@ -1,19 +1,16 @@
 import type { Registry } from 'prom-client';
+import { z } from 'zod';
 import { withMethods } from '../diagnostics/methods.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
-import type { Log } from '../telemetry/log.ts';
+import { faultOfLogger, type Logger } from '../telemetry/logger.ts';
 
 /** Options that the application passes to chains and gateways in code. */
 export const surroundings = {
-  log: withMethods<Log>('a logger such as pino makes', [
-    'fatal',
-    'error',
-    'warn',
-    'info',
-    'debug',
-    'child',
-    'isLevelEnabled',
-  ]).optional(),
+  log: z
+    .custom<Logger>(value => faultOfLogger(value) === undefined, {
+      error: ({ input }) => faultOfLogger(input) ?? 'must be a logger',
+    })
+    .optional(),
   registry: withMethods<Registry>('a Registry of prom-client', [
     'registerMetric',
     'getSingleMetric',

@@ -1,10 +1,24 @@
-import { type Logger, type LoggerOptions, pino } from 'pino';
+import { type LoggerOptions, pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { MetricFactory } from './metric-factory.ts';
 import { standardOutput } from './standard-output.ts';
 
-/** The log, which receives everything that clients must not see. */
-export type Log = Logger;
+interface LogMethod {
+  (fields: object, message?: string): void;
+  (message: string): void;
+}
+
+/** The log, which receives everything that clients must not see. Its methods never throw. */
+export interface Log {
+  readonly fatal: LogMethod;
+  readonly error: LogMethod;
+  readonly warn: LogMethod;
+  readonly info: LogMethod;
+  readonly debug: LogMethod;
+  /** A log with `fields` on every line. */
+  child(fields: Record<string, unknown>): Log;
+  isLevelEnabled(level: string): boolean;
+}
 
 /** A log with `level` on standard output; keys, prompts and answers are never passed to it. */
 export function createLog(level: LoggerOptions['level'] = 'info'): Log {

@@ -1,4 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
+import { trace } from '@opentelemetry/api';
+import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { post } from '../support/chain-app.ts';
@@ -12,31 +14,27 @@ import { until } from '../support/until.ts';
 
 afterEach(closeMounted);
 
-/** A log that writes its faults, and throws for the line of an exchange. */
-function failingLog() {
-  const { log, lines } = capturedLog();
-  const throwing = {
-    info() {
-      throw new Error('the disk is full');
-    },
-  };
-  const child = log.child.bind(log);
-  return {
-    log: Object.assign(log, { child: (fields: object) => Object.assign(child(fields), throwing) }),
-    lines,
-  };
-}
+/** A span processor of the application that throws for the span of an exchange. */
+const processor: SpanProcessor = {
+  onStart() {},
+  onEnd(span) {
+    if (span.name === 'POST /v1/chat/completions') throw new Error('the disk is full');
+  },
+  forceFlush: async () => {},
+  shutdown: async () => {},
+};
+trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [processor] }));
 
-it('releases the body and calls onSettled when the log of the application throws at the end', async () => {
+it('releases the body and calls onSettled when a span processor of the application throws at the end', async () => {
   const upstream = alongside(await startScriptedUpstream(whole(200, completion('Hello.'))));
-  const { log, lines } = failingLog();
-  const stages = ownStages(['ledger', { book: 'failing log' }]);
-  const gateway = await mountable(upstream, { stages }, { log: log as never });
+  const { log, lines } = capturedLog();
+  const stages = ownStages(['ledger', { book: 'failing spans' }]);
+  const gateway = await mountable(upstream, { stages }, { log });
   const app = await startApp(app => app.use(gateway));
   const reply = await post(`${app.url}/v1/chat/completions`, ask('Hello?'));
   expect([reply.status, await reply.json()]).toMatchObject([200, { object: 'chat.completion' }]);
   await until(() => gateway.inFlight === 0);
-  expect(ledgerOf('failing log')).toMatchObject([{ outcome: { status: 200, end_reason: 'completed' } }]);
+  expect(ledgerOf('failing spans')).toMatchObject([{ outcome: { status: 200, end_reason: 'completed' } }]);
   const buffered = await gateway.registry.getSingleMetric('sluice_buffered_request_bytes')?.get();
   expect(buffered?.values).toMatchObject([{ value: 0 }]);
   expect(lines.filter(({ msg }) => msg === 'failed to finalize request')).toMatchObject([

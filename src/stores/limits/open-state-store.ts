@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigError, issuesOf } from '../../diagnostics/config-error.ts';
-import { createLog, type Log } from '../../telemetry/log.ts';
+import { type Logger, logOf } from '../../telemetry/logger.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { MemoryStateStore } from './memory-state-store.ts';
 import { RedisState } from './redis/redis-state.ts';
@@ -16,7 +16,7 @@ const schema = z.strictObject(stateOptions);
 /** Options that the application passes to a store. */
 export interface StateSurroundings {
   readonly clock?: Clock;
-  readonly log?: Log;
+  readonly log?: Logger;
   readonly registry?: Registry;
   /** Initial values of counters in memory. */
   readonly past?: PastUseSource | undefined;
@@ -30,7 +30,8 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
   const checked = schema.safeParse(options);
   if (!checked.success) throw new ConfigError('openStateStore', issuesOf(checked.error, schema, options));
   const config = checked.data;
-  const { clock = systemClock, log = createLog('warn'), registry = new Registry(), past } = surroundings;
+  const { clock = systemClock, registry = new Registry(), past } = surroundings;
+  const log = logOf(surroundings.log, 'warn');
   if (config.state === 'memory') {
     const own = new MemoryStateStore(clock);
     return past ? new RestoredStateStore({ own, past, clock, log }) : own;

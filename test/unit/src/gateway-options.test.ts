@@ -13,7 +13,7 @@ describe('the options of createGateway', () => {
   it('are rejected with all errors before anything starts', async () => {
     const options = {
       terminal: 'yes',
-      log: console,
+      log: { ...console, warn: undefined },
       registry: new Map(),
       clock: { epoch_ms: () => 0 },
       state: 'memory',
@@ -24,7 +24,7 @@ describe('the options of createGateway', () => {
       [
         'options of createGateway: 7 mistakes',
         '  terminal: must be true or false',
-        '  log: must be a logger such as pino makes; methods that it lacks: fatal, child, isLevelEnabled',
+        '  log: must be a logger with the methods of pino; methods that it lacks: warn',
         '  registry: must be a Registry of prom-client; methods that it lacks: registerMetric, getSingleMetric, getMetricsAsArray, metrics',
         '  state: must be a state store, such as openStateStore() or new MemoryStateStore() gives, an object with the methods reserve, statuses, knownStatuses, close',
         '  clock: must be a clock; methods that it lacks: elapsed_ms',

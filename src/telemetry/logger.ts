@@ -1,0 +1,125 @@
+import type { LoggerOptions } from 'pino';
+import { createLog, type Log } from './log.ts';
+
+/**
+ * The application's logger: pino, a child of one, Fastify's `app.log`, bunyan, `console`. Every line is one call with fields and a message,
+ * `logger.info({ status: 200 }, 'POST /v1/chat/completions 200')`; the field `err` has an Error.
+ */
+export interface Logger {
+  error(fields: object, message: string): unknown;
+  warn(fields: object, message: string): unknown;
+  info(fields: object, message: string): unknown;
+  debug(fields: object, message: string): unknown;
+  /** Without it, `error` is called. */
+  fatal?(fields: object, message: string): unknown;
+  /** A logger with `fields` on every line. Without it, they are added to the fields of each line. */
+  child?(fields: Record<string, unknown>): Logger;
+  /** Without it, every level counts as enabled. */
+  isLevelEnabled?(level: string): boolean;
+}
+
+const required = ['error', 'warn', 'info', 'debug'] as const;
+const optional = ['fatal', 'child', 'isLevelEnabled'] as const;
+type Level = 'fatal' | (typeof required)[number];
+
+/** Why `value` cannot be used as a Logger; undefined if it can. Calls its `child` once. */
+export function faultOfLogger(value: unknown): string | undefined {
+  const fault = faultOfMethods(value);
+  if (fault !== undefined) return `must be a logger with the methods of pino; ${fault}`;
+  const logger = value as Logger;
+  // All of winston's loggers have these. They have every method that is needed, and print [object Object] as the message.
+  if ('transports' in logger && 'exceptions' in logger)
+    return 'must be a logger that takes fields before the message; winston takes the message first: wrap it, as docs/mount.md shows';
+  if (!logger.child) return undefined;
+  try {
+    const ofChild = faultOfMethods(logger.child({}));
+    return ofChild && `must have a method child that returns a logger; ${ofChild} in what it returns`;
+  } catch (thrown) {
+    return `must have a method child that returns a logger; it threw: ${messageOf(thrown)}`;
+  }
+}
+
+function faultOfMethods(value: unknown): string | undefined {
+  if (typeof value !== 'object' && typeof value !== 'function') return `an object is needed, not ${value}`;
+  if (value === null) return 'an object is needed, not null';
+  const methods = value as Record<string, unknown>;
+  const lacked = required.filter(name => typeof methods[name] !== 'function');
+  if (lacked.length > 0) return `methods that it lacks: ${lacked.join(', ')}`;
+  const wrong = optional.find(name => methods[name] !== undefined && typeof methods[name] !== 'function');
+  return wrong && `${wrong} is no method`;
+}
+
+/** The log of a gateway or chain: the application's logger, or one with `level` on standard output. */
+export const logOf = (logger: Logger | undefined, level: LoggerOptions['level']): Log =>
+  logger ? new ApplicationLog(logger) : createLog(level);
+
+const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
+/** A Log that writes to the application's logger. Faults of the logger end nothing; the first one is a warning of the process. */
+export class ApplicationLog implements Log {
+  readonly #logger: Logger;
+  readonly #fields: Readonly<Record<string, unknown>>;
+  readonly #reported: { isDone: boolean };
+
+  constructor(logger: Logger, fields: Readonly<Record<string, unknown>> = {}, reported = { isDone: false }) {
+    this.#logger = logger;
+    this.#fields = fields;
+    this.#reported = reported;
+  }
+
+  fatal(fields: object | string, message?: string): void {
+    this.#write(this.#logger.fatal ? 'fatal' : 'error', fields, message);
+  }
+
+  error(fields: object | string, message?: string): void {
+    this.#write('error', fields, message);
+  }
+
+  warn(fields: object | string, message?: string): void {
+    this.#write('warn', fields, message);
+  }
+
+  info(fields: object | string, message?: string): void {
+    this.#write('info', fields, message);
+  }
+
+  debug(fields: object | string, message?: string): void {
+    this.#write('debug', fields, message);
+  }
+
+  child(given: Record<string, unknown>): Log {
+    const fields = { ...this.#fields, ...given };
+    const child = this.#guarded(() => this.#logger.child?.(fields));
+    return faultOfMethods(child) === undefined
+      ? new ApplicationLog(child!, {}, this.#reported)
+      : new ApplicationLog(this.#logger, fields, this.#reported);
+  }
+
+  isLevelEnabled(level: string): boolean {
+    return this.#guarded(() => this.#logger.isLevelEnabled?.(level)) ?? true;
+  }
+
+  #write(level: Level, given: object | string, message = ''): void {
+    const fields = typeof given === 'string' ? this.#fields : { ...this.#fields, ...given };
+    const written = this.#guarded(() =>
+      this.#logger[level]!(fields, typeof given === 'string' ? given : message),
+    );
+    // A rejection without a handler would end the process.
+    if (written instanceof Promise) written.catch(thrown => this.#report(thrown));
+  }
+
+  #guarded<T>(call: () => T): T | undefined {
+    try {
+      return call();
+    } catch (thrown) {
+      this.#report(thrown);
+      return undefined;
+    }
+  }
+
+  #report(thrown: unknown): void {
+    if (this.#reported.isDone) return;
+    this.#reported.isDone = true;
+    process.emitWarning(`the logger given to sluice threw: ${messageOf(thrown)}`);
+  }
+}

@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { auth, createChain } from '../../src/index.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post } from '../support/chain-app.ts';
+import { startApp } from '../support/express-app.ts';
+import { ask } from '../support/gateway-under-test.ts';
+import { closeMounted, mountable } from '../support/mounted-gateway.ts';
+
+let simulator: Simulator;
+
+beforeEach(async () => {
+  simulator = await startSimulator();
+});
+afterEach(async () => {
+  await closeMounted();
+  await simulator.close();
+});
+
+/** winston's argument order. */
+interface MessageFirst {
+  log(level: string, message: string, fields: object): void;
+  isLevelEnabled(level: string): boolean;
+}
+
+/** As docs/mount.md shows it. */
+const wrapped = (winston: MessageFirst) => {
+  const at = (level: string) => (fields: object, message: string) => winston.log(level, message, fields);
+  const levels = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
+  return { ...levels, isLevelEnabled: (level: string) => winston.isLevelEnabled(level) };
+};
+
+it('logs to a logger that takes the message first, through a wrapper', async () => {
+  const lines: unknown[] = [];
+  const winston: MessageFirst = {
+    log: (level, message, fields) => void lines.push([level, message, fields]),
+    isLevelEnabled: level => level !== 'debug',
+  };
+  const gateway = await mountable(simulator, {}, { log: wrapped(winston) });
+  const app = await startApp(app => app.use(gateway));
+  await (await post(`${app.url}/v1/chat/completions`, ask('Hello?'))).text();
+  expect(lines).toContainEqual([
+    'info',
+    'POST /v1/chat/completions 200',
+    expect.objectContaining({ request_id: expect.stringMatching(/^req_/), status: 200, account: 'tester' }),
+  ]);
+});
+
+it('answers while the logger of the application throws', async () => {
+  const thrower = () => {
+    throw new Error('the disk is full');
+  };
+  const log = { error: thrower, warn: thrower, info: thrower, debug: thrower };
+  const gateway = await mountable(simulator, {}, { log });
+  const app = await startApp(app => app.use(gateway));
+  const reply = await post(`${app.url}/v1/chat/completions`, ask('Hello?'));
+  expect([reply.status, await reply.json()]).toMatchObject([200, { object: 'chat.completion' }]);
+  await gateway.close();
+});
+
+it('rejects a logger whose children cannot be used before anything starts', async () => {
+  const log = { ...console, child: () => null };
+  const message =
+    /log: must have a method child that returns a logger; an object is needed, not null in what/;
+  await expect(mountable(simulator, {}, { log } as never)).rejects.toThrow(message);
+  expect(() => createChain([auth()], { log } as never)).toThrow(message);
+});
