@@ -3,13 +3,59 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { surroundings } from './chain/surroundings.ts';
 import type { Clock } from './clock.ts';
+import type { StageEntry } from './config/given-plugins.ts';
 import { checkedBy } from './diagnostics/config-error.ts';
 import { aFunction, withMethods } from './diagnostics/methods.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
 import type { Logger } from './telemetry/logger.ts';
+import type { AnyProviderDefinition } from './upstream/adapter.ts';
 
 /** Options that the application passes in code, beside the configuration. */
 export interface GatewayOptions {
+  /**
+   * The chain in order, in place of `stages` of the configuration: names of built-in stages, paths and packages, each alone or with options,
+   * and stages as their factories return them. Paths begin at the working directory.
+   *
+   * @defaultValue `stages` of the configuration, or the built-in stages in their default order
+   * @example
+   * ```ts
+   * import { createGateway, defineStage } from 'sluice';
+   * import { z } from 'zod';
+   *
+   * const greeting = defineStage({
+   *   name: 'greeting',
+   *   schema: z.strictObject({ text: z.string() }),
+   *   create: ({ text }) => ({
+   *     onHeaders(exchange) {
+   *       exchange.replyHeaders['x-greeting'] = text;
+   *     },
+   *   }),
+   * });
+   * const stages = ['error-envelope', 'auth', { validation: { unknown_parameters: 'ignore' } }, greeting({ text: 'Hello' })];
+   * const gateway = await createGateway('sluice.yaml', { stages });
+   * ```
+   */
+  readonly stages?: readonly StageEntry[];
+  /**
+   * Adapters of your own, as `defineProvider` returns them, by path or by package: `adapter` in the configuration then accepts their names.
+   * Paths begin at the working directory. A configuration can also name the path or package itself: `adapter: ./my-server.ts`.
+   *
+   * @defaultValue none beside the built-in ones
+   * @example
+   * ```ts
+   * import { createGateway } from 'sluice';
+   * import { defineProvider, openAiAdapter } from 'sluice/plugin';
+   * import { z } from 'zod';
+   *
+   * const myServer = defineProvider({
+   *   name: 'my-server',
+   *   schema: z.strictObject({ region: z.string().default('eu') }),
+   *   create: ({ region }) => openAiAdapter({ providerName: 'my-server', headers: { 'x-region': region } }),
+   * });
+   * const gateway = await createGateway('sluice.yaml', { adapters: [myServer] });
+   * ```
+   */
+  readonly adapters?: readonly (string | AnyProviderDefinition)[];
   /** Answer 404 for every unknown path, instead of calling `next`. */
   readonly terminal?: boolean;
   readonly log?: Logger;
@@ -28,6 +74,8 @@ export interface GatewayOptions {
 }
 
 const schema = z.strictObject({
+  stages: z.array(z.unknown(), "must be a list of stages, such as ['auth', myStage()]").optional(),
+  adapters: z.array(z.unknown(), "must be a list of adapters, such as [myServer, './other.ts']").optional(),
   terminal: z.boolean('must be true or false').optional(),
   ...surroundings,
   clock: withMethods<Clock>('a clock', ['epoch_ms', 'elapsed_ms']).optional(),

@@ -54,7 +54,7 @@ export type Gateway = RequestHandler & {
  */
 export async function createGateway(source: ConfigSource, options: GatewayOptions = {}): Promise<Gateway> {
   checkGatewayOptions(options, 'options of createGateway');
-  const settings = await loadConfig(source);
+  const settings = await loadConfig(source, process.env, options);
   const parts = await assemble(settings, options);
   await parts.state.started?.();
   for (const warning of settings.warnings) parts.log.warn(warning);

@@ -13,6 +13,7 @@ export type { ChainOptions } from './chain/chain-options.ts';
 export { createChain } from './chain/create-chain.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';
 export type { RequestHandler } from './chain/stage-plan.ts';
+export type { StageEntry } from './config/given-plugins.ts';
 export type { GatewayConfig } from './config/schema.ts';
 export { ConfigError, type ConfigIssue } from './diagnostics/config-error.ts';
 export { errorCatalogue, GatewayError } from './errors.ts';

@@ -12,6 +12,7 @@ import { checkAccess } from './check-access.ts';
 import { checkBodyBounds } from './check-body-bounds.ts';
 import { checkReferences } from './check-references.ts';
 import { chainDialectSections } from './dialect-options.ts';
+import { nameTaken, planOf } from './given-stage.ts';
 import type { StagePlan } from './stage-plan.ts';
 import { surroundings } from './surroundings.ts';
 
@@ -71,16 +72,12 @@ export function checkedChain(stages: readonly ChainStage[], options: ChainOption
 function* checkStages(stages: unknown): Generator<ConfigIssue> {
   if (!Array.isArray(stages))
     return yield { path: ['stages'], message: 'must be a list of stages, such as [auth(), validation()]' };
-  const seen = new Set<string>();
+  const plans: StagePlan[] = [];
   for (const [at, entry] of (stages as unknown[]).entries()) {
-    const path = ['stages', at];
-    const { plan, stageName } = Object(entry) as { plan?: Partial<StagePlan>; stageName?: unknown };
-    if (typeof stageName === 'string')
-      yield { path, message: `is the factory of the stage ${stageName}; call it, with options or without` };
-    else if (typeof plan?.create !== 'function' || typeof plan.name !== 'string')
-      yield { path, message: 'must be a stage: what auth() returns, or a factory made with defineStage' };
-    else if (seen.has(plan.name)) yield { path, message: `the stage ${plan.name} is listed twice` };
-    else seen.add(plan.name);
+    const plan = planOf(entry);
+    const message = typeof plan === 'string' ? plan : nameTaken(plan, plans);
+    if (message !== undefined) yield { path: ['stages', at], message };
+    if (typeof plan !== 'string') plans.push(plan);
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkedBy } from '../diagnostics/config-error.ts';
+import { checkCreated, checkedBy } from '../diagnostics/config-error.ts';
 import { aFunction } from '../diagnostics/methods.ts';
 import { createChain } from './create-chain.ts';
 import type { Hooks, RequestHandler, StagePlan, StageSetup } from './stage-plan.ts';
@@ -32,6 +32,7 @@ export function defineStage<Schema extends z.ZodType>(definition: {
     const plan: StagePlan = {
       name,
       metricPrefix,
+      schema,
       options: checked,
       create: setup => ({ name, ...checkedHooks(name, create(checked, setup)) }),
     };
@@ -72,7 +73,10 @@ const hookSchema = z.strictObject(
 
 /** Returns `hooks`. Throws if one is misspelt, and so would never run, or is not a function. */
 function checkedHooks(name: string, hooks: Hooks): Hooks {
-  const named = hooks && Object.fromEntries(Object.entries(hooks).filter(([key]) => /^on[A-Z]/.test(key)));
-  checkedBy(`hooks of the stage ${name}`, hookSchema, named);
+  const isObject = typeof hooks === 'object' && hooks !== null && !('then' in hooks);
+  const named = isObject
+    ? Object.fromEntries(Object.entries(hooks).filter(([key]) => /^on[A-Z]/.test(key)))
+    : hooks;
+  checkCreated(`hooks of the stage ${name}`, hookSchema, named);
   return hooks;
 }

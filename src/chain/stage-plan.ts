@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { z } from 'zod';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Clock } from '../clock.ts';
 import type { Stage } from '../stage.ts';
@@ -29,6 +30,8 @@ export type Hooks = Omit<Stage, 'name'>;
 export interface StagePlan {
   readonly name: string;
   readonly metricPrefix: string | undefined;
+  /** Schema of its options: the same for all stages of one factory. */
+  readonly schema: z.ZodType;
   /** Options as parsed by its schema. */
   readonly options: unknown;
   create(setup: StageSetup): Stage;

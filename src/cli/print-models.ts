@@ -18,7 +18,7 @@ export async function printModels(
   { config, provider: name }: ModelsOptions,
   print: Voice['print'],
 ): Promise<void> {
-  const { definition, config: settings, options } = loadProvider(config, name);
+  const { definition, config: settings, options } = await loadProvider(config, name);
   const provider = new Provider(name, definition, settings, options, {
     clock: systemClock,
     log: createLog('silent'),

@@ -3,7 +3,7 @@ import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { asObject } from '../json-object.ts';
 import { limitOverridesSchema, plansSchema } from '../stores/limits/plan-limits.ts';
 import { recordsSchema, targetOf } from '../stores/records/records-target.ts';
-import { checkPart } from './checked-part.ts';
+import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import { readConfig } from './read-config.ts';
 
@@ -26,8 +26,9 @@ const schema = z.object({
 export function loadCommandSettings(file: string, environment: Environment = process.env) {
   const written = readConfig(file);
   const { stores = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
-  const { data, issues: found } = checkPart(schema, { stores, plans, accounts, models }, environment);
-  const issues = found.filter(isNeeded);
+  const part = expandPart({ stores, plans, accounts, models }, environment);
+  const data = part.check(schema);
+  const issues = part.issues.filter(isNeeded);
   if (issues.length > 0 || !data) throw written.error(issues);
   return {
     target: targetOf(data.stores.records, written.directory)!,

@@ -1,15 +1,16 @@
 import { resolve } from 'node:path';
-import { builtInProviders } from '../../plugins/index.ts';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
 import { asObject, isObject } from '../json-object.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { readKeyFile } from '../upstream/http/key-file.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider-schema.ts';
-import { checkPart } from './checked-part.ts';
+import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
+import { default_load_ms } from './import-plugin.ts';
+import { type Adapters, builtInAdapters, loadNamedAdapters } from './load-adapters.ts';
 import { readConfig } from './read-config.ts';
-import { type CheckedConfig, providerSchema } from './schema.ts';
+import { type CheckedConfig, providerSchemaOf } from './schema.ts';
 
 export interface ProviderSettings {
   readonly name: string;
@@ -24,8 +25,9 @@ export function providerOf(
   name: string,
   given: CheckedConfig['providers'][string],
   directory: string,
+  adapters: Adapters,
 ): ProviderSettings {
-  const definition = builtInProviders.find(adapter => adapter.name === given.adapter)!;
+  const definition = adapters.get(given.adapter)!;
   const { api_key_file: file } = given;
   const all: Record<string, unknown> =
     file === undefined ? given : { ...given, api_key_file: resolve(directory, file) };
@@ -45,20 +47,24 @@ export function providerOf(
  * One provider of a configuration file whose other parts may still be missing or wrong: what a new configuration begins with. Throws a
  * ConfigError.
  */
-export function loadProvider(
+export async function loadProvider(
   file: string,
   name: string,
   environment: Environment = process.env,
-): ProviderSettings {
+): Promise<ProviderSettings> {
   const written = readConfig(file);
   const { directory } = written;
   const named = asObject(asObject(written.value).providers);
   if (!Object.hasOwn(named, name))
     throw written.error([{ path: ['providers'], message: noSuchName('provider', name, Object.keys(named)) }]);
-  const part = checkPart(providerSchema, named[name], environment, ['providers', name]);
-  part.report(checkProviderKeys({ providers: { [name]: part.value } }, directory));
-  if (part.issues.length > 0 || !part.data) throw written.error(part.issues);
-  return providerOf(name, part.data, directory);
+  const part = expandPart(named[name], environment, ['providers', name]);
+  const providers = { [name]: part.value };
+  const place = { directory, load_ms: default_load_ms };
+  const adapters = await loadNamedAdapters(builtInAdapters, providers, place, part.issues);
+  const data = part.check(providerSchemaOf(adapters));
+  part.report(checkProviderKeys({ providers }, directory));
+  if (part.issues.length > 0 || !data) throw written.error(part.issues);
+  return providerOf(name, data, directory, adapters);
 }
 
 const sources = ['api_key', 'api_keys', 'api_key_file'] as const;

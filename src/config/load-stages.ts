@@ -1,74 +1,103 @@
-import { isAbsolute, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { ZodError } from 'zod';
 import { builtInStages, defaultStages } from '../../plugins/index.ts';
 import { isStageFactory, type StageFactory } from '../chain/define-stage.ts';
+import { nameTaken, planOf } from '../chain/given-stage.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
+import { type ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
 import { asObject, isObject, type Json } from '../json-object.ts';
-import { packageFile } from './package-file.ts';
+import {
+  importPlugin,
+  messageOf,
+  type PluginKind,
+  type PluginPlace,
+  pluginMistake,
+} from './import-plugin.ts';
 
-type Entry = string | Record<string, unknown>;
+/** An entry of the chain. */
+export interface ListedStage {
+  /** The stage's name, or what is written in its place if it could not be loaded. */
+  readonly name: string;
+  /** As they are written; of a stage that is given as an object, as its schema has parsed them. */
+  readonly options: Json;
+  /** Undefined if anything is wrong with the entry. */
+  readonly plan: StagePlan | undefined;
+}
 
 const builtInNames = builtInStages.map(({ stageName }) => stageName);
 const defaultNames = defaultStages.map(({ stageName }) => stageName);
 
-/** The stages by name, in order, each with its options as they are written; by default those of the default chain. */
-export const stagesOf = (entries: readonly Entry[] = defaultNames): ReadonlyMap<string, Json> =>
-  new Map(
-    entries.map(entry => {
-      if (typeof entry === 'string') return [entry, {}];
-      const [name, options] = Object.entries(entry)[0]!;
-      return [name, asObject(options)];
-    }),
-  );
+const stageKind: PluginKind<StageFactory> = { what: 'a stage', maker: 'defineStage', is: isStageFactory };
 
 /**
  * Loads the chain of a configuration, which may be wrong elsewhere, so that all mistakes are reported in one run: those of stages are added
- * to `issues`. Relative paths start at `directory`.
+ * to `issues`. Without a list the chain is the default one.
  */
 export async function loadStages(
   entries: unknown,
-  directory: string,
+  place: PluginPlace,
   issues: ConfigIssue[],
-): Promise<StagePlan[]> {
-  const plans: StagePlan[] = [];
+): Promise<ListedStage[]> {
+  const listed: ListedStage[] = [];
   for (const [at, entry] of (Array.isArray(entries) ? entries : defaultNames).entries()) {
-    // The schema reports what is neither a name nor an object.
-    if (entry === '' || (typeof entry !== 'string' && !isObject(entry))) continue;
-    const path = ['stages', at];
-    const [[name, options] = ['', {}], ...others] =
-      typeof entry === 'string' ? [[entry, {}] as const] : Object.entries(entry);
-    if (name === '' || others.length > 0) {
-      issues.push({ path, message: 'must be one stage with its options; begin each stage with its own "-"' });
-      continue;
-    }
-    const plan = await loadStage(name, options ?? {}, directory, found => {
-      const below = typeof entry === 'string' ? path : [...path, name];
-      issues.push(...found.map(issue => ({ ...issue, path: [...below, ...issue.path] })));
-    });
-    if (plan && plans.some(other => other.name === plan.name))
-      issues.push({ path, message: `the stage ${plan.name} is listed twice` });
-    if (plan) plans.push(plan);
+    const report = (found: readonly ConfigIssue[], below: readonly PropertyKey[] = []) =>
+      issues.push(...found.map(issue => ({ ...issue, path: ['stages', at, ...below, ...issue.path] })));
+    const stage = isGiven(entry) ? givenStage(entry, report) : await writtenStage(entry, place, report);
+    const message = stage.plan && takenName(stage.plan, listed);
+    if (message !== undefined) report([{ path: [], message }]);
+    listed.push(stage);
   }
-  return plans;
+  return listed;
 }
 
-async function loadStage(
-  name: string,
-  options: unknown,
-  directory: string,
-  report: (issues: readonly ConfigIssue[]) => void,
-): Promise<StagePlan | undefined> {
+type Report = (issues: readonly ConfigIssue[], below?: readonly PropertyKey[]) => void;
+
+/** Whether an entry is a stage, or was meant to be one, rather than the name of one. */
+const isGiven = (entry: unknown): boolean =>
+  typeof entry === 'function' || typeof Object(Object(entry).plan).create === 'function';
+
+function givenStage(entry: unknown, report: Report): ListedStage {
+  const plan = planOf(entry);
+  if (typeof plan !== 'string') return { name: plan.name, options: asObject(plan.options), plan };
+  report([{ path: [], message: plan }]);
+  return { name: '', options: {}, plan: undefined };
+}
+
+async function writtenStage(entry: unknown, place: PluginPlace, report: Report): Promise<ListedStage> {
+  const nothing = { name: '', options: {}, plan: undefined };
+  if (entry === '' || (typeof entry !== 'string' && !isObject(entry))) {
+    report([{ path: [], message: 'must be the name of a stage, or one name with its options' }]);
+    return nothing;
+  }
+  const [[name, options] = ['', {}], ...others] =
+    typeof entry === 'string' ? [[entry, {}] as const] : Object.entries(entry);
+  if (name === '' || others.length > 0) {
+    const message = 'must be one stage with its options; begin each stage with its own "-"';
+    report([{ path: [], message }]);
+    return nothing;
+  }
+  const below = typeof entry === 'string' ? [] : [name];
   let factory = builtInStages.find(({ stageName }) => stageName === name);
   try {
-    factory ??= await importStage(name, directory);
-    return factory(options as never).plan;
+    factory ??= await importPlugin(stageKind, name, place);
+    if (!factory) throw unknownStage(name);
+    const { plan } = factory((options ?? {}) as never);
+    return { name: plan.name, options: asObject(options), plan };
   } catch (thrown) {
-    report(mistakesIn(thrown, factory, options));
-    return undefined;
+    report(mistakesIn(thrown, factory, options), below);
+    return { name: factory?.stageName ?? name, options: asObject(options), plan: undefined };
   }
+}
+
+/** A sentence if the stage has the name of an earlier one, or of a built-in one that it is not. */
+function takenName(plan: StagePlan, listed: readonly ListedStage[]): string | undefined {
+  const builtIn = builtInStages.find(({ stageName }) => stageName === plan.name);
+  if (builtIn && builtIn.schema !== plan.schema)
+    return `the name ${plan.name} is taken by a built-in stage; give this one another name`;
+  return nameTaken(
+    plan,
+    listed.map(other => other.plan),
+  );
 }
 
 /** What is wrong with a stage or its options; a factory of another copy of the package may throw what zod found. */
@@ -79,37 +108,11 @@ function mistakesIn(
 ): readonly ConfigIssue[] {
   if (factory && thrown instanceof ZodError) return issuesOf(thrown, factory.schema, options);
   const { name, issues } = Object(thrown) as Partial<ConfigError>;
-  if (name !== 'ConfigError' || issues === undefined) throw thrown;
-  return issues;
-}
-
-/**
- * A stage of the user's own: a path beside the configuration, or a package. Its default export, or its only stage, is taken. Throws a
- * ConfigError.
- */
-async function importStage(name: string, directory: string): Promise<StageFactory> {
-  const isPath = name.startsWith('.') || isAbsolute(name);
-  if (!isPath && !/^(@[\w.-]+\/)?[\w.-]+(\/[\w./-]+)?$/.test(name)) throw unknownStage(name);
-  let module: Record<string, unknown>;
-  try {
-    const file = isPath ? resolve(directory, name) : packageFile(name, directory);
-    module = await import(pathToFileURL(file).href);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (!isPath && code === 'MODULE_NOT_FOUND') throw unknownStage(name);
-    throw mistake(`cannot be loaded: ${message.split('\n')[0]}`);
-  }
-  const [first, ...others] = isStageFactory(module.default)
-    ? [module.default]
-    : Object.values(module).filter(isStageFactory);
-  if (!first || others.length > 0)
-    throw mistake('must export a stage made with defineStage, as its default or only one');
-  return first;
+  if (name === 'ConfigError' && issues !== undefined) return issues;
+  return [{ path: [], message: `cannot be made: ${messageOf(thrown)}` }];
 }
 
 function unknownStage(name: string): ConfigError {
   const list = `built in are: ${builtInNames.join(', ')}; others by path (./my-stage.ts) or package`;
-  return mistake(`there is no stage '${name}'${suggested(name, builtInNames, list)}`);
+  return pluginMistake(`there is no stage '${name}'${suggested(name, builtInNames, list)}`);
 }
-
-const mistake = (message: string): ConfigError => new ConfigError('stage', [{ path: [], message }]);

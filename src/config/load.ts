@@ -1,4 +1,3 @@
-import { builtInProviders } from '../../plugins/index.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { checkAccess } from '../chain/check-access.ts';
 import { checkBodyBounds } from '../chain/check-body-bounds.ts';
@@ -11,12 +10,15 @@ import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator
 import { type RecordsSettings, recordsSettings } from '../stores/records/records-options.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
-import { checkPart } from './checked-part.ts';
+import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
+import type { GivenPlugins } from './given-plugins.ts';
+import { default_load_ms } from './import-plugin.ts';
+import { type Adapters, loadGivenAdapters, loadNamedAdapters } from './load-adapters.ts';
 import { checkProviderKeys, type ProviderSettings, providerOf } from './load-provider.ts';
-import { loadStages, stagesOf } from './load-stages.ts';
+import { type ListedStage, loadStages } from './load-stages.ts';
 import { readConfig } from './read-config.ts';
-import { type CheckedConfig, configSchema, type GatewayConfig } from './schema.ts';
+import { type CheckedConfig, configSchemaOf, type GatewayConfig } from './schema.ts';
 import { warningsOf } from './warnings.ts';
 
 /** A configuration as an object, or the path of a YAML or JSON file. */
@@ -34,46 +36,86 @@ export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | '
   readonly warnings: readonly string[];
 }
 
-/** Reads and checks a configuration. Throws a ConfigError that lists every mistake with its path, and its line if it has one. */
+/**
+ * Reads and checks a configuration with the plugins that it names and those `given` in code. Throws a ConfigError that lists every mistake
+ * with its path, and its line if it has one.
+ */
 export async function loadConfig(
   source: ConfigSource,
   environment: Environment = process.env,
+  given: GivenPlugins = {},
 ): Promise<Settings> {
   const written = readConfig(source);
   const { directory } = written;
-  const { value, data, issues, report } = checkPart(configSchema, written.value, environment);
-  report(checkReferences(value, builtInProviders));
+  const { load_ms = default_load_ms } = given;
+  const [beside, inCode] = [directory, process.cwd()].map(start => ({ directory: start, load_ms }));
+  const part = expandPart(written.value, environment);
+  const { issues, report } = part;
+  const value = asObject(part.value);
+  const adapters = await loadNamedAdapters(
+    await loadGivenAdapters(given.adapters ?? [], inCode!, issues),
+    value.providers,
+    beside!,
+    issues,
+  );
+  const data = part.check(configSchemaOf(adapters));
+  const ofStages: ConfigIssue[] = [];
+  const stages = given.stages
+    ? await loadStages(given.stages, inCode!, ofStages)
+    : await loadStages(value.stages, beside!, ofStages);
+  // Stages that are given as objects have their options inside.
+  const listed = stages.map(({ name, options }) => ({ [name]: options }));
+  report(checkReferences({ ...value, stages: listed }, namedEfforts(adapters)));
   report(checkRouting(value));
   report(checkProviderKeys(value, directory));
-  const stages = await loadStages(asObject(value).stages, directory, issues);
+  report(ofStages);
+  if (given.stages && value.stages !== undefined)
+    report([
+      { path: ['stages'], message: 'cannot be given here and in the configuration; remove one of the two' },
+    ]);
   // An unknown stage may have been meant to be auth.
   const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
-  if (data && areStages) issues.push(...checkStageAccess(data));
+  if (data && areStages) issues.push(...checkStageAccess(data, stages));
   if (data) issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']));
   const newCounter = await loadCounter(data?.usage.estimator, issues);
-  if (issues.length > 0 || !data) throw written.error(issues);
-  return { ...settingsOf(data, directory), stages, newCounter };
+  if (issues.length > 0 || !data) throw written.error(given.stages ? issues.map(inOptions) : issues);
+  const plans = stages.flatMap(({ plan }) => plan ?? []);
+  return { ...settingsOf(data, directory, adapters, stages), stages: plans, newCounter };
 }
 
+/** An issue of the stages at the place of the option `stages`. */
+const inOptions = (issue: ConfigIssue): ConfigIssue =>
+  issue.path[0] === 'stages' ? { ...issue, path: ['options', ...issue.path] } : issue;
+
+/** What each adapter supports, under the name that the configuration has for it. */
+const namedEfforts = (adapters: Adapters) =>
+  [...adapters].map(([name, adapter]) => ({ name, ...(adapter?.efforts && { efforts: adapter.efforts }) }));
+
 /** Checks that the stages enforce keys and limits, and in which order. */
-function* checkStageAccess({ stages, accounts, plans, server }: CheckedConfig): Generator<ConfigIssue> {
-  const listed = stagesOf(stages);
-  const names = [...listed.keys()];
+function* checkStageAccess(
+  { accounts, plans, server }: CheckedConfig,
+  stages: readonly ListedStage[],
+): Generator<ConfigIssue> {
+  const names = stages.map(({ name }) => name);
   yield* checkAccess(
     { stages: names, accounts, plans, open: server.open },
     { path: ['server', 'open'], written: 'server: { open: true }', mayBeInner: false },
   );
-  for (const [stage, own] of Object.entries({ auth: 'accounts', 'rate-limit': 'plans' }))
-    if (Object.hasOwn(listed.get(stage) ?? {}, own))
-      yield {
-        path: ['stages', names.indexOf(stage), stage, own],
-        message: `belongs to ${own}, at the top level`,
-      };
+  for (const [stage, own] of Object.entries({ auth: 'accounts', 'rate-limit': 'plans' })) {
+    const at = names.indexOf(stage);
+    if (stages[at]?.options[own] !== undefined)
+      yield { path: ['stages', at, stage, own], message: `belongs to ${own}, at the top level` };
+  }
 }
 
-function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 'stages' | 'newCounter'> {
+function settingsOf(
+  config: CheckedConfig,
+  directory: string,
+  adapters: Adapters,
+  listed: readonly ListedStage[],
+): Omit<Settings, 'stages' | 'newCounter'> {
   const providers = Object.entries(config.providers).map(([name, given]) =>
-    providerOf(name, given, directory),
+    providerOf(name, given, directory, adapters),
   );
   const extra = new Map(providers.map(({ name, config: { extra_parameters } }) => [name, extra_parameters]));
   const models = config.models.map(model => ({
@@ -82,7 +124,7 @@ function settingsOf(config: CheckedConfig, directory: string): Omit<Settings, 's
   }));
   const { stages: _, usage: __, ...rest } = config;
   const records = recordsSettings(config.stores, directory);
-  return { ...rest, models, providers, records, warnings: [...warningsOf(config)] };
+  return { ...rest, models, providers, records, warnings: [...warningsOf(config, listed)] };
 }
 
 /** The estimator that is configured; the package is loaded only then. */

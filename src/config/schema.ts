@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { builtInProviders } from '../../plugins/index.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { routingSchema } from '../catalog/routing-schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
@@ -14,6 +13,7 @@ import { stateOptions } from '../stores/limits/state-options.ts';
 import { recordsOptions } from '../stores/records/records-options.ts';
 import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
+import { type Adapters, builtInAdapters } from './load-adapters.ts';
 
 /** A port, as a number or as the text of an environment variable. */
 const port = (value: number) =>
@@ -132,27 +132,29 @@ type ProviderOption = z.ZodObject<
   z.core.$loose
 >;
 
-const providerOptions = builtInProviders.map(({ name, schema }) =>
-  providerBaseSchema.extend({ adapter: z.literal(name), ...(schema as unknown as z.ZodObject).shape }),
-) as unknown as [ProviderOption, ...ProviderOption[]];
+/**
+ * A provider: what all have in common, and its adapter's own options with their checks. One whose adapter cannot be used may have any
+ * further options.
+ */
+export function providerSchemaOf(adapters: Adapters) {
+  const options = [...adapters].map(([name, definition]) => {
+    const common = providerBaseSchema.extend({ adapter: z.literal(name) });
+    if (!definition) return common.loose();
+    const { shape, _zod } = definition.schema as unknown as z.ZodObject;
+    const checks = (_zod.def.checks ?? []) as z.core.$ZodCheck<Record<string, unknown>>[];
+    return common.extend(shape).check(...checks);
+  });
+  const names = [...adapters.keys()];
+  return z.discriminatedUnion('adapter', options as unknown as [ProviderOption, ...ProviderOption[]], {
+    error: issue =>
+      issue.code === 'invalid_union' ? notOneOf(asObject(issue.input).adapter, names) : undefined,
+  });
+}
 
-/** A provider: what all have in common, and its adapter's own options. */
-export const providerSchema = z.discriminatedUnion('adapter', providerOptions, {
-  error: issue =>
-    issue.code === 'invalid_union'
-      ? notOneOf(
-          asObject(issue.input).adapter,
-          builtInProviders.map(({ name }) => name),
-        )
-      : undefined,
-});
+/** A stage by name, or by name with options: `auth`, `{ validation: { … } }`, `{ ./my-stage.ts: { … } }`. Checked when it is loaded. */
+const stageEntrySchema = z.custom<string | Record<string, unknown>>(() => true);
 
-/** A stage by name, or by name with options: `auth`, `{ validation: { … } }`, `{ ./my-stage.ts: { … } }`. */
-const stageEntrySchema = z.union([z.string().min(1), z.record(z.string().min(1), z.unknown())], {
-  error: 'must be the name of a stage, or one name with its options',
-});
-
-/** The whole configuration; strict, so that typos are reported. */
+/** The whole configuration with the built-in plugins; strict, so that typos are reported. */
 export const configSchema = z.strictObject({
   server: serverSchema.prefault({}),
   admin: adminSchema.prefault({}),
@@ -161,7 +163,7 @@ export const configSchema = z.strictObject({
   tracing: tracingSchema.prefault({}),
   usage: usageSchema.prefault({}),
   ...dialectSections,
-  providers: z.record(z.string(), providerSchema),
+  providers: z.record(z.string(), providerSchemaOf(builtInAdapters)),
   routing: routingSchema.prefault({}),
   models: z.array(modelSchema).min(1, 'must list at least one model'),
   passthrough: z
@@ -173,6 +175,12 @@ export const configSchema = z.strictObject({
   stages: z.array(stageEntrySchema).optional().describe('The chain in order; without it the default chain.'),
   stores: storesSchema.prefault({}),
 });
+
+/** The configuration with `adapters`. */
+export const configSchemaOf = (adapters: Adapters): typeof configSchema =>
+  adapters === builtInAdapters
+    ? configSchema
+    : configSchema.extend({ providers: z.record(z.string(), providerSchemaOf(adapters)) });
 
 export type GatewayConfig = z.input<typeof configSchema>;
 export type CheckedConfig = z.output<typeof configSchema>;

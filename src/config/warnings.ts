@@ -2,26 +2,23 @@ import { builtInStages } from '../../plugins/index.ts';
 import type { Json } from '../json-object.ts';
 import { AccountLimits } from '../stores/limits/plan-limits.ts';
 import { stateOptions } from '../stores/limits/state-options.ts';
-import { stagesOf } from './load-stages.ts';
+import type { ListedStage } from './load-stages.ts';
 import { type CheckedConfig, configSchema } from './schema.ts';
 
 /** A line, with its path, for each option that has no effect and for each setting under which every request is refused. */
-export function* warningsOf(config: CheckedConfig): Generator<string> {
-  yield* accountWarnings(config);
-  yield* limitWarnings(config);
+export function* warningsOf(config: CheckedConfig, stages: readonly ListedStage[]): Generator<string> {
+  yield* accountWarnings(config, stages);
+  yield* limitWarnings(config, stages);
   yield* sectionWarnings(config);
   yield* unusedProviders(config);
   yield* routingWarnings(config);
 }
 
-function* accountWarnings(config: CheckedConfig): Generator<string> {
+function* accountWarnings(config: CheckedConfig, stages: readonly ListedStage[]): Generator<string> {
   const { accounts, stores, server, metrics } = config;
-  const stages = stagesOf(config.stages);
   const all = Object.entries(accounts);
   if (server.open) {
-    const areBuiltIn = [...stages.keys()].every(name =>
-      builtInStages.some(({ stageName }) => stageName === name),
-    );
+    const areBuiltIn = stages.every(({ name }) => builtInStages.some(({ stageName }) => stageName === name));
     if (areBuiltIn && all.length > 0)
       yield 'accounts: has no effect: server.open is set, and no stage finds the account of a key';
     if (areBuiltIn && metrics.account_label)
@@ -36,9 +33,9 @@ function* accountWarnings(config: CheckedConfig): Generator<string> {
       yield `accounts.${id}: has a plan or limits but no keys, so it cannot be used`;
 }
 
-function* limitWarnings(config: CheckedConfig): Generator<string> {
+function* limitWarnings(config: CheckedConfig, stages: readonly ListedStage[]): Generator<string> {
   const { plans, accounts, stores, admin } = config;
-  const rateLimit = stagesOf(config.stages).get('rate-limit');
+  const rateLimit = stages.find(({ name }) => name === 'rate-limit')?.options;
   const isComplete = stores.records === 'memory' && Object.keys(admin.users).length === 0;
   if (!isComplete) {
     if (!rateLimit && stores.records !== 'memory')

@@ -16,9 +16,12 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly issues: readonly ConfigIssue[];
 
-  constructor(source: string, issues: readonly ConfigIssue[]) {
+  constructor(source: string, issues: readonly ConfigIssue[], options?: ErrorOptions) {
     const lines = issues.map(issue => `  ${shownIssue(issue)}`);
-    super(`${source}: ${issues.length} mistake${issues.length === 1 ? '' : 's'}\n${lines.join('\n')}`);
+    super(
+      `${source}: ${issues.length} mistake${issues.length === 1 ? '' : 's'}\n${lines.join('\n')}`,
+      options,
+    );
     this.issues = issues;
   }
 }
@@ -37,6 +40,13 @@ export function checkedBy<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new ConfigError(source, issuesOf(parsed.error, schema, value));
+}
+
+/** Throws a ConfigError if what a plugin's `create` has returned is a promise, or not as `schema` says. */
+export function checkCreated(source: string, schema: z.ZodType, created: unknown): void {
+  if (typeof Object(created).then !== 'function') return void checkedBy(source, schema, created);
+  const message = 'must not be a promise: create returns at once, and the methods that it returns may wait';
+  throw new ConfigError(source, [{ path: [], message }]);
 }
 
 /** Issues of `error`, one for each unknown key, with the accepted names and the closest one. */

@@ -17,3 +17,9 @@ export function withMethods<T>(what: string, methods: readonly string[]): z.ZodT
 /** Schema for a function given in code. */
 export const aFunction = <T>(what: string): z.ZodType<T> =>
   z.custom<T>(value => typeof value === 'function', `must be a function: ${what}`);
+
+/** Whether `value` is a zod schema of an object, of any copy of zod 4. */
+export function isObjectSchema(value: unknown): value is z.ZodObject {
+  const { _zod, shape } = Object(value) as { _zod?: unknown; shape?: unknown };
+  return _zod !== undefined && typeof shape === 'object';
+}

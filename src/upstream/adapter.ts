@@ -1,6 +1,9 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ChatRequest, Chunk, Completion } from '../canonical.ts';
 import type { Clock } from '../clock.ts';
+import { checkCreated, checkedBy } from '../diagnostics/config-error.ts';
+import { aFunction, isObjectSchema } from '../diagnostics/methods.ts';
+import { isObject } from '../json-object.ts';
 import type { SseEvent } from '../sse/parse.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
@@ -78,9 +81,57 @@ export interface ProviderDefinition<Options = unknown> {
   create(options: Options, setup: AdapterSetup): Adapter;
 }
 
-/** Declares an adapter. The schema describes options beside those that every provider has. */
+/** A definition, whatever its options are. */
+export type AnyProviderDefinition = Omit<ProviderDefinition, 'schema' | 'create'> & {
+  readonly schema: z.ZodType;
+  create(options: never, setup: AdapterSetup): Adapter;
+};
+
+const definitionSchema = z.strictObject({
+  name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be in kebab-case, such as my-server'),
+  schema: z.custom<z.ZodType>(isObjectSchema, 'must be a zod 4 schema of the options: z.strictObject({…})'),
+  efforts: z.array(z.string()).readonly().optional(),
+  create: aFunction('it gets the options and the setup, and returns the adapter'),
+});
+
+/**
+ * Declares an adapter. The schema describes options beside those that every provider has. Throws a ConfigError if the definition is
+ * incomplete or has an unknown name.
+ */
 export function defineProvider<Schema extends z.ZodType>(
   definition: Omit<ProviderDefinition<z.output<Schema>>, 'schema'> & { readonly schema: Schema },
 ): ProviderDefinition<z.output<Schema>> {
-  return definition as ProviderDefinition<z.output<Schema>>;
+  return checkedProvider(definition) as ProviderDefinition<z.output<Schema>>;
+}
+
+/** `definition` itself. Throws a ConfigError unless `defineProvider` could have returned it. */
+export function checkedProvider(definition: unknown): ProviderDefinition {
+  checkedBy('defineProvider', definitionSchema, definition);
+  return definition as ProviderDefinition;
+}
+
+/** Whether a module's export was returned by `defineProvider`, of this copy of the package or another. */
+export const isProviderDefinition = (value: unknown): value is ProviderDefinition =>
+  isObject(value) && 'schema' in value && typeof value.create === 'function' && !('paths' in value);
+
+const adapterSchema = z.object({
+  providerName: z.string().min(1),
+  encode: aFunction('it returns the request to send'),
+  decodeReply: aFunction('it returns the canonical reply'),
+  openStream: aFunction('it returns the decoder of a stream'),
+  parameters: z.instanceof(Set, { error: 'must be a Set of names' }).optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  credential: aFunction('it returns the headers that carry the key').optional(),
+  errorStatus: aFunction('it returns a standard status').optional(),
+});
+
+/** The adapter that a definition creates. Throws a ConfigError if it is not one, such as a promise of it. */
+export function createAdapter(
+  { name, create }: ProviderDefinition,
+  options: unknown,
+  setup: AdapterSetup,
+): Adapter {
+  const adapter = create(options, setup);
+  checkCreated(`what create of the adapter ${name} returns`, adapterSchema, adapter);
+  return adapter;
 }

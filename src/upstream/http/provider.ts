@@ -6,7 +6,13 @@ import type { ContentLimits } from '../../telemetry/content-capture.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { pluginMetrics } from '../../telemetry/metric-factory.ts';
 import type { RoutingMetrics } from '../../telemetry/routing-metrics.ts';
-import type { Adapter, ProviderDefinition, Target, UpstreamRequest } from '../adapter.ts';
+import {
+  type Adapter,
+  createAdapter,
+  type ProviderDefinition,
+  type Target,
+  type UpstreamRequest,
+} from '../adapter.ts';
 import { fitted } from '../attempt/fit-request.ts';
 import { Bulkhead } from '../routing/bulkhead.ts';
 import { type BreakerState, CircuitBreaker } from '../routing/circuit-breaker.ts';
@@ -62,7 +68,7 @@ export class Provider {
     this.config = config;
     this.content = content;
     this.#log = log;
-    this.adapter = definition.create(options, {
+    this.adapter = createAdapter(definition, options, {
       provider: name,
       log: log.child({ provider: name }),
       clock,

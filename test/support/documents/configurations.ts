@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import { defaultModels } from '../../../src/catalog/default-models.ts';
-import { checkPart } from '../../../src/config/checked-part.ts';
+import { expandPart } from '../../../src/config/checked-part.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { shownIssue } from '../../../src/diagnostics/config-error.ts';
 import { valueAt } from '../../../src/diagnostics/field-path.ts';
@@ -32,8 +32,9 @@ export function faultsOfConfiguration(block: Block): string[] {
   if (isOther(value)) return [];
   const variables = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name!, 'from-the-environment']);
   const whole = { ...complete, ...value };
-  const { issues } = checkPart(configSchema, whole, Object.fromEntries(variables));
-  return issues
+  const part = expandPart(whole, Object.fromEntries(variables));
+  part.check(configSchema);
+  return part.issues
     .filter(({ path }) => !/…|\$\{/.test(String(valueAt(whole, path))))
     .filter(({ message }) => !(/#.*…/.test(text) && message.startsWith('is required')))
     .map(issue => `${place}: ${shownIssue(issue)}`);

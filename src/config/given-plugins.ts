@@ -1,0 +1,17 @@
+import type { StageHandler } from '../chain/define-stage.ts';
+import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import type { AnyProviderDefinition } from '../upstream/adapter.ts';
+
+/** A stage by name, path or package; by one of these with its options; or as an object, as its factory returns it. */
+export type StageEntry = string | Readonly<Record<string, unknown>> | Pick<StageHandler, 'plan'>;
+
+/** Plugins that an application gives in code, beside its configuration. */
+export interface GivenPlugins {
+  readonly stages?: readonly StageEntry[];
+  readonly adapters?: readonly (string | AnyProviderDefinition)[];
+  /** Time in which the module of a plugin must load, 10 s by default. */
+  readonly load_ms?: number;
+}
+
+/** Reports what is wrong with one plugin, at its place. */
+export type Report = (issues: readonly ConfigIssue[]) => void;

@@ -1,0 +1,79 @@
+import { isAbsolute, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { ConfigError } from '../diagnostics/config-error.ts';
+import { packageFile } from './package-file.ts';
+
+/** A kind of plugin, as messages name it, and how its exports are recognized. */
+export interface PluginKind<T> {
+  /** Such as `a stage`. */
+  readonly what: string;
+  /** Such as `defineStage`. */
+  readonly maker: string;
+  is(value: unknown): value is T;
+}
+
+/** Where plugins are loaded from, and how long one may take. */
+export interface PluginPlace {
+  /** Start of relative paths, and of the search for packages. */
+  readonly directory: string;
+  readonly load_ms: number;
+}
+
+/** Time for a module to load: a top-level `await` in it may never settle. */
+export const default_load_ms = 10_000;
+
+const package_form = /^(@[\w.-]+\/)?[\w.-]+(\/[\w./-]+)?$/;
+
+/**
+ * A plugin by path or package: the default export of its module, or its only one of this kind. Resolves with `undefined` if `name` is no
+ * path and no package of this name is installed. Rejects with a ConfigError that has one issue, with an empty path.
+ */
+export async function importPlugin<T>(
+  kind: PluginKind<T>,
+  name: string,
+  place: PluginPlace,
+): Promise<T | undefined> {
+  const isPath = name.startsWith('.') || isAbsolute(name);
+  if (!isPath && !package_form.test(name)) return undefined;
+  let module: Record<string, unknown>;
+  try {
+    const file = isPath ? resolve(place.directory, name) : packageFile(name, place.directory);
+    module = await imported(file, place.load_ms);
+  } catch (cause) {
+    if (!isPath && Object(cause).code === 'MODULE_NOT_FOUND') return undefined;
+    throw pluginMistake(`cannot be loaded: ${messageOf(cause)}`, cause);
+  }
+  return exportOf(kind, module);
+}
+
+async function imported(file: string, load_ms: number): Promise<Record<string, unknown>> {
+  const timer = new AbortController();
+  const tooLate = sleep(load_ms, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`still loading after ${load_ms / 1000} s; a top-level await in it may never settle`);
+  });
+  try {
+    return await Promise.race([import(pathToFileURL(file).href), tooLate]);
+  } finally {
+    tooLate.catch(() => {});
+    timer.abort();
+  }
+}
+
+function exportOf<T>({ what, maker, is }: PluginKind<T>, module: Record<string, unknown>): T {
+  if (is(module.default)) return module.default;
+  const found = Object.entries(module).filter((entry): entry is [string, T] => is(entry[1]));
+  const [first, ...others] = new Set(found.map(([, value]) => value));
+  const must = `must export ${what} made with ${maker}, as its default or only one`;
+  if (first === undefined) throw pluginMistake(must);
+  if (others.length > 0) throw pluginMistake(`${must}; it exports ${found.map(([name]) => name).join(', ')}`);
+  return first;
+}
+
+/** One mistake in a plugin, for the place in the configuration where it is named. */
+export const pluginMistake = (message: string, cause?: unknown): ConfigError =>
+  new ConfigError('plugin', [{ path: [], message }], { cause });
+
+/** First line of what was thrown, which may be anything. */
+export const messageOf = (thrown: unknown): string =>
+  String(thrown instanceof Error ? thrown.message : thrown).split('\n')[0]!;

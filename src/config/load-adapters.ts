@@ -1,0 +1,94 @@
+import { builtInProviders } from '../../plugins/index.ts';
+import type { ConfigError, ConfigIssue } from '../diagnostics/config-error.ts';
+import { asObject } from '../json-object.ts';
+import { checkedProvider, isProviderDefinition, type ProviderDefinition } from '../upstream/adapter.ts';
+import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
+import { importPlugin, type PluginKind, type PluginPlace, pluginMistake } from './import-plugin.ts';
+
+/** The adapters by the name that `providers.*.adapter` gives; undefined for one that cannot be used. */
+export type Adapters = ReadonlyMap<string, ProviderDefinition | undefined>;
+
+export const builtInAdapters: Adapters = new Map(builtInProviders.map(adapter => [adapter.name, adapter]));
+
+const adapterKind: PluginKind<ProviderDefinition> = {
+  what: 'an adapter',
+  maker: 'defineProvider',
+  is: isProviderDefinition,
+};
+
+/** The built-in adapters and those `given` in code, by name. Mistakes are added to `issues`. */
+export async function loadGivenAdapters(
+  given: readonly unknown[],
+  place: PluginPlace,
+  issues: ConfigIssue[],
+): Promise<Adapters> {
+  const adapters = new Map(builtInAdapters);
+  for (const [at, entry] of given.entries()) {
+    const adapter = await usable(['options', 'adapters', at], adapters, issues, async () => {
+      if (typeof entry !== 'string') return entry;
+      const found = await importPlugin(adapterKind, entry, place);
+      if (!found) throw pluginMistake(`there is no package '${entry}'; a path begins with ./`);
+      return found;
+    });
+    if (adapter) adapters.set(adapter.name, adapter);
+  }
+  return adapters;
+}
+
+/**
+ * `known` and the adapters that `providers` name by path or package. Mistakes are added to `issues`; a name that is neither known nor a
+ * package is left to the schema of providers.
+ */
+export async function loadNamedAdapters(
+  known: Adapters,
+  providers: unknown,
+  place: PluginPlace,
+  issues: ConfigIssue[],
+): Promise<Adapters> {
+  const adapters = new Map(known);
+  for (const [provider, written] of Object.entries(asObject(providers))) {
+    const { adapter: name } = asObject(written);
+    if (typeof name !== 'string' || name === '' || adapters.has(name)) continue;
+    let isUnknown = false;
+    const adapter = await usable(['providers', provider, 'adapter'], adapters, issues, async () => {
+      const found = await importPlugin(adapterKind, name, place);
+      isUnknown = !found;
+      return found;
+    });
+    if (!isUnknown) adapters.set(name, adapter);
+  }
+  return adapters;
+}
+
+/** The definition that `load` gives, if it can stand beside those of `adapters`; otherwise undefined, with the mistakes in `issues`. */
+async function usable(
+  path: readonly PropertyKey[],
+  adapters: Adapters,
+  issues: ConfigIssue[],
+  load: () => Promise<unknown>,
+): Promise<ProviderDefinition | undefined> {
+  try {
+    const loaded = await load();
+    if (loaded === undefined) return undefined;
+    const definition = checkedProvider(loaded);
+    const message = conflict(definition, adapters);
+    if (message !== undefined) throw pluginMistake(message);
+    return definition;
+  } catch (thrown) {
+    const { name, issues: found } = Object(thrown) as Partial<ConfigError>;
+    if (name !== 'ConfigError' || !found) throw thrown;
+    issues.push(...found.map(issue => ({ ...issue, path: [...path, ...issue.path] })));
+    return undefined;
+  }
+}
+
+/** A sentence if the name of an adapter is taken, or if one of its options is one that every provider has. */
+function conflict(definition: ProviderDefinition, adapters: Adapters): string | undefined {
+  const { name, schema } = definition;
+  const another = [...adapters.values()].find(other => other?.name === name && other !== definition);
+  const kind = another && builtInAdapters.get(name) === another ? 'a built-in adapter' : 'another adapter';
+  if (another) return `the name ${name} is taken by ${kind}; give this one another name`;
+  const own = Object.keys((schema as unknown as { shape: object }).shape);
+  const common = own.find(option => option === 'adapter' || Object.hasOwn(providerBaseSchema.shape, option));
+  return common && `its option ${common} is one that every provider has; give it another name`;
+}
