@@ -57,6 +57,7 @@ export {
   ConfiguredAccounts,
   unusableAccount,
 } from './stores/accounts/accounts.ts';
+export type { CacheStore } from './stores/cache/cache-store.ts';
 export {
   type Limit,
   type LimitName,

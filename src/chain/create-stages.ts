@@ -1,10 +1,11 @@
 import type { Registry } from 'prom-client';
 import type { Stage } from '../stage.ts';
+import { stageCache } from '../stores/cache/stage-cache.ts';
 import { pluginMetrics } from '../telemetry/metric-factory.ts';
 import type { StagePlan, StageSetup } from './stage-plan.ts';
 
 /** Parts that all stages of a chain share. */
-export interface StageParts extends Omit<StageSetup, 'metrics'> {
+export interface StageParts extends Omit<StageSetup, 'metrics' | 'cache'> {
   readonly registry: Registry;
 }
 
@@ -12,11 +13,12 @@ export interface StageParts extends Omit<StageSetup, 'metrics'> {
 export const createStages = (plans: readonly StagePlan[], parts: StageParts): Stage[] =>
   plans.map(plan => plan.create(stageSetup(plan, parts)));
 
-/** Setup of one stage: `parts`, with a log that names the stage, and metrics of its own. */
+/** Setup of one stage: `parts`, with a log that names the stage, and metrics and a cache of its own. */
 export function stageSetup(
   { name, metricPrefix }: Pick<StagePlan, 'name' | 'metricPrefix'>,
   { catalog, accounts, plans, state, clock, log, registry }: StageParts,
 ): StageSetup {
   const metrics = pluginMetrics(registry, name, metricPrefix);
-  return { catalog, accounts, plans, state, clock, log: log.child({ stage: name }), metrics };
+  const cache = stageCache(name, state.cache, () => clock.elapsed_ms());
+  return { catalog, accounts, plans, state, cache, clock, log: log.child({ stage: name }), metrics };
 }

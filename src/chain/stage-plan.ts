@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Clock } from '../clock.ts';
 import type { Stage } from '../stage.ts';
 import type { AccountDirectory } from '../stores/accounts/accounts.ts';
+import type { CacheStore } from '../stores/cache/cache-store.ts';
 import type { Plans } from '../stores/limits/plan-limits.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -16,6 +17,11 @@ export interface StageSetup {
   readonly plans: Plans;
   /** Counters and concurrency of all accounts. Closed by the code that created it, not by a stage. */
   readonly state: StateStore;
+  /**
+   * Texts by key with a TTL, for this stage alone: shared by all instances where `state` is Redis, otherwise in this process. A value has at
+   * most 1 MiB and a TTL of 30 days, memory 64 MiB for each stage, least recently used first out. An outage is a miss.
+   */
+  readonly cache: CacheStore;
   /** Creates the stage's metrics; their names begin with `sluice_` and its name, or with its `metricPrefix`. */
   readonly metrics: PluginMetrics;
   /** Log with the stage's name on every line. */

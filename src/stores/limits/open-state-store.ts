@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigError, issuesOf } from '../../diagnostics/config-error.ts';
 import { type Logger, logOf } from '../../telemetry/logger.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import { RedisCache } from '../cache/redis-cache.ts';
 import { MemoryStateStore } from './memory-state-store.ts';
 import { RedisState } from './redis/redis-state.ts';
 import { ResilientStateStore } from './resilient-state-store.ts';
@@ -37,21 +38,21 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     return past ? new RestoredStateStore({ own, past, clock, log }) : own;
   }
   const { state_lease_ms: lease_ms } = config;
-  const redis = new RedisState({
+  const metrics = new StoreMetrics(registry);
+  const server = {
     url: config.state,
     key_prefix: config.state_key_prefix,
     connect_timeout_ms: config.state_connect_timeout_ms,
     timeout_ms: config.state_timeout_ms,
-    lease_ms,
-    clock,
     log,
-  });
-  return new ResilientStateStore(redis, {
+  };
+  return new ResilientStateStore(new RedisState({ ...server, lease_ms, clock }), {
     policies: config.on_state_store_down,
     min_instances: config.state_min_instances,
     lease_ms,
+    cache: new RedisCache({ ...server, metrics }),
     clock,
     log,
-    metrics: new StoreMetrics(registry),
+    metrics,
   });
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import type { RedisCache } from '../cache/redis-cache.ts';
 import type { Outage } from '../records/outage.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
@@ -25,6 +26,8 @@ export interface ResilientStateStoreOptions {
   readonly min_instances: number;
   /** How long the store keeps a lease that is not renewed. */
   readonly lease_ms: number;
+  /** Closed with this store. */
+  readonly cache?: RedisCache | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: StoreMetrics;
@@ -62,6 +65,10 @@ export class ResilientStateStore implements StateStore {
       this.#quota.instances = Math.max(1, instances);
       metrics.instances(this.#quota.instances);
     });
+  }
+
+  get cache(): RedisCache | undefined {
+    return this.#options.cache;
   }
 
   get outage(): StateOutage | undefined {
@@ -110,7 +117,7 @@ export class ResilientStateStore implements StateStore {
     const { waiting } = this.#settlements;
     if (waiting > 0)
       this.#options.log.warn({ settlements: waiting }, 'these settlements were not sent to the state store');
-    await this.#remote.close();
+    await Promise.all([this.#remote.close(), this.cache?.close()]);
   }
 
   async #reserveRemotely(request: ReservationRequest): Promise<ReservationResult> {

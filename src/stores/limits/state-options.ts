@@ -41,7 +41,7 @@ export const stateOptions = {
     )
     .default('memory')
     .describe(
-      'Counters and concurrency: `memory` of this process, or `redis://…` (`rediss://…` over TLS), shared by all instances that name it.',
+      'Counters, concurrency and what stages cache: `memory` of this process, or `redis://…` (`rediss://…` over TLS), shared by all instances that name it.',
     ),
   state_timeout_ms: z
     .int()

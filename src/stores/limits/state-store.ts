@@ -1,3 +1,4 @@
+import type { CacheStore } from '../cache/cache-store.ts';
 import type { Outage } from '../records/outage.ts';
 import type { Limit } from './limit-table.ts';
 import type { Charge } from './limit-units.ts';
@@ -72,6 +73,8 @@ export interface StateStore {
   knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[];
   /** Resolves when the store can be used, or the first connection has failed; absent where there is no connection. */
   started?(): Promise<void>;
+  /** Cache in the same place, for stages; absent where each process has its own, in memory. */
+  readonly cache?: CacheStore | undefined;
   /** Set while the store's server does not answer. */
   readonly outage?: StateOutage | undefined;
   /** Ends timers and connections; leases that are still held expire. */

@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CacheStore } from '../../../../../src/stores/cache/cache-store.ts';
+import { MemoryCache } from '../../../../../src/stores/cache/memory-cache.ts';
+import { max_ttl_ms, max_value_bytes, stageCache } from '../../../../../src/stores/cache/stage-cache.ts';
+
+/** A shared store that shows what it was given. */
+function sharedStore() {
+  const entries = new Map<string, { value: string; ttl_ms: number }>();
+  const store: CacheStore = {
+    get: key => entries.get(key)?.value,
+    set: (key, value, ttl_ms) => void entries.set(key, { value, ttl_ms }),
+  };
+  return { entries, store };
+}
+
+describe("a stage's cache", () => {
+  it('finds a value until its TTL has passed', () => {
+    let now_ms = 0;
+    const cache = stageCache('mine', undefined, () => now_ms);
+    cache.set('key', 'value', 1000);
+    now_ms = 1000;
+    expect(cache.get('key')).toBe('value');
+    now_ms = 1001;
+    expect(cache.get('key')).toBeUndefined();
+  });
+
+  it('has keys that no other stage has, all of one length', () => {
+    const { entries, store } = sharedStore();
+    const [mine, other] = ['mine', 'other'].map(name => stageCache(name, store, () => 0)) as [
+      CacheStore,
+      CacheStore,
+    ];
+    mine.set('key', 'value', 1000);
+    expect(other.get('key')).toBeUndefined();
+    expect(mine.get('key')).toBe('value');
+    mine.set('x'.repeat(1_000_000), 'value', 1000);
+    const [first, second] = [...entries.keys()];
+    expect(first).toMatch(/^mine:[\w-]{43}$/);
+    expect(second).toHaveLength(first!.length);
+  });
+
+  it.each([0, -1, Number.NaN])('stores nothing for %d ms', ttl_ms => {
+    const { entries, store } = sharedStore();
+    stageCache('mine', store, () => 0).set('key', 'value', ttl_ms);
+    expect(entries.size).toBe(0);
+  });
+
+  it('rounds a TTL up and bounds it', () => {
+    const { entries, store } = sharedStore();
+    const cache = stageCache('mine', store, () => 0);
+    cache.set('short', 'value', 0.5);
+    cache.set('long', 'value', Number.POSITIVE_INFINITY);
+    expect([...entries.values()].map(({ ttl_ms }) => ttl_ms)).toEqual([1, max_ttl_ms]);
+  });
+
+  it('stores no value of more bytes than 1 MiB', () => {
+    const { entries, store } = sharedStore();
+    const cache = stageCache('mine', store, () => 0);
+    cache.set('fits', 'x'.repeat(max_value_bytes), 1000);
+    cache.set('too large', `${'x'.repeat(max_value_bytes - 1)}é`, 1000);
+    expect(entries.size).toBe(1);
+  });
+});
+
+describe('the cache in memory', () => {
+  const filled = (max: number) => {
+    const cache = new MemoryCache(max, () => 0);
+    for (const key of ['a', 'b', 'c']) cache.set(key, 'x'.repeat(100), 1000);
+    return cache;
+  };
+
+  it('forgets the least recently used where it is full', () => {
+    const cache = filled(600);
+    cache.get('a');
+    cache.set('d', 'x'.repeat(100), 1000);
+    expect(['a', 'b', 'c', 'd'].map(key => cache.get(key) !== undefined)).toEqual([true, false, true, true]);
+    expect(cache.characters).toBe(600);
+  });
+
+  it('forgets the old value of a key even where the new one does not fit', () => {
+    const cache = filled(600);
+    cache.set('a', 'x'.repeat(600), 1000);
+    expect(cache.get('a')).toBeUndefined();
+    expect(cache.characters).toBe(400);
+  });
+});
