@@ -13,7 +13,7 @@ const dropReasons = [
 export type DropReason = (typeof dropReasons)[number];
 
 /** Operations of the records store while requests run. */
-type RecordsOperation = 'key_lookup' | 'changes' | 'ledger_insert';
+type RecordsOperation = 'key_lookup' | 'account_lookup' | 'changes' | 'ledger_insert';
 
 /** Metrics of the records store and the ledger; all labels are closed sets. */
 export class RecordsMetrics extends MetricSet {

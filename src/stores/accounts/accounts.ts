@@ -17,7 +17,7 @@ export interface Account {
 export function unusableAccount(what: string, cause?: unknown): GatewayError {
   return refusal('provider_misconfigured', {
     message: 'This account is not available because of a server-side configuration error.',
-    cause: new Error(what, { cause }),
+    cause: cause === undefined ? what : new Error(what, { cause }),
   });
 }
 
@@ -47,6 +47,8 @@ export type AccountsConfig = z.infer<typeof accountsSchema>;
 export interface AccountDirectory {
   /** `undefined` for unknown and revoked keys alike. `digest` is that of the key, where it has been made already. */
   find(key: string, digest?: string): Account | undefined | Promise<Account | undefined>;
+  /** The account with this id, whatever its keys. Throws `server_error`, or rejects with it, if it cannot be looked up. */
+  findById(id: string): Account | undefined | Promise<Account | undefined>;
 }
 
 /** Digest of a configured key, written as text or as digest. */
@@ -75,8 +77,7 @@ export class ConfiguredAccounts implements AccountDirectory {
     return this.#byDigest.get(digest);
   }
 
-  /** Finds an account by name, whatever its keys. */
-  named(id: string): Account | undefined {
+  findById(id: string): Account | undefined {
     return this.#byId.get(id);
   }
 }

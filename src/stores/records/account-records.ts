@@ -1,5 +1,5 @@
 import { type Operator, recordChange } from './audit-log.ts';
-import { Condition, type Database, insertOnce, searchable } from './database.ts';
+import { Condition, type Database, insertOnce, rowMarks, searchable } from './database.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
 
 /** An account of the store. */
@@ -45,6 +45,12 @@ export const accountRecords = (database: Database) => ({
       new Condition().and('id = ?', id).containing(search).and('plan = ?', plan),
   }),
 
+  /** The accounts that have these ids. */
+  async lookUp(ids: readonly string[]): Promise<AccountRecord[]> {
+    const sql = `SELECT ${columns} FROM accounts WHERE id IN ${rowMarks(1, ids.length)}`;
+    return (await database.run<StoredAccount>(sql, ids)).map(accountOf);
+  },
+
   /** Throws AlreadyThere. */
   create: ({ id, plan, limits }: Omit<AccountRecord, 'created_ms'>, operator: Operator) =>
     database.transaction(async connection => {
@@ -79,6 +85,8 @@ export const accountRecords = (database: Database) => ({
       return accountOf(row);
     }),
 });
+
+export type AccountRecords = ReturnType<typeof accountRecords>;
 
 function accountOf({ limits, ...row }: StoredAccount): AccountRecord {
   return { ...row, limits: JSON.parse(limits) as AccountRecord['limits'] };

@@ -54,13 +54,14 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   const retention = new Retention({ pruning: store.pruning, times, rows_per_step, clock, log, metrics });
   const accounts: AccountDirectory = {
     find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
+    findById: id => configured.findById(id) ?? keys.findById(id),
   };
   ledger.start();
   keys.start();
   void retention.start();
   return {
     store,
-    /** Keys of the configuration, and those of the store. */
+    /** Keys and accounts of the configuration, and those of the store. */
     accounts,
     ledger,
     /** Use of accounts before this process started; undefined where records are in memory. */
@@ -85,14 +86,17 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
 }
 
 function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecordsSetup, store: RecordsStore) {
-  const { keys, changes } = store;
+  const { keys, accounts, changes } = store;
   return new StoredKeys({
     keys: {
       lookUp: digests => metrics.timed('key_lookup', () => keys.lookUp(digests), isOutage),
       used: times => keys.used(times),
     },
+    accounts: {
+      lookUp: ids => metrics.timed('account_lookup', () => accounts.lookUp(ids), isOutage),
+    },
     changes: { since: since => metrics.timed('changes', () => changes.since(since), isOutage) },
-    configured: id => configured.named(id),
+    configured: id => configured.findById(id),
     key_cache_ttl_ms: settings.key_cache_ttl_ms,
     clock,
     log,

@@ -51,7 +51,7 @@ describe('the API key of a request', () => {
 
   it('is looked up in an asynchronous directory', async () => {
     const find = async (key: string) => (key === 'late' ? { id: 'late', plan: undefined } : undefined);
-    const slow = { ...setup, accounts: { find } };
+    const slow = { ...setup, accounts: { find, findById: find } };
     expect(await accountOf({ authorization: 'Bearer late' }, {}, slow)).toMatchObject({ id: 'late' });
     await expect(accountOf({ authorization: 'Bearer other' }, {}, slow)).rejects.toMatchObject({
       code: 'invalid_api_key',

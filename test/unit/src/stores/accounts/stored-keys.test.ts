@@ -34,7 +34,12 @@ function reachable(): RecordsStore {
         };
       },
     });
-  return { ...store, keys: guarded(store.keys), changes: guarded(store.changes) };
+  return {
+    ...store,
+    keys: guarded(store.keys),
+    accounts: guarded(store.accounts),
+    changes: guarded(store.changes),
+  };
 }
 
 beforeEach(async () => {
