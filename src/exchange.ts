@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import type { ChatRequest } from './canonical.ts';
 import type { Model } from './catalog/catalog.ts';
@@ -16,6 +16,7 @@ export interface ExchangeStart {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  readonly incoming: IncomingMessage;
   readonly log: Log;
   readonly clock: Clock;
   readonly span: Span;
@@ -29,6 +30,7 @@ export class Exchange implements ExchangeView {
   readonly path: string;
   /** The client's headers, names in lower case. */
   readonly headers: IncomingHttpHeaders;
+  readonly incoming: IncomingMessage;
   readonly clock: Clock;
   readonly span: Span;
   /** Id of the recorded trace, if any; in the log, and in exemplars of the histograms. */
@@ -78,6 +80,7 @@ export class Exchange implements ExchangeView {
     this.method = start.method;
     this.path = start.path;
     this.headers = start.headers;
+    this.incoming = start.incoming;
     this.clock = start.clock;
     this.span = start.span;
     this.trace_id = traceIdOf(start.span);

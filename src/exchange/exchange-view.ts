@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import type { ChatRequest, Usage } from '../canonical.ts';
 import type { Model } from '../catalog/catalog.ts';
@@ -90,6 +90,11 @@ export interface ExchangeView {
   readonly path: string;
   /** The client's headers, names in lower case. */
   readonly headers: Readonly<IncomingHttpHeaders>;
+  /**
+   * The application's own request object, to read what its middleware has put there, as in `(exchange.incoming as express.Request).user`.
+   * Stages must not read the body from it. A request of the dashboard's playground has not passed the application's middleware.
+   */
+  readonly incoming: IncomingMessage;
   readonly clock: Clock;
   /** The server span, for attributes and events. */
   readonly span: Span;

@@ -10,13 +10,14 @@ type Start = Pick<ExchangeStart, 'endpoint' | 'path' | 'log' | 'clock'> & {
 
 /** Begins the exchange of a request whose headers have arrived, and reports to it when its client leaves or another handler answers. */
 export function startExchange(
-  { method = 'GET', headers }: IncomingMessage,
+  incoming: IncomingMessage,
   response: ServerResponse,
   { endpoint, path, log, clock, route }: Start,
 ): Exchange {
+  const { method = 'GET', headers } = incoming;
   const id = requestIdOf(headers);
   const span = startServerSpan({ id, method, path, route }, headers);
-  const exchange = new Exchange({ id, endpoint, method, path, headers, log, clock, span });
+  const exchange = new Exchange({ id, endpoint, method, path, headers, incoming, log, clock, span });
   // Watches the response: a request already closes once its body has been read.
   response.once('close', () => {
     if (!response.writableEnded || !exchange.end.reply_ended) exchange.clientLeft();

@@ -20,6 +20,8 @@ export interface ContractOptions {
   readonly plans?: ChainOptions['plans'];
   /** The client's headers; without them the key of the account that is there without `accounts`. */
   readonly headers?: IncomingHttpHeaders;
+  /** What the application's middleware has put on the request, which stages see as `exchange.incoming`: `{ user: { id: 'u1' } }`. */
+  readonly incoming?: Readonly<Record<string, unknown>>;
   /** What the client asks for beside the model and a message. */
   readonly request?: Partial<ChatRequest>;
   readonly fixtures?: readonly StreamFixture[];

@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { setTimeout, setImmediate as turn } from 'node:timers/promises';
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api';
 import { Registry } from 'prom-client';
@@ -110,6 +112,7 @@ export class Setting {
       method: 'POST',
       path: '/v1/chat/completions',
       headers,
+      incoming: Object.assign(new IncomingMessage(new Socket()), { headers, ...this.options.incoming }),
       log: this.#log,
       clock: systemClock,
       span: trace.wrapSpanContext(INVALID_SPAN_CONTEXT),

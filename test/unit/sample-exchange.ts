@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { trace } from '@opentelemetry/api';
 import type { ChatRequest } from '../../src/canonical.ts';
 import type { Model } from '../../src/catalog/catalog.ts';
@@ -37,6 +39,7 @@ export function sampleExchange(
     method: 'POST',
     path: '/v1/chat/completions',
     headers: {},
+    incoming: new IncomingMessage(new Socket()),
     log,
     clock: systemClock,
     span: trace.getTracer('test').startSpan('test'),
