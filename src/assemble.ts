@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { Catalog } from './catalog/catalog.ts';
+import { ApplicationAccounts } from './chain/application-accounts.ts';
 import { Chain } from './chain/chain.ts';
 import { createStages } from './chain/create-stages.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -85,6 +86,8 @@ function partsOf(
     openStateStore(stateSchema.parse(settings.stores), { clock, log, registry: metrics.registry, past });
   const { registry } = metrics;
   const { plans } = settings;
+  const { accountOf } = options;
+  const application = accountOf && new ApplicationAccounts(accountOf, { accounts, plans, clock });
   const providers = settings.providers.map(
     ({ name, definition, config, options: own }) =>
       new Provider(name, definition, config, own, { clock, log, registry, content: settings.tracing }),
@@ -104,7 +107,16 @@ function partsOf(
     catalog,
     routes: new Routes(createDialects(settings, { models: settings.models })),
     chain: new Chain(
-      createStages(settings.stages, { catalog, accounts, plans, state, registry, log, clock }),
+      createStages(settings.stages, {
+        catalog,
+        accounts,
+        accountOf: application?.find,
+        plans,
+        state,
+        registry,
+        log,
+        clock,
+      }),
       metrics,
     ),
     providers,

@@ -29,6 +29,12 @@ export const errorCatalogue = {
     headers: { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' },
     when: 'The key is unknown or revoked; which of the two is never said.',
   },
+  unknown_account: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This account has no access to this API.',
+    when: 'The application says with `accountOf` whose request it is, and neither the configuration nor the records store has an account of that id.',
+  },
   unknown_url: {
     status: 404,
     type: 'invalid_request_error',

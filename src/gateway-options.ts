@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
+import type { AccountOf } from './chain/application-accounts.ts';
 import { surroundings } from './chain/surroundings.ts';
 import type { Clock } from './clock.ts';
 import type { StageEntry } from './config/given-plugins.ts';
@@ -10,8 +11,13 @@ import type { StateStore } from './stores/limits/state-store.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { AnyProviderDefinition } from './upstream/adapter.ts';
 
-/** Options that the application passes in code, beside the configuration. */
-export interface GatewayOptions {
+/** Says which operator a request is from, by the application's own sign-in; `undefined` denies access. */
+export type OperatorOf<R extends IncomingMessage = IncomingMessage> = (
+  request: R,
+) => string | undefined | PromiseLike<string | undefined>;
+
+/** Options that the application passes in code, beside the configuration. `R` is the application's own request, such as Express's. */
+export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
   /**
    * The chain in order, in place of `stages` of the configuration: names of built-in stages, paths and packages, each alone or with options,
    * and stages as their factories return them. Paths begin at the working directory.
@@ -65,10 +71,24 @@ export interface GatewayOptions {
   /** Counters and concurrency in place of `stores.state`, to share them between gateways of one process; stays open when they close. */
   readonly state?: StateStore;
   /**
-   * For `gateway.dashboard` behind the parent application's own authentication: returns the operator's name for the audit log, or
-   * `undefined` to deny access. By default the dashboard has its own login, for `admin.users`.
+   * Says whose request it is, where the application has authenticated its user already: the id of an account of the configuration or the
+   * records store, or the account itself, `{ id, plan, limits }`. A key that is sent as well is ignored then. For `undefined` the stage `auth`
+   * asks for a key. Called by `auth` before the body is read; a promise has 10 seconds. A GatewayError that is thrown goes to the client.
+   *
+   * @defaultValue none: every request needs a key
+   * @example
+   * createGateway('sluice.yaml', { accountOf: (request: Request) => request.session.user?.team });
    */
-  readonly operatorOf?: (request: IncomingMessage) => string | undefined;
+  readonly accountOf?: AccountOf<R> | undefined;
+  /**
+   * For `gateway.dashboard` behind the parent application's own authentication: returns the operator's name for the audit log, or
+   * `undefined` to deny access.
+   *
+   * @defaultValue none: the dashboard has its own sign-in, for `admin.users`
+   * @example
+   * createGateway('sluice.yaml', { operatorOf: (request: Request) => request.user?.email });
+   */
+  readonly operatorOf?: OperatorOf<R> | undefined;
   /** Returns the URL for clients, once known, if `server.public_url` is not set; for the dashboard's code samples. */
   readonly publicUrl?: () => string | undefined;
 }
@@ -79,7 +99,9 @@ const schema = z.strictObject({
   terminal: z.boolean('must be true or false').optional(),
   ...surroundings,
   clock: withMethods<Clock>('a clock', ['epoch_ms', 'elapsed_ms']).optional(),
-  operatorOf: aFunction('it gets the request, and returns the name of the operator or undefined').optional(),
+  operatorOf: aFunction<OperatorOf>(
+    'it gets the request, and returns the name of the operator or undefined',
+  ).optional(),
   publicUrl: aFunction('it returns the address at which clients reach the gateway, or undefined').optional(),
 });
 

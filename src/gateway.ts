@@ -52,9 +52,19 @@ export type Gateway = RequestHandler & {
  * Creates the gateway as a handler for `app.use`. Throws a ConfigError that lists every mistake of the configuration, or an error that says
  * why the records store cannot be used.
  */
-export async function createGateway(source: ConfigSource, options: GatewayOptions = {}): Promise<Gateway> {
-  checkGatewayOptions(options, 'options of createGateway');
-  const settings = await loadConfig(source, process.env, options);
+export async function createGateway<R extends IncomingMessage = IncomingMessage>(
+  source: ConfigSource,
+  given: GatewayOptions<R> = {},
+): Promise<Gateway> {
+  checkGatewayOptions(given, 'options of createGateway');
+  const settings = await loadConfig(source, process.env, given);
+  // Requests of the dashboard's playground have not passed the application's middleware, and come with a key.
+  const ownRequests = new WeakSet<IncomingMessage>();
+  const { accountOf } = given as GatewayOptions;
+  const options: GatewayOptions = {
+    ...(given as GatewayOptions),
+    accountOf: accountOf && (request => (ownRequests.has(request) ? undefined : accountOf(request))),
+  };
   const parts = await assemble(settings, options);
   await parts.state.started?.();
   for (const warning of settings.warnings) parts.log.warn(warning);
@@ -119,7 +129,10 @@ export async function createGateway(source: ConfigSource, options: GatewayOption
   const dashboardContext: DashboardContext = {
     ...parts,
     inFlight: () => running.size,
-    calls: new GatewayCalls(handler),
+    calls: new GatewayCalls((request, response, next) => {
+      ownRequests.add(request);
+      handler(request, response, next);
+    }),
     publicUrl: () => settings.server.public_url ?? options.publicUrl?.(),
   };
   return Object.defineProperties(handler, {

@@ -9,6 +9,7 @@ export {
   streamRechunk,
   validation,
 } from '../plugins/index.ts';
+export type { AccountAnswer, AccountOf, ApplicationAccount } from './chain/application-accounts.ts';
 export type { ChainOptions } from './chain/chain-options.ts';
 export { createChain } from './chain/create-chain.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';
@@ -18,7 +19,7 @@ export type { GatewayConfig } from './config/schema.ts';
 export { ConfigError, type ConfigIssue } from './diagnostics/config-error.ts';
 export { errorCatalogue, GatewayError } from './errors.ts';
 export { createGateway, type Gateway } from './gateway.ts';
-export type { GatewayOptions } from './gateway-options.ts';
+export type { GatewayOptions, OperatorOf } from './gateway-options.ts';
 export { MemoryStateStore } from './stores/limits/memory-state-store.ts';
 export { openStateStore } from './stores/limits/open-state-store.ts';
 export type { StateStore } from './stores/limits/state-store.ts';

@@ -17,6 +17,7 @@ export type {
 } from './canonical.ts';
 export { textOf, usageOf } from './canonical.ts';
 export type { Catalog, Model } from './catalog/catalog.ts';
+export type { FindAccount } from './chain/application-accounts.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';
 export { fromGenerator } from './chain/from-generator.ts';
 export type { Hooks, StageSetup } from './chain/stage-plan.ts';

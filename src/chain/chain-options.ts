@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { modelSchema } from '../catalog/model-schema.ts';
@@ -5,9 +6,10 @@ import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-e
 import { bodyLimits } from '../inbound/body-limits.ts';
 import { replyLimits, streamLimits } from '../outbound/reply-limits.ts';
 import { type AccountsConfig, accountsSchema } from '../stores/accounts/accounts.ts';
-import { plansSchema } from '../stores/limits/plan-limits.ts';
+import { type Plans, plansSchema } from '../stores/limits/plan-limits.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { AccountOf } from './application-accounts.ts';
 import { checkAccess } from './check-access.ts';
 import { checkBodyBounds } from './check-body-bounds.ts';
 import { checkReferences } from './check-references.ts';
@@ -43,12 +45,21 @@ export const chainOptionsSchema = z.strictObject({
   ...replyLimits,
 });
 
-export type ChainOptions = z.input<typeof chainOptionsSchema> & {
+export type ChainOptions<R extends IncomingMessage = IncomingMessage> = z.input<typeof chainOptionsSchema> & {
   readonly log?: Logger;
   /** Registry of the stages' times, which are not measured without it. */
   readonly registry?: Registry;
   /** Counters and concurrency, to share them between chains or gateways; by default in this chain's memory. */
   readonly state?: StateStore;
+  /**
+   * Says whose request it is, where the application has authenticated its user already; see the option of `createGateway`. Ids are those of
+   * `accounts`.
+   *
+   * @defaultValue none: the stage `auth` asks for a key
+   * @example
+   * createChain([auth(), validation()], { models, accounts, accountOf: (request: Request) => request.user?.team });
+   */
+  readonly accountOf?: AccountOf<R> | undefined;
 };
 
 /** A stage for `createChain`, as returned by a factory such as `auth`. */
@@ -56,7 +67,7 @@ export type ChainStage = { readonly plan: StagePlan };
 
 const schema = chainOptionsSchema.extend(surroundings);
 
-/** Validates the options of `createChain`, and returns them with the plans of its stages. Throws a ConfigError that lists every mistake. */
+/** Validates the options of `createChain`, and returns them with the plans of its stages and the limits by plan. Throws a ConfigError that lists every mistake. */
 export function checkedChain(stages: readonly ChainStage[], options: ChainOptions) {
   const issues = [...checkStages(stages)];
   const parsed = schema.safeParse(options);
@@ -66,7 +77,8 @@ export function checkedChain(stages: readonly ChainStage[], options: ChainOption
   const plans = stages.map(({ plan }) => plan);
   issues.push(...checkChain(plans, parsed.data), ...checkBodyBounds(parsed.data, []));
   if (issues.length > 0) throw new ConfigError('createChain', issues);
-  return { plans, options: parsed.data, warnings: [...warningsOf(plans, parsed.data)] };
+  const limitPlans = (ownOf(plans, 'rate-limit', 'plans') ?? parsed.data.plans) as Plans;
+  return { plans, limitPlans, options: parsed.data, warnings: [...warningsOf(plans, parsed.data)] };
 }
 
 function* checkStages(stages: unknown): Generator<ConfigIssue> {
@@ -85,6 +97,7 @@ interface Checked {
   readonly accounts: object;
   readonly plans: z.output<typeof plansSchema>;
   readonly open: boolean;
+  readonly accountOf?: AccountOf | undefined;
 }
 
 function* checkChain(plans: readonly StagePlan[], options: Checked): Generator<ConfigIssue> {
@@ -93,6 +106,7 @@ function* checkChain(plans: readonly StagePlan[], options: Checked): Generator<C
     accounts: options.accounts as AccountsConfig,
     plans: options.plans,
     open: options.open,
+    accountOf: options.accountOf !== undefined,
   };
   yield* checkAccess(access, { path: ['open'], written: 'open: true', mayBeInner: true });
   for (const [stage, own] of [
@@ -104,7 +118,8 @@ function* checkChain(plans: readonly StagePlan[], options: Checked): Generator<C
 }
 
 /** Warnings about valid options under which every request is refused. */
-function* warningsOf(plans: readonly StagePlan[], { accounts }: Checked): Generator<string> {
+function* warningsOf(plans: readonly StagePlan[], { accounts, accountOf }: Checked): Generator<string> {
+  if (accountOf) return;
   const hasAuth = plans.some(({ name }) => name === 'auth');
   const keys = Object.values(accounts as AccountsConfig).flatMap(account => account.keys);
   if (hasAuth && keys.length === 0 && !ownOf(plans, 'auth', 'accounts'))

@@ -10,6 +10,8 @@ export interface Access {
   readonly plans: Plans;
   /** True if requests are to be served without `auth`. */
   readonly open: boolean;
+  /** True if the application says with `accountOf` whose requests they are. */
+  readonly accountOf: boolean;
 }
 
 /** Where and how `open` is written, for messages; and whether anything else admits requests without accounts and plans. */
@@ -25,7 +27,9 @@ export function* checkAccess(access: Access, place: AccessPlace): Generator<Conf
   const hasAuth = stages.includes('auth');
   if (open && hasAuth)
     yield { path: place.path, message: 'has no effect: the stage auth refuses requests without a key' };
-  if (!open && !hasAuth && !(place.mayBeInner && isEmpty(access)))
+  if (access.accountOf && !hasAuth)
+    yield { path: ['stages'], message: 'must list auth: without it the option accountOf has no effect' };
+  else if (!open && !hasAuth && !(place.mayBeInner && isEmpty(access)))
     yield {
       path: ['stages'],
       message: `must list auth: without it every request is served, without a key. If that is meant, write ${place.written}`,

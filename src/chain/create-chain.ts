@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { Registry } from 'prom-client';
 import { Catalog, type Model } from '../catalog/catalog.ts';
@@ -20,6 +20,7 @@ import { MemoryStateStore } from '../stores/limits/memory-state-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logOf } from '../telemetry/logger.ts';
 import { Metrics } from '../telemetry/metrics.ts';
+import { ApplicationAccounts } from './application-accounts.ts';
 import { Chain } from './chain.ts';
 import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
 import { createStages } from './create-stages.ts';
@@ -39,8 +40,11 @@ type Next = (error?: unknown) => void;
  * `app.use('/v1/chat/completions', createChain([auth(), validation()], { models, accounts }), proxy)`. The handler receives the request as
  * changed by the stages, and its reply goes back through them. Requests to other paths only run `onHeaders`.
  */
-export function createChain(stages: readonly ChainStage[], options: ChainOptions = {}): RequestHandler {
-  const checked = checkedChain(stages, options);
+export function createChain<R extends IncomingMessage = IncomingMessage>(
+  stages: readonly ChainStage[],
+  options: ChainOptions<R> = {},
+): RequestHandler {
+  const checked = checkedChain(stages, options as ChainOptions);
   const log = logOf(checked.options.log, 'warn');
   for (const warning of checked.warnings) log.warn(warning);
   const parts = partsOf(checked, log);
@@ -63,16 +67,20 @@ interface ChainParts extends RunnerParts {
   readonly looksBack: boolean;
 }
 
-function partsOf({ plans, options }: Checked, log: Log): ChainParts {
-  const { registry, state = new MemoryStateStore() } = options;
+function partsOf({ plans, options, limitPlans }: Checked, log: Log): ChainParts {
+  const { registry, state = new MemoryStateStore(), accountOf } = options;
   const metrics = new Metrics(registry ?? new Registry());
   const models = options.models.map(
     model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
   );
   const catalog = new Catalog(models);
+  const accounts = new ConfiguredAccounts(options.accounts as AccountsConfig);
   const stages = createStages(plans, {
     catalog,
-    accounts: new ConfiguredAccounts(options.accounts as AccountsConfig),
+    accounts,
+    accountOf:
+      accountOf &&
+      new ApplicationAccounts(accountOf, { accounts, plans: limitPlans, clock: systemClock }).find,
     plans: options.plans,
     state,
     registry: metrics.registry,

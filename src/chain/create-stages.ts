@@ -16,9 +16,19 @@ export const createStages = (plans: readonly StagePlan[], parts: StageParts): St
 /** Setup of one stage: `parts`, with a log that names the stage, and metrics and a cache of its own. */
 export function stageSetup(
   { name, metricPrefix }: Pick<StagePlan, 'name' | 'metricPrefix'>,
-  { catalog, accounts, plans, state, clock, log, registry }: StageParts,
+  { catalog, accounts, accountOf, plans, state, clock, log, registry }: StageParts,
 ): StageSetup {
   const metrics = pluginMetrics(registry, name, metricPrefix);
   const cache = stageCache(name, state.cache, () => clock.elapsed_ms());
-  return { catalog, accounts, plans, state, cache, clock, log: log.child({ stage: name }), metrics };
+  return {
+    catalog,
+    accounts,
+    accountOf,
+    plans,
+    state,
+    cache,
+    clock,
+    log: log.child({ stage: name }),
+    metrics,
+  };
 }

@@ -9,11 +9,14 @@ import type { Plans } from '../stores/limits/plan-limits.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
+import type { FindAccount } from './application-accounts.ts';
 
 /** What a stage factory receives: the parts of the gateway around the stage. */
 export interface StageSetup {
   readonly catalog: Catalog;
   readonly accounts: AccountDirectory;
+  /** Finds the account that the application's `accountOf` names for a request; undefined if the application gives no such function. */
+  readonly accountOf?: FindAccount | undefined;
   readonly plans: Plans;
   /** Counters and concurrency of all accounts. Closed by the code that created it, not by a stage. */
   readonly state: StateStore;

@@ -1,8 +1,9 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
-import { withMethods } from '../diagnostics/methods.ts';
+import { aFunction, withMethods } from '../diagnostics/methods.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
 import { faultOfLogger, type Logger } from '../telemetry/logger.ts';
+import type { AccountOf } from './application-accounts.ts';
 
 /** Options that the application passes to chains and gateways in code. */
 export const surroundings = {
@@ -23,4 +24,7 @@ export const surroundings = {
     'knownStatuses',
     'close',
   ]).optional(),
+  accountOf: aFunction<AccountOf>(
+    'it gets the request, and returns the id of an account, { id, plan, limits } or undefined',
+  ).optional(),
 };

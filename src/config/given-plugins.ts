@@ -5,10 +5,12 @@ import type { AnyProviderDefinition } from '../upstream/adapter.ts';
 /** A stage by name, path or package; by one of these with its options; or as an object, as its factory returns it. */
 export type StageEntry = string | Readonly<Record<string, unknown>> | Pick<StageHandler, 'plan'>;
 
-/** Plugins that an application gives in code, beside its configuration. */
+/** Plugins that an application gives in code, beside its configuration, and what else decides whether that is complete. */
 export interface GivenPlugins {
   readonly stages?: readonly StageEntry[];
   readonly adapters?: readonly (string | AnyProviderDefinition)[];
+  /** Set if the application says whose requests they are, so that no key is needed. */
+  readonly accountOf?: unknown;
   /** Time in which the module of a plugin must load, 10 s by default. */
   readonly load_ms?: number;
 }

@@ -75,12 +75,12 @@ export async function loadConfig(
     ]);
   // An unknown stage may have been meant to be auth.
   const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
-  if (data && areStages) issues.push(...checkStageAccess(data, stages));
+  if (data && areStages) issues.push(...checkStageAccess(data, stages, given));
   if (data) issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']));
   const newCounter = await loadCounter(data?.usage.estimator, issues);
   if (issues.length > 0 || !data) throw written.error(given.stages ? issues.map(inOptions) : issues);
   const plans = stages.flatMap(({ plan }) => plan ?? []);
-  return { ...settingsOf(data, directory, adapters, stages), stages: plans, newCounter };
+  return { ...settingsOf(data, directory, { adapters, stages, given }), stages: plans, newCounter };
 }
 
 /** An issue of the stages at the place of the option `stages`. */
@@ -95,10 +95,11 @@ const namedEfforts = (adapters: Adapters) =>
 function* checkStageAccess(
   { accounts, plans, server }: CheckedConfig,
   stages: readonly ListedStage[],
+  given: GivenPlugins,
 ): Generator<ConfigIssue> {
   const names = stages.map(({ name }) => name);
   yield* checkAccess(
-    { stages: names, accounts, plans, open: server.open },
+    { stages: names, accounts, plans, open: server.open, accountOf: given.accountOf !== undefined },
     { path: ['server', 'open'], written: 'server: { open: true }', mayBeInner: false },
   );
   for (const [stage, own] of Object.entries({ auth: 'accounts', 'rate-limit': 'plans' })) {
@@ -108,11 +109,17 @@ function* checkStageAccess(
   }
 }
 
+/** What was loaded for a configuration, and what came with it in code. */
+interface Loaded {
+  readonly adapters: Adapters;
+  readonly stages: readonly ListedStage[];
+  readonly given: GivenPlugins;
+}
+
 function settingsOf(
   config: CheckedConfig,
   directory: string,
-  adapters: Adapters,
-  listed: readonly ListedStage[],
+  { adapters, stages, given }: Loaded,
 ): Omit<Settings, 'stages' | 'newCounter'> {
   const providers = Object.entries(config.providers).map(([name, given]) =>
     providerOf(name, given, directory, adapters),
@@ -124,7 +131,13 @@ function settingsOf(
   }));
   const { stages: _, usage: __, ...rest } = config;
   const records = recordsSettings(config.stores, directory);
-  return { ...rest, models, providers, records, warnings: [...warningsOf(config, listed)] };
+  return {
+    ...rest,
+    models,
+    providers,
+    records,
+    warnings: [...warningsOf(config, stages, given.accountOf !== undefined)],
+  };
 }
 
 /** The estimator that is configured; the package is loaded only then. */

@@ -5,16 +5,27 @@ import { stateOptions } from '../stores/limits/state-options.ts';
 import type { ListedStage } from './load-stages.ts';
 import { type CheckedConfig, configSchema } from './schema.ts';
 
-/** A line, with its path, for each option that has no effect and for each setting under which every request is refused. */
-export function* warningsOf(config: CheckedConfig, stages: readonly ListedStage[]): Generator<string> {
-  yield* accountWarnings(config, stages);
-  yield* limitWarnings(config, stages);
+/**
+ * A line, with its path, for each option that has no effect and for each setting under which every request is refused. `accountOf`: the
+ * application names accounts.
+ */
+export function* warningsOf(
+  config: CheckedConfig,
+  stages: readonly ListedStage[],
+  accountOf: boolean,
+): Generator<string> {
+  yield* accountWarnings(config, stages, accountOf);
+  yield* limitWarnings(config, stages, accountOf);
   yield* sectionWarnings(config);
   yield* unusedProviders(config);
   yield* routingWarnings(config);
 }
 
-function* accountWarnings(config: CheckedConfig, stages: readonly ListedStage[]): Generator<string> {
+function* accountWarnings(
+  config: CheckedConfig,
+  stages: readonly ListedStage[],
+  accountOf: boolean,
+): Generator<string> {
   const { accounts, stores, server, metrics } = config;
   const all = Object.entries(accounts);
   if (server.open) {
@@ -25,7 +36,7 @@ function* accountWarnings(config: CheckedConfig, stages: readonly ListedStage[])
       yield 'metrics.account_label: has no effect: server.open is set, and no stage finds an account';
     return;
   }
-  if (stores.records !== 'memory') return;
+  if (accountOf || stores.records !== 'memory') return;
   if (all.every(([, { keys }]) => keys.length === 0))
     yield 'accounts: has no key, and records are in memory: every request is answered 401 until a key is issued in the dashboard';
   for (const [id, { plan, limits, keys }] of all)
@@ -33,10 +44,14 @@ function* accountWarnings(config: CheckedConfig, stages: readonly ListedStage[])
       yield `accounts.${id}: has a plan or limits but no keys, so it cannot be used`;
 }
 
-function* limitWarnings(config: CheckedConfig, stages: readonly ListedStage[]): Generator<string> {
+function* limitWarnings(
+  config: CheckedConfig,
+  stages: readonly ListedStage[],
+  accountOf: boolean,
+): Generator<string> {
   const { plans, accounts, stores, admin } = config;
   const rateLimit = stages.find(({ name }) => name === 'rate-limit')?.options;
-  const isComplete = stores.records === 'memory' && Object.keys(admin.users).length === 0;
+  const isComplete = !accountOf && stores.records === 'memory' && Object.keys(admin.users).length === 0;
   if (!isComplete) {
     if (!rateLimit && stores.records !== 'memory')
       yield 'stages: does not list rate-limit: limits of accounts in the records store are not enforced';

@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from '../chain/stage-plan.ts';
+import type { OperatorOf } from '../gateway-options.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
 import { loadAssets } from './assets.ts';
 import type { DashboardContext, DashboardRequest } from './page-request.ts';
 import { PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
 import { pages } from './pages/index.ts';
-import { type OperatorOf, SessionGuard } from './session-guard.ts';
+import { SessionGuard } from './session-guard.ts';
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import type { OperatorOf } from '../gateway-options.ts';
+import { within } from '../stores/within.ts';
 import { cookieOf, FormTokens, isSameOrigin, setCookie, token_field } from './access/cookies.ts';
 import { type LoginAttempt, LoginThrottle } from './access/login-throttle.ts';
 import { Operators } from './access/operators.ts';
@@ -10,9 +12,8 @@ import { htmlResponse, PageError, type PageResponse, redirect } from './page-res
 import { readForm } from './read-form.ts';
 import { reloadDocument, signInDocument } from './view/document.ts';
 
-/** Returns the operator's name of a request, from the parent application's own login; `undefined` denies access. */
-export type OperatorOf = (request: IncomingMessage) => string | undefined;
-
+/** Time for a promise of `operatorOf`. */
+const operator_ms = 10_000;
 const session_cookie = 'sluice_session';
 /** Cookie of the login form; separate from the session, so that showing the form ends no session. */
 const sign_in_cookie = 'sluice_sign_in';
@@ -55,7 +56,7 @@ export class SessionGuard {
   async enter(request: DashboardRequest, max_form_bytes?: number): Promise<SignedIn | PageResponse> {
     const { path, query, incoming } = request;
     const { method, headers } = incoming;
-    const found = this.#sessionOf(request);
+    const found = await this.#sessionOf(request);
     if (found) {
       const { token, session } = found;
       const form =
@@ -71,13 +72,14 @@ export class SessionGuard {
     return redirect(`sign-in?${new URLSearchParams({ next })}`);
   }
 
-  #sessionOf(request: DashboardRequest): { token: string; session: Session } | undefined {
+  async #sessionOf(request: DashboardRequest): Promise<{ token: string; session: Session } | undefined> {
     const { path, incoming } = request;
     const token = cookieOf(incoming, session_cookie) ?? '';
     const session = path === polled ? this.#sessions.look(token) : this.#sessions.find(token);
     if (!this.#operatorOf) return session && { token, session };
-    const actor = this.#operatorOf(incoming);
-    if (actor === undefined || actor === '')
+    const answer = Promise.resolve(this.#operatorOf(incoming));
+    const actor: unknown = await within(answer, operator_ms, () => new Error('operatorOf did not settle'));
+    if (typeof actor !== 'string' || actor === '')
       throw new PageError(403, 'You may not use this dashboard.', 'Sign in where it is mounted.');
     return session?.actor === actor ? { token, session } : this.#startSession(request, actor);
   }

@@ -7,7 +7,7 @@ export function fieldPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** A value as text for messages: only the kind of objects, only the length of long strings. */
+/** A value as text for messages: only the kind of objects and functions, only the length of long strings. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -15,6 +15,7 @@ export function shown(value: unknown): string {
     return value.length > 64 ? `a string of ${value.length} characters` : `'${value}'`;
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object') return 'an object';
+  if (typeof value === 'function') return 'a function';
   return String(value);
 }
 

@@ -9,7 +9,13 @@ export interface LogLine {
 }
 
 /** A log that keeps its lines. */
-export function capturedLog(level = 'info'): { readonly log: Log; readonly lines: LogLine[] } {
+export interface CapturedLog {
+  readonly log: Log;
+  readonly lines: LogLine[];
+}
+
+/** A new log. */
+export function capturedLog(level = 'info'): CapturedLog {
   const lines: LogLine[] = [];
   const log = pino({ level }, { write: (text: string) => void lines.push(JSON.parse(text)) });
   return { log, lines };

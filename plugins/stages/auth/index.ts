@@ -20,24 +20,31 @@ const schema = z.strictObject({
 /** Scheme in any case, spaces, one token; anything else is a malformed header. */
 const credentials = /^(?:bearer|api-key) +([^\s,]+)$/i;
 
-/** Finds the account of the key and refuses all other requests before a byte of the body is read. */
+/** Finds the account that the application names, or else that of the key, and refuses all other requests before a byte of the body is read. */
 export const auth = defineStage({
   name: 'auth',
   schema,
   create({ accounts: own, x_api_key }, setup) {
     const accounts = own ? new ConfiguredAccounts(own) : setup.accounts;
+    const admitByKey = (exchange: Exchange): void | Promise<void> => {
+      const { authorization, 'x-api-key': bare } = exchange.headers;
+      const key =
+        credentials.exec(authorization?.trim() ?? '')?.[1] ??
+        (x_api_key && typeof bare === 'string' && bare !== '' ? bare : undefined);
+      if (key === undefined) throw refusal('missing_api_key');
+      const found = accounts.find(key);
+      if (found instanceof Promise) return found.then(account => admit(exchange, account));
+      admit(exchange, found);
+    };
+    const admitNamed = (exchange: Exchange, named: Account | undefined) =>
+      named ? exchange.authenticate(named) : admitByKey(exchange);
     return {
-      // Synchronous if the directory is, since this runs for every request.
+      // Synchronous if the application and the directory are, since this runs for every request.
       onHeaders(exchange) {
         if (exchange.endpoint.public) return;
-        const { authorization, 'x-api-key': bare } = exchange.headers;
-        const key =
-          credentials.exec(authorization?.trim() ?? '')?.[1] ??
-          (x_api_key && typeof bare === 'string' && bare !== '' ? bare : undefined);
-        if (key === undefined) throw refusal('missing_api_key');
-        const found = accounts.find(key);
-        if (found instanceof Promise) return found.then(account => admit(exchange, account));
-        admit(exchange, found);
+        const named = setup.accountOf?.(exchange, accounts);
+        if (named instanceof Promise) return named.then(account => admitNamed(exchange, account));
+        return admitNamed(exchange, named);
       },
     };
   },

@@ -18,6 +18,7 @@ const rows = Object.entries(errorCatalogue) as [ErrorCode, ErrorRow][];
 const typesByStatus: Record<number, readonly string[]> = {
   400: ['invalid_request_error', 'configuration_error'],
   401: ['authentication_error'],
+  403: ['permission_error'],
   404: ['invalid_request_error'],
   405: ['invalid_request_error'],
   413: ['invalid_request_error'],

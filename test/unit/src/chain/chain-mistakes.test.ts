@@ -99,7 +99,7 @@ describe('the errors in the options of createChain', () => {
       [
         'max_body_bytes: Too small: expected number to be >0',
         expect.stringMatching(
-          /^acounts: unknown name; did you mean 'accounts'\? Accepted here: models, accounts, .*, log, registry, state$/,
+          /^acounts: unknown name; did you mean 'accounts'\? Accepted here: models, accounts, .*, log, registry, state, accountOf$/,
         ) as unknown as string,
       ],
     ],

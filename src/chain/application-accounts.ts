@@ -1,0 +1,159 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import { issuesOf, shownIssue } from '../diagnostics/config-error.ts';
+import { shown } from '../diagnostics/field-path.ts';
+import { GatewayError, refusal } from '../errors.ts';
+import type { ExchangeView } from '../exchange/exchange-view.ts';
+import { type Account, type AccountDirectory, unusableAccount } from '../stores/accounts/accounts.ts';
+import { limitOverridesSchema, type Plans } from '../stores/limits/plan-limits.ts';
+import { within } from '../stores/within.ts';
+import { ThrottledLog } from '../telemetry/throttled-log.ts';
+
+/** Time for a promise of `accountOf`. */
+const answer_ms = 10_000;
+const max_id_characters = 256;
+
+/** An account that the application keeps itself. It is the whole account: nothing is looked up under its id. */
+export interface ApplicationAccount {
+  /** Limits, ledger and metrics count for this id: 1 to 256 characters. */
+  readonly id: string;
+  /** A plan of the configuration. */
+  readonly plan?: string | undefined;
+  /** Limits in place of those of the plan, name by name; `null` lifts one. */
+  readonly limits?: z.input<typeof limitOverridesSchema> | undefined;
+}
+
+/** What `accountOf` may answer: the id of an account, an account, or `undefined` to have the request's key decide. */
+export type AccountAnswer = string | ApplicationAccount | undefined;
+
+/** Says whose request it is, from what the application's middleware has put on it. */
+export type AccountOf<R extends IncomingMessage = IncomingMessage> = (
+  request: R,
+) => AccountAnswer | PromiseLike<AccountAnswer>;
+
+/**
+ * Finds the account that the application names for a request; `undefined` if it names none. Ids are looked up in `accounts`, by default those
+ * of the gateway. Throws a GatewayError, or rejects with one. Synchronous if the application and the directory are.
+ */
+export type FindAccount = (
+  exchange: ExchangeView,
+  accounts?: AccountDirectory,
+) => Account | undefined | Promise<Account | undefined>;
+
+const accepted = "an account's id, { id, plan, limits }, or undefined to ask for a key";
+
+const accountSchema = z.strictObject({
+  id: z
+    .string('must be the id of the account, a string')
+    .min(1, 'must not be empty')
+    .max(max_id_characters, `must have at most ${max_id_characters} characters`)
+    // Neither Postgres nor a log takes them all.
+    .refine(
+      id => id.isWellFormed() && !/\p{Cc}/u.test(id) && id.trim() === id,
+      'must have no control characters and no space around it',
+    ),
+  plan: z.string('must be the name of a plan').optional(),
+  limits: limitOverridesSchema.optional(),
+});
+
+type Fault = 'unknown' | 'unusable' | 'failed';
+
+interface Setup {
+  readonly accounts: AccountDirectory;
+  /** The plans that accounts may have. */
+  readonly plans: Plans;
+  readonly clock: Clock;
+}
+
+/** The accounts that an application names by its option `accountOf`. */
+export class ApplicationAccounts {
+  readonly #accountOf: AccountOf;
+  readonly #setup: Setup;
+  readonly #log: ThrottledLog<Fault>;
+
+  constructor(accountOf: AccountOf, setup: Setup) {
+    this.#accountOf = accountOf;
+    this.#setup = setup;
+    this.#log = new ThrottledLog(setup.clock);
+  }
+
+  readonly find: FindAccount = (exchange, accounts = this.#setup.accounts) => {
+    let answer: AccountAnswer | PromiseLike<AccountAnswer>;
+    try {
+      answer = this.#accountOf(exchange.incoming);
+      if (isPromise(answer)) return this.#settled(exchange, answer, accounts);
+    } catch (thrown) {
+      throw this.#failed(exchange, thrown);
+    }
+    return this.#account(exchange, answer, accounts);
+  };
+
+  async #settled(
+    exchange: ExchangeView,
+    pending: PromiseLike<AccountAnswer>,
+    accounts: AccountDirectory,
+  ): Promise<Account | undefined> {
+    const late = () => new Error(`its promise has not settled within ${answer_ms / 1000} s`);
+    const answer = await within(Promise.resolve(pending), answer_ms, late).catch((thrown): never => {
+      throw this.#failed(exchange, thrown);
+    });
+    return this.#account(exchange, answer, accounts);
+  }
+
+  #account(exchange: ExchangeView, answer: unknown, accounts: AccountDirectory) {
+    if (answer === undefined) return undefined;
+    if (typeof answer === 'object' && answer !== null) return this.#given(exchange, answer);
+    if (typeof answer !== 'string' || answer === '')
+      throw this.#unusable(exchange, `returned ${shown(answer)}`, `it must return ${accepted}`);
+    const found = accounts.findById(answer);
+    return found instanceof Promise
+      ? found.then(account => account ?? this.#unknown(exchange, answer))
+      : (found ?? this.#unknown(exchange, answer));
+  }
+
+  /** The account that the application keeps itself. */
+  #given(exchange: ExchangeView, answer: object): Account {
+    let parsed: ReturnType<typeof accountSchema.safeParse>;
+    try {
+      parsed = accountSchema.safeParse(answer);
+    } catch (thrown) {
+      throw this.#failed(exchange, thrown);
+    }
+    if (!parsed.success) {
+      const mistakes = issuesOf(parsed.error, accountSchema, answer).map(shownIssue).join('; ');
+      throw this.#unusable(exchange, 'returned an account that cannot be used', mistakes);
+    }
+    const { id, plan, limits } = parsed.data;
+    const { plans } = this.#setup;
+    if (plan !== undefined && !Object.hasOwn(plans, plan)) {
+      const names = Object.keys(plans).join(', ') || 'there are none';
+      const fault = `returned account ${shown(id)} with the plan ${shown(plan)}`;
+      throw this.#unusable(exchange, fault, `it must be one of plans: ${names}`);
+    }
+    return Object.freeze({ id, plan, limits });
+  }
+
+  #unknown(exchange: ExchangeView, id: string): never {
+    const fault = `accountOf returned ${shown(id)}, and there is no such account; create it in the dashboard or the configuration, or return { id, plan, limits }`;
+    this.#log.write('unknown', exchange.log, 'warn', {}, fault);
+    throw refusal('unknown_account', { cause: fault });
+  }
+
+  #unusable(exchange: ExchangeView, fault: string, accepts: string): GatewayError {
+    const message = `accountOf ${fault}; ${accepts}`;
+    this.#log.write('unusable', exchange.log, 'error', {}, message);
+    return unusableAccount(message);
+  }
+
+  /** The GatewayError that was thrown; `server_error` for anything else, which is logged with its stack now and then, and else shortly. */
+  #failed(exchange: ExchangeView, thrown: unknown): GatewayError {
+    if (GatewayError.is(thrown)) return thrown;
+    this.#log.write('failed', exchange.log, 'error', { err: thrown }, 'accountOf failed');
+    const why = thrown instanceof Error ? String(thrown.message) : shown(thrown);
+    return refusal('server_error', { cause: `accountOf failed: ${why.slice(0, 500)}` });
+  }
+}
+
+const isPromise = <T>(answer: T | PromiseLike<T>): answer is PromiseLike<T> =>
+  typeof (answer as { then?: unknown } | null | undefined)?.then === 'function';

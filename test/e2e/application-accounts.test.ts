@@ -1,0 +1,282 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Express, Request } from 'express';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { type AccountOf, GatewayError, type GatewayOptions } from '../../src/index.ts';
+import { type CapturedLog, capturedLog } from '../support/captured-log.ts';
+import { DashboardVisitor } from '../support/dashboard-visitor.ts';
+import { startApp } from '../support/express-app.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { completion } from '../support/hostile-setting.ts';
+import { closeMounted, mountable } from '../support/mounted-gateway.ts';
+import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
+
+/** A request of the application, which knows its users by a cookie. */
+type AppRequest = Request & { user?: { team: string; paid: boolean } };
+
+const users: Readonly<Record<string, AppRequest['user']>> = {
+  ada: { team: 'acme', paid: true },
+  bob: { team: 'tester', paid: false },
+};
+
+/** The application's own sign-in. */
+function signIn(app: Express): void {
+  app.use((request: AppRequest, _response, next) => {
+    const user = users[/user=(\w+)/.exec(request.headers.cookie ?? '')?.[1] ?? ''];
+    if (user) request.user = user;
+    next();
+  });
+}
+
+const plans = { small: { requests_per_minute: 2 }, large: { requests_per_minute: 1000 } };
+let upstream: ScriptedUpstream;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(whole(200, completion('Hello.')));
+});
+afterAll(() => upstream.close());
+afterEach(closeMounted);
+
+/** An application with a sign-in, a gateway behind it, and its dashboard for everybody who has signed in. */
+async function started(
+  accountOf: AccountOf<AppRequest> | undefined,
+  sections: Partial<GatewayConfig> = {},
+  options: GatewayOptions<AppRequest> = {},
+) {
+  const log: CapturedLog = capturedLog();
+  const gateway = await mountable(upstream, { plans, ...sections }, {
+    log: log.log,
+    accountOf,
+    operatorOf: async ({ user }: AppRequest) => user?.team,
+    ...options,
+  } as GatewayOptions);
+  const { url } = await startApp(app => {
+    signIn(app);
+    app.use('/ops', gateway.dashboard);
+    app.use(gateway);
+  });
+  const send = (headers: Record<string, string> = {}, path = '/v1/chat/completions') =>
+    fetch(`${url}${path}`, {
+      ...(path.endsWith('completions') && { method: 'POST', body: JSON.stringify(ask('Hello')) }),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  const statusOf = async (headers?: Record<string, string>, path?: string) => {
+    const response = await send(headers, path);
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const dashboard = new DashboardVisitor(`${url}/ops/`);
+  dashboard.cookies.set('user', 'ada');
+  return { gateway, url, send, statusOf, dashboard, lines: log.lines };
+}
+
+const ada = { cookie: 'user=ada' };
+const bob = { cookie: 'user=bob' };
+const key = { authorization: `Bearer ${clientKey}` };
+/** The account and status of the exchanges that the log has. */
+const settled = (lines: CapturedLog['lines']) =>
+  lines.filter(({ end_reason }) => end_reason).map(({ account, status }) => [account, status]);
+
+describe('an application that says whose request it is', () => {
+  it('names an account of the configuration, and no key is needed', async () => {
+    const { statusOf, lines } = await started(({ user }) => user?.team, {
+      accounts: { acme: { plan: 'small' } },
+      metrics: { account_label: true },
+    });
+    expect(await statusOf(ada)).toBe(200);
+    expect(await statusOf(ada)).toBe(200);
+    expect(await statusOf(ada)).toBe(429);
+    expect(settled(lines)).toEqual([
+      ['acme', 200],
+      ['acme', 200],
+      ['acme', 429],
+    ]);
+    expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
+  });
+
+  it('has requests of nobody decided by their key', async () => {
+    const { statusOf, send, lines } = await started(({ user }) => user?.team);
+    expect(await statusOf()).toBe(401);
+    expect(await (await send()).json()).toMatchObject({ error: { type: 'authentication_error' } });
+    expect(await statusOf({ authorization: 'Bearer sk-unknown-0000000' })).toBe(401);
+    expect(await statusOf(key)).toBe(200);
+    expect(settled(lines).at(-1)).toEqual(['tester', 200]);
+  });
+
+  it('overrules a key that is sent as well, valid or not', async () => {
+    const { statusOf, lines } = await started(({ user }) => user && { id: user.team, plan: 'large' });
+    expect(await statusOf({ ...ada, ...key })).toBe(200);
+    expect(await statusOf({ ...ada, authorization: 'Bearer nonsense' })).toBe(200);
+    expect(settled(lines)).toEqual([
+      ['acme', 200],
+      ['acme', 200],
+    ]);
+  });
+
+  it('is not asked for endpoints that need no account', async () => {
+    let calls = 0;
+    const { statusOf } = await started(() => {
+      calls++;
+      return undefined;
+    });
+    expect(await statusOf({}, '/v1/models')).toBe(200);
+    expect(calls).toBe(0);
+  });
+});
+
+describe('an account that the application keeps itself', () => {
+  it('is limited by its plan under its id, whatever object names it', async () => {
+    const { statusOf } = await started(async ({ user }) => {
+      await sleep(1);
+      return user && { id: user.team, plan: user.paid ? 'large' : 'small' };
+    });
+    for (const status of [200, 200, 429]) expect(await statusOf(bob)).toBe(status);
+    for (const status of [200, 200, 200]) expect(await statusOf(ada)).toBe(status);
+  });
+
+  it('may replace and lift limits of its plan', async () => {
+    const { statusOf } = await started(({ user }) => ({
+      id: user?.team ?? 'guests',
+      plan: 'small',
+      limits: { requests_per_minute: user?.paid ? null : 1 },
+    }));
+    for (const status of [200, 429]) expect(await statusOf()).toBe(status);
+    for (const status of [200, 200, 200]) expect(await statusOf(ada)).toBe(status);
+  });
+
+  it('shows in the ledger, in the metrics and in the dashboard', async () => {
+    const { statusOf, dashboard, gateway } = await started(
+      ({ user }) => user && { id: `${user.team}/v2 & <co>`, plan: 'large' },
+      { metrics: { account_label: true } },
+    );
+    expect(await statusOf(ada)).toBe(200);
+    expect(await gateway.registry.metrics()).toContain(
+      'sluice_account_requests_total{account="acme/v2 & <co>",status="200"} 1',
+    );
+    await until(async () =>
+      (await dashboard.get('usage?by=account')).text.includes('acme/v2 &amp; &lt;co&gt;'),
+    );
+  });
+});
+
+describe('an account of the records store', () => {
+  let place: RecordsPlace;
+  beforeAll(async () => {
+    place = await recordsPlace();
+  });
+  afterAll(() => place.remove());
+
+  it('is found by its id from the moment in which the dashboard creates it, with changes of its plan', async () => {
+    const { statusOf, send, dashboard, lines } = await started(({ user }) => user?.team, {
+      stores: place.stores,
+    });
+    const refused = await send(ada);
+    expect([refused.status, await refused.json()]).toEqual([
+      403,
+      { error: { type: 'permission_error', message: 'This account has no access to this API.' } },
+    ]);
+    await dashboard.get('accounts');
+    expect((await dashboard.post('accounts', { id: 'acme', plan: 'small' })).status).toBe(303);
+    for (const status of [200, 200, 429]) expect(await statusOf(ada)).toBe(status);
+    await dashboard.get('account?id=acme');
+    expect((await dashboard.post('account?id=acme', { plan: 'large' })).status).toBe(303);
+    expect(await statusOf(ada)).toBe(200);
+    const warnings = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+    expect(warnings).toEqual([
+      "accountOf returned 'acme', and there is no such account; create it in the dashboard or the configuration, or return { id, plan, limits }",
+    ]);
+  });
+});
+
+describe('an answer of the application that is no account', () => {
+  const configuration = [400, 'configuration_error'];
+  const failed = [502, 'server_error'];
+  it.each<[string, unknown, unknown[], RegExp]>([
+    ['an empty id', '', configuration, /^accountOf returned ''; it must return an account's id, \{ id, plan/],
+    ['null', null, configuration, /^accountOf returned null; it must return/],
+    ['a number', 7, configuration, /^accountOf returned 7; it must return/],
+    ['true', true, configuration, /^accountOf returned true; it must return/],
+    ['a function', () => 'tester', configuration, /^accountOf returned a function; it must return/],
+    ['an empty object', {}, configuration, /^accountOf returned an account that .* id: must be the id/],
+    ['an array', ['tester'], configuration, /^accountOf returned an account that cannot be used; /],
+    ['an empty id in an object', { id: '' }, configuration, /id: must not be empty/],
+    [
+      'a promise as id',
+      { id: Promise.resolve('tester') },
+      configuration,
+      /id: must be the id of the account/,
+    ],
+    ['a promise of null', Promise.resolve(null), configuration, /^accountOf returned null/],
+    ['an id with a line break', { id: 'a\nb' }, configuration, /id: must have no control characters/],
+    ['half a character', { id: 'a\ud800' }, configuration, /id: must have no control characters/],
+    ['a huge id', { id: 'x'.repeat(1e6) }, configuration, /id: must have at most 256 characters/],
+    ['a plan that is not configured', { id: 'x', plan: 'gold' }, configuration, /'gold'; .*: small, large$/],
+    ['a plan of the prototype', { id: 'x', plan: 'toString' }, configuration, /'toString'; .* small, large$/],
+    [
+      'a misspelt field',
+      { id: 'x', plna: 'small' },
+      configuration,
+      /plna: unknown name; did you mean 'plan'/,
+    ],
+    [
+      'a misspelt limit',
+      { id: 'x', limits: { requests: 1 } },
+      configuration,
+      /limits.requests: unknown name/,
+    ],
+    ['a limit of NaN', { id: 'x', limits: { requests_per_minute: NaN } }, configuration, /limits\.requests/],
+    ['an unknown id', 'nobody', [403, 'permission_error'], /^accountOf returned 'nobody', and there is no/],
+    ['__proto__', '__proto__', [403, 'permission_error'], /^accountOf returned '__proto__', and there/],
+    ['constructor', 'constructor', [403, 'permission_error'], /^accountOf returned 'constructor', and there/],
+    ['a huge unknown id', 'x'.repeat(1e6), [403, 'permission_error'], /a string of 1000000 characters, and/],
+    ['a rejection', Promise.reject(new Error('database is down')), failed, /^accountOf failed/],
+    ['a rejection with nothing', Promise.reject(), failed, /^accountOf failed/],
+  ])('refuses %s as the fault that it is, and the log says why', async (_, answer, expected, message) => {
+    // Otherwise a rejection would be unhandled before it is asked for.
+    if (answer instanceof Promise) answer.catch(() => {});
+    const { send, lines } = await started(() => answer as never);
+    const response = await send(key);
+    const body = await response.text();
+    expect([response.status, JSON.parse(body).error.type]).toEqual(expected);
+    expect(body).not.toMatch(/accountOf|database|plan|nobody|__proto__/);
+    const [line, ...others] = lines.filter(({ level, err }) => level >= 40 && typeof err !== 'string');
+    expect(line?.msg).toMatch(message);
+    expect(others).toEqual([]);
+  });
+
+  it('refuses every request with what the application throws, if that is an error for clients', async () => {
+    const thrown = new GatewayError('permission_error', 403, 'Your trial is over.');
+    for (const accountOf of [
+      () => {
+        throw thrown;
+      },
+      () => Promise.reject(thrown),
+    ]) {
+      const { send, lines } = await started(accountOf);
+      const response = await send(key);
+      expect([response.status, await response.json()]).toEqual([
+        403,
+        { error: { type: 'permission_error', message: 'Your trial is over.' } },
+      ]);
+      expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
+    }
+  });
+
+  it('logs the fault once for a flood of requests, and then shortly', async () => {
+    const { statusOf, lines } = await started(() => {
+      throw new Error('database is down');
+    });
+    for (let count = 0; count < 5; count++) expect(await statusOf()).toBe(502);
+    const errors = lines.filter(({ level }) => level >= 50);
+    expect(errors.filter(({ msg }) => msg === 'accountOf failed')).toHaveLength(1);
+    for (const { err, msg } of errors)
+      if (msg !== 'accountOf failed') expect(err).toBe('accountOf failed: database is down');
+  });
+
+  it('takes __proto__ of an account that the application keeps for a name like any other', async () => {
+    const { statusOf } = await started(() => ({ id: '__proto__', plan: 'small' }));
+    for (const status of [200, 200, 429]) expect(await statusOf()).toBe(status);
+  });
+});
