@@ -23,8 +23,12 @@ import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
 
-/** An Express handler that serves the interface, with the methods to operate it. */
-export type Gateway = RequestHandler & {
+/**
+ * Serves the interface, with the methods to operate it: a handler of Express and Connect, and a listener of `node:http`. Paths that are not
+ * its own go to `next`; without one they are answered 404.
+ */
+export type Gateway = {
+  (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void;
   readonly settings: Settings;
   readonly registry: Registry;
   readonly log: Log;
@@ -75,11 +79,12 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   let phase: 'serving' | 'unready' | 'closing' = 'serving';
   const isDraining = () => phase !== 'serving';
 
-  const handler: RequestHandler = (request, response, next) => {
+  const handler = (request: IncomingMessage, response: ServerResponse, next?: () => void): void => {
     const path = pathBelowMount(request);
     const route = parts.routes.of(path) ?? parts.passthrough.routeOf(path);
-    // Not a path of the gateway, or answered by the parent already.
-    if ((!route && !parts.terminal) || response.headersSent) return next();
+    // Answered by the parent already.
+    if (response.headersSent) return next?.();
+    if (!route && !parts.terminal && next) return next();
     const { log, clock } = parts;
     const exchange = startExchange(request, response, {
       endpoint: route ?? unknownEndpoint,

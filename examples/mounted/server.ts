@@ -8,7 +8,10 @@ import { createGateway } from 'sluice';
 const app = express();
 app.use(compression());
 app.use(express.json({ limit: '16mb' }));
-app.get('/', (_request, response) => void response.send('the parent application\n'));
+app.get('/', (_request, response) => void response.send('the application\n'));
+app.get('/broken', () => {
+  throw new Error('an error of the application');
+});
 
 // The gateway takes /v1/models and /v1/chat/completions and leaves every other path alone. To have them
 // below a path: app.use('/llm', gateway).

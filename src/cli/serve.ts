@@ -62,7 +62,7 @@ export async function serve(
 function receiver(gateway: Gateway): RequestListener {
   return (request, response) => {
     if (gateway.draining) response.setHeader('connection', 'close');
-    gateway(request, response, () => {});
+    gateway(request, response);
   };
 }
 

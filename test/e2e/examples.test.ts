@@ -86,7 +86,7 @@ describe('examples/mounted', () => {
   it('serves the interface among the routes of the parent, and shuts down cleanly', async () => {
     const example = await startExample(['examples/mounted/server.ts'], environment());
     await expectInterface(example.url);
-    expect((await send(`${example.url}/`)).text).toBe('the parent application\n');
+    expect((await send(`${example.url}/`)).text).toBe('the application\n');
     expect((await send(`${example.url}/v1/unknown`)).text).toContain('Cannot GET /v1/unknown');
     expect((await send(`${example.url}/metrics`)).text).toMatch(/sluice_requests_total\{.*status="200"/);
     const models = await fetch(`${example.url}/v1/models`, { headers: { 'accept-encoding': 'gzip' } });
@@ -160,6 +160,11 @@ describe('the examples', () => {
       'in-front-of-a-proxy/server.ts',
       'own-stage/house-rules.ts',
       'own-stage/sluice.yaml',
+      'hosts/node-http.ts',
+      'hosts/fastify.ts',
+      'hosts/koa.ts',
+      'hosts/hono.ts',
+      'hosts/next/pages/api/[...path].ts',
     ]) {
       expect(readme).toContain(path);
       await expect(readFile(join(examples, path), 'utf8')).resolves.toBeTruthy();

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI, { AuthenticationError } from 'openai';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post } from '../support/chain-app.ts';
+import { type ExampleProcess, stopExamples } from '../support/example-process.ts';
+import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
+import { expectRefusal } from '../support/hostile-setting.ts';
+import { type Host, hosts, startHosts } from '../support/hosts.ts';
+import { RawConnection, send } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
+
+let simulator: Simulator;
+let running: ReadonlyMap<Host, ExampleProcess>;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  running = await startHosts(simulator.url, clientKey);
+});
+
+afterAll(async () => {
+  await stopExamples();
+  await simulator.close();
+});
+
+const endless = '[[sim:tokens=endless reasoning_tokens=1 tps=50]]';
+/** A request as bytes. */
+const askedOf = (path: string, body: object, key = clientKey) => {
+  const text = JSON.stringify(body);
+  return (
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\naccept-encoding: gzip\r\n` +
+    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  );
+};
+
+describe.each(hosts.map(host => [host.name, host] as const))('a gateway in %s', (_, host) => {
+  const chatPath = `${host.mount}/v1/chat/completions`;
+  const process = () => running.get(host)!;
+  const base = () => `${process().url}${host.mount}/v1`;
+  const chat = () => `${base()}/chat/completions`;
+  /** Log lines of exchanges that have ended, by their reason. */
+  const ended = (reason: string) => process().output().split(`"end_reason":"${reason}"`).length - 1;
+
+  it('lists the models without a key', async () => {
+    const reply = await fetch(`${base()}/models`);
+    expect(await reply.json()).toMatchObject({ data: [{ id: 'aion-labs/aion-3.5' }] });
+  });
+
+  it('answers a chat completion', async () => {
+    const said = `Signs: ${'é€😀'.repeat(200)}.`;
+    const reply = await post(chat(), ask(`What is that? [[sim:say=${said}]]`), {
+      'accept-encoding': 'gzip',
+    });
+    expect(reply.headers.get('content-encoding')).toBe(host.compresses ? 'gzip' : null);
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { content: said } }] });
+  });
+
+  it('delivers a stream while it runs, and aborts the upstream when the client leaves', async () => {
+    const { aborted } = simulator.stats;
+    const before = ended('client_gone');
+    const connection = new RawConnection(process().url);
+    connection.write(askedOf(chatPath, ask(endless, { stream: true })));
+    await connection.received(/"content":"[^"]/);
+    expect(connection.text).not.toMatch(/content-encoding/i);
+    expect(connection.text).not.toContain('[DONE]');
+    connection.destroy();
+    await until(() => simulator.stats.aborted === aborted + 1);
+    await until(() => ended('client_gone') === before + 1);
+  });
+
+  it('refuses a wrong key and a wrong method in the error envelope', async () => {
+    const unauthorized = await post(chat(), ask('?'), { authorization: 'Bearer nobody' });
+    await expectRefusal(unauthorized, 401, 'authentication_error');
+    const method = await fetch(chat());
+    expect(method.headers.get('allow')).toBe('POST');
+    await expectRefusal(method, 405, 'invalid_request_error');
+  });
+
+  it('leaves its own paths to the application, with their errors', async () => {
+    expect((await send(`${process().url}/`)).text).toBe('the application\n');
+    expect((await send(`${process().url}/nowhere`)).status).toBe(404);
+    if (!host.broken) return;
+    const broken = await send(`${process().url}/broken`);
+    expect(broken.status).toBe(500);
+    expect(broken.text).toMatch(host.broken);
+  });
+
+  it(`leaves unknown paths below /v1 to the ${host.unknown}`, async () => {
+    const reply = await fetch(`${base()}/unknown`);
+    if (host.unknown === 'gateway') return void (await expectRefusal(reply, 404, 'invalid_request_error'));
+    expect([reply.status, await reply.text()]).toEqual([404, expect.not.stringContaining('"error"')]);
+  });
+
+  it('refuses a body that is too large, and what is not JSON', async () => {
+    const tooLarge = await post(chat(), `"${'x'.repeat(17_000_000)}"`);
+    expect(tooLarge.status).toBe(413);
+    if (host.parses) return;
+    await expectRefusal(tooLarge, 413, 'invalid_request_error');
+    await expectRefusal(await post(chat(), '{"model": '), 400, 'invalid_request_error');
+  });
+
+  it('keeps the connection after an error', async () => {
+    const connection = new RawConnection(process().url);
+    connection.write(askedOf(chatPath, ask('?'), 'nobody'));
+    await connection.received(/^HTTP\/1.1 401 .*[\s\S]*authentication_error/);
+    connection.text = '';
+    connection.write(`GET ${host.mount}/v1/models HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await connection.received(/^HTTP\/1.1 200 [\s\S]*aion-3.5/);
+    connection.destroy();
+  });
+
+  it('serves the openai library', async () => {
+    const client = new OpenAI({ baseURL: base(), apiKey: clientKey, maxRetries: 0 });
+    const asked = {
+      ...ask('[[sim:say=Signs.]]'),
+      stream: true,
+    } as OpenAI.ChatCompletionCreateParamsStreaming;
+    let text = '';
+    for await (const { choices } of await client.chat.completions.create(asked))
+      text += choices[0]?.delta.content ?? '';
+    expect(text).toBe('Signs.');
+    const stranger = new OpenAI({ baseURL: base(), apiKey: 'nobody', maxRetries: 0 });
+    await expect(stranger.chat.completions.create(asked)).rejects.toThrow(AuthenticationError);
+  });
+
+  it('lets a running stream finish after SIGTERM, and exits', async () => {
+    const reply = await post(chat(), ask('[[sim:tokens=8 reasoning_tokens=1 tps=20]]', { stream: true }));
+    const exited = process().stop();
+    const events = eventsOf(await reply.text());
+    expect(events.at(-2)?.json.choices?.[0]?.finish_reason).toBe('stop');
+    expect(events.at(-1)?.data).toBe('[DONE]');
+    expect(await exited).toBe(0);
+  });
+});
