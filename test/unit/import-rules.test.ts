@@ -57,6 +57,7 @@ const layers: readonly (readonly string[])[] = [
     'src/catalog/',
     'src/simulator/',
     'src/sse/',
+    'src/text/',
     'src/canonical.ts',
     'src/stream.ts',
     'src/errors.ts',

@@ -20,6 +20,7 @@ import { SseParser } from '../../src/sse/parse.ts';
 import type { Stage } from '../../src/stage.ts';
 import { ContentCapture } from '../../src/telemetry/content-capture.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
+import { mapText } from '../../src/text/map-text.ts';
 import type { StreamDecoder } from '../../src/upstream/adapter.ts';
 import { OpenAiStreamDecoder } from '../../src/upstream/openai/openai-stream-decoder.ts';
 import { ReasoningCache } from '../../src/upstream/openai/reasoning-cache.ts';
@@ -98,9 +99,31 @@ const replyOf = (text: string, reasoning?: string): Completion => ({
 const argumentsOf = (text: string, index = 0): Delta => ({
   tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: text } }],
 });
+const tokensOf = (...tokens: string[]) => ({
+  content: tokens.map(token => ({ token, top_logprobs: [{ token }] })),
+});
 const drain = (chunks: AsyncIterable<Chunk>) => collected(chunks);
 
 describe('the cost of a text is linear in its length', () => {
+  it.each<[string, (piece: string) => Chunk]>([
+    ['text', content],
+    ['arguments', piece => chunkOf(argumentsOf(piece))],
+    ['arguments with a string', piece => chunkOf(argumentsOf(`{"${piece}`))],
+    [
+      'log probabilities',
+      piece => ({ choices: [{ ...content(piece).choices[0]!, logprobs: tokensOf(piece) }] }),
+    ],
+    [
+      'empty tokens beside held text',
+      piece => ({ choices: [{ ...content(piece).choices[0]!, logprobs: tokensOf('x', '') }] }),
+    ],
+  ])('for replacing in %s', async (_, chunk) => {
+    const patterns = [/x+y/, /<(?:\/?think)+>z/, /\s+\S{1,9}q/].map(pattern => ({ pattern, replace: '' }));
+    const replace: Subject = pieces =>
+      drain(transformed(streamOf(pieces.map(chunk)), mapText(patterns).stream()));
+    expect(await superlinear(replace, ['', '['], tagUnits)).toEqual([]);
+  });
+
   it.each([
     { implicit: false, trim: true },
     { implicit: true, trim: true },
