@@ -10,6 +10,7 @@ import { errorEnvelope } from './stages/error-envelope/index.ts';
 import { modelAccess } from './stages/model-access/index.ts';
 import { rateLimit } from './stages/rate-limit/index.ts';
 import { reasoningSplit } from './stages/reasoning-split/index.ts';
+import { redact } from './stages/redact/index.ts';
 import { requestRewrite } from './stages/request-rewrite/index.ts';
 import { streamRechunk } from './stages/stream-rechunk/index.ts';
 import { validation } from './stages/validation/index.ts';
@@ -24,6 +25,7 @@ export {
   openrouter,
   rateLimit,
   reasoningSplit,
+  redact,
   requestRewrite,
   sglang,
   streamRechunk,
@@ -49,6 +51,7 @@ export const defaultStages: readonly StageFactory[] = [
 export const builtInStages: readonly StageFactory[] = [
   ...defaultStages,
   modelAccess,
+  redact,
 ] as unknown as readonly StageFactory[];
 
 /** The adapters by the name that `providers.*.adapter` gives. */

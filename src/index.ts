@@ -5,6 +5,7 @@ export {
   modelAccess,
   rateLimit,
   reasoningSplit,
+  redact,
   requestRewrite,
   streamRechunk,
   validation,

@@ -6,6 +6,7 @@ import {
   errorEnvelope,
   rateLimit,
   reasoningSplit,
+  redact,
   requestRewrite,
   streamRechunk,
   validation,
@@ -110,6 +111,17 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
     streamRechunk({ classes: [{ when: { continuous_usage: true }, coalesce_characters: 5 }] }),
     { request: running },
   ],
+  [
+    'redact that masks every word, also in arguments',
+    redact({ patterns: [{ name: 'word', regex: '\\w+', replacement: 'a "word" \\' }] }),
+    { changes: ['text', 'tool_calls'] },
+  ],
+  [
+    'redact that may mask everything, and holds it back',
+    redact({ patterns: [{ name: 'all', regex: '[^\\x00]+\\x00' }] }),
+    { holds_all: true },
+  ],
+  ['redact behind reasoning-split and before stream-rechunk', [streamRechunk(), redact(), reasoningSplit()]],
   ['the default chain', defaults()],
   [
     'the default chain, reasoning in the text, running usage',
