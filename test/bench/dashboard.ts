@@ -88,8 +88,8 @@ async function measureStore(
   // What Postgres does by itself within minutes of so many changes, and SQLite never.
   if (records.startsWith('postgres:')) await database.run('ANALYZE');
   const idIn = async (sql: string) => (await database.run<{ id: string }>(sql))[0]!.id;
-  const account = await idIn('SELECT id FROM accounts ORDER BY id DESC LIMIT 1 OFFSET 20');
-  const key = await idIn('SELECT id FROM api_keys ORDER BY id LIMIT 1 OFFSET 20');
+  const account = await idIn('SELECT id FROM sluice.accounts ORDER BY id DESC LIMIT 1 OFFSET 20');
+  const key = await idIn('SELECT id FROM sluice.api_keys ORDER BY id LIMIT 1 OFFSET 20');
   await database.close();
   const simulator = await startSimulator();
   const free = { requests_per_minute: 15, tokens_per_day: 20_000 };

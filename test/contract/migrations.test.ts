@@ -14,9 +14,9 @@ import { sampleRows } from '../unit/src/stores/ledger/sample-row.ts';
 const targets = recordsTargets();
 
 const versions = async (database: Connection): Promise<number[]> =>
-  (await database.run<{ version: number }>('SELECT version FROM schema_migrations ORDER BY version')).map(
-    ({ version }) => version,
-  );
+  (
+    await database.run<{ version: number }>('SELECT version FROM sluice.schema_migrations ORDER BY version')
+  ).map(({ version }) => version);
 
 const all = migrations.map(({ version }) => version);
 const newest = all.at(-1)!;
@@ -38,7 +38,7 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     const further: Migration = {
       version: newest + 1,
       name: 'further',
-      statements: ['ALTER TABLE ledger ADD COLUMN further TEXT'],
+      statements: ['ALTER TABLE sluice.ledger ADD COLUMN further TEXT'],
     };
     await migrate(database, isPostgres, 0, { steps: [...migrations, further] });
     expect(await versions(database)).toEqual([...all, newest + 1]);

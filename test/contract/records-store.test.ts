@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type pg from 'pg';
 import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
 import { RecordRefused } from '../../src/stores/records/database.ts';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
@@ -23,7 +24,16 @@ const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
   ['memory', async () => ({ kind: 'memory' })],
   ['SQLite', async () => ({ kind: 'sqlite', path: targets.newFile() })],
   ['Postgres', async () => ({ kind: 'postgres', url: await targets.newDatabase() })],
+  ["a pool of the application's", async () => ({ kind: 'pool', pool: await targets.newPool(unlike) })],
 ];
+
+/** Settings that would break the records if they applied to them. */
+const unlike: pg.PoolConfig = {
+  max: 1,
+  query_timeout: 1,
+  options: '-c search_path=app',
+  types: { getTypeParser: () => () => 'parsed by the application' },
+};
 
 describe.each(kinds)('the records store in %s', (kind, newTarget) => {
   let target: RecordsTarget;

@@ -104,7 +104,7 @@ describe('the ledger in Postgres', () => {
     const sidecar = await startSidecar({ ...config, log: { level: 'info' } });
     const other = new pg.Client({ connectionString: postgres.url });
     await other.connect();
-    await other.query('BEGIN; LOCK TABLE ledger IN EXCLUSIVE MODE');
+    await other.query('BEGIN; LOCK TABLE sluice.ledger IN EXCLUSIVE MODE');
     await sendRequests(sidecar, 5);
     expect(await readinessLike(sidecar, /5 rows on disk/)).toMatch(
       /^200 ready\nledger writes have failed for \d+ s, waiting: 5 rows on disk \(\S+\): .+\n$/,

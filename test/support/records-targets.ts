@@ -2,28 +2,39 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
+import pg from 'pg';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 
-/** Makes new, empty places for records: paths of SQLite files and URLs of databases. A server runs for the tests of the calling file. */
+/** Makes new, empty places for records: paths of SQLite files, URLs of databases, pools of an application. A server runs for the tests of the calling file. */
 export interface RecordsTargets {
   newFile(): string;
   newDatabase(): Promise<string>;
+  /** On a new database, or that at `connectionString`; ended with the server. */
+  newPool(options?: pg.PoolConfig): Promise<pg.Pool>;
 }
 
 export function recordsTargets(): RecordsTargets {
   let postgres: PostgresServer;
   let directory: string;
   let made = 0;
+  const pools: pg.Pool[] = [];
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'sluice-records-'));
     postgres = await startPostgres();
   });
   afterAll(async () => {
+    for (const pool of pools) if (!pool.ending) await pool.end();
     await postgres.stop();
     await rm(directory, { recursive: true, force: true });
   });
+  const newDatabase = () => postgres.createDatabase(`records_${++made}`);
   return {
     newFile: () => join(directory, `records-${++made}.db`),
-    newDatabase: () => postgres.createDatabase(`records_${++made}`),
+    newDatabase,
+    async newPool(options = {}) {
+      const pool = new pg.Pool({ connectionString: await newDatabase(), ...options });
+      pools.push(pool);
+      return pool;
+    },
   };
 }

@@ -37,7 +37,7 @@ const columns = 'id, plan, limits, created_ms';
 /** The accounts of the store, by id. */
 export const accountRecords = (database: Database) => ({
   ...pagedRecords<AccountRecord, AccountQuery, StoredAccount>(database, {
-    name: 'accounts',
+    name: 'sluice.accounts',
     columns,
     order: 'ASC',
     recordOf: accountOf,
@@ -56,7 +56,7 @@ export const accountRecords = (database: Database) => ({
     database.transaction(async connection => {
       const change = await recordChange(connection, operator, 'account.create', id, { plan, limits });
       const account: AccountRecord = { id, plan, limits, created_ms: operator.at_ms };
-      const [made] = await insertOnce(connection, 'accounts', [account], () => ({
+      const [made] = await insertOnce(connection, 'sluice.accounts', [account], () => ({
         ...account,
         limits: JSON.stringify(limits),
         search: searchable(id),
@@ -78,7 +78,7 @@ export const accountRecords = (database: Database) => ({
       };
       const assignments = Object.keys(stored).map(name => `${name} = ?`);
       const [row] = await connection.run<StoredAccount>(
-        `UPDATE accounts SET ${assignments.join(', ')} WHERE id = ? RETURNING ${columns}`,
+        `UPDATE sluice.accounts SET ${assignments.join(', ')} WHERE id = ? RETURNING ${columns}`,
         [...Object.values(stored), id],
       );
       if (!row) throw new NotThere(`there is no account '${id}'`);

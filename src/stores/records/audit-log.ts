@@ -28,9 +28,9 @@ export async function recordChange(
 ): Promise<number> {
   const id = timeOrderedUuid(at_ms);
   const entry = { id, at_ms, actor, action, target, detail: JSON.stringify(detail) };
-  await insertRows(connection, 'audit_log', [entry]);
+  await insertRows(connection, 'sluice.audit_log', [entry]);
   const [row] = await connection.run<{ value: number }>(
-    'UPDATE change_counter SET value = value + 1 RETURNING value',
+    'UPDATE sluice.change_counter SET value = value + 1 RETURNING value',
   );
   return row!.value;
 }
@@ -38,7 +38,7 @@ export async function recordChange(
 /** The operators' changes, newest first. */
 export const auditLog = (database: Database) =>
   pagedRecords<AuditEntry, PageQuery, AuditEntry>(database, {
-    name: 'audit_log',
+    name: 'sluice.audit_log',
     columns: 'id, at_ms, actor, action, target, detail',
     order: 'DESC',
     recordOf: row => row,

@@ -15,7 +15,7 @@ const max_named_changes = 500;
 export const changeFeed = (database: Database) => ({
   /** The changes after number `since`; without it only the present number. */
   async since(since: number | undefined): Promise<Changes> {
-    const [counter] = await database.run<{ value: number }>('SELECT value FROM change_counter');
+    const [counter] = await database.run<{ value: number }>('SELECT value FROM sluice.change_counter');
     const change = counter?.value ?? 0;
     if (since === undefined || change === since) return { change, of: { digests: [], accounts: [] } };
     // A restored backup counts from an earlier number on.
@@ -24,8 +24,8 @@ export const changeFeed = (database: Database) => ({
       const sql = `SELECT ${column} AS name FROM ${table} WHERE change > ?`;
       return (await database.run<{ name: string }>(sql, [since])).map(({ name }) => name);
     };
-    const digests = await changed('digest', 'api_keys');
-    return { change, of: { digests, accounts: await changed('id', 'accounts') } };
+    const digests = await changed('digest', 'sluice.api_keys');
+    return { change, of: { digests, accounts: await changed('id', 'sluice.accounts') } };
   },
 });
 

@@ -3,7 +3,7 @@ export type Value = string | number | bigint | null;
 
 export type Row = Readonly<Record<string, Value>>;
 
-/** Runs statements in the SQL that SQLite and Postgres have in common, with `?` for each value. */
+/** Runs statements in the SQL that SQLite and Postgres have in common, with `?` for each value and tables in the schema `sluice`. */
 export interface Connection {
   /** The rows that the statement returns, if it returns any. */
   run<R extends object = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;

@@ -36,7 +36,7 @@ const columns = 'id, account, name, hint, created_ms, expires_ms, revoked_ms, la
 /** The keys of the store; lists begin with the newest. */
 export const keyRecords = (database: Database) => ({
   ...pagedRecords<KeyRecord, KeyQuery, KeyRecord>(database, {
-    name: 'api_keys',
+    name: 'sluice.api_keys',
     columns,
     order: 'DESC',
     recordOf: row => row,
@@ -62,20 +62,27 @@ export const keyRecords = (database: Database) => ({
       });
       const search = searchable(id, account, name, hint);
       const stored = { id, account, name, digest, hint, search, created_ms, expires_ms, change };
-      const [record] = await insertRows<KeyRecord>(connection, 'api_keys', [stored], `RETURNING ${columns}`);
+      const [record] = await insertRows<KeyRecord>(
+        connection,
+        'sluice.api_keys',
+        [stored],
+        `RETURNING ${columns}`,
+      );
       return { key, record: record! };
     }),
 
   /** Revokes a key; one that is revoked already stays as it is. Throws NotThere. */
   revoke: (id: string, operator: Operator) =>
     database.transaction(async connection => {
-      const [known] = await connection.run<KeyRecord>(`SELECT ${columns} FROM api_keys WHERE id = ?`, [id]);
+      const [known] = await connection.run<KeyRecord>(`SELECT ${columns} FROM sluice.api_keys WHERE id = ?`, [
+        id,
+      ]);
       if (!known) throw new NotThere(`there is no key '${id}'`);
       if (known.revoked_ms !== null) return known;
       const { account, name } = known;
       const change = await recordChange(connection, operator, 'key.revoke', id, { account, name });
       const revoked_ms = operator.at_ms;
-      const sql = 'UPDATE api_keys SET revoked_ms = ?, change = ? WHERE id = ?';
+      const sql = 'UPDATE sluice.api_keys SET revoked_ms = ?, change = ? WHERE id = ?';
       await connection.run(sql, [revoked_ms, change, id]);
       return { ...known, revoked_ms };
     }),
@@ -86,7 +93,7 @@ export const keyRecords = (database: Database) => ({
       Omit<FoundKey, 'stored'> & { stored_id: string | null; plan: string | null; limits: string }
     >(
       `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, a.id AS stored_id, a.plan, a.limits
-      FROM api_keys k LEFT JOIN accounts a ON a.id = k.account WHERE k.digest IN ${rowMarks(1, digests.length)}`,
+      FROM sluice.api_keys k LEFT JOIN sluice.accounts a ON a.id = k.account WHERE k.digest IN ${rowMarks(1, digests.length)}`,
       digests,
     );
     return rows.map(({ stored_id, plan, limits, ...key }) => ({
@@ -100,7 +107,7 @@ export const keyRecords = (database: Database) => ({
     if (times.size === 0) return;
     // Postgres takes the types of the columns from the first row.
     const marks = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array(times.size - 1).fill('(?, ?)')];
-    const sql = `UPDATE api_keys SET last_used_ms = used.column2 FROM (VALUES ${marks.join(', ')}) AS used
+    const sql = `UPDATE sluice.api_keys SET last_used_ms = used.column2 FROM (VALUES ${marks.join(', ')}) AS used
       WHERE api_keys.id = used.column1 AND (last_used_ms IS NULL OR last_used_ms < used.column2)`;
     await database.transaction(connection => connection.run(sql, [...times].flat()));
   },

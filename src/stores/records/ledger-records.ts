@@ -46,7 +46,7 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
       .and('started_ms < ?', until_ms)
       .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id);
     const rows = await database.run<StoredRow>(
-      `SELECT ${columns.join(', ')} FROM ledger ${where.sql} ORDER BY started_ms DESC, id DESC LIMIT ?`,
+      `SELECT ${columns.join(', ')} FROM sluice.ledger ${where.sql} ORDER BY started_ms DESC, id DESC LIMIT ?`,
       [...where.values, limit],
     );
     return rows.map(({ estimated, cost_pico_usd, ...row }) => ({
@@ -60,7 +60,7 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
 export type LedgerRecords = ReturnType<typeof ledgerRecords>;
 
 async function insertRows(connection: Connection, rows: readonly LedgerRow[]): Promise<number> {
-  const written = await insertOnce(connection, 'ledger', rows, storedRow);
+  const written = await insertOnce(connection, 'sluice.ledger', rows, storedRow);
   await rollUp(connection, written, []);
   return written.length;
 }
@@ -79,8 +79,8 @@ async function insertNewest(
     await setImmediate();
   }
   await connection.run(
-    `DELETE FROM ledger WHERE (started_ms, id) <=
-    (SELECT started_ms, id FROM ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)`,
+    `DELETE FROM sluice.ledger WHERE (started_ms, id) <=
+    (SELECT started_ms, id FROM sluice.ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)`,
     [kept],
   );
   return inserted;

@@ -35,7 +35,7 @@ export const migrations: readonly Migration[] = [
     version: 3,
     name: 'accounts, keys, ledger, sums',
     statements: [
-      `CREATE TABLE accounts (
+      `CREATE TABLE sluice.accounts (
         id TEXT PRIMARY KEY,
         plan TEXT,
         limits TEXT NOT NULL,
@@ -43,9 +43,9 @@ export const migrations: readonly Migration[] = [
         created_ms BIGINT NOT NULL,
         change BIGINT NOT NULL
       )`,
-      'CREATE INDEX accounts_by_change ON accounts (change)',
+      'CREATE INDEX accounts_by_change ON sluice.accounts (change)',
       // `search` is the text that is searched, in lower case by JavaScript. No reference to accounts: an account may be one of the configuration.
-      `CREATE TABLE api_keys (
+      `CREATE TABLE sluice.api_keys (
         id TEXT PRIMARY KEY,
         account TEXT NOT NULL,
         name TEXT NOT NULL,
@@ -58,12 +58,12 @@ export const migrations: readonly Migration[] = [
         last_used_ms BIGINT,
         change BIGINT NOT NULL
       )`,
-      'CREATE INDEX api_keys_by_account ON api_keys (account, id)',
-      'CREATE INDEX api_keys_by_change ON api_keys (change)',
+      'CREATE INDEX api_keys_by_account ON sluice.api_keys (account, id)',
+      'CREATE INDEX api_keys_by_change ON sluice.api_keys (change)',
       // One row; its lock puts all changes in the order in which they become visible.
-      'CREATE TABLE change_counter (id SMALLINT PRIMARY KEY CHECK (id = 1), value BIGINT NOT NULL)',
-      'INSERT INTO change_counter (id, value) VALUES (1, 0)',
-      `CREATE TABLE ledger (
+      'CREATE TABLE sluice.change_counter (id SMALLINT PRIMARY KEY CHECK (id = 1), value BIGINT NOT NULL)',
+      'INSERT INTO sluice.change_counter (id, value) VALUES (1, 0)',
+      `CREATE TABLE sluice.ledger (
         id TEXT PRIMARY KEY,
         request_id TEXT NOT NULL,
         account TEXT NOT NULL,
@@ -85,9 +85,9 @@ export const migrations: readonly Migration[] = [
         estimated SMALLINT NOT NULL,
         cost_pico_usd BIGINT NOT NULL
       )`,
-      'CREATE INDEX ledger_by_time ON ledger (started_ms, id)',
-      'CREATE INDEX ledger_by_account ON ledger (account, started_ms, id)',
-      `CREATE TABLE audit_log (
+      'CREATE INDEX ledger_by_time ON sluice.ledger (started_ms, id)',
+      'CREATE INDEX ledger_by_account ON sluice.ledger (account, started_ms, id)',
+      `CREATE TABLE sluice.audit_log (
         id TEXT PRIMARY KEY,
         at_ms BIGINT NOT NULL,
         actor TEXT NOT NULL,
@@ -96,22 +96,22 @@ export const migrations: readonly Migration[] = [
         detail TEXT NOT NULL
       )`,
       // What the ledger's rows add up to, kept in the transactions that insert them: see usage-slices.ts.
-      clustered(`CREATE TABLE daily_sums (
+      clustered(`CREATE TABLE sluice.daily_sums (
         model TEXT NOT NULL,
         day TEXT NOT NULL,
         account TEXT NOT NULL,
         ${counters},
         PRIMARY KEY (model, day, account)
       )`),
-      'CREATE INDEX daily_sums_by_account ON daily_sums (account, day, model)',
-      clustered(`CREATE TABLE monthly_sums (
+      'CREATE INDEX daily_sums_by_account ON sluice.daily_sums (account, day, model)',
+      clustered(`CREATE TABLE sluice.monthly_sums (
         month TEXT NOT NULL,
         account TEXT NOT NULL,
         ${counters},
         PRIMARY KEY (month, account)
       )`),
       // How many exchanges were refused before an upstream was asked; `key_id`, `model` and `error_type` are empty where there is none.
-      clustered(`CREATE TABLE refusal_sums (
+      clustered(`CREATE TABLE sluice.refusal_sums (
         day TEXT NOT NULL,
         account TEXT NOT NULL,
         key_id TEXT NOT NULL,
@@ -123,7 +123,7 @@ export const migrations: readonly Migration[] = [
         PRIMARY KEY (day, account, key_id, model, status, error_type, end_reason)
       )`),
       // Ids of the batches in which they came, so that one that is sent twice is counted once; they begin with their time.
-      clustered('CREATE TABLE counted_batches (id TEXT PRIMARY KEY)'),
+      clustered('CREATE TABLE sluice.counted_batches (id TEXT PRIMARY KEY)'),
     ],
   },
 ];

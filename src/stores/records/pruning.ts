@@ -27,8 +27,8 @@ export function pruning(database: Database, isPostgres: boolean) {
     return database.transaction(async (connection): Promise<Pruned> => {
       if (isPostgres && !(await isFirst(connection))) return 'taken';
       const deleted = await connection.run(
-        `DELETE FROM ${table} WHERE (${keys}) IN
-        (SELECT ${keys} FROM ${table} ${where.sql} ORDER BY ${order} LIMIT ?) RETURNING 1 AS deleted`,
+        `DELETE FROM sluice.${table} WHERE (${keys}) IN
+        (SELECT ${keys} FROM sluice.${table} ${where.sql} ORDER BY ${order} LIMIT ?) RETURNING 1 AS deleted`,
         [...where.values, limit],
       );
       return deleted.length;
@@ -37,7 +37,7 @@ export function pruning(database: Database, isPostgres: boolean) {
 
   const modelAfter = async (model?: string): Promise<string | null> => {
     const where = new Condition().and('model > ?', model);
-    const sql = `SELECT MIN(model) AS model FROM daily_sums ${where.sql}`;
+    const sql = `SELECT MIN(model) AS model FROM sluice.daily_sums ${where.sql}`;
     const [next] = await database.run<{ model: string | null }>(sql, where.values);
     return next?.model ?? null;
   };

@@ -5,9 +5,9 @@ import type { Database } from './database.ts';
 import { keyRecords } from './key-records.ts';
 import { ledgerRecords } from './ledger-records.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
-import { openPostgres } from './postgres.ts';
+import { checkPool, openPostgres, openPostgresPool } from './postgres.ts';
 import { pruning } from './pruning.ts';
-import type { RecordsTarget } from './records-target.ts';
+import { isPostgres, type RecordsTarget } from './records-target.ts';
 import { openSqlite, sqliteInMemory } from './sqlite.ts';
 import { usageRecords } from './usage-records.ts';
 
@@ -23,7 +23,6 @@ export type RecordsStore = Awaited<ReturnType<typeof openRecords>>;
 /** Opens the store without asking anything of it yet. Rejects with StoreUnavailable for a SQLite file that cannot be opened. */
 export async function openRecords(target: RecordsTarget, onLost: (error: Error) => void = () => {}) {
   const database = await databaseOf(target, onLost);
-  const isPostgres = target.kind === 'postgres';
   return {
     accounts: accountRecords(database),
     keys: keyRecords(database),
@@ -31,10 +30,12 @@ export async function openRecords(target: RecordsTarget, onLost: (error: Error) 
     usage: usageRecords(database),
     audit: auditLog(database),
     changes: changeFeed(database),
-    pruning: pruning(database, isPostgres),
+    pruning: pruning(database, isPostgres(target)),
     /** Migrates the schema to the newest version and logs the progress. Call it before anything else; safe to call again. */
-    migrate: (epoch_ms: number, log?: MigrateOptions['log']) =>
-      migrate(database, isPostgres, epoch_ms, { log }),
+    async migrate(epoch_ms: number, log?: MigrateOptions['log']): Promise<void> {
+      if (target.kind === 'pool') await checkPool(database);
+      await migrate(database, isPostgres(target), epoch_ms, { log });
+    },
     /** Ends connections and threads. */
     close: () => database.close(),
   };
@@ -43,5 +44,6 @@ export async function openRecords(target: RecordsTarget, onLost: (error: Error) 
 async function databaseOf(target: RecordsTarget, onLost: (error: Error) => void): Promise<Database> {
   if (target.kind === 'memory') return sqliteInMemory();
   if (target.kind === 'sqlite') return openSqlite(target.path);
+  if (target.kind === 'pool') return openPostgresPool(target.pool, onLost);
   return openPostgres(target.url, onLost);
 }

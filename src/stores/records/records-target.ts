@@ -1,11 +1,16 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import type { PostgresPool } from './postgres-pool.ts';
 
 /** Where records are kept. */
 export type RecordsTarget =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }
-  | { readonly kind: 'postgres'; readonly url: string };
+  | { readonly kind: 'postgres'; readonly url: string }
+  /** The application's own pool. */
+  | { readonly kind: 'pool'; readonly pool: PostgresPool };
+
+export const isPostgres = ({ kind }: RecordsTarget): boolean => kind === 'postgres' || kind === 'pool';
 
 /** `stores.records`, checked with the rest of the configuration. */
 export const recordsSchema = z
@@ -28,6 +33,7 @@ export function targetOf(text: string, directory: string): RecordsTarget | undef
 
 /** The target for messages, without its password. */
 export function placeOf(target: RecordsTarget): string {
+  if (target.kind === 'pool') return 'the pool of the option records';
   if (target.kind !== 'postgres') return target.kind === 'sqlite' ? `sqlite:${target.path}` : 'memory';
   const { hostname, port, pathname } = new URL(target.url);
   return `postgres://${hostname}${port && `:${port}`}${pathname}`;

@@ -40,8 +40,8 @@ export async function rollUp(
     for (const slice of slices.daily) daily.add(slice, sum);
     monthly.add(slices.monthly, sum);
   }
-  await daily.write(connection, 'daily_sums');
-  await monthly.write(connection, 'monthly_sums');
+  await daily.write(connection, 'sluice.daily_sums');
+  await monthly.write(connection, 'sluice.monthly_sums');
 }
 
 const isFailed = ({ error_type, status }: Pick<LedgerRow, 'error_type' | 'status'>): boolean =>
@@ -63,7 +63,7 @@ export async function countOnce(
   connection: Connection,
   batches: readonly RefusalBatch[],
 ): Promise<RefusalCount[]> {
-  const uncounted = await insertOnce(connection, 'counted_batches', batches, ({ id }) => ({ id }));
+  const uncounted = await insertOnce(connection, 'sluice.counted_batches', batches, ({ id }) => ({ id }));
   const refusals = uncounted.flatMap(batch => batch.refusals);
   const sums = new KeptSums();
   for (const { requests, started_ms, ...by } of refusals) {
@@ -71,6 +71,6 @@ export async function countOnce(
     const named = { key_id: key_id ?? '', model: model ?? '', error_type: error_type ?? '' };
     sums.add({ ...by, ...named, day: dayOf(started_ms) }, { requests });
   }
-  await sums.write(connection, 'refusal_sums');
+  await sums.write(connection, 'sluice.refusal_sums');
   return refusals;
 }

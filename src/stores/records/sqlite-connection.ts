@@ -58,7 +58,8 @@ export class SqliteConnection {
   #prepared(sql: string): StatementSync {
     let statement = this.#statements.get(sql);
     if (!statement) {
-      statement = this.#database.prepare(sql);
+      // SQLite has no schemas: the file is one.
+      statement = this.#database.prepare(sql.replaceAll('sluice.', ''));
       statement.setReadBigInts(true);
       this.#statements.set(sql, statement);
     }

@@ -4,7 +4,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { databaseCode, isOutage } from './database.ts';
 import { warnOfSharedFiles } from './private-file.ts';
 import { openRecords, type RecordsStore } from './records-store.ts';
-import { placeOf, type RecordsTarget } from './records-target.ts';
+import { isPostgres, placeOf, type RecordsTarget } from './records-target.ts';
 
 /** How often the migration of a store that was down at the start is tried again. */
 const retry_ms = 2000;
@@ -27,7 +27,7 @@ export async function startRecords(target: RecordsTarget, clock: Clock, log: Log
   try {
     await migrate();
   } catch (thrown) {
-    if (target.kind !== 'postgres' || !mayPass(thrown)) {
+    if (!isPostgres(target) || !mayPass(thrown)) {
       await store.close();
       fail(target, thrown);
     }
@@ -62,7 +62,10 @@ async function retry(migrate: () => Promise<void>, closing: AbortSignal, log: Lo
 const mayPass = (thrown: unknown): boolean => isOutage(thrown) && !mistakes.has(`${databaseCode(thrown)}`);
 
 function fail(target: RecordsTarget, thrown: unknown): never {
-  throw new Error(`stores.records: ${placeOf(target)} cannot be used: ${(thrown as Error).message}`, {
-    cause: thrown,
-  });
+  throw new Error(
+    `${target.kind === 'pool' ? '' : 'stores.records: '}${placeOf(target)} cannot be used: ${(thrown as Error).message}`,
+    {
+      cause: thrown,
+    },
+  );
 }

@@ -41,7 +41,7 @@ export const usageRecords = (database: Database) => ({
       .and('day <= ?', to_day)
       .and('account = ?', account);
     return database.run<RefusalSum>(
-      `SELECT ${refusalKeys}, requests FROM refusal_sums ${where.sql} ORDER BY requests DESC, ${refusalKeys} LIMIT ?`,
+      `SELECT ${refusalKeys}, requests FROM sluice.refusal_sums ${where.sql} ORDER BY requests DESC, ${refusalKeys} LIMIT ?`,
       [...where.values, limit],
     );
   },
@@ -51,7 +51,7 @@ export const usageRecords = (database: Database) => ({
     return database.run<BudgetSum>(
       `SELECT account, model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today, SUM(requests - failed_requests) AS requests,
       SUM(prompt_tokens + completion_tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
-      FROM daily_sums WHERE account IN ${rowMarks(1, accounts.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
+      FROM sluice.daily_sums WHERE account IN ${rowMarks(1, accounts.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
       [day, ...accounts, `${day.slice(0, 8)}01`, day],
     );
   },
@@ -64,7 +64,7 @@ export const usageRecords = (database: Database) => ({
     const named = by.map(group => `${group}_group AS ${JSON.stringify(group)}`);
     const kept = slices.map(({ table, where }) => {
       const ofTable = by.map(group => `${columnsOf[table][group]} AS ${group}_group`);
-      return `SELECT ${[...ofTable, ...usageColumnNames].join(', ')} FROM ${table} ${where.sql}`;
+      return `SELECT ${[...ofTable, ...usageColumnNames].join(', ')} FROM sluice.${table} ${where.sql}`;
     });
     // Groups of equal cost are in the order of their names, at every instance.
     const ordered = order === 'cost' ? `${by_cost}, ${groups}` : groups;

@@ -159,9 +159,9 @@ export const outages: readonly Scenario[] = [
     async deployment => {
       const session = new pg.Client({ connectionString: deployment.postgres!.url });
       await session.connect();
-      const tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'";
+      const tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'sluice'";
       const { rows } = await session.query(tables);
-      const names = rows.map(({ table_name }) => table_name).join(', ');
+      const names = rows.map(({ table_name }) => `sluice.${table_name}`).join(', ');
       await session.query(`BEGIN; LOCK TABLE ${names} IN ACCESS EXCLUSIVE MODE`);
       return () => session.end();
     },

@@ -1,0 +1,49 @@
+/**
+ * A pool of connections to Postgres, such as `new pg.Pool()` of the application. Any version or copy of pg 8 will do, and what wraps one:
+ * these methods are all that is called.
+ */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  off?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** A connection of a pool. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<{ readonly rows: unknown[] }>;
+  /** Gives the connection back; `true` closes it. */
+  release(isBroken?: boolean): void;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  off?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** One statement, in pg's form. */
+export interface PostgresQuery {
+  text: string;
+  values: unknown[];
+  /** How columns are read, whatever the parsers of the pool are. */
+  types: { getTypeParser(oid: number): (text: string) => number | bigint | boolean | string };
+  /** Milliseconds until the call is rejected, whatever the pool's own limit is. */
+  query_timeout: number;
+}
+
+/** OIDs of types: bool; int8, int2, int4 and numeric. */
+const boolean = 16;
+const integers = new Set([20, 21, 23, 1700]);
+
+/** Integers as numbers where they fit and bigints where not, booleans, and texts for all other types. */
+export const types: PostgresQuery['types'] = {
+  getTypeParser(oid) {
+    if (integers.has(oid)) return integerOf;
+    return oid === boolean ? booleanOf : textOf;
+  },
+};
+
+function integerOf(text: string): number | bigint | string {
+  if (!/^-?\d+$/.test(text)) return text;
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
+const booleanOf = (text: string): boolean => text === 't';
+const textOf = (text: string): string => text;
