@@ -8,6 +8,7 @@ import type { StageEntry } from './config/given-plugins.ts';
 import { checkedBy } from './diagnostics/config-error.ts';
 import { aFunction, withMethods } from './diagnostics/methods.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
+import type { PostgresPool } from './stores/records/postgres-pool.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { AnyProviderDefinition } from './upstream/adapter.ts';
 
@@ -62,14 +63,91 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    * ```
    */
   readonly adapters?: readonly (string | AnyProviderDefinition)[];
-  /** Answer 404 for every unknown path, instead of calling `next`. */
+  /**
+   * Answer 404 for every unknown path, instead of calling `next`.
+   *
+   * @defaultValue `false`
+   * @example
+   * ```ts
+   * import { createServer } from 'node:http';
+   * import { createGateway } from 'sluice';
+   *
+   * const gateway = await createGateway('sluice.yaml', { terminal: true });
+   * createServer((request, response) => gateway(request, response, () => {})).listen(8080);
+   * ```
+   */
   readonly terminal?: boolean;
+  /**
+   * The application's logger: pino, Fastify's `app.log`, bunyan, `console`, or any object with `error`, `warn`, `info` and `debug`. Each is
+   * called with fields and a message. The logger's own level holds, not `log.level` of the configuration.
+   *
+   * @defaultValue a log in JSON on standard output
+   * @example
+   * ```ts
+   * import { pino } from 'pino';
+   * import { createGateway } from 'sluice';
+   *
+   * const log = pino().child({ part: 'gateway' });
+   * const gateway = await createGateway('sluice.yaml', { log });
+   * ```
+   */
   readonly log?: Logger;
-  /** Registry of the metrics; by default one of the gateway's own. */
+  /**
+   * The registry of prom-client on which the metrics are registered, such as the application's own.
+   *
+   * @defaultValue a registry of the gateway's own, `gateway.registry`
+   * @example
+   * ```ts
+   * import { register } from 'prom-client';
+   * import { createGateway } from 'sluice';
+   *
+   * const gateway = await createGateway('sluice.yaml', { registry: register });
+   * ```
+   */
   readonly registry?: Registry;
+  /**
+   * The time, for tests.
+   *
+   * @defaultValue the clock of the system
+   * @example
+   * ```ts
+   * import { createGateway } from 'sluice';
+   *
+   * let now_ms = 0;
+   * const clock = { epoch_ms: () => now_ms, elapsed_ms: () => now_ms };
+   * const gateway = await createGateway('sluice.yaml', { clock });
+   * now_ms += 60_000; // a minute later, limits per minute are free again
+   * ```
+   */
   readonly clock?: Clock;
-  /** Counters and concurrency in place of `stores.state`, to share them between gateways of one process; stays open when they close. */
+  /**
+   * Counters and concurrency in place of `stores.state`, to share them between gateways of one process. Stays open when they close.
+   *
+   * @defaultValue the store that `stores.state` describes
+   * @example
+   * ```ts
+   * import { createGateway, MemoryStateStore } from 'sluice';
+   *
+   * const state = new MemoryStateStore();
+   * const [one, other] = await Promise.all(['one.yaml', 'other.yaml'].map(file => createGateway(file, { state })));
+   * ```
+   */
   readonly state?: StateStore;
+  /**
+   * The application's pool of Postgres connections, in place of `stores.records`: accounts, keys and the ledger are kept in its database, in
+   * a schema `sluice` that is created there. The pool keeps its settings, and stays open when the gateway closes.
+   *
+   * @defaultValue the store that `stores.records` describes
+   * @example
+   * ```ts
+   * import pg from 'pg';
+   * import { createGateway } from 'sluice';
+   *
+   * const records = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+   * const gateway = await createGateway('sluice.yaml', { records });
+   * ```
+   */
+  readonly records?: PostgresPool;
   /**
    * Says whose request it is, where the application has authenticated its user already: the id of an account of the configuration or the
    * records store, or the account itself, `{ id, plan, limits }`. A key that is sent as well is ignored then. For `undefined` the stage `auth`
@@ -89,7 +167,17 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    * createGateway('sluice.yaml', { operatorOf: (request: Request) => request.user?.email });
    */
   readonly operatorOf?: OperatorOf<R> | undefined;
-  /** Returns the URL for clients, once known, if `server.public_url` is not set; for the dashboard's code samples. */
+  /**
+   * Returns the URL for clients, for the dashboard's code samples, if `server.public_url` is not set; `undefined` while it is unknown.
+   *
+   * @defaultValue `server.public_url` of the configuration
+   * @example
+   * ```ts
+   * import { createGateway } from 'sluice';
+   *
+   * const gateway = await createGateway('sluice.yaml', { publicUrl: () => process.env.PUBLIC_URL });
+   * ```
+   */
   readonly publicUrl?: () => string | undefined;
 }
 
@@ -99,6 +187,9 @@ const schema = z.strictObject({
   terminal: z.boolean('must be true or false').optional(),
   ...surroundings,
   clock: withMethods<Clock>('a clock', ['epoch_ms', 'elapsed_ms']).optional(),
+  records: withMethods<PostgresPool>('a pool of Postgres connections, such as new pg.Pool() gives', [
+    'connect',
+  ]).optional(),
   operatorOf: aFunction<OperatorOf>(
     'it gets the request, and returns the name of the operator or undefined',
   ).optional(),

@@ -24,5 +24,6 @@ export type { GatewayOptions, OperatorOf } from './gateway-options.ts';
 export { MemoryStateStore } from './stores/limits/memory-state-store.ts';
 export { openStateStore } from './stores/limits/open-state-store.ts';
 export type { StateStore } from './stores/limits/state-store.ts';
+export type { PostgresPool } from './stores/records/postgres-pool.ts';
 export type { Log } from './telemetry/log.ts';
 export type { Logger } from './telemetry/logger.ts';

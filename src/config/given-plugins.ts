@@ -1,5 +1,6 @@
 import type { StageHandler } from '../chain/define-stage.ts';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import type { PostgresPool } from '../stores/records/postgres-pool.ts';
 import type { AnyProviderDefinition } from '../upstream/adapter.ts';
 
 /** A stage by name, path or package; by one of these with its options; or as an object, as its factory returns it. */
@@ -11,6 +12,8 @@ export interface GivenPlugins {
   readonly adapters?: readonly (string | AnyProviderDefinition)[];
   /** Set if the application says whose requests they are, so that no key is needed. */
   readonly accountOf?: unknown;
+  /** The application's own database, in place of `stores.records`. */
+  readonly records?: PostgresPool;
   /** Time in which the module of a plugin must load, 10 s by default. */
   readonly load_ms?: number;
 }

@@ -73,6 +73,13 @@ export async function loadConfig(
     report([
       { path: ['stages'], message: 'cannot be given here and in the configuration; remove one of the two' },
     ]);
+  if (given.records && asObject(value.stores).records !== undefined)
+    report([
+      {
+        path: ['stores', 'records'],
+        message: 'cannot be given here and as the option records; remove one of the two',
+      },
+    ]);
   // An unknown stage may have been meant to be auth.
   const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
   if (data && areStages) issues.push(...checkStageAccess(data, stages, given));
@@ -130,14 +137,11 @@ function settingsOf(
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
   const { stages: _, usage: __, ...rest } = config;
-  const records = recordsSettings(config.stores, directory);
-  return {
-    ...rest,
-    models,
-    providers,
-    records,
-    warnings: [...warningsOf(config, stages, given.accountOf !== undefined)],
-  };
+  const records = recordsSettings(config.stores, directory, given.records);
+  // Not memory, whatever the configuration has by default.
+  const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
+  const warnings = [...warningsOf({ ...config, stores }, stages, given.accountOf !== undefined)];
+  return { ...rest, models, providers, records, warnings };
 }
 
 /** The estimator that is configured; the package is loaded only then. */

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { day_ms } from './calendar-day.ts';
-import { recordsSchema, targetOf } from './records-target.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+import { type RecordsTarget, recordsSchema, targetOf } from './records-target.ts';
 
 const units: Readonly<Record<string, number>> = { h: 3_600_000, d: day_ms };
 
@@ -64,9 +65,9 @@ type RecordsConfig = z.output<z.ZodObject<typeof recordsOptions>>;
 /** This month and the last, with their days: what grows in memory must have an end. */
 const max_sums_in_memory_ms = 62 * day_ms;
 
-/** Where and how a gateway keeps its records; relative paths start at the configuration's `directory`. */
-export function recordsSettings(stores: RecordsConfig, directory: string) {
-  const target = targetOf(stores.records, directory)!;
+/** Where and how a gateway keeps its records: in `pool`, if given. Relative paths start at the configuration's `directory`. */
+export function recordsSettings(stores: RecordsConfig, directory: string, pool?: PostgresPool) {
+  const target: RecordsTarget = pool ? { kind: 'pool', pool } : targetOf(stores.records, directory)!;
   const beside = target.kind === 'sqlite' ? `${target.path}-ledger-queue` : 'sluice-ledger-queue.db';
   const max_sums_ms = target.kind === 'memory' ? max_sums_in_memory_ms : Infinity;
   return {

@@ -18,20 +18,22 @@ describe('the options of createGateway', () => {
       clock: { epoch_ms: () => 0 },
       state: 'memory',
       accountOf: 'acme',
+      records: { query() {} },
       operatorOf: 'me',
       terminl: true,
     };
     expect(await messageOf(createGateway(sampleConfig(), options as never))).toBe(
       [
-        'options of createGateway: 8 mistakes',
+        'options of createGateway: 9 mistakes',
         '  terminal: must be true or false',
         '  log: must be a logger with the methods of pino; methods that it lacks: warn',
         '  registry: must be a Registry of prom-client; methods that it lacks: registerMetric, getSingleMetric, getMetricsAsArray, metrics',
         '  state: must be a state store, such as openStateStore() or new MemoryStateStore() gives, an object with the methods reserve, statuses, knownStatuses, close',
         '  accountOf: must be a function: it gets the request, and returns the id of an account, { id, plan, limits } or undefined',
         '  clock: must be a clock; methods that it lacks: elapsed_ms',
+        '  records: must be a pool of Postgres connections, such as new pg.Pool() gives; methods that it lacks: connect',
         '  operatorOf: must be a function: it gets the request, and returns the name of the operator or undefined',
-        "  terminl: unknown name; did you mean 'terminal'? Accepted here: stages, adapters, terminal, log, registry, state, accountOf, clock, operatorOf, publicUrl",
+        "  terminl: unknown name; did you mean 'terminal'? Accepted here: stages, adapters, terminal, log, registry, state, accountOf, clock, records, operatorOf, publicUrl",
       ].join('\n'),
     );
   });
