@@ -142,6 +142,13 @@ export function usageOf(
   return usage;
 }
 
+/** The most tokens that are believed of one reply; sums of it stay exact. */
+const max_token_count = 1e12;
+
+/** A token count in an upstream's reply, rounded down; `undefined` for anything that cannot be one. */
+export const tokenCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && value >= 0 && value <= max_token_count ? Math.trunc(value) : undefined;
+
 /** Text of a message, its parts joined. */
 export function textOf(content: Message['content']): string {
   if (typeof content === 'string') return content;

@@ -15,7 +15,7 @@ export type {
   ToolCallDelta,
   Usage,
 } from './canonical.ts';
-export { textOf, usageOf } from './canonical.ts';
+export { textOf, tokenCount, usageOf } from './canonical.ts';
 export type { Catalog, Model } from './catalog/catalog.ts';
 export type { FindAccount } from './chain/application-accounts.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 /** The rules that `checkStage` checks. */
-export type Rule =
+export type StageRule =
   | 'refusals' // it lets the request of the check through, and throws no error of its own
   | 'ending' // a stream ends when its source has ended
   | 'same-result' // the result does not depend on how a reply is cut
@@ -15,28 +15,46 @@ export type Rule =
   | 'errors' // onError returns a GatewayError, before and after the body was read
   | 'settlement'; // onSettled is called once and never throws
 
+/** The rules that `checkAdapter` checks. */
+export type AdapterRule =
+  | 'meaning' // a fixture decodes into what its author says it means
+  | 'same-result' // the result does not depend on how the bytes are cut and lines end
+  | 'whole-replies' // a whole reply means the same as the stream
+  | 'truncation' // a stream that is broken off is not taken for complete
+  | 'shape' // what is decoded is canonical: types, finish reasons, indexes
+  | 'usage' // totals are sums, running usage never decreases
+  | 'tool-calls' // calls have ids, names, indexes without gaps and JSON arguments
+  | 'isolation' // streams at the same time do not mix
+  | 'errors' // errors become what clients should see of them
+  | 'nonsense' // malformed input decodes or fails with a known error, in time
+  | 'requests' // every request is encoded, refused by field, or names what it leaves out
+  | 'credentials'; // the key is in valid headers and nowhere else
+
+/** The rules that `checkStage` and `checkAdapter` check. */
+export type Rule = StageRule | AdapterRule;
+
 /** Where a rule was broken. */
 export interface Place {
   readonly fixture?: string | undefined;
-  /** How the fixture was cut, or where it ended. */
+  /** How the fixture was cut or changed, or where it ended. */
   readonly cut?: string | undefined;
 }
 
 /** Where a rule was broken, and how. */
 export interface Breach extends Place {
   readonly rule: Rule;
-  /** The stage's name, or the names of a chain. */
-  readonly stage: string;
+  /** The name of the stage or adapter, or the names of a chain. */
+  readonly subject: string;
   readonly problem: string;
   readonly expected: unknown;
   readonly got: unknown;
 }
 
-/** Thrown by `checkStage` at the first breach. The message contains all that is known; `cause` is what the stage threw. */
+/** Thrown by `checkStage` and `checkAdapter` at the first breach. The message contains all that is known; `cause` is what was thrown. */
 export class ContractError extends Error implements Breach {
   override readonly name = 'ContractError';
   declare readonly rule: Rule;
-  declare readonly stage: string;
+  declare readonly subject: string;
   declare readonly fixture: string | undefined;
   declare readonly cut: string | undefined;
   declare readonly problem: string;
@@ -49,8 +67,8 @@ export class ContractError extends Error implements Breach {
   }
 }
 
-function messageOf({ rule, stage, fixture, cut, problem, ...values }: Breach): string {
-  const lines = [`${stage}: ${problem} (${rule})`];
+function messageOf({ rule, subject, fixture, cut, problem, ...values }: Breach): string {
+  const lines = [`${subject}: ${problem} (${rule})`];
   if (fixture !== undefined) lines.push(`  fixture   ${fixture}`);
   if (cut !== undefined) lines.push(`  cut       ${cut}`);
   const [expected, got] = aroundDifference(printed(values.expected), printed(values.got));

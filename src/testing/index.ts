@@ -1,6 +1,15 @@
-/** For tests of stages, with any test runner: `import { checkStage } from 'sluice/testing'`. */
+/** For tests of stages and adapters, with any test runner: `import { checkAdapter, checkStage } from 'sluice/testing'`. */
+export type {
+  AdapterContract,
+  AdapterErrorFixture,
+  AdapterFixture,
+  ExpectedCall,
+  ExpectedChoice,
+  ShownError,
+} from './adapter/adapter-contract.ts';
+export { checkAdapter } from './adapter/check-adapter.ts';
 export { checkStage } from './check-stage.ts';
-export { type Breach, ContractError, type Rule } from './contract-error.ts';
+export { type AdapterRule, type Breach, ContractError, type Rule, type StageRule } from './contract-error.ts';
 export type { Change, ContractOptions, StageUnderTest } from './contract-options.ts';
 export { streamFixtures } from './stream-fixtures.ts';
 export type { StreamFixture } from './wire.ts';

@@ -101,7 +101,7 @@ export class Setting {
     problem: string,
     { expected, got }: Pick<Breach, 'expected' | 'got'>,
   ): ContractError {
-    return new ContractError({ rule, stage: this.name, ...place, problem, expected, got });
+    return new ContractError({ rule, subject: this.name, ...place, problem, expected, got });
   }
 
   /** An exchange whose headers have arrived. */

@@ -59,6 +59,8 @@ export interface Adapter {
   openStream(): StreamDecoder;
   /** Standard HTTP status for an error status that the server uses in its own way; `body` is parsed if it was JSON. */
   errorStatus?(status: number, body: unknown): number;
+  /** Message of an error reply in a form of the server's own; `undefined` for the forms that `UpstreamError.in` reads. */
+  errorMessage?(body: unknown): string | undefined;
 }
 
 /** What an adapter factory receives; called once per provider that uses the adapter. */

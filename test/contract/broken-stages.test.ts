@@ -276,7 +276,7 @@ describe('checkStage with a stage that breaks the contract', () => {
   it('reports a stage that mixes replies', async () => {
     expect(await breachOf(broken.mixesReplies, ['plain-text', 'multi-byte'])).toMatchObject({
       rule: 'isolation',
-      stage: 'mixes-replies',
+      subject: 'mixes-replies',
       fixture: 'plain-text',
       cut: 'beside multi-byte, at the same time',
       problem: 'mixes replies that are read at the same time: content of choice 0',
@@ -327,7 +327,7 @@ describe('checkStage with a stage that breaks the contract', () => {
 
   it('names the broken stage in a chain of several', async () => {
     const chain = [errorEnvelope(), broken.losesTheTail, reasoningSplit()];
-    expect((await breachOf(chain, ['plain-text'])).stage).toBe(
+    expect((await breachOf(chain, ['plain-text'])).subject).toBe(
       'error-envelope → loses-the-tail → reasoning-split',
     );
   });

@@ -1,4 +1,4 @@
-import { isObject, type Usage, usageOf } from '../../../src/plugin.ts';
+import { isObject, tokenCount, type Usage, usageOf } from '../../../src/plugin.ts';
 
 const counted = [
   'input_tokens',
@@ -20,11 +20,12 @@ export class RunningUsage {
   /** Adds `value` and returns the usage so far; `undefined` if it is not usage. */
   seen(value: unknown): Usage | undefined {
     if (!isObject(value)) return undefined;
-    if (count(value.input_tokens) === undefined && count(value.output_tokens) === undefined) return undefined;
+    if (tokenCount(value.input_tokens) === undefined && tokenCount(value.output_tokens) === undefined)
+      return undefined;
     const tokens = this.#tokens;
-    for (const name of counted) tokens[name] = Math.max(tokens[name], count(value[name]) ?? 0);
+    for (const name of counted) tokens[name] = Math.max(tokens[name], tokenCount(value[name]) ?? 0);
     const { output_tokens_details: details } = value;
-    if (isObject(details)) this.#thinking = count(details.thinking_tokens) ?? this.#thinking;
+    if (isObject(details)) this.#thinking = tokenCount(details.thinking_tokens) ?? this.#thinking;
     return usageOf(
       tokens.input_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens,
       tokens.output_tokens,
@@ -33,6 +34,3 @@ export class RunningUsage {
     );
   }
 }
-
-const count = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.trunc(value) : undefined;

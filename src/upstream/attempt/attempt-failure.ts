@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, refusal } from '../../errors.ts';
-import { messageOfErrorBody, scrubbed, UpstreamError } from '../http/upstream-error.ts';
+import type { Adapter } from '../adapter.ts';
+import type { ResponseHead } from '../http/upstream-call.ts';
+import { jsonOf, messageOfErrorBody, scrubbed, UpstreamError } from '../http/upstream-error.ts';
 
 /** An attempt that failed: what the client sees, and the kind for metrics. */
 export interface Failure {
@@ -56,14 +58,28 @@ export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' &&
 export const causeOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
   kind === 'refused' ? 'refused' : 'upstream_failed';
 
+/** An error reply as the adapter understands it. `status` is the standard one. */
+export function failureOfErrorReply(
+  adapter: Pick<Adapter, 'errorStatus' | 'errorMessage'>,
+  { status: sent, headers }: ResponseHead,
+  text: string,
+  pass_upstream_429: boolean,
+): Failure & { readonly status: number } {
+  const body = jsonOf(text);
+  // Some servers use a status in a way of their own.
+  const status = adapter.errorStatus?.(sent, body) ?? sent;
+  const message = adapter.errorMessage?.(body);
+  return { ...failureOfStatus(status, headers, text, pass_upstream_429, message), status };
+}
+
 /** Failure for an upstream's error status. */
 export function failureOfStatus(
   status: number,
   headers: IncomingHttpHeaders,
   body: string,
   pass_upstream_429: boolean,
+  message = messageOfErrorBody(body),
 ): Failure {
-  const message = messageOfErrorBody(body);
   const cause = new Error(`upstream status ${status}: ${scrubbed(message ?? body.slice(0, 500))}`);
   return failureOfError(status, message, cause, pass_upstream_429, retryAfter(headers['retry-after']));
 }

@@ -5,9 +5,15 @@ import type { ProviderKey } from '../http/key-pool.ts';
 import type { Provider } from '../http/provider.ts';
 import { errorTextOf } from '../http/reply-body.ts';
 import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
-import { jsonOf, UpstreamError } from '../http/upstream-error.ts';
+import { UpstreamError } from '../http/upstream-error.ts';
 import type { Upstream } from '../routing/upstream.ts';
-import { AttemptFailed, type Failure, failureOf, failureOfStatus, retryAfter_s } from './attempt-failure.ts';
+import {
+  AttemptFailed,
+  type Failure,
+  failureOf,
+  failureOfErrorReply,
+  retryAfter_s,
+} from './attempt-failure.ts';
 import { AttemptTelemetry } from './attempt-telemetry.ts';
 
 /** A request to one upstream: encoded in its format and sent with one of its provider's keys. */
@@ -55,14 +61,11 @@ export class SentRequest {
   }
 
   async #failureOfHead(head: ResponseHead): Promise<Failure> {
-    const { status: sent, headers } = head;
     const { keys, adapter, config } = this.#provider;
     const text = this.#provider.redacted(await errorTextOf(this.call, head));
-    // Some servers use a status in a way of their own.
-    const status = adapter.errorStatus ? adapter.errorStatus(sent, jsonOf(text)) : sent;
-    const retry_after_s = retryAfter_s(headers, this.#exchange.clock.epoch_ms());
+    const { status, ...failure } = failureOfErrorReply(adapter, head, text, config.pass_upstream_429);
+    const retry_after_s = retryAfter_s(head.headers, this.#exchange.clock.epoch_ms());
     const another_key = keys.answered(this.#key, status, retry_after_s) && keys.hasFresh;
-    const failure = failureOfStatus(status, headers, text, config.pass_upstream_429);
     return { ...failure, retry_after_s, another_key };
   }
 }

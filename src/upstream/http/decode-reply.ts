@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Chunk, Completion } from '../../canonical.ts';
-import { exceeds } from '../../dialects/json-size.ts';
+import { exceeds, jsonSizeOf } from '../../dialects/json-size.ts';
 import { refusal } from '../../errors.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { Adapter } from '../adapter.ts';
@@ -33,7 +33,14 @@ export function eventObject(data: string): Json {
   throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
 }
 
+const unlimited = { values: Number.POSITIVE_INFINITY, keys: Number.POSITIVE_INFINITY };
+
+/** Far deeper than any reply, and not too deep for `JSON.stringify` and `String`, which have a limit that `JSON.parse` has not. */
+const max_levels = 1000;
+
 function parsedJson(text: string): unknown {
+  if (text.length > 2 * max_levels && jsonSizeOf(Buffer.from(text), unlimited).levels > max_levels)
+    throw refusal('provider_invalid', { cause: new Error('JSON that is nested too deeply') });
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -7,7 +7,7 @@ import type {
   ToolCall,
   Usage,
 } from '../../canonical.ts';
-import { usageOf } from '../../canonical.ts';
+import { tokenCount, usageOf } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { Target } from '../adapter.ts';
@@ -18,9 +18,12 @@ import { UpstreamError } from '../http/upstream-error.ts';
  * saying the same thing are read into the canonical form.
  */
 
-const isCount = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0;
-const count = (value: unknown): number => (isCount(value) ? Math.trunc(value) : 0);
+/** An array with one element at a greater index takes long to walk through. */
+const max_index = 65_535;
+
+/** The index of a choice or a tool call, if a server gives one. */
+export const indexIn = (value: unknown): number | undefined =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max_index ? Number(value) : undefined;
 
 /** The body of an OpenAI request without what adapters differ in: effort, streaming options. */
 export function encodeOpenAi(request: ChatRequest, target: Target): Json {
@@ -97,22 +100,19 @@ export const argumentsText = (value: unknown): string =>
 export function readUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;
   // Incomplete usage would be billed as if it were exact, and no estimate would replace it.
-  if (!isCount(value.prompt_tokens) || !isCount(value.completion_tokens)) return undefined;
+  const prompt_tokens = tokenCount(value.prompt_tokens);
+  const completion_tokens = tokenCount(value.completion_tokens);
+  if (prompt_tokens === undefined || completion_tokens === undefined) return undefined;
   const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const completion = completionDetails(value);
-  return usageOf(
-    count(value.prompt_tokens),
-    count(value.completion_tokens),
-    count(prompt.cached_tokens),
-    completion,
-  );
+  return usageOf(prompt_tokens, completion_tokens, tokenCount(prompt.cached_tokens), completion);
 }
 
 /** Breakdown of completion tokens. SGLang counts reasoning beside the other figures, all other servers in the breakdown. */
 function completionDetails({ completion_tokens_details: details, reasoning_tokens }: Json) {
   const counts = isObject(details) ? countsOf(details) : undefined;
-  if (!isCount(reasoning_tokens) || reasoning_tokens === 0) return counts;
-  return { reasoning_tokens: Math.trunc(reasoning_tokens), ...counts };
+  const beside = tokenCount(reasoning_tokens);
+  return beside ? { reasoning_tokens: beside, ...counts } : counts;
 }
 
 /** Figures kept of a breakdown. No server has more, and it is written with every chunk of running usage. */
@@ -122,7 +122,7 @@ const max_details = 32;
 const countsOf = (details: Json): Record<string, number> =>
   Object.fromEntries(
     Object.entries(details)
-      .filter((entry): entry is [string, number] => isCount(entry[1]))
+      .filter((entry): entry is [string, number] => tokenCount(entry[1]) !== undefined)
       .slice(0, max_details),
   );
 
@@ -148,7 +148,7 @@ function decodeChoice(choice: unknown, position: number): Completion['choices'][
   if (!finish) throw refusal('provider_invalid', { cause: new Error('a choice without finish_reason') });
   const message = decodeMessage(choice.message);
   return {
-    index: typeof choice.index === 'number' ? choice.index : position,
+    index: indexIn(choice.index) ?? position,
     message,
     finish_reason: message.tool_calls && finish === 'stop' ? 'tool_calls' : finish,
     ...(choice.logprobs != null && { logprobs: choice.logprobs }),

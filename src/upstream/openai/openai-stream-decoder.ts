@@ -8,6 +8,7 @@ import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from '../http
 import {
   argumentsText,
   finishReasonOf,
+  indexIn,
   newCallId,
   readUsage,
   reasoningOf,
@@ -75,7 +76,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   /** Decodes a choice as it was sent. */
   protected choice(choice: Json): ChunkChoice {
-    const index = typeof choice.index === 'number' ? choice.index : 0;
+    const index = indexIn(choice.index) ?? 0;
     const finish = finishReasonOf(choice.finish_reason);
     this.#begun = true;
     this.#last = index;
@@ -135,7 +136,7 @@ class ToolCallIndexes {
     const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined;
     const called = isObject(call.function) ? call.function : {};
     const name = typeof called.name === 'string' && called.name !== '' ? called.name : undefined;
-    const index = this.#indexOf(call.index, id, name);
+    const index = this.#indexOf(indexIn(call.index), id, name);
     const text = argumentsText(called.arguments);
     const isNew = name !== undefined && !this.#named.has(index);
     if (isNew) this.#named.add(index);
@@ -149,8 +150,8 @@ class ToolCallIndexes {
     };
   }
 
-  #indexOf(given: unknown, id: string | undefined, name: string | undefined): number {
-    if (typeof given === 'number') return (this.#last = given);
+  #indexOf(given: number | undefined, id: string | undefined, name: string | undefined): number {
+    if (given !== undefined) return (this.#last = given);
     const known = id === undefined ? undefined : this.#byId.get(id);
     if (known !== undefined) return known;
     // Without an index, a name or a new id begins another call; anything else continues the last one.

@@ -1,11 +1,34 @@
 import { describe, expect, it } from '@jest/globals';
 import { GatewayError, refusal } from '../../../../../src/errors.ts';
-import { failureOf, failureOfStatus } from '../../../../../src/upstream/attempt/attempt-failure.ts';
+import {
+  failureOf,
+  failureOfErrorReply,
+  failureOfStatus,
+} from '../../../../../src/upstream/attempt/attempt-failure.ts';
 import { UpstreamError } from '../../../../../src/upstream/http/upstream-error.ts';
 
 const words = JSON.stringify({ error: { message: 'Too long for http://10.0.0.7:8000.' } });
 const failed = (status: number, headers = {}, pass_upstream_429 = false) =>
   failureOfStatus(status, headers, words, pass_upstream_429);
+
+describe('the error for an error reply', () => {
+  const head = { status: 400, headers: {} };
+  const body = JSON.stringify([{ fault: 'Too long.' }]);
+
+  it("has the status and the message that the server's adapter finds in it", () => {
+    const errorMessage = (found: unknown) => (found as [{ fault: string }])[0].fault;
+    const told = failureOfErrorReply({ errorMessage, errorStatus: () => 422 }, head, body, false);
+    expect(told).toMatchObject({ status: 422, kind: 'refused', error: { message: 'Too long.' } });
+  });
+
+  it('has the usual ones where the adapter finds none', () => {
+    const told = failureOfErrorReply({ errorMessage: () => undefined }, head, words, false);
+    expect(told).toMatchObject({
+      status: 400,
+      error: { message: expect.stringContaining('Too long for [address]') },
+    });
+  });
+});
 
 describe('the error for an upstream status', () => {
   it.each([400, 413, 422])('has the scrubbed message of a %d, where the request is at fault', status => {

@@ -1,0 +1,88 @@
+import { isObject } from '../../../json-object.ts';
+import { jsonOf } from '../../../upstream/http/upstream-error.ts';
+import type { AdapterFixture } from '../adapter-contract.ts';
+import { type AdapterSetting, isKnownError } from '../adapter-setting.ts';
+import { mutationsOf } from '../mutations.ts';
+import { chunkFault, replyFault } from '../shape.ts';
+
+const known = 'a canonical result, an UpstreamError or a GatewayError';
+
+/** Bodies that are no reply in any format. */
+const noReplies = ['', 'text', '<html></html>', '{', 'null', '7', '"text"', '[]', '[null]', '{}'];
+const noEvents = [
+  '',
+  ': ping\n\n',
+  'data:\n\n',
+  'data: {"a\n\n',
+  'data: 7\n\n',
+  'data: null\n\n',
+  'data: {}\n\n',
+];
+
+/** What is no reply at all is an error. */
+export function checkNoReplies(setting: AdapterSetting): void {
+  for (const body of noReplies) {
+    const place = { fixture: 'a whole reply', cut: JSON.stringify(body) };
+    const read = setting.decode(place, body);
+    if ('fault' in read) rejectUnknown(setting, place, read.fault);
+    else {
+      const values = { expected: 'an error', got: read.reply };
+      throw setting.breach('nonsense', place, 'decodes a reply from what is none', values);
+    }
+  }
+  for (const wire of noEvents) {
+    const place = { fixture: 'a stream', cut: JSON.stringify(wire) };
+    const { fault } = setting.read(place, [Buffer.from(wire)]);
+    if (fault !== undefined) rejectUnknown(setting, place, fault);
+    else {
+      const values = { expected: 'an error', got: 'a complete stream' };
+      throw setting.breach('nonsense', place, 'takes a stream that says nothing for complete', values);
+    }
+  }
+}
+
+/** A whole reply with any of its parts changed or missing decodes into something canonical, or is a known error. */
+export function checkMutatedReply(setting: AdapterSetting, { name, reply }: AdapterFixture): void {
+  if (reply === undefined) return;
+  for (const [change, text] of mutationsOf(reply)) {
+    const place = { fixture: name, cut: `not streamed, ${change}` };
+    const read = setting.decode(place, text);
+    if ('fault' in read) rejectUnknown(setting, place, read.fault);
+    else rejectUnlike(setting, place, replyFault(read.reply));
+  }
+}
+
+/** The same of every event of a stream. */
+export function checkMutatedStream(setting: AdapterSetting, { name, stream }: AdapterFixture): void {
+  if (stream === undefined) return;
+  const blocks = stream.replace(/\r\n?/g, '\n').split('\n\n');
+  for (const [at, block] of blocks.entries()) {
+    const [, before = '', data = ''] = /^((?:.*\n)*?data: ?)(.*)$/.exec(block) ?? [];
+    const event = jsonOf(data);
+    if (!isObject(event)) continue;
+    for (const [change, text] of mutationsOf(event)) {
+      const place = { fixture: name, cut: `event ${at}, ${change}` };
+      const wire = blocks.with(at, before + text).join('\n\n');
+      const { chunks, fault } = setting.read(place, [Buffer.from(wire)]);
+      if (fault !== undefined) rejectUnknown(setting, place, fault);
+      for (const chunk of chunks) rejectUnlike(setting, place, chunkFault(chunk));
+    }
+  }
+}
+
+type Place = { readonly fixture: string; readonly cut: string };
+
+function rejectUnknown(setting: AdapterSetting, place: Place, got: unknown): void {
+  if (isKnownError(got)) return;
+  throw setting.breach('nonsense', place, 'throws what the gateway does not know', { expected: known, got });
+}
+
+function rejectUnlike(setting: AdapterSetting, place: Place, wrong: ReturnType<typeof chunkFault>): void {
+  if (!wrong) return;
+  throw setting.breach(
+    'nonsense',
+    place,
+    `decodes malformed input to what is not canonical: ${wrong.what}`,
+    wrong,
+  );
+}

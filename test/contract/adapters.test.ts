@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { builtInProviders } from '../../plugins/index.ts';
+import { type AdapterContract, checkAdapter } from '../../src/testing/index.ts';
+import { errorsOf, fixturesOf, providerNames, streamOf } from '../support/provider-fixtures.ts';
+
+describe.each(providerNames)('the adapter %s', name => {
+  const definition = builtInProviders.find(adapter => adapter.name === name)!;
+  const errors = errorsOf(name).map(({ what, shown: [status, type, message], ...error }) => ({
+    ...error,
+    name: what,
+    shown: { status, type, ...(message !== undefined && { message }) },
+  }));
+  const broken = {
+    name: 'an error in the stream',
+    stream: streamOf(name, 'broken'),
+    shown: { status: 502, type: 'provider_error' },
+  };
+  const contract: AdapterContract = { fixtures: fixturesOf(name), errors: [...errors, broken] };
+
+  it('keeps the contract', async () => {
+    await expect(checkAdapter(definition, contract)).resolves.toBeUndefined();
+  });
+});
