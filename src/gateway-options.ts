@@ -38,8 +38,9 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    *     },
    *   }),
    * });
-   * const stages = ['error-envelope', 'auth', { validation: { unknown_parameters: 'ignore' } }, greeting({ text: 'Hello' })];
-   * const gateway = await createGateway('sluice.yaml', { stages });
+   * const gateway = await createGateway('sluice.yaml', {
+   *   stages: ['error-envelope', 'auth', { validation: { unknown_parameters: 'ignore' } }, greeting({ text: 'Hello' })],
+   * });
    * ```
    */
   readonly stages?: readonly StageEntry[];

@@ -47,6 +47,7 @@ export {
 export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export { isObject, type Json } from './json-object.ts';
 export { nanoUsdOf } from './money.ts';
+export type { AccountOptions, PlanOptions } from './options.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
 export { estimateTokens } from './settlement/usage-meter.ts';
 export type { SseEvent } from './sse/parse.ts';

@@ -11,7 +11,7 @@ const price = z
 
 const effort = z
   .strictObject({
-    supported: z.boolean(),
+    supported: z.boolean().describe('Whether clients can choose an effort.'),
     levels: z.array(z.string().min(1)).describe('The exact accepted values; empty when not supported.'),
     default: z.string().nullable().describe('What an omitted value means: one of `levels`, or null.'),
   })
@@ -50,7 +50,12 @@ export const modelSchema = z.strictObject({
   max_completion_tokens: z.int().positive().describe('Tokens.'),
   is_moderated: z.boolean().default(false).describe('Shown in the catalog.'),
   architecture: z
-    .strictObject({ modality: z.string().regex(/^.+->.+$/, 'must have the form <input>-><output>') })
+    .strictObject({
+      modality: z
+        .string()
+        .regex(/^.+->.+$/, 'must have the form <input>-><output>')
+        .describe('`<input>-><output>`, such as `text+image->text`.'),
+    })
     .default({ modality: 'text->text' })
     .describe('`modality` as `<input>-><output>`.'),
   pricing: z

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { bodyLimits } from '../inbound/body-limits.ts';
+import type { ChainConfig } from '../options.ts';
 import { replyLimits, streamLimits } from '../outbound/reply-limits.ts';
 import { type AccountsConfig, accountsSchema } from '../stores/accounts/accounts.ts';
 import { type Plans, plansSchema } from '../stores/limits/plan-limits.ts';
@@ -45,7 +46,8 @@ export const chainOptionsSchema = z.strictObject({
   ...replyLimits,
 });
 
-export type ChainOptions<R extends IncomingMessage = IncomingMessage> = z.input<typeof chainOptionsSchema> & {
+/** Options of `createChain`: parts of a configuration, and what only an application can give. */
+export interface ChainOptions<R extends IncomingMessage = IncomingMessage> extends ChainConfig {
   readonly log?: Logger;
   /** Registry of the stages' times, which are not measured without it. */
   readonly registry?: Registry;
@@ -69,7 +71,7 @@ export type ChainOptions<R extends IncomingMessage = IncomingMessage> = z.input<
    * ```
    */
   readonly accountOf?: AccountOf<R> | undefined;
-};
+}
 
 /** A stage for `createChain`, as returned by a factory such as `auth`. */
 export type ChainStage = { readonly plan: StagePlan };

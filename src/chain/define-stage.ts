@@ -8,10 +8,12 @@ import type { Hooks, RequestHandler, StagePlan, StageSetup } from './stage-plan.
 export type StageHandler = RequestHandler & { readonly plan: StagePlan };
 
 /** Creates a stage with options; carries the definition for configurations and documents. */
-export interface StageFactory<Schema extends z.ZodType = z.ZodType> {
-  (options?: z.input<Schema>): StageHandler;
+export interface StageFactory<Options = unknown> {
+  (options?: Options): StageHandler;
+  /** The stage's name in configurations, metrics and spans. */
   readonly stageName: string;
-  readonly schema: Schema;
+  /** The zod schema of its options. */
+  readonly schema: z.ZodType<unknown, Options>;
 }
 
 /**
@@ -26,7 +28,7 @@ export function defineStage<Schema extends z.ZodType>(definition: {
   /** True for a stage that refuses requests for which it finds no account, as `auth` does; its chain then needs no `auth`. */
   authenticates?: boolean;
   create(options: z.output<Schema>, setup: StageSetup): Hooks;
-}): StageFactory<Schema> {
+}): StageFactory<z.input<Schema>> {
   checkedBy('defineStage', definitionSchema, definition);
   const { name, schema, metricPrefix, authenticates = false, create } = definition;
   const factory = (options?: z.input<Schema>): StageHandler => {
@@ -47,7 +49,7 @@ export function defineStage<Schema extends z.ZodType>(definition: {
     };
     return Object.assign(handler, { plan });
   };
-  return Object.assign(factory, { stageName: name, schema });
+  return Object.assign(factory, { stageName: name, schema: schema as z.ZodType<unknown, z.input<Schema>> });
 }
 
 /** Whether a module's export was returned by `defineStage`, of this copy of the package or another. */

@@ -2,9 +2,10 @@ import type { StageHandler } from '../chain/define-stage.ts';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import type { PostgresPool } from '../stores/records/postgres-pool.ts';
 import type { AnyProviderDefinition } from '../upstream/adapter.ts';
+import type { ConfiguredStage } from './gateway-config.ts';
 
 /** A stage by name, path or package; by one of these with its options; or as an object, as its factory returns it. */
-export type StageEntry = string | Readonly<Record<string, unknown>> | Pick<StageHandler, 'plan'>;
+export type StageEntry = ConfiguredStage | Pick<StageHandler, 'plan'>;
 
 /** Plugins that an application gives in code, beside its configuration, and what else decides whether that is complete. */
 export interface GivenPlugins {

@@ -16,11 +16,11 @@ import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
 
 /** A port, as a number or as the text of an environment variable. */
-const port = (value: number) =>
+const port = (value: number): z.ZodDefault<z.ZodType<number, number | string>> =>
   z.preprocess(
     given => (typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given),
     z.int().min(0).max(65_535).default(value).describe('0 takes a free port.'),
-  );
+  ) as unknown as z.ZodDefault<z.ZodType<number, number | string>>;
 
 /** A switch that is off by default. */
 const off = (description: string) => z.boolean().default(false).describe(description);
@@ -57,11 +57,17 @@ export const serverSchema = z.strictObject({
 
 const credentialSchema = z.union(
   [
-    z.strictObject({ password: z.string().min(12, 'must have at least 12 characters') }),
+    z.strictObject({
+      password: z
+        .string()
+        .min(12, 'must have at least 12 characters')
+        .describe('The password itself, of at least 12 characters; usually `${ENV}`.'),
+    }),
     z.strictObject({
       password_hash: z
         .string()
-        .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY'),
+        .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY')
+        .describe('What `sluice hash-password` prints.'),
     }),
   ],
   'must be an object with one name: password_hash or password',
@@ -163,15 +169,20 @@ export const configSchema = z.strictObject({
   tracing: tracingSchema.prefault({}),
   usage: usageSchema.prefault({}),
   ...dialectSections,
-  providers: z.record(z.string(), providerSchemaOf(builtInAdapters)),
+  providers: z
+    .record(z.string(), providerSchemaOf(builtInAdapters))
+    .describe('Servers that models run on, by names of your own.'),
   routing: routingSchema.prefault({}),
-  models: z.array(modelSchema).min(1, 'must list at least one model'),
+  models: z
+    .array(modelSchema)
+    .min(1, 'must list at least one model')
+    .describe('The catalog: models that clients can ask for.'),
   passthrough: z
     .array(passthroughRuleSchema)
     .default([])
     .describe('Other paths that are let through to one provider each, bytes untouched.'),
-  plans: plansSchema.default({}),
-  accounts: accountsSchema.default({}),
+  plans: plansSchema.default({}).describe('Limits by the name of the plan.'),
+  accounts: accountsSchema.default({}).describe('Accounts by name, with their plans and keys.'),
   stages: z.array(stageEntrySchema).optional().describe('The chain in order; without it the default chain.'),
   stores: storesSchema.prefault({}),
 });
@@ -182,5 +193,5 @@ export const configSchemaOf = (adapters: Adapters): typeof configSchema =>
     ? configSchema
     : configSchema.extend({ providers: z.record(z.string(), providerSchemaOf(adapters)) });
 
-export type GatewayConfig = z.input<typeof configSchema>;
+export type { GatewayConfig } from './gateway-config.ts';
 export type CheckedConfig = z.output<typeof configSchema>;

@@ -64,6 +64,7 @@ const layers: readonly (readonly string[])[] = [
     'src/clock.ts',
     'src/json-object.ts',
     'src/money.ts',
+    'src/options.ts',
   ],
 ];
 

@@ -6,7 +6,9 @@ import {
   defineStage,
   type Exchange,
   refusal,
+  type StageFactory,
 } from '../../../src/plugin.ts';
+import type { AuthOptions } from './options.ts';
 
 const schema = z.strictObject({
   accounts: accountsSchema
@@ -21,7 +23,7 @@ const schema = z.strictObject({
 const credentials = /^(?:bearer|api-key) +([^\s,]+)$/i;
 
 /** Finds the account that the application names, or else that of the key, and refuses all other requests before a byte of the body is read. */
-export const auth = defineStage({
+export const auth: StageFactory<AuthOptions> = defineStage({
   name: 'auth',
   authenticates: true,
   schema,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defineStage, GatewayError } from '../../../src/plugin.ts';
+import { defineStage, GatewayError, type StageFactory } from '../../../src/plugin.ts';
+import type { ErrorEnvelopeOptions } from './options.ts';
 
 const schema = z.strictObject({
   openai_fields: z
@@ -13,7 +14,7 @@ const schema = z.strictObject({
 /**
  * Formats every error for the client and logs the rest. First in the chain, to see the errors of all other stages.
  */
-export const errorEnvelope = defineStage({
+export const errorEnvelope: StageFactory<ErrorEnvelopeOptions> = defineStage({
   name: 'error-envelope',
   schema,
   create({ openai_fields }) {

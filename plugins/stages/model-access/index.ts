@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type Account, type Catalog, defineStage, invalidField } from '../../../src/plugin.ts';
+import {
+  type Account,
+  type Catalog,
+  defineStage,
+  invalidField,
+  type StageFactory,
+} from '../../../src/plugin.ts';
+import type { ModelAccessOptions } from './options.ts';
 
 /** In a list, stands for every model. */
 const every = '*';
@@ -23,7 +30,7 @@ const schema = z.strictObject({
 });
 
 /** Refuses models that an account may not use. After `auth`, which finds the account, and `validation`, which refuses unknown models. */
-export const modelAccess = defineStage({
+export const modelAccess: StageFactory<ModelAccessOptions> = defineStage({
   name: 'model-access',
   schema,
   create(options, { catalog }) {

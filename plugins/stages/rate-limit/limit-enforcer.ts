@@ -14,8 +14,8 @@ import {
 } from '../../../src/plugin.ts';
 import { AccountPlans } from './account-plans.ts';
 import { LimitMetrics } from './limit-metrics.ts';
+import type { CheckedOptions } from './options-schema.ts';
 import { addIetfHeaders, addRateHeaders, retryHeaders } from './rate-limit-headers.ts';
-import type { RateLimitOptions } from './rate-limit-options.ts';
 import { refusalMessage } from './refusal-message.ts';
 import { actualUse, estimatePromptTokens, expectedUse } from './request-charge.ts';
 import { UsageForecast } from './usage-forecast.ts';
@@ -51,7 +51,7 @@ const unlisted = '';
 
 /** Admits exchanges within the limits of their accounts, and settles what they have used. */
 export class LimitEnforcer {
-  readonly #options: RateLimitOptions;
+  readonly #options: CheckedOptions;
   readonly #state: StateStore;
   readonly #metrics: LimitMetrics;
   readonly #plans: AccountPlans;
@@ -62,7 +62,7 @@ export class LimitEnforcer {
   /** Private to this stage instance: an exchange may pass several. */
   readonly #held = defineKey<Held>('what rate-limit has reserved');
 
-  constructor(options: RateLimitOptions, setup: StageSetup) {
+  constructor(options: CheckedOptions, setup: StageSetup) {
     this.#options = options;
     this.#state = setup.state;
     this.#metrics = new LimitMetrics(setup.metrics);

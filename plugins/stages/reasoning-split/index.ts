@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { defineStage, type Exchange } from '../../../src/plugin.ts';
+import { defineStage, type Exchange, type StageFactory } from '../../../src/plugin.ts';
 import { joinReply, StreamJoiner } from './join.ts';
+import type { ReasoningSplitOptions } from './options.ts';
 import { StreamSplitter, splitReply } from './split.ts';
 
 const schema = z.strictObject({
@@ -14,7 +15,7 @@ const schema = z.strictObject({
  * Separates or joins reasoning and answer, as the client asks with `reasoning_split`. Reasoning models are separated
  * by default: `<think>` tags become the `reasoning` field. Joined: a field that the upstream has separated is put back.
  */
-export const reasoningSplit = defineStage({
+export const reasoningSplit: StageFactory<ReasoningSplitOptions> = defineStage({
   name: 'reasoning-split',
   schema,
   create({ trim }) {

@@ -1,14 +1,21 @@
 import { z } from 'zod';
-import { defineStage, mapText } from '../../../src/plugin.ts';
+import { defineStage, mapText, type StageFactory } from '../../../src/plugin.ts';
+import type { RedactOptions } from './options.ts';
 import { type BuiltInName, builtIn, builtInPatterns } from './patterns.ts';
 
 const names = Object.keys(builtInPatterns) as [BuiltInName, ...BuiltInName[]];
 
 const ownPattern = z.strictObject({
-  name: z.string().regex(/^[a-z][a-z0-9_]*$/, 'must be in snake_case'),
-  regex: z.string().min(1),
-  ignore_case: z.boolean().default(false),
-  replacement: z.string().optional(),
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]*$/, 'must be in snake_case')
+    .describe('What a match is called: it becomes `[name]`.'),
+  regex: z
+    .string()
+    .min(1)
+    .describe('A regular expression without lookaround, back references and lazy quantifiers.'),
+  ignore_case: z.boolean().default(false).describe('Match capitals and small letters alike.'),
+  replacement: z.string().optional().describe('What a match becomes, in place of `[name]`.'),
 });
 
 const options = z.strictObject({
@@ -49,7 +56,7 @@ const schema = options.superRefine(({ patterns, window }, issues) => {
 });
 
 /** Masks personal data and secrets in requests and replies. Listed before `reasoning-split`, it sees replies that are split. */
-export const redact = defineStage({
+export const redact: StageFactory<RedactOptions> = defineStage({
   name: 'redact',
   schema,
   create({ patterns, where, window }, { metrics }) {

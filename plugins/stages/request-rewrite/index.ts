@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defineStage } from '../../../src/plugin.ts';
+import { defineStage, type StageFactory } from '../../../src/plugin.ts';
+import type { RequestRewriteOptions } from './options.ts';
 
 const schema = z.strictObject({
   set: z
@@ -16,7 +17,7 @@ const schema = z.strictObject({
  * Rewrites the request for the upstream: sets the catalog's default effort explicitly, and removes parameters without a meaning there.
  * The adapter translates the model name and the effort.
  */
-export const requestRewrite = defineStage({
+export const requestRewrite: StageFactory<RequestRewriteOptions> = defineStage({
   name: 'request-rewrite',
   schema,
   create({ set, forward_metadata }) {

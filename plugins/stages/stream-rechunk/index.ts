@@ -1,10 +1,11 @@
-import { defineStage } from '../../../src/plugin.ts';
+import { defineStage, type StageFactory } from '../../../src/plugin.ts';
 import { Coalescer } from './coalesce.ts';
+import type { StreamRechunkOptions } from './options.ts';
 import { policyOf, policySchema } from './policy.ts';
 import { splitOversized } from './split-oversized.ts';
 
 /** Sets the size of a stream's pieces, by class of request: joins small ones, cuts large ones. Without sizes streams are not changed. */
-export const streamRechunk = defineStage({
+export const streamRechunk: StageFactory<StreamRechunkOptions> = defineStage({
   name: 'stream-rechunk',
   schema: policySchema,
   create: policies => ({

@@ -6,9 +6,11 @@ import {
   invalidField,
   type Model,
   refusal,
+  type StageFactory,
 } from '../../../src/plugin.ts';
 import { checkContext, checkMaxTokens } from './length.ts';
 import { checkMetadata } from './metadata.ts';
+import type { ValidationOptions } from './options.ts';
 
 const schema = z.strictObject({
   unknown_parameters: z
@@ -23,7 +25,7 @@ const schema = z.strictObject({
 });
 
 /** Checks what depends on the catalog and on policy; nothing is ever coerced silently. */
-export const validation = defineStage({
+export const validation: StageFactory<ValidationOptions> = defineStage({
   name: 'validation',
   schema,
   create({ unknown_parameters, max_tokens_above_cap, max_choices }) {

@@ -23,9 +23,17 @@ export function unusableAccount(what: string, cause?: unknown): GatewayError {
 
 const keySchema = z.union(
   [
-    z.strictObject({ value: z.string().min(8, 'must have at least 8 characters') }),
     z.strictObject({
-      sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits'),
+      value: z
+        .string()
+        .min(8, 'must have at least 8 characters')
+        .describe('The key itself, of at least 8 characters; usually `${ENV}`.'),
+    }),
+    z.strictObject({
+      sha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits')
+        .describe('The SHA-256 of the key, as 64 hexadecimal digits.'),
     }),
   ],
   'must be an object with one name: value or sha256',

@@ -27,4 +27,4 @@ export const schema = z.strictObject({
     .describe("Limits by plan, in place of the gateway's own `plans`; for use of this stage alone."),
 });
 
-export type RateLimitOptions = z.output<typeof schema>;
+export type CheckedOptions = z.output<typeof schema>;

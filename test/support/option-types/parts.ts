@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import { modelSchema, upstreamSchema } from '../../../src/catalog/model-schema.ts';
+import { routingSchema } from '../../../src/catalog/routing-schema.ts';
+import { chainOptionsSchema } from '../../../src/chain/chain-options.ts';
+import {
+  adminSchema,
+  logSchema,
+  metricsSchema,
+  serverSchema,
+  storesSchema,
+  tracingSchema,
+  usageSchema,
+} from '../../../src/config/schema.ts';
+import { configurableDialects } from '../../../src/dialects/built-in-dialects.ts';
+import { accountSchema } from '../../../src/stores/accounts/accounts.ts';
+import { limitOverridesSchema, planSchema } from '../../../src/stores/limits/plan-limits.ts';
+import { providerBaseSchema } from '../../../src/upstream/http/provider-schema.ts';
+import { passthroughRuleSchema } from '../../../src/upstream/passthrough/passthrough-rule.ts';
+import { breakerSchema } from '../../../src/upstream/routing/circuit-breaker.ts';
+import { healthCheckSchema } from '../../../src/upstream/routing/health-check.ts';
+import { definitionOf, docstring, membersText, type NamedType, type TypeNames } from './type-text.ts';
+
+/** A type of options, and the schema that it is written from. */
+export interface OptionType extends NamedType {
+  readonly schema: z.ZodType;
+}
+
+export const named = (name: string, doc: string, schema: z.ZodType): OptionType => ({ name, doc, schema });
+
+/** `rate-limit` → `RateLimit` */
+export const pascal = (name: string): string =>
+  name.replaceAll(/(?:^|[-_.])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+export const shapeOf = (schema: z.ZodType) => definitionOf(schema).shape!;
+
+/** Sections and parts of a configuration. */
+export const parts: readonly OptionType[] = [
+  named('ServerOptions', 'The listener for clients, and how requests and replies are bounded.', serverSchema),
+  named('AdminOptions', 'The listener for operators: metrics, health and the dashboard.', adminSchema),
+  named('LogOptions', 'The log of the sidecar.', logSchema),
+  named('MetricsOptions', 'What is measured beside the usual.', metricsSchema),
+  named('TracingOptions', 'What spans contain.', tracingSchema),
+  named('UsageOptions', 'How tokens are counted that the upstream does not report.', usageSchema),
+  ...configurableDialects.map(({ section, schema, paths }) =>
+    named(`${pascal(section)}Options`, `Options of \`${Object.keys(paths)[0]}\`.`, schema),
+  ),
+  named('StoresOptions', 'Where limits, keys, accounts and usage are kept.', storesSchema),
+  named('RoutingOptions', 'How an upstream is chosen, and what is tried after a failure.', routingSchema),
+  named('BreakerOptions', "When a provider's circuit breaker opens, and how it closes again.", breakerSchema),
+  named('HealthCheckOptions', 'How the health of a server is checked.', healthCheckSchema),
+  named('ProviderOptions', 'A provider, beside the options of its adapter.', providerBaseSchema),
+  named('UpstreamOptions', 'One upstream of a model: the provider, and the name there.', upstreamSchema),
+  named('ModelOptions', 'A model: its public catalog entry, and how it is served.', modelSchema),
+  named('PassthroughOptions', 'A path that is let through to one provider.', passthroughRuleSchema),
+  named('PlanOptions', 'Limits of each account of a plan; what is left out is not limited.', planSchema),
+  named('LimitOverrides', 'Limits of one account, in place of those of its plan.', limitOverridesSchema),
+  named('AccountOptions', 'An account and its keys.', accountSchema),
+];
+
+/** A model of a chain, which needs no upstreams. */
+const chainModel = named(
+  'ChainModelOptions',
+  'A model in front of a handler.',
+  definitionOf(definitionOf(chainOptionsSchema.shape.models).innerType!).element!,
+);
+
+export const partNames: TypeNames = new Map(
+  [...parts, chainModel].map(part => [definitionOf(part.schema), part]),
+);
+
+/** The declaration of an interface. `base` has the members that are the same there. */
+export function interfaceText({ name, doc, schema }: OptionType, base?: OptionType): string {
+  const inherited = base ? shapeOf(base.schema) : {};
+  const own = Object.entries(shapeOf(schema)).filter(([key, member]) => inherited[key] !== member);
+  const changed = own.flatMap(([key]) => (Object.hasOwn(inherited, key) ? `'${key}'` : []));
+  const above = base && (changed.length > 0 ? `Omit<${base.name}, ${changed.join(' | ')}>` : base.name);
+  const members = membersText(Object.fromEntries(own), partNames);
+  return `${docstring([doc])}export interface ${name}${above ? ` extends ${above}` : ''} {\n${members}}\n`;
+}
+
+/** The declarations of all parts, and of the options of a chain. */
+export const partsText = (): string =>
+  [
+    ...parts.map(part => interfaceText(part)),
+    interfaceText(chainModel, partNamed('ModelOptions')),
+    interfaceText(
+      named('ChainConfig', 'Options of a chain in the form of a configuration.', chainOptionsSchema),
+    ),
+  ].join('\n');
+
+export const partNamed = (name: string): OptionType => parts.find(part => part.name === name)!;
+
+/** The import of those parts that `text` names. */
+export function importOfParts(text: string, from: string): string {
+  const used = parts.map(({ name }) => name).filter(name => new RegExp(`\\b${name}\\b`).test(text));
+  return used.length === 0 ? '' : `import type { ${used.toSorted().join(', ')} } from '${from}';\n`;
+}
