@@ -21,6 +21,7 @@ import { writeAnswer } from './outbound/write-reply.ts';
 import { settle } from './settlement/settle.ts';
 import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
+import { warnOfLostSpans } from './telemetry/tracing.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
 
 /**
@@ -71,6 +72,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   };
   const parts = await assemble(settings, options);
   await parts.state.started?.();
+  warnOfLostSpans(parts.log);
   for (const warning of settings.warnings) parts.log.warn(warning);
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');

@@ -20,6 +20,7 @@ import { MemoryStateStore } from '../stores/limits/memory-state-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logOf } from '../telemetry/logger.ts';
 import { Metrics } from '../telemetry/metrics.ts';
+import { warnOfLostSpans } from '../telemetry/tracing.ts';
 import { ApplicationAccounts } from './application-accounts.ts';
 import { Chain } from './chain.ts';
 import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
@@ -46,6 +47,7 @@ export function createChain<R extends IncomingMessage = IncomingMessage>(
 ): RequestHandler {
   const checked = checkedChain(stages, options as ChainOptions);
   const log = logOf(checked.options.log, 'warn');
+  warnOfLostSpans(log);
   for (const warning of checked.warnings) log.warn(warning);
   const parts = partsOf(checked, log);
   return (request, response, next) => {

@@ -7,11 +7,40 @@ import {
   type Span,
   SpanKind,
   SpanStatusCode,
+  type Tracer,
+  type TracerProvider,
   trace,
 } from '@opentelemetry/api';
+import type { Log } from './log.ts';
 
-/** Spans of the OpenTelemetry API: without an SDK in the process they record nothing and cost next to nothing. */
-const tracer = trace.getTracer('sluice');
+let known: { readonly provider: TracerProvider; readonly tracer: Tracer } | undefined;
+
+/**
+ * Spans of the OpenTelemetry API: without an SDK in the process they record nothing and cost next to nothing. Looks for the provider each
+ * time, because an SDK may be started later, and through another copy of the API, such as the one for `require`.
+ */
+function tracer(): Tracer {
+  const provider = trace.getTracerProvider();
+  if (known?.provider !== provider) known = { provider, tracer: provider.getTracer('sluice') };
+  return known.tracer;
+}
+
+/** Where every copy of the API registers its provider, with its own version. */
+const registry = Symbol.for('opentelemetry.js.api.1');
+let isWarned = false;
+
+/** Warns, once in a process, that an SDK was started through a copy of the API that this one does not accept, so that all spans are lost. */
+export function warnOfLostSpans(log: Pick<Log, 'warn'>): void {
+  const { trace: registered, version } = Object((globalThis as Record<symbol, unknown>)[registry]) as {
+    readonly trace?: object;
+    readonly version?: string;
+  };
+  if (isWarned || registered === undefined || registered === trace.getTracerProvider()) return;
+  isWarned = true;
+  log.warn(
+    `no spans are recorded: tracing was started through @opentelemetry/api ${version}, and sluice has loaded a newer copy; install the newer one for both (npm ls @opentelemetry/api)`,
+  );
+}
 
 /** When a stage's hook ran, in milliseconds since 1970, and for how long it worked itself. */
 interface StageTime {
@@ -37,7 +66,7 @@ export function startServerSpan(request: TracedRequest, headers: IncomingHttpHea
   const active = context.active();
   const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
   const name = route === undefined ? method : `${method} ${route}`;
-  const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+  const span = tracer().startSpan(name, { kind: SpanKind.SERVER }, parent);
   if (span.isRecording()) {
     span.setAttributes({
       'http.request.method': method,
@@ -52,7 +81,7 @@ export function startServerSpan(request: TracedRequest, headers: IncomingHttpHea
 /** A child span, or `parent` itself when it is not recording. */
 export function startChildSpan(parent: Span, name: string, kind: SpanKind, attributes: Attributes): Span {
   if (!parent.isRecording()) return parent;
-  return tracer.startSpan(name, { kind, attributes }, trace.setSpan(context.active(), parent));
+  return tracer().startSpan(name, { kind, attributes }, trace.setSpan(context.active(), parent));
 }
 
 /** Records the span of a stage's hook after it has run; does nothing when `parent` is not recorded. */
@@ -61,7 +90,7 @@ export function recordStageSpan(parent: Span, time: StageTime): void {
   const { stage, hook, start_ms, end_ms, own_ms } = time;
   const attributes = { 'sluice.stage': stage, 'sluice.hook': hook, 'sluice.own_ms': own_ms };
   const options = { startTime: start_ms, attributes };
-  tracer.startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent)).end(end_ms);
+  tracer().startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent)).end(end_ms);
 }
 
 /** Adds an event to the exchange's span, such as its first token. */
