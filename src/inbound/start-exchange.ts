@@ -22,6 +22,8 @@ export function startExchange(
   response.once('close', () => {
     if (!response.writableEnded || !exchange.end.reply_ended) exchange.clientLeft();
   });
+  // While the application was busy with the request, such as looking up a session; nothing would tell that later.
+  if (incoming.socket.destroyed) exchange.clientLeft();
   // Another handler may end the response before a write; without a listener that error would end the process.
   response.on('error', error => exchange.log.debug({ err: error }, 'the response could not be written'));
   return exchange;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import express, { type RequestHandler } from 'express';
 import { Registry } from 'prom-client';
 import request from 'supertest';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -248,6 +249,31 @@ describe('a parent that ends a stream which its client does not read', () => {
     await until(() => gateway.inFlight === 0);
     connection.destroy();
     expect((await send(chat.replace('chat/completions', 'models'))).status).toBe(200);
+  });
+});
+
+describe('a client that leaves before the gateway has its turn', () => {
+  it.each([
+    ['before', (): RequestHandler => (_request, _response, next) => next()],
+    ['after', () => express.json()],
+  ])('is noticed, %s the body was read', async (_, parser) => {
+    const { url, gateway } = await mounted(simulator, app =>
+      // As one that looks up a session.
+      app.use(parser(), (_request, response, next) => {
+        response.once('close', () => next());
+        connection.destroy();
+      }),
+    );
+    const connection = new RawConnection(url);
+    const body = JSON.stringify(ask('[[sim:tokens=endless tps=50]]', { stream: true }));
+    connection.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    const left = async () =>
+      (await gateway.registry.metrics()).includes('end_reason="client_gone"') && gateway.inFlight === 0;
+    await until(left);
+    expect(simulator.stats.open).toBe(0);
   });
 });
 
