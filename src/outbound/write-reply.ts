@@ -37,7 +37,9 @@ export function writeJson(
  */
 export function endWhenReceived(response: ReplySink, body: string): void {
   const { req: request } = response;
-  if (!request || request.complete || request.destroyed || waitsToContinue(request)) {
+  // HTTP/2 ends a reply without its connection.
+  const isDone = !request || request.complete || request.destroyed || request.httpVersionMajor > 1;
+  if (isDone || waitsToContinue(request)) {
     response.end(body);
     return;
   }
