@@ -47,7 +47,7 @@ export const accountRecords = (database: Database) => ({
 
   /** The accounts that have these ids. */
   async lookUp(ids: readonly string[]): Promise<AccountRecord[]> {
-    const sql = `SELECT ${columns} FROM accounts WHERE id IN ${rowMarks(1, ids.length)}`;
+    const sql = `SELECT ${columns} FROM sluice.accounts WHERE id IN ${rowMarks(1, ids.length)}`;
     return (await database.run<StoredAccount>(sql, ids)).map(accountOf);
   },
 
