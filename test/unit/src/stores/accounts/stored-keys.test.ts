@@ -259,3 +259,63 @@ describe('the key cache during an outage', () => {
     expect(await keys.find(key)).toBeUndefined();
   });
 });
+
+describe('a stored account', () => {
+  it('is looked up by its id in the store first, and found synchronously afterwards', async () => {
+    const account = await keys.findById('acme');
+    expect(account).toEqual({ id: 'acme', plan: 'free', limits: {} });
+    expect(keys.findById('acme')).toBe(account);
+    expect(Object.isFrozen(account)).toBe(true);
+  });
+
+  it('gets its new plan, once the store has reported that', async () => {
+    await keys.findById('acme');
+    await store.accounts.change('acme', { plan: 'paid' }, operator);
+    await keys.refresh();
+    expect(await keys.findById('acme')).toMatchObject({ plan: 'paid' });
+  });
+
+  it('is found once the store has reported it, though it was unknown a moment ago', async () => {
+    expect(await keys.findById('late')).toBeUndefined();
+    await store.accounts.create({ id: 'late', plan: null, limits: {} }, operator);
+    expect(keys.findById('late')).toBeUndefined();
+    await keys.refresh();
+    expect(await keys.findById('late')).toMatchObject({ id: 'late', plan: undefined });
+  });
+
+  it('is rejected where its stored limits are invalid', async () => {
+    await store.accounts.change('acme', { limits: { requests_per_minut: 3 } }, operator);
+    await expect(keys.findById('acme')).rejects.toMatchObject({ type: 'configuration_error', status: 400 });
+  });
+
+  it.each(['', ' acme', 'a b', '__proto__', 'x'.repeat(129), 'a\0b', 'DROP TABLE accounts; --'])(
+    'is not looked up by %j, which can be no id of one',
+    id => {
+      const before = queries;
+      expect(keys.findById(id)).toBeUndefined();
+      expect(queries).toBe(before);
+    },
+  );
+
+  it('shares one query with all others asked for meanwhile, and unknown ones are asked for once', async () => {
+    const before = queries;
+    const ids = Array.from({ length: 1000 }, (_, at) => `user-${at}`);
+    const found = await Promise.all(ids.map(id => keys.findById(id)));
+    expect(found.every(account => account === undefined)).toBe(true);
+    expect(queries - before).toBeLessThanOrEqual(6);
+    expect(ids.map(id => keys.findById(id)).every(account => account === undefined)).toBe(true);
+  });
+
+  it('goes on being found through an outage for the configured time, and others are never unknown', async () => {
+    await keys.findById('acme');
+    expect(await keys.findById('nobody')).toBeUndefined();
+    isOut = true;
+    now_ms = key_cache_ttl_ms;
+    await keys.refresh();
+    expect(keys.findById('acme')).toMatchObject({ id: 'acme' });
+    const outage = { type: 'server_error', status: 502 };
+    await expect(keys.findById('nobody')).rejects.toMatchObject(outage);
+    now_ms = key_cache_ttl_ms + 1;
+    await expect(keys.findById('acme')).rejects.toMatchObject(outage);
+  });
+});
