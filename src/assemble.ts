@@ -64,34 +64,43 @@ export async function assemble(settings: Settings, options: GatewayOptions): Pro
     log,
     metrics: new RecordsMetrics(metrics.registry),
   });
+  const opened: Opened[] = [records];
   try {
-    return { ...partsOf(settings, options, records, { clock, log, metrics }), records };
+    return { ...partsOf(settings, options, records, { clock, log, metrics }, opened), records };
   } catch (thrown) {
-    await records.close();
+    await Promise.allSettled(opened.map(one => one.close()));
     throw thrown;
   }
 }
 
 type Surroundings = Pick<Parts, 'clock' | 'log' | 'metrics'>;
 
+/** What is closed again if a later part cannot be created. */
+type Opened = Pick<Parts['records'], 'close'>;
+
 function partsOf(
   settings: Settings,
   options: GatewayOptions,
   { accounts, past }: GatewayRecords,
   { clock, log, metrics }: Surroundings,
+  opened: Opened[],
 ): Omit<Parts, 'records'> {
   const catalog = new Catalog(settings.models);
   const state =
     options.state ??
     openStateStore(stateSchema.parse(settings.stores), { clock, log, registry: metrics.registry, past });
+  if (!options.state) opened.push(state);
   const { registry } = metrics;
-  const { plans } = settings;
+  const { plans, made } = settings;
   const { accountOf } = options;
   const application = accountOf && new ApplicationAccounts(accountOf, { accounts, plans, clock });
-  const providers = settings.providers.map(
-    ({ name, definition, config, options: own }) =>
-      new Provider(name, definition, config, own, { clock, log, registry, content: settings.tracing }),
+  const providers = settings.providers.map(({ name, definition, config, options: own }) =>
+    made.adapter(
+      name,
+      () => new Provider(name, definition, config, own, { clock, log, registry, content: settings.tracing }),
+    ),
   );
+  opened.push(...providers);
   for (const provider of providers) {
     provider.watch(metrics.routing);
     metrics.client.prepare(provider.name, failureKinds);
@@ -105,18 +114,15 @@ function partsOf(
     state,
     ownsState: options.state === undefined,
     catalog,
-    routes: new Routes(createDialects(settings, { models: settings.models })),
+    routes: new Routes(
+      createDialects(settings.dialects, settings, { models: settings.models }, made.dialect),
+    ),
     chain: new Chain(
-      createStages(settings.stages, {
-        catalog,
-        accounts,
-        accountOf: application?.find,
-        plans,
-        state,
-        registry,
-        log,
-        clock,
-      }),
+      createStages(
+        settings.stages,
+        { catalog, accounts, accountOf: application?.find, plans, state, registry, log, clock },
+        made.stage,
+      ),
       metrics,
     ),
     providers,

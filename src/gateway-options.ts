@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts';
 import type { StageEntry } from './config/given-plugins.ts';
 import { checkedBy } from './diagnostics/config-error.ts';
 import { aFunction, withMethods } from './diagnostics/methods.ts';
+import type { AnyDialectDefinition } from './dialects/define-dialect.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
 import type { PostgresPool } from './stores/records/postgres-pool.ts';
 import type { Logger } from './telemetry/logger.ts';
@@ -64,6 +65,19 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    * ```
    */
   readonly adapters?: readonly (string | AnyProviderDefinition)[];
+  /**
+   * Dialects of your own, as `defineDialect` returns them, by path or by package, beside those that `dialects` of the configuration lists.
+   * Paths begin at the working directory. The options of a dialect stand in its own section of the configuration.
+   *
+   * @defaultValue none beside the built-in ones
+   * @example
+   * ```ts
+   * import { createGateway } from 'sluice';
+   *
+   * const gateway = await createGateway('sluice.yaml', { dialects: ['./my-format.ts'] });
+   * ```
+   */
+  readonly dialects?: readonly (string | AnyDialectDefinition)[];
   /**
    * Answer 404 for every unknown path, instead of calling `next`.
    *
@@ -156,13 +170,7 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    *
    * @defaultValue none: every request needs a key
    * @example
-   * ```ts
-   * import type { Request } from 'express';
-   * import { createGateway } from 'sluice';
-   *
-   * type AppRequest = Request & { user?: { team: string } };
-   * const gateway = await createGateway('sluice.yaml', { accountOf: (request: AppRequest) => request.user?.team });
-   * ```
+   * createGateway('sluice.yaml', { accountOf: (request: Request) => request.session.user?.team });
    */
   readonly accountOf?: AccountOf<R> | undefined;
   /**
@@ -171,13 +179,7 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    *
    * @defaultValue none: the dashboard has its own sign-in, for `admin.users`
    * @example
-   * ```ts
-   * import type { Request } from 'express';
-   * import { createGateway } from 'sluice';
-   *
-   * type AppRequest = Request & { user?: { email: string } };
-   * const gateway = await createGateway('sluice.yaml', { operatorOf: (request: AppRequest) => request.user?.email });
-   * ```
+   * createGateway('sluice.yaml', { operatorOf: (request: Request) => request.user?.email });
    */
   readonly operatorOf?: OperatorOf<R> | undefined;
   /**
@@ -196,6 +198,7 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
 
 const schema = z.strictObject({
   stages: z.array(z.unknown(), "must be a list of stages, such as ['auth', myStage()]").optional(),
+  dialects: z.array(z.unknown(), "must be a list of dialects, such as [myFormat, './other.ts']").optional(),
   adapters: z.array(z.unknown(), "must be a list of adapters, such as [myServer, './other.ts']").optional(),
   terminal: z.boolean('must be true or false').optional(),
   ...surroundings,

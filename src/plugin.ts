@@ -24,9 +24,11 @@ export type { Hooks, StageSetup } from './chain/stage-plan.ts';
 export type { Clock } from './clock.ts';
 export { shown } from './diagnostics/field-path.ts';
 export {
+  type CatalogAnswer,
   type CatalogAnswers,
   type Dialect,
   type DialectDefinition,
+  type DialectSetup,
   defineDialect,
   type GenerationFormat,
   type Identity,
@@ -34,6 +36,8 @@ export {
 } from './dialects/define-dialect.ts';
 export { type JsonSize, jsonSizeOf, mayExceed } from './dialects/json-size.ts';
 export { openAiErrorBody } from './dialects/openai-error.ts';
+export { arrayOf, parseBody } from './dialects/request-schema/first-fault.ts';
+export { setAsideUnknown } from './dialects/request-schema/shared-fields.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
 export { ReplyAssembler } from './exchange/assemble-reply.ts';
 export {
@@ -50,6 +54,7 @@ export { nanoUsdOf } from './money.ts';
 export type { AccountOptions, PlanOptions } from './options.ts';
 export { max_tokens_per_character } from './settlement/token-estimator.ts';
 export { estimateTokens } from './settlement/usage-meter.ts';
+export { doneEvent, encodeEvent } from './sse/encode.ts';
 export type { SseEvent } from './sse/parse.ts';
 export type { Answer, Stage } from './stage.ts';
 export {

@@ -31,7 +31,7 @@ export const chainOptionsSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Accounts or plans without the stage `auth`, or one of your own with `authenticates: true`, are refused, unless this says that it is meant: everybody is served, or a stage before this chain finds the account.',
+      'Accounts or plans without the stage `auth` are refused, unless this says that it is meant: everybody is served, or a stage before this chain finds the account.',
     ),
   ...chainDialectSections,
   ...bodyLimits,
@@ -59,16 +59,7 @@ export interface ChainOptions<R extends IncomingMessage = IncomingMessage> exten
    *
    * @defaultValue none: the stage `auth` asks for a key
    * @example
-   * ```ts
-   * import type { Request } from 'express';
-   * import { auth, createChain, rateLimit } from 'sluice';
-   *
-   * type AppRequest = Request & { user?: { team: string } };
-   * const chain = createChain([auth(), rateLimit()], {
-   *   plans: { free: { requests_per_minute: 15 } },
-   *   accountOf: ({ user }: AppRequest) => user && { id: user.team, plan: 'free' },
-   * });
-   * ```
+   * createChain([auth(), validation()], { models, accounts, accountOf: (request: Request) => request.user?.team });
    */
   readonly accountOf?: AccountOf<R> | undefined;
 }
@@ -84,13 +75,17 @@ export function checkedChain(stages: readonly ChainStage[], options: ChainOption
   const parsed = schema.safeParse(options);
   if (!parsed.success) issues.push(...issuesOf(parsed.error, schema, options));
   issues.push(...checkReferences(options));
-  if (!parsed.success || issues.length > 0) throw new ConfigError('createChain', issues);
+  if (!parsed.success || issues.length > 0) throw chainMistake(issues);
   const plans = stages.map(({ plan }) => plan);
   issues.push(...checkChain(plans, parsed.data), ...checkBodyBounds(parsed.data, []));
-  if (issues.length > 0) throw new ConfigError('createChain', issues);
+  if (issues.length > 0) throw chainMistake(issues);
   const limitPlans = (ownOf(plans, 'rate-limit', 'plans') ?? parsed.data.plans) as Plans;
   return { plans, limitPlans, options: parsed.data, warnings: [...warningsOf(plans, parsed.data)] };
 }
+
+/** The error of `createChain` for these issues. */
+export const chainMistake = (issues: readonly ConfigIssue[], options?: ErrorOptions): ConfigError =>
+  new ConfigError('createChain', issues, options);
 
 function* checkStages(stages: unknown): Generator<ConfigIssue> {
   if (!Array.isArray(stages))
@@ -113,7 +108,7 @@ interface Checked {
 
 function* checkChain(plans: readonly StagePlan[], options: Checked): Generator<ConfigIssue> {
   const access = {
-    stages: plans,
+    stages: plans.map(({ name }) => name),
     accounts: options.accounts as AccountsConfig,
     plans: options.plans,
     open: options.open,

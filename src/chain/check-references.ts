@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
-import { isDialectPath } from '../dialects/built-in-dialects.ts';
 import { hashKey } from '../stores/accounts/hash-key.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { checkStageReferences } from './check-stage-references.ts';
@@ -39,16 +38,22 @@ const namesSchema = z.object({
 });
 type Names = z.output<typeof namesSchema>;
 
-type Adapter = Pick<ProviderDefinition, 'name' | 'efforts'>;
+/** What a configuration may refer to beside its own names. */
+export interface Known {
+  /** By the name that the configuration has for them. */
+  readonly adapters: readonly Pick<ProviderDefinition, 'name' | 'efforts'>[];
+  /** Paths of the gateway's own. */
+  readonly paths: readonly string[];
+}
 
 /** Reports what no schema sees, even in a configuration that is wrong elsewhere: references to unknown names, and duplicate names. */
-export function checkReferences(config: unknown, adapters: readonly Adapter[] = []): ConfigIssue[] {
+export function checkReferences(config: unknown, known: Known = { adapters: [], paths: [] }): ConfigIssue[] {
   const { success, data } = namesSchema.safeParse(config);
   if (!success) return [];
   return [
     ...checkModels(data),
-    ...checkEfforts(data, adapters),
-    ...checkPassthrough(data),
+    ...checkEfforts(data, known),
+    ...checkPassthrough(data, known),
     ...checkAccounts(data),
     ...checkLimits(data),
     ...checkStageReferences(config),
@@ -87,10 +92,10 @@ function* checkTwice<Name extends string>(
   }
 }
 
-function* checkPassthrough({ passthrough, providers }: Names): Generator<ConfigIssue> {
+function* checkPassthrough({ passthrough, providers }: Names, { paths }: Known): Generator<ConfigIssue> {
   const known = providers && Object.keys(providers);
   for (const [at, { path, provider } = {}] of passthrough.entries()) {
-    if (path !== undefined && isDialectPath(path))
+    if (path !== undefined && paths.includes(path))
       yield {
         path: ['passthrough', at, 'path'],
         message: `${path} is the gateway's own and cannot be let through`,
@@ -103,10 +108,7 @@ function* checkPassthrough({ passthrough, providers }: Names): Generator<ConfigI
 }
 
 /** Reports effort levels that an upstream's adapter does not support. */
-function* checkEfforts(
-  { models, providers = {} }: Names,
-  adapters: readonly Adapter[],
-): Generator<ConfigIssue> {
+function* checkEfforts({ models, providers = {} }: Names, { adapters }: Known): Generator<ConfigIssue> {
   const adapterOf = (provider: string | undefined) => {
     const { adapter } = Object(providers[provider ?? '']) as { adapter?: unknown };
     return adapters.find(({ name }) => name === adapter);

@@ -3,7 +3,8 @@ import { finished } from 'node:stream/promises';
 import { Registry } from 'prom-client';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { systemClock } from '../clock.ts';
-import { createDialects } from '../dialects/built-in-dialects.ts';
+import { madeAt } from '../diagnostics/config-error.ts';
+import { builtInDialects, createDialects } from '../dialects/built-in-dialects.ts';
 import type { Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { ReplySource } from '../exchange/reply-source.ts';
@@ -23,7 +24,7 @@ import { Metrics } from '../telemetry/metrics.ts';
 import { warnOfLostSpans } from '../telemetry/tracing.ts';
 import { ApplicationAccounts } from './application-accounts.ts';
 import { Chain } from './chain.ts';
-import { type ChainOptions, type ChainStage, checkedChain } from './chain-options.ts';
+import { type ChainOptions, type ChainStage, chainMistake, checkedChain } from './chain-options.ts';
 import { createStages } from './create-stages.ts';
 import { handlerDialect, isFromChat } from './dialect-options.ts';
 import { foreignBody } from './handler-request.ts';
@@ -77,18 +78,22 @@ function partsOf({ plans, options, limitPlans }: Checked, log: Log): ChainParts 
   );
   const catalog = new Catalog(models);
   const accounts = new ConfiguredAccounts(options.accounts as AccountsConfig);
-  const stages = createStages(plans, {
-    catalog,
-    accounts,
-    accountOf:
-      accountOf &&
-      new ApplicationAccounts(accountOf, { accounts, plans: limitPlans, clock: systemClock }).find,
-    plans: options.plans,
-    state,
-    registry: metrics.registry,
-    log,
-    clock: systemClock,
-  });
+  const stages = createStages(
+    plans,
+    {
+      catalog,
+      accounts,
+      accountOf:
+        accountOf &&
+        new ApplicationAccounts(accountOf, { accounts, plans: limitPlans, clock: systemClock }).find,
+      plans: options.plans,
+      state,
+      registry: metrics.registry,
+      log,
+      clock: systemClock,
+    },
+    (at, make) => madeAt(chainMistake, ['stages', at], make),
+  );
   const measured = registry && metrics;
   const chain = new Chain(stages, measured);
   const looksBack = chain.stages.some(stage => stage.onReply || stage.onStream || stage.onError);
@@ -99,7 +104,7 @@ function partsOf({ plans, options, limitPlans }: Checked, log: Log): ChainParts 
     metrics,
     background: new Background(options, metrics),
     buffered: new BufferedBytes(options, metrics.bodies),
-    routes: new Routes(createDialects(options, { models })),
+    routes: new Routes(createDialects(builtInDialects, options, { models })),
     options,
     log,
     measured,

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { MakePlugin } from '../diagnostics/config-error.ts';
 import type { Stage } from '../stage.ts';
 import { stageCache } from '../stores/cache/stage-cache.ts';
 import { pluginMetrics } from '../telemetry/metric-factory.ts';
@@ -9,9 +10,24 @@ export interface StageParts extends Omit<StageSetup, 'metrics' | 'cache'> {
   readonly registry: Registry;
 }
 
-/** Creates the stages of `plans`, in order. */
-export const createStages = (plans: readonly StagePlan[], parts: StageParts): Stage[] =>
-  plans.map(plan => plan.create(stageSetup(plan, parts)));
+/** Creates the stages of `plans`, in order. If one of them cannot be created, closes those before it and throws. */
+export function createStages(
+  plans: readonly StagePlan[],
+  parts: StageParts,
+  made: MakePlugin = (_, make) => make(),
+): Stage[] {
+  const stages: Stage[] = [];
+  try {
+    for (const [at, plan] of plans.entries())
+      stages.push(made(at, () => plan.create(stageSetup(plan, parts))));
+    return stages;
+  } catch (thrown) {
+    for (const stage of stages) void closed(stage).catch(() => {});
+    throw thrown;
+  }
+}
+
+const closed = async (stage: Stage) => stage.close?.();
 
 /** Setup of one stage: `parts`, with a log that names the stage, and metrics and a cache of its own. */
 export function stageSetup(

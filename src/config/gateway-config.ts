@@ -199,6 +199,12 @@ export interface GatewayConfig {
   chat_completions?: ChatCompletionsOptions | undefined;
   /** Options of `/v1/responses`. */
   responses?: ResponsesOptions | undefined;
+  /**
+   * Dialects of your own, by path or package; each has its options in its own section.
+   *
+   * @defaultValue `[]`
+   */
+  dialects?: string[] | undefined;
   /** Servers that models run on, by names of your own. */
   providers: Record<string, ConfiguredProvider>;
   /** How an upstream is chosen, and what is tried after a failure. */

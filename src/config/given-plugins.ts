@@ -1,5 +1,5 @@
 import type { StageHandler } from '../chain/define-stage.ts';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import type { AnyDialectDefinition } from '../dialects/define-dialect.ts';
 import type { PostgresPool } from '../stores/records/postgres-pool.ts';
 import type { AnyProviderDefinition } from '../upstream/adapter.ts';
 import type { ConfiguredStage } from './gateway-config.ts';
@@ -11,6 +11,7 @@ export type StageEntry = ConfiguredStage | Pick<StageHandler, 'plan'>;
 export interface GivenPlugins {
   readonly stages?: readonly StageEntry[];
   readonly adapters?: readonly (string | AnyProviderDefinition)[];
+  readonly dialects?: readonly (string | AnyDialectDefinition)[];
   /** Set if the application says whose requests they are, so that no key is needed. */
   readonly accountOf?: unknown;
   /** The application's own database, in place of `stores.records`. */
@@ -18,6 +19,3 @@ export interface GivenPlugins {
   /** Time in which the module of a plugin must load, 10 s by default. */
   readonly load_ms?: number;
 }
-
-/** Reports what is wrong with one plugin, at its place. */
-export type Report = (issues: readonly ConfigIssue[]) => void;

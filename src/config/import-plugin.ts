@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { ConfigError } from '../diagnostics/config-error.ts';
+import { ConfigError, type ConfigIssue } from '../diagnostics/config-error.ts';
 import { packageFile } from './package-file.ts';
 
 /** A kind of plugin, as messages name it, and how its exports are recognized. */
@@ -77,3 +77,19 @@ export const pluginMistake = (message: string, cause?: unknown): ConfigError =>
 /** First line of what was thrown, which may be anything. */
 export const messageOf = (thrown: unknown): string =>
   String(thrown instanceof Error ? thrown.message : thrown).split('\n')[0]!;
+
+/** What `load` resolves with; undefined if it rejects with a ConfigError, whose issues are added to `issues`, below `path`. */
+export async function reported<T>(
+  path: readonly PropertyKey[],
+  issues: ConfigIssue[],
+  load: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await load();
+  } catch (thrown) {
+    const { name, issues: found } = Object(thrown) as Partial<ConfigError>;
+    if (name !== 'ConfigError' || !found) throw thrown;
+    issues.push(...found.map(issue => ({ ...issue, path: [...path, ...issue.path] })));
+    return undefined;
+  }
+}

@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import { builtInStages } from '../../plugins/index.ts';
+import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
+import { builtInAdapters } from './load-adapters.ts';
 import { configSchema } from './schema.ts';
+
+interface Schema {
+  readonly properties: Record<string, object>;
+  readonly additionalProperties?: unknown;
+}
 
 /** The configuration as JSON Schema, for editors: `sluice schema`. Built-in stages are offered by name with their options. */
 export function configJsonSchema(): Record<string, unknown> {
   const options = { io: 'input', unrepresentable: 'any' } as const;
-  const schema = z.toJSONSchema(configSchema, options) as { properties: Record<string, object> };
+  const { additionalProperties: _, ...schema } = z.toJSONSchema(configSchema, options) as Schema;
   const names = builtInStages.map(({ stageName }) => stageName);
   const properties = Object.fromEntries(
     builtInStages.map(({ stageName, schema: own }) => {
@@ -23,5 +30,23 @@ export function configJsonSchema(): Record<string, unknown> {
       ],
     },
   };
-  return { title: 'sluice configuration', ...schema };
+  const { providers } = schema.properties as { providers: { additionalProperties: { oneOf: object[] } } };
+  providers.additionalProperties.oneOf.push(ownAdapter(options));
+  return { title: 'sluice configuration', ...schema, ...ownSections(Object.keys(schema.properties)) };
 }
+
+/** A provider with an adapter of the user's own, whose options no schema knows. */
+function ownAdapter(options: { readonly io: 'input'; readonly unrepresentable: 'any' }): object {
+  const provider = providerBaseSchema.extend({ adapter: z.string() }).loose();
+  const { $schema: _, properties, ...rest } = z.toJSONSchema(provider, options);
+  const builtIn = { enum: [...builtInAdapters.keys()] };
+  const description = 'An adapter of your own: a path, or a package.';
+  return { ...rest, properties: { ...properties, adapter: { type: 'string', not: builtIn, description } } };
+}
+
+/** Names at the top level: others than these only beside dialects of the user's own, which have sections. */
+const ownSections = (names: readonly string[]) => ({
+  if: { not: { required: ['dialects'] } },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { propertyNames: { enum: names } },
+});

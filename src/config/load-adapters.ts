@@ -1,9 +1,9 @@
 import { builtInProviders } from '../../plugins/index.ts';
-import type { ConfigError, ConfigIssue } from '../diagnostics/config-error.ts';
+import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { asObject } from '../json-object.ts';
 import { checkedProvider, isProviderDefinition, type ProviderDefinition } from '../upstream/adapter.ts';
 import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
-import { importPlugin, type PluginKind, type PluginPlace, pluginMistake } from './import-plugin.ts';
+import { importPlugin, type PluginKind, type PluginPlace, pluginMistake, reported } from './import-plugin.ts';
 
 /** The adapters by the name that `providers.*.adapter` gives; undefined for one that cannot be used. */
 export type Adapters = ReadonlyMap<string, ProviderDefinition | undefined>;
@@ -24,11 +24,10 @@ export async function loadGivenAdapters(
 ): Promise<Adapters> {
   const adapters = new Map(builtInAdapters);
   for (const [at, entry] of given.entries()) {
-    const adapter = await usable(['options', 'adapters', at], adapters, issues, async () => {
-      if (typeof entry !== 'string') return entry;
-      const found = await importPlugin(adapterKind, entry, place);
+    const adapter = await reported(['options', 'adapters', at], issues, async () => {
+      const found = typeof entry === 'string' ? await importPlugin(adapterKind, entry, place) : entry;
       if (!found) throw pluginMistake(`there is no package '${entry}'; a path begins with ./`);
-      return found;
+      return usable(found, adapters);
     });
     if (adapter) adapters.set(adapter.name, adapter);
   }
@@ -50,36 +49,22 @@ export async function loadNamedAdapters(
     const { adapter: name } = asObject(written);
     if (typeof name !== 'string' || name === '' || adapters.has(name)) continue;
     let isUnknown = false;
-    const adapter = await usable(['providers', provider, 'adapter'], adapters, issues, async () => {
+    const adapter = await reported(['providers', provider, 'adapter'], issues, async () => {
       const found = await importPlugin(adapterKind, name, place);
       isUnknown = !found;
-      return found;
+      return found && usable(found, adapters);
     });
     if (!isUnknown) adapters.set(name, adapter);
   }
   return adapters;
 }
 
-/** The definition that `load` gives, if it can stand beside those of `adapters`; otherwise undefined, with the mistakes in `issues`. */
-async function usable(
-  path: readonly PropertyKey[],
-  adapters: Adapters,
-  issues: ConfigIssue[],
-  load: () => Promise<unknown>,
-): Promise<ProviderDefinition | undefined> {
-  try {
-    const loaded = await load();
-    if (loaded === undefined) return undefined;
-    const definition = checkedProvider(loaded);
-    const message = conflict(definition, adapters);
-    if (message !== undefined) throw pluginMistake(message);
-    return definition;
-  } catch (thrown) {
-    const { name, issues: found } = Object(thrown) as Partial<ConfigError>;
-    if (name !== 'ConfigError' || !found) throw thrown;
-    issues.push(...found.map(issue => ({ ...issue, path: [...path, ...issue.path] })));
-    return undefined;
-  }
+/** `loaded`, if it can stand beside `adapters`. Throws a ConfigError otherwise. */
+function usable(loaded: unknown, adapters: Adapters): ProviderDefinition {
+  const definition = checkedProvider(loaded);
+  const message = conflict(definition, adapters);
+  if (message !== undefined) throw pluginMistake(message);
+  return definition;
 }
 
 /** A sentence if the name of an adapter is taken, or if one of its options is one that every provider has. */

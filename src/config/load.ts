@@ -3,7 +3,8 @@ import { checkAccess } from '../chain/check-access.ts';
 import { checkBodyBounds } from '../chain/check-body-bounds.ts';
 import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import { type ConfigIssue, type MakePlugin, madeAt } from '../diagnostics/config-error.ts';
+import type { DialectDefinition } from '../dialects/define-dialect.ts';
 import { asObject } from '../json-object.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
@@ -15,21 +16,30 @@ import type { Environment } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import { default_load_ms } from './import-plugin.ts';
 import { type Adapters, loadGivenAdapters, loadNamedAdapters } from './load-adapters.ts';
+import { DialectLoader } from './load-dialects.ts';
 import { checkProviderKeys, type ProviderSettings, providerOf } from './load-provider.ts';
 import { type ListedStage, loadStages } from './load-stages.ts';
 import { readConfig } from './read-config.ts';
-import { type CheckedConfig, configSchemaOf, type GatewayConfig } from './schema.ts';
+import type { CheckedConfig, GatewayConfig } from './schema.ts';
 import { warningsOf } from './warnings.ts';
 
 /** A configuration as an object, or the path of a YAML or JSON file. */
 export type ConfigSource = GatewayConfig | string;
 
 /** A checked configuration with its plugins loaded: everything a gateway is created from. */
-export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'usage'> {
+export interface Settings
+  extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'dialects' | 'usage'> {
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
   readonly records: RecordsSettings;
   readonly stages: readonly StagePlan[];
+  readonly dialects: readonly DialectDefinition[];
+  /** Make the plugins, by their number or provider. Throw a ConfigError that names the place if that fails. */
+  readonly made: {
+    readonly stage: MakePlugin;
+    readonly dialect: MakePlugin;
+    readonly adapter: <T>(provider: string, make: () => T) => T;
+  };
   /** Creates counters for upstreams that report no usage. */
   readonly newCounter: () => TokenCounter;
   /** Warnings about valid options that have no effect. */
@@ -58,14 +68,25 @@ export async function loadConfig(
     beside!,
     issues,
   );
-  const data = part.check(configSchemaOf(adapters));
+  const dialects = new DialectLoader(issues);
+  await dialects.load(value.dialects, ['dialects'], beside!);
+  await dialects.load(given.dialects, ['options', 'dialects'], inCode!);
+  const data = part.check(dialects.configSchema(adapters));
   const ofStages: ConfigIssue[] = [];
   const stages = given.stages
     ? await loadStages(given.stages, inCode!, ofStages)
     : await loadStages(value.stages, beside!, ofStages);
   // Stages that are given as objects have their options inside.
   const listed = stages.map(({ name, options }) => ({ [name]: options }));
-  report(checkReferences({ ...value, stages: listed }, namedEfforts(adapters)));
+  report(
+    checkReferences(
+      { ...value, stages: listed },
+      {
+        adapters: namedEfforts(adapters),
+        paths: dialects.all.flatMap(({ paths }) => Object.keys(paths)),
+      },
+    ),
+  );
   report(checkRouting(value));
   report(checkProviderKeys(value, directory));
   report(ofStages);
@@ -87,7 +108,19 @@ export async function loadConfig(
   const newCounter = await loadCounter(data?.usage.estimator, issues);
   if (issues.length > 0 || !data) throw written.error(given.stages ? issues.map(inOptions) : issues);
   const plans = stages.flatMap(({ plan }) => plan ?? []);
-  return { ...settingsOf(data, directory, { adapters, stages, given }), stages: plans, newCounter };
+  const stagePath = given.stages ? ['options', 'stages'] : ['stages'];
+  const made: Settings['made'] = {
+    stage: (at, make) => madeAt(written.error, [...stagePath, at], make),
+    dialect: (at, make) => madeAt(written.error, dialects.pathOf(at), make),
+    adapter: (provider, make) => madeAt(written.error, ['providers', provider, 'adapter'], make),
+  };
+  return {
+    ...settingsOf(data, directory, { adapters, stages, given }),
+    stages: plans,
+    dialects: dialects.all,
+    made,
+    newCounter,
+  };
 }
 
 /** An issue of the stages at the place of the option `stages`. */
@@ -105,13 +138,8 @@ function* checkStageAccess(
   given: GivenPlugins,
 ): Generator<ConfigIssue> {
   const names = stages.map(({ name }) => name);
-  // Of a stage with wrong options it is not known whether it authenticates; nothing is reported for that.
-  const access = stages.map(({ name, plan }) => ({
-    name,
-    authenticates: plan?.authenticates ?? (name === 'auth' || !server.open),
-  }));
   yield* checkAccess(
-    { stages: access, accounts, plans, open: server.open, accountOf: given.accountOf !== undefined },
+    { stages: names, accounts, plans, open: server.open, accountOf: given.accountOf !== undefined },
     { path: ['server', 'open'], written: 'server: { open: true }', mayBeInner: false },
   );
   for (const [stage, own] of Object.entries({ auth: 'accounts', 'rate-limit': 'plans' })) {
@@ -132,7 +160,7 @@ function settingsOf(
   config: CheckedConfig,
   directory: string,
   { adapters, stages, given }: Loaded,
-): Omit<Settings, 'stages' | 'newCounter'> {
+): Omit<Settings, 'stages' | 'dialects' | 'made' | 'newCounter'> {
   const providers = Object.entries(config.providers).map(([name, given]) =>
     providerOf(name, given, directory, adapters),
   );
@@ -141,7 +169,7 @@ function settingsOf(
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { stages: _, usage: __, ...rest } = config;
+  const { stages: _, usage: __, dialects: ___, ...rest } = config;
   const records = recordsSettings(config.stores, directory, given.records);
   // Not memory, whatever the configuration has by default.
   const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;

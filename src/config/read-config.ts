@@ -9,13 +9,14 @@ export interface WrittenConfig {
   /** Where relative paths start. */
   readonly directory: string;
   /** One error for all mistakes, each with its line if there is a file. */
-  error(issues: readonly ConfigIssue[]): ConfigError;
+  readonly error: (issues: readonly ConfigIssue[], options?: ErrorOptions) => ConfigError;
 }
 
 /** Takes a value as it is, or reads a file of YAML or JSON. Throws a ConfigError for a file that cannot be read or parsed. */
 export function readConfig(source: unknown): WrittenConfig {
   if (typeof source !== 'string') {
-    const error = (issues: readonly ConfigIssue[]) => new ConfigError('configuration', issues);
+    const error = (issues: readonly ConfigIssue[], options?: ErrorOptions) =>
+      new ConfigError('configuration', issues, options);
     return { value: source, directory: process.cwd(), error };
   }
   const lines = new LineCounter();
@@ -24,7 +25,8 @@ export function readConfig(source: unknown): WrittenConfig {
     ...issue,
     line: issue.line ?? lineOf(document, lines, issue.path),
   });
-  const error = (issues: readonly ConfigIssue[]) => new ConfigError(source, issues.map(withLine));
+  const error = (issues: readonly ConfigIssue[], options?: ErrorOptions) =>
+    new ConfigError(source, issues.map(withLine), options);
   if (document.errors.length > 0)
     throw error(
       document.errors.map(({ message, linePos }) => ({

@@ -35,7 +35,7 @@ export const serverSchema = z.strictObject({
     .optional()
     .describe('Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows.'),
   open: off(
-    'A chain without the stage `auth`, or one of your own with `authenticates: true`, is refused unless this is set: every client is served then, without a key.',
+    'A chain without the stage `auth` is refused, unless this is set: every client is served then, unless a stage of your own refuses it.',
   ),
   ...bodyLimits,
   ...streamLimits,
@@ -169,6 +169,10 @@ export const configSchema = z.strictObject({
   tracing: tracingSchema.prefault({}),
   usage: usageSchema.prefault({}),
   ...dialectSections,
+  dialects: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Dialects of your own, by path or package; each has its options in its own section.'),
   providers: z
     .record(z.string(), providerSchemaOf(builtInAdapters))
     .describe('Servers that models run on, by names of your own.'),
@@ -187,11 +191,11 @@ export const configSchema = z.strictObject({
   stores: storesSchema.prefault({}),
 });
 
-/** The configuration with `adapters`. */
-export const configSchemaOf = (adapters: Adapters): typeof configSchema =>
-  adapters === builtInAdapters
-    ? configSchema
-    : configSchema.extend({ providers: z.record(z.string(), providerSchemaOf(adapters)) });
+/** The configuration with plugins: `sections` are those of dialects beside the built-in ones. */
+export function configSchemaOf(adapters: Adapters, sections: Readonly<Record<string, z.ZodType>>) {
+  const providers = z.record(z.string(), providerSchemaOf(adapters));
+  return configSchema.extend({ ...sections, providers }) as unknown as typeof configSchema;
+}
 
 export type { GatewayConfig } from './gateway-config.ts';
 export type CheckedConfig = z.output<typeof configSchema>;

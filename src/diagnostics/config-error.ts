@@ -49,6 +49,28 @@ export function checkCreated(source: string, schema: z.ZodType, created: unknown
   throw new ConfigError(source, [{ path: [], message }]);
 }
 
+/** Makes the plugin that stands at number `at` of its list. Throws a ConfigError that names the place if that fails. */
+export type MakePlugin = <T>(at: number, make: () => T) => T;
+
+/** What `make` returns. What it throws becomes one issue at `path` of the error that `mistake` returns. */
+export function madeAt<T>(
+  mistake: (issues: readonly ConfigIssue[], options: ErrorOptions) => ConfigError,
+  path: readonly PropertyKey[],
+  make: () => T,
+): T {
+  try {
+    return make();
+  } catch (cause) {
+    const isMistake = Object(cause).name === 'ConfigError';
+    const text = String(cause instanceof Error || isMistake ? (cause as Error).message : cause);
+    const [first = '', ...lines] = text.split('\n');
+    const message = isMistake
+      ? `${first.replace(/: \d+ mistakes?$/, '')}: ${lines.map(line => line.trim().replace('(top level): ', '')).join('; ')}`
+      : `cannot be created: ${first}`;
+    throw mistake([{ path, message }], { cause });
+  }
+}
+
 /** Issues of `error`, one for each unknown key, with the accepted names and the closest one. */
 export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): ConfigIssue[] {
   return error.issues.flatMap((issue): ConfigIssue[] => {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
+import type { MakePlugin } from '../diagnostics/config-error.ts';
 import { chatCompletions } from './chat-completions/index.ts';
-import type { Dialect, DialectDefinition, DialectSetup } from './define-dialect.ts';
+import { createDialect, type Dialect, type DialectDefinition, type DialectSetup } from './define-dialect.ts';
 import { models } from './models/index.ts';
 import { responses } from './responses/index.ts';
 
@@ -8,33 +9,40 @@ import { responses } from './responses/index.ts';
 export const builtInDialects = [chatCompletions, responses, models] as const;
 
 export type BuiltInDialect = (typeof builtInDialects)[number];
-export type DialectName = BuiltInDialect['name'];
 
 type Sections = {
   [D in BuiltInDialect as D['section'] & string]: z.ZodPrefault<D['schema']>;
 };
-type Options = { readonly [D in BuiltInDialect as D['section'] & string]: z.output<D['schema']> };
-
-/** Whether `path` belongs to a dialect. */
-export const isDialectPath = (path: string): boolean =>
-  builtInDialects.some(({ paths }) => Object.hasOwn(paths, path));
 
 /** Dialects that have options. */
-export const configurableDialects = (builtInDialects as readonly DialectDefinition[]).filter(
-  (dialect): dialect is DialectDefinition & { section: string; schema: z.ZodObject } =>
-    dialect.section !== undefined,
-);
+export const configurableDialects = configurable(builtInDialects);
 
-/** The sections of the configuration with the dialects' options. */
-export const dialectSections = Object.fromEntries(
-  configurableDialects.map(({ section, schema }) => [section, schema.prefault({})]),
-) as unknown as Sections;
+/** The sections of the configuration with the built-in dialects' options. */
+export const dialectSections = sectionsOf(builtInDialects) as unknown as Sections;
+
+/** The sections of the configuration with the options of `dialects`. */
+export function sectionsOf(dialects: readonly DialectDefinition[]): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    configurable(dialects).map(({ section, schema }) => [section, schema.prefault({})]),
+  );
+}
+
+function configurable(dialects: readonly DialectDefinition[]) {
+  return dialects.filter(
+    (dialect): dialect is DialectDefinition & { section: string; schema: z.ZodObject } =>
+      dialect.section !== undefined,
+  );
+}
 
 /** The dialects with the options of a checked configuration. */
-export function createDialects(options: Options, setup: DialectSetup): Dialect[] {
+export function createDialects(
+  dialects: readonly DialectDefinition[],
+  options: object,
+  setup: DialectSetup,
+  made: MakePlugin = (_, make) => make(),
+): Dialect[] {
   const given = options as Readonly<Record<string, unknown>>;
-  return (builtInDialects as readonly DialectDefinition[]).map(dialect => {
-    const { name, paths, public: isPublic, errorBody, section = '' } = dialect;
-    return { name, paths, public: isPublic, errorBody, ...dialect.create(given[section] ?? {}, setup) };
-  });
+  return dialects.map((dialect, at) =>
+    made(at, () => createDialect(dialect, given[dialect.section ?? ''] ?? {}, setup)),
+  );
 }

@@ -1,7 +1,50 @@
 import { z } from 'zod';
 import type { ChatRequest, Chunk, Completion } from '../canonical.ts';
 import type { Model } from '../catalog/catalog.ts';
+import { checkCreated, checkedBy } from '../diagnostics/config-error.ts';
+import { aFunction, isObjectSchema } from '../diagnostics/methods.ts';
 import type { GatewayError } from '../errors.ts';
+import { isObject } from '../json-object.ts';
+
+const section_form = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
+const path_form = /^(\/[A-Za-z0-9._~-]+)+$/;
+
+const definitionSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9]*([.-][a-z0-9]+)*$/, 'must be in lower case, words divided by dots: my.format'),
+  paths: z
+    .record(
+      z.string().regex(path_form, 'must be a path such as /v1/my-format, without a slash at its end'),
+      z.array(z.string().regex(/^[A-Z]+$/, 'must be a method such as POST')).min(1, 'must list its methods'),
+    )
+    .refine(
+      paths => Object.keys(paths).length > 0,
+      "must have a path with its methods: { '/v1/x': ['POST'] }",
+    ),
+  public: z.boolean().optional(),
+  errorBody: aFunction('it gets the error, and returns the body of the reply'),
+  options: z
+    .strictObject({
+      section: z.string().regex(section_form, 'must be in snake_case, such as my_format'),
+      schema: z.custom<z.ZodObject>(
+        isObjectSchema,
+        'must be a zod 4 schema of the options: z.strictObject({…})',
+      ),
+    })
+    .optional(),
+  create: aFunction('it gets the options and the setup, and returns the format'),
+});
+
+const formatSchema = z.object({
+  parse: aFunction('it gets the body, and returns the canonical request'),
+  renderReply: aFunction('it returns the body of a whole reply'),
+  renderStream: aFunction('it returns the renderer of a stream'),
+});
+
+const answersSchema = z.object({
+  answer: aFunction('it returns an answer from the catalog; a dialect that generates replies is not public'),
+});
 
 /** Id, time and model of a reply, the same in every chunk of its stream, and its request. */
 export interface Identity {
@@ -17,13 +60,17 @@ export interface Identity {
   now_s(): number;
 }
 
-/** Writes one stream. Each method returns SSE text of whole events. */
+/** Writes one stream. Each method returns the text of whole events, server-sent events unless `contentType` says otherwise. */
 export interface StreamRenderer {
+  /** Header of the reply; `text/event-stream; charset=utf-8` by default. */
+  readonly contentType?: string;
   chunk(chunk: Chunk): string;
   /** The error event of a stream that has begun, without the end. */
   error(error: GatewayError): string;
   /** The end of the stream, also after an error. */
   end(): string;
+  /** What is sent so that the connection stays alive, never empty; an SSE comment by default, which other formats do not have. */
+  heartbeat?(): string;
 }
 
 /** A format of generated replies. Checks the shape of requests; the `validation` stage checks what depends on the catalog. */
@@ -54,7 +101,7 @@ export interface DialectSetup {
 
 /** Properties of a dialect that do not depend on its options. */
 export interface DialectFacts<Name extends string = string> {
-  /** In lower case with dots: the endpoint in metrics, spans and the ledger. */
+  /** In lower case, words divided by dots: the endpoint in metrics, spans and the ledger. */
   readonly name: Name;
   /** Methods by path. */
   readonly paths: Readonly<Record<string, readonly string[]>>;
@@ -79,20 +126,55 @@ export interface DialectDefinition<
   create(options: z.output<Schema>, setup: DialectSetup): Format;
 }
 
+/** A definition, whatever its options are. */
+export type AnyDialectDefinition = Omit<DialectDefinition, 'create'> & {
+  create(options: never, setup: DialectSetup): GenerationFormat | CatalogAnswers;
+};
+
 const noOptions = z.strictObject({});
 
-/** Declares a dialect: paths, options, and the format of requests, replies, streams and errors. */
+type DefinedFacts<Name extends string> = Omit<DialectFacts<Name>, 'public'> & {
+  /** Whether its paths need no key; only for answers from the catalog. False by default. */
+  readonly public?: boolean;
+};
+
+/**
+ * Declares a dialect: paths, options, and the format of requests, replies, streams and errors. Throws a ConfigError if the definition is
+ * incomplete or has an unknown name.
+ */
 export function defineDialect<
   const Name extends string,
   Format extends GenerationFormat | CatalogAnswers,
   const Section extends string = never,
   Schema extends z.ZodObject = typeof noOptions,
 >(
-  definition: DialectFacts<Name> & {
+  definition: DefinedFacts<Name> & {
     readonly options?: { readonly section: Section; readonly schema: Schema };
     create(options: z.output<Schema>, setup: DialectSetup): Format;
   },
 ): DialectDefinition<Name, Section, Schema, Format> {
-  const { options, ...rest } = definition;
-  return { ...rest, section: options?.section, schema: options?.schema ?? (noOptions as unknown as Schema) };
+  checkedBy('defineDialect', definitionSchema, definition);
+  const { options, public: isPublic = false, ...rest } = definition;
+  const schema = options?.schema ?? (noOptions as unknown as Schema);
+  return { ...rest, public: isPublic, section: options?.section, schema };
+}
+
+/** Whether a module's export was returned by `defineDialect`, of this copy of the package or another. */
+export const isDialectDefinition = (value: unknown): value is DialectDefinition =>
+  isObject(value) && isObject(value.paths) && 'schema' in value && typeof value.create === 'function';
+
+/** Creates the dialect of a definition. Throws a ConfigError if `create` returns no format, such as a promise of it. */
+export function createDialect(definition: DialectDefinition, options: unknown, setup: DialectSetup): Dialect {
+  const { name, paths, public: isPublic, errorBody } = definition;
+  const format = definition.create(options as Record<string, unknown>, setup);
+  const schema = isPublic || 'answer' in Object(format) ? answersSchema : formatSchema;
+  checkCreated(`what create of the dialect ${name} returns`, schema, format);
+  const facts = { name, paths, public: isPublic, errorBody };
+  if ('answer' in format) return { ...facts, answer: headers => format.answer(headers) };
+  return {
+    ...facts,
+    parse: body => format.parse(body),
+    renderReply: (identity, reply) => format.renderReply(identity, reply),
+    renderStream: identity => format.renderStream(identity),
+  };
 }

@@ -3,15 +3,15 @@ import type { Span } from '@opentelemetry/api';
 import type { ChatRequest, Usage } from '../canonical.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { Clock } from '../clock.ts';
-import type { DialectName } from '../dialects/built-in-dialects.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Account } from '../stores/accounts/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { EndReason } from './exchange-end.ts';
 
-/** An endpoint. `name` is the metric label; a `public` one needs no key. */
+/** An endpoint. A `public` one needs no key. */
 export interface Endpoint {
-  readonly name: DialectName | 'passthrough' | 'unknown';
+  /** Name of its dialect, or `passthrough` or `unknown`: the label in metrics, spans and the ledger. */
+  readonly name: string;
   readonly public: boolean;
   /** Error body for this endpoint; OpenAI's envelope by default. */
   errorBody?(error: GatewayError): string;
@@ -38,7 +38,7 @@ export interface FailedAttempt {
 /** Record of an exchange that has ended, exactly one each; for metrics, logs, the ledger and `onSettled`. */
 export interface Outcome {
   readonly id: string;
-  readonly endpoint: Endpoint['name'];
+  readonly endpoint: string;
   readonly account: string | undefined;
   /** Catalog id; undefined if the request named no known model. */
   readonly model: string | undefined;

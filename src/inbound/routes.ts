@@ -50,5 +50,5 @@ export class Routes {
 const routesOf = (dialect: Dialect): [string, Route][] =>
   Object.entries(dialect.paths).map(([path, methods]) => {
     const { name, public: isPublic, errorBody } = dialect;
-    return [path, { name: name as Endpoint['name'], public: isPublic, errorBody, methods, dialect }];
+    return [path, { name, public: isPublic, errorBody, methods, dialect }];
   });

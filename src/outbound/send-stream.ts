@@ -9,7 +9,7 @@ import { StreamWriter } from './stream-writer.ts';
 
 /**
  * Sends a stream. An error before the first event is thrown, to become a true HTTP status; a later one becomes the dialect's error event,
- * and the stream ends as every stream does.
+ * and the stream ends as every stream does. If the dialect cannot write that, cuts the connection, since the stream must not look complete.
  */
 export async function sendStream(
   exchange: Exchange,
@@ -31,7 +31,10 @@ export async function sendStream(
     writer.error(error);
   } finally {
     stream.stop();
-    if (writer.committed && !exchange.client_gone) await writer.finish();
-    writer.close();
+    try {
+      if (writer.committed && !exchange.client_gone) await writer.finish();
+    } finally {
+      writer.close();
+    }
   }
 }

@@ -8,7 +8,7 @@ import { markEvent } from '../telemetry/tracing.ts';
 import { Framing } from './framing.ts';
 import { closing_patience_ms, type StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
-import { untilRead } from './slow-client.ts';
+import { cutOff, untilRead } from './slow-client.ts';
 
 /** Pending characters above which text is written at once instead of at the end of the turn. */
 const max_pending_characters = 64 * 1024;
@@ -75,14 +75,14 @@ export class StreamWriter implements ChunkSink {
   }
 
   error(error: GatewayError): void {
-    this.#take(this.#renderer.error(error));
+    this.#take(this.#orCut(() => this.#renderer.error(error)));
     this.#write();
   }
 
   /** Sends the rest and the end of the stream, and waits until the system has taken it. */
   async finish(): Promise<void> {
     const response = this.#response;
-    const last = this.#pending + this.#renderer.end();
+    const last = this.#pending + this.#orCut(() => this.#renderer.end());
     this.#pending = '';
     this.#exchange.end.replyEnded();
     clearTimeout(this.#keepAlive);
@@ -134,7 +134,7 @@ export class StreamWriter implements ChunkSink {
     // Throws for a header of a stage that cannot be sent: then nothing has been.
     if (!destroyed)
       this.#response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
+        'content-type': this.#renderer.contentType ?? 'text/event-stream; charset=utf-8',
         // Compression and proxies would hold the stream back.
         'cache-control': 'no-cache, no-transform',
         'x-accel-buffering': 'no',
@@ -154,11 +154,27 @@ export class StreamWriter implements ChunkSink {
   #commitEarly(): void {
     if (this.committed || this.#exchange.client_gone) return;
     try {
-      this.#take(keepAliveComment);
+      this.#take(this.#heartbeat());
       this.#write();
     } catch (thrown) {
       this.fail(thrown);
     }
+  }
+
+  /** What `render` returns. If it throws, cuts the connection. */
+  #orCut(render: () => string): string {
+    try {
+      return render();
+    } catch (err) {
+      this.#exchange.log.error({ err }, 'the dialect failed to write the end of a stream');
+      this.#exchange.end.errorSent('server_error');
+      cutOff(this.#response);
+      return '';
+    }
+  }
+
+  #heartbeat(): string {
+    return this.#renderer.heartbeat?.() ?? keepAliveComment;
   }
 
   /**
@@ -171,7 +187,7 @@ export class StreamWriter implements ChunkSink {
     const silent_ms = this.#exchange.clock.elapsed_ms() - this.#written_ms;
     const due = silent_ms >= keepalive_ms - timer_slack_ms;
     if (due && !this.#isFull) {
-      this.#take(keepAliveComment);
+      this.#take(this.#heartbeat());
       this.#write();
     }
     this.#keepAlive = setTimeout(this.#beat, due ? keepalive_ms : keepalive_ms - silent_ms);

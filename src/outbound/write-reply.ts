@@ -55,13 +55,24 @@ export function endWhenReceived(response: ReplySink, body: string): void {
 export function writeError(exchange: Exchange, response: ReplySink, error: GatewayError): void {
   exchange.end.errorSent(error.type);
   const { errorBody = openAiErrorBody } = exchange.endpoint;
-  const send = () => writeJson(exchange, response, error.status, errorBody(error), error.headers);
+  const body = bodyOf(exchange, errorBody, error);
+  const send = () => writeJson(exchange, response, error.status, body, error.headers);
   try {
     send();
   } catch (thrown) {
     exchange.log.error({ err: thrown }, 'a reply header that a stage has set cannot be sent');
     for (const name of Object.keys(exchange.replyHeaders)) delete exchange.replyHeaders[name];
     send();
+  }
+}
+
+/** The body that a dialect writes for an error; OpenAI's envelope if it cannot. */
+function bodyOf(exchange: Exchange, errorBody: typeof openAiErrorBody, error: GatewayError): string {
+  try {
+    return errorBody(error);
+  } catch (err) {
+    exchange.log.error({ err }, 'the dialect failed to write an error');
+    return openAiErrorBody(error);
   }
 }
 

@@ -129,11 +129,11 @@ const adapterSchema = z.object({
 
 /** The adapter that a definition creates. Throws a ConfigError if it is not one, such as a promise of it. */
 export function createAdapter(
-  { name, create }: ProviderDefinition,
+  definition: ProviderDefinition,
   options: unknown,
   setup: AdapterSetup,
 ): Adapter {
-  const adapter = create(options, setup);
-  checkCreated(`what create of the adapter ${name} returns`, adapterSchema, adapter);
+  const adapter = definition.create(options, setup);
+  checkCreated(`what create of the adapter ${definition.name} returns`, adapterSchema, adapter);
   return adapter;
 }

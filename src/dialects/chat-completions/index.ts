@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ChatRequest, Choice, ReplyMessage } from '../../canonical.ts';
 import { defineDialect } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
-import { accepted } from '../request-schema/first-fault.ts';
+import { parseBody } from '../request-schema/first-fault.ts';
 import { present, setAsideUnknown, sharedRequest } from '../request-schema/shared-fields.ts';
 import { chatRequest, forwardedParameters } from './chat-request.ts';
 import { chatStream, named, type ReasoningNames, reasoningNames } from './chat-stream.ts';
@@ -47,7 +47,7 @@ export const chatCompletions = defineDialect({
 
 /** A chat completion request in the canonical form. Throws `invalid_request` naming the first field at fault. */
 function parseChatRequest(body: Record<string, unknown>): ChatRequest {
-  const from = accepted(chatRequest, body);
+  const from = parseBody(chatRequest, body);
   const { max_tokens, max_completion_tokens, stop, tools, n } = from;
   const request = sharedRequest(from, from.messages);
   // The newer name takes precedence.

@@ -3,7 +3,7 @@ import { fieldPath, shown, valueAt } from '../../diagnostics/field-path.ts';
 import { invalidField, refusal } from '../../errors.ts';
 
 /** Parses `body`. Throws `invalid_request` for the first fault, with the field, what is accepted and what was sent. */
-export function accepted<T>(schema: z.ZodType<T>, body: unknown): T {
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0]!;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatRequest, Message } from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
-import { accepted, arrayOf, eachParsedBy, fault } from '../request-schema/first-fault.ts';
+import { arrayOf, eachParsedBy, fault, parseBody } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
 import {
   checkStreamOptions,
@@ -88,7 +88,7 @@ const knownInText: ReadonlySet<string> = new Set(['format']);
 
 /** A Responses request in the canonical form. Throws `invalid_request` naming the first field at fault. */
 export function parseResponsesRequest(body: Record<string, unknown>): ChatRequest {
-  const from = accepted(responsesRequest, body);
+  const from = parseBody(responsesRequest, body);
   const { instructions, tools, max_output_tokens: max_tokens } = from;
   const messages = from.input ?? from.messages ?? [];
   if (instructions) messages.unshift({ role: 'system', content: instructions });

@@ -1,10 +1,11 @@
 import { parseDocument } from 'yaml';
 import { defaultModels } from '../../../src/catalog/default-models.ts';
 import { expandPart } from '../../../src/config/checked-part.ts';
-import { configSchema } from '../../../src/config/schema.ts';
+import { builtInAdapters } from '../../../src/config/load-adapters.ts';
+import { configSchemaOf } from '../../../src/config/schema.ts';
 import { shownIssue } from '../../../src/diagnostics/config-error.ts';
 import { valueAt } from '../../../src/diagnostics/field-path.ts';
-import { isObject } from '../../../src/json-object.ts';
+import { asObject, isObject } from '../../../src/json-object.ts';
 import { type Block, completed } from './blocks.ts';
 
 /** What every configuration must have; a document may show a part of one. */
@@ -33,11 +34,22 @@ export function faultsOfConfiguration(block: Block): string[] {
   const variables = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name!, 'from-the-environment']);
   const whole = { ...complete, ...value };
   const part = expandPart(whole, Object.fromEntries(variables));
-  part.check(configSchema);
+  part.check(schemaFor(whole));
   return part.issues
     .filter(({ path }) => !/…|\$\{/.test(String(valueAt(whole, path))))
     .filter(({ message }) => !(/#.*…/.test(text) && message.startsWith('is required')))
     .map(issue => `${place}: ${shownIssue(issue)}`);
+}
+
+/** The schema, with what own plugins add: the options of their adapters, the sections of their dialects. */
+function schemaFor(whole: Readonly<Record<string, unknown>>) {
+  const named = Object.values(asObject(whole.providers)).map(provider => asObject(provider).adapter);
+  const own = named.filter(name => typeof name === 'string' && /^[./@]/.test(name)) as string[];
+  const schema = configSchemaOf(
+    new Map([...builtInAdapters, ...own.map(name => [name, undefined] as const)]),
+    {},
+  );
+  return whole.dialects === undefined ? schema : schema.loose();
 }
 
 function parsed(text: string): { readonly value?: unknown; readonly errors: readonly string[] } {

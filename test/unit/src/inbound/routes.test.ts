@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { createDialects } from '../../../../src/dialects/built-in-dialects.ts';
+import { builtInDialects, createDialects } from '../../../../src/dialects/built-in-dialects.ts';
 import { pathOf, Routes } from '../../../../src/inbound/routes.ts';
 
 const options = {
   chat_completions: { reasoning_key: 'both' },
   responses: { reasoning_placement: 'item' },
 } as const;
-const routes = new Routes(createDialects(options, { models: [] }));
+const routes = new Routes(createDialects(builtInDialects, options, { models: [] }));
 
 describe('the path of a request', () => {
   it.each([
