@@ -12,6 +12,7 @@ import { rateLimit } from './stages/rate-limit/index.ts';
 import { reasoningSplit } from './stages/reasoning-split/index.ts';
 import { redact } from './stages/redact/index.ts';
 import { requestRewrite } from './stages/request-rewrite/index.ts';
+import { responseCache } from './stages/response-cache/index.ts';
 import { streamRechunk } from './stages/stream-rechunk/index.ts';
 import { validation } from './stages/validation/index.ts';
 
@@ -27,6 +28,7 @@ export {
   reasoningSplit,
   redact,
   requestRewrite,
+  responseCache,
   sglang,
   streamRechunk,
   validation,
@@ -52,6 +54,7 @@ export const builtInStages: readonly StageFactory[] = [
   ...defaultStages,
   modelAccess,
   redact,
+  responseCache,
 ] as unknown as readonly StageFactory[];
 
 /** The adapters by the name that `providers.*.adapter` gives. */

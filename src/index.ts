@@ -7,6 +7,7 @@ export {
   reasoningSplit,
   redact,
   requestRewrite,
+  responseCache,
   streamRechunk,
   validation,
 } from '../plugins/index.ts';

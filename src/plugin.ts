@@ -98,7 +98,7 @@ export {
   type Target,
   type UpstreamRequest,
 } from './upstream/adapter.ts';
-export { eventObject } from './upstream/http/decode-reply.ts';
+export { chunkOf, eventObject } from './upstream/http/decode-reply.ts';
 export { scrubbed, UpstreamError } from './upstream/http/upstream-error.ts';
 export { type OpenAiServer, openAiAdapter } from './upstream/openai/openai-adapter.ts';
 export {

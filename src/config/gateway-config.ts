@@ -7,6 +7,7 @@ import type { RateLimitOptions } from '../../plugins/stages/rate-limit/options.t
 import type { ReasoningSplitOptions } from '../../plugins/stages/reasoning-split/options.ts';
 import type { RedactOptions } from '../../plugins/stages/redact/options.ts';
 import type { RequestRewriteOptions } from '../../plugins/stages/request-rewrite/options.ts';
+import type { ResponseCacheOptions } from '../../plugins/stages/response-cache/options.ts';
 import type { StreamRechunkOptions } from '../../plugins/stages/stream-rechunk/options.ts';
 import type { ValidationOptions } from '../../plugins/stages/validation/options.ts';
 import type { AccountOptions, AdminOptions, ChatCompletionsOptions, LogOptions, MetricsOptions, ModelOptions, PassthroughOptions, PlanOptions, ProviderOptions, ResponsesOptions, RoutingOptions, ServerOptions, StoresOptions, TracingOptions, UsageOptions } from '../options.ts';
@@ -174,12 +175,14 @@ export interface StageWithOptions {
   'model-access'?: ModelAccessOptions | null | undefined;
   /** Options of `redact`. */
   'redact'?: RedactOptions | null | undefined;
+  /** Options of `response-cache`. */
+  'response-cache'?: ResponseCacheOptions | null | undefined;
   /** Options of a stage of your own. */
   [stage: string]: unknown;
 }
 
 /** A stage of a configuration: its name, path or package, alone or with options. */
-export type ConfiguredStage = 'error-envelope' | 'auth' | 'validation' | 'rate-limit' | 'request-rewrite' | 'stream-rechunk' | 'reasoning-split' | 'model-access' | 'redact' | (string & {}) | StageWithOptions;
+export type ConfiguredStage = 'error-envelope' | 'auth' | 'validation' | 'rate-limit' | 'request-rewrite' | 'stream-rechunk' | 'reasoning-split' | 'model-access' | 'redact' | 'response-cache' | (string & {}) | StageWithOptions;
 
 /** The configuration of a gateway, as an object. All but `providers` and `models` may be left out. */
 export interface GatewayConfig {

@@ -89,6 +89,8 @@ export class UsageMeter {
    */
   end(begun: boolean, failed = false): void {
     const { usage, request, client_gone, end_reason, attempts, failed_attempts } = this.#exchange;
+    // The figure of a stage that has answered counts as it is; of an upstream, 0 is none.
+    if (attempts === 0 && !usage.estimated) return;
     // Between two attempts no upstream is working.
     const atWork = attempts > failed_attempts.length && !failed;
     const givenUp = atWork && (client_gone || end_reason === 'time_limit');

@@ -8,6 +8,7 @@ import {
   reasoningSplit,
   redact,
   requestRewrite,
+  responseCache,
   streamRechunk,
   validation,
 } from '../../plugins/index.ts';
@@ -122,6 +123,11 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
     { holds_all: true },
   ],
   ['redact behind reasoning-split and before stream-rechunk', [streamRechunk(), redact(), reasoningSplit()]],
+  [
+    'response-cache that stores every reply',
+    [auth(), responseCache()],
+    { headers: { authorization: 'Bearer contract-kit-key', 'cache-control': 'no-cache' } },
+  ],
   ['the default chain', defaults()],
   [
     'the default chain, reasoning in the text, running usage',

@@ -67,6 +67,20 @@ describe.each([
   });
 
   it.each([
+    ['a reply', (usage: object) => ({ ...structuredClone(reply), usage }) as Completion],
+    ['a stream', (usage: object) => streamed([...chunks.slice(0, 3), { ...ended, usage } as Chunk])],
+  ])('bills the usage of %s as it is, also where that is 0', async (_, answer) => {
+    const { url, outcomes } = await start(() => answer(usageOf(0, 0)));
+    for (const stream of [false, true]) {
+      const text = await (await chat(url, { stream })).text();
+      expect(text).toContain('"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0');
+    }
+    await until(() => outcomes().length === 2);
+    for (const { usage, cost_usd } of outcomes())
+      expect({ ...usage, cost_usd }).toMatchObject({ prompt_tokens: 0, completion_tokens: 0, cost_usd: '0' });
+  });
+
+  it.each([
     ['a reply', () => structuredClone(reply)],
     ['a stream', () => streamed()],
     ['a list of chunks', () => structuredClone(chunks)],
