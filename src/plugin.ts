@@ -115,3 +115,4 @@ export {
   templateEffort,
   thinkingSwitches,
 } from './upstream/openai/reasoning-effort.ts';
+export { checkToolArguments, toolArguments } from './upstream/tool-arguments.ts';

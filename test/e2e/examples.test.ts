@@ -144,13 +144,16 @@ describe('examples/own-stage', () => {
 });
 
 describe('the examples', () => {
-  it.each(['sidecar', 'own-stage'])('pass `sluice check` without a warning: %s', async name => {
-    const args = ['check', '--config', join(examples, name, 'sluice.yaml')];
-    const { code, stdout } = await runSidecar(args, environment());
-    expect(stdout).toMatch(/sluice\.yaml: ok; 1 models, 1 providers/);
-    expect(stdout).not.toContain('warning');
-    expect(code).toBe(0);
-  });
+  it.each(['sidecar', 'own-stage', 'own-adapter'])(
+    'pass `sluice check` without a warning: %s',
+    async name => {
+      const args = ['check', '--config', join(examples, name, 'sluice.yaml')];
+      const { code, stdout } = await runSidecar(args, { ...environment(), GEMINI_API_KEY: 'key' });
+      expect(stdout).toMatch(/sluice\.yaml: ok; 1 models, 1 providers/);
+      expect(stdout).not.toContain('warning');
+      expect(code).toBe(0);
+    },
+  );
 
   it('are all listed in their README, and every linked file exists', async () => {
     const readme = await readFile(join(examples, 'README.md'), 'utf8');

@@ -1,5 +1,6 @@
 import {
   type ChatRequest,
+  checkToolArguments,
   invalidField,
   isObject,
   type Json,
@@ -7,7 +8,6 @@ import {
   type UpstreamRequest,
 } from '../../../src/plugin.ts';
 
-import { checkArguments } from './check-arguments.ts';
 import { History, type ThinkingMemory } from './history.ts';
 import { conversationOf, type Restore } from './messages.ts';
 import { isSilenced, isThinking, type Traits, thinkingOf, traitsOf } from './thinking.ts';
@@ -41,7 +41,7 @@ export function encodeRequest(
   memory: ThinkingMemory,
 ): Pick<UpstreamRequest, 'body' | 'ignored'> {
   if (request.n !== undefined && request.n > 1) throw invalidField('n', 'must be 1 for this model.');
-  checkArguments(request.messages);
+  checkToolArguments(request.messages);
   const traits = traitsOf(target.model, options.thinking);
   const max_tokens = request.max_tokens ?? target.maxTokens ?? default_max_tokens;
   const history = new History(request.messages, memory);

@@ -1,4 +1,4 @@
-import { invalidField, isObject, type Json, type Message, type ToolCall } from '../../../src/plugin.ts';
+import { invalidField, type Message, toolArguments } from '../../../src/plugin.ts';
 import { type Block, callIdOf } from './blocks.ts';
 
 /** A conversation in the API's form: alternating turns of blocks, with the system prompt apart. */
@@ -53,7 +53,7 @@ function contentOf(message: Message, at: number, restore: Restore): readonly Blo
     type: 'tool_use',
     id: callIdOf(call.id),
     name: call.function.name,
-    input: inputOf(call, `messages[${at}].tool_calls[${number}].function.arguments`),
+    input: toolArguments(call, `messages[${at}].tool_calls[${number}].function.arguments`),
   }));
   return restore(message, at, [...texts, ...calls]);
 }
@@ -62,32 +62,6 @@ function contentOf(message: Message, at: number, restore: Restore): readonly Blo
 function textsOf(content: Message['content']): string[] {
   const texts = typeof content === 'string' ? [content] : (content ?? []).map(({ text }) => text);
   return texts.filter(text => text.trim() !== '');
-}
-
-function inputOf({ function: { arguments: text } }: ToolCall, param: string): Json {
-  if (text.trim() === '') return {};
-  let input: unknown;
-  try {
-    input = JSON.parse(text);
-  } catch {
-    // Reported below, with everything else that is not an object.
-  }
-  if (!isObject(input)) throw invalidField(param, 'must be a JSON object for this model.');
-  if (text.length > deep_characters && !isWritable(input)) throw invalidField(param, 'is nested too deeply.');
-  return input;
-}
-
-/** Text below this length cannot be nested too deeply to be written again. */
-const deep_characters = 4000;
-
-/** Whether `input` can be written as JSON, which has a limit of depth that reading has not. */
-function isWritable(input: Json): boolean {
-  try {
-    JSON.stringify(input);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const resultsFirst = (content: readonly Block[]): Block[] => [

@@ -41,7 +41,7 @@ export function errorInBody(body: unknown): string | undefined {
       wrappedMessage(error) ??
       textOf(error.message) ??
       textOf(error.type) ??
-      (error.message === '' ? '' : JSON.stringify(error).slice(0, 500))
+      (error.message === '' ? '' : beginningOf(error))
     );
   if (body.object === 'error' || body.type === 'error')
     return textOf(body.message) ?? 'error without a message';
@@ -66,7 +66,7 @@ const statusOfType: Readonly<Record<string, number>> = {
 export function statusInBody(body: unknown): number | undefined {
   if (!isObject(body)) return undefined;
   const error = isObject(body.error) ? body.error : body;
-  const code = Number(error.code);
+  const code = typeof error.code === 'object' ? Number.NaN : Number(error.code);
   if (Number.isInteger(code) && code >= 400 && code <= 599) return code;
   return typeof error.type === 'string' && Object.hasOwn(statusOfType, error.type)
     ? statusOfType[error.type]
@@ -82,16 +82,28 @@ function wrappedMessage({ message, metadata }: Json): string | undefined {
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
+const isName = (part: unknown): boolean => typeof part === 'string' || typeof part === 'number';
+
+/** The beginning of a value as JSON. */
+function beginningOf(value: unknown): string {
+  try {
+    return JSON.stringify(value).slice(0, 500);
+  } catch {
+    // Nested more deeply than can be written again.
+    return 'error without a message';
+  }
+}
+
 /** FastAPI's `detail`: a text, or one entry for each field at fault. */
 function detailText(detail: unknown): string {
   if (typeof detail === 'string') return detail;
-  if (!Array.isArray(detail)) return JSON.stringify(detail).slice(0, 500);
+  if (!Array.isArray(detail)) return beginningOf(detail);
   return detail
     .filter(isObject)
-    .map(
-      ({ loc, msg }) =>
-        `${Array.isArray(loc) ? loc.filter(part => part !== 'body').join('.') : ''}: ${String(msg)}`,
-    )
+    .map(({ loc, msg }) => {
+      const path = Array.isArray(loc) ? loc.filter(part => isName(part) && part !== 'body').join('.') : '';
+      return `${path}: ${textOf(msg) ?? ''}`;
+    })
     .join('; ');
 }
 

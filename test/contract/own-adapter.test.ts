@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import gemini from '../../examples/own-adapter/gemini.ts';
+import type { ChatRequest } from '../../src/canonical.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { sampleRequest } from '../unit/sample-exchange.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const adapter = gemini.create(gemini.schema.parse({}) as never, {
+  provider: 'google',
+  log: createLog('silent'),
+  clock: systemClock,
+  metrics: undefined as never,
+});
+
+const encoded = (model: string, request: Partial<ChatRequest>) =>
+  adapter.encode(sampleRequest(request), { model, effortMap: {}, extraParameters: [] });
+
+const thinkingConfig = (model: string, request: Partial<ChatRequest>) =>
+  (encoded(model, request).body.generationConfig as { thinkingConfig?: object } | undefined)?.thinkingConfig;
+
+describe('the example of an adapter', () => {
+  it("passes the check under Node's test runner", async () => {
+    const flags = ['--conditions=sluice-source', '--test', '--test-reporter=tap'];
+    const args = [...flags, 'examples/own-adapter/gemini.check.ts'];
+    const { fault, output } = await new Promise<{ fault: unknown; output: string }>(resolve => {
+      execFile(process.execPath, args, { cwd: root }, (fault, output) => resolve({ fault, output }));
+    });
+    expect(output).toContain('ok 1 - gemini keeps the contract');
+    expect(fault).toBeNull();
+  }, 120_000);
+
+  it.each([
+    ['gemini-3-flash-preview', { reasoning_effort: 'max' }, { thinkingLevel: 'high', includeThoughts: true }],
+    [
+      'gemini-3-flash-preview',
+      { reasoning_effort: 'none' },
+      { thinkingLevel: 'minimal', includeThoughts: false },
+    ],
+    [
+      'gemini-3.1-pro-preview',
+      { reasoning_effort: 'minimal' },
+      { thinkingLevel: 'low', includeThoughts: true },
+    ],
+    ['gemini-2.5-flash', { reasoning_effort: 'none' }, { thinkingBudget: 0, includeThoughts: false }],
+    ['gemini-2.5-pro', { reasoning_effort: 'none' }, { thinkingBudget: 128, includeThoughts: false }],
+    [
+      'gemini-2.5-flash',
+      { reasoning_effort: 'high', max_tokens: 1000 },
+      { thinkingBudget: 800, includeThoughts: true },
+    ],
+    ['gemini-2.5-flash', {}, { includeThoughts: true }],
+    ['gemini-2.0-flash', {}, undefined],
+  ])('has %s think as in %j', (model, request, expected) => {
+    expect(thinkingConfig(model, request)).toEqual(expected);
+  });
+
+  it('names the effort that a model without thoughts is not told of, and stop sequences above five', () => {
+    const request = { reasoning_effort: 'high', stop: ['1', '2', '3', '4', '5', '6'] };
+    expect(encoded('gemini-2.0-flash', request).ignored).toEqual(['stop', 'reasoning_effort']);
+  });
+
+  it('sends a stand-in for a signature that is lost, to models that refuse calls without any', () => {
+    const call = (id: string) => ({
+      id,
+      type: 'function' as const,
+      function: { name: 'roll', arguments: '' },
+    });
+    const messages: ChatRequest['messages'] = [
+      { role: 'user', content: 'Roll.' },
+      { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
+      { role: 'tool', tool_call_id: 'a', content: '4' },
+      { role: 'tool', tool_call_id: 'b', content: '7' },
+    ];
+    const functionCall = { name: 'roll', args: {} };
+    expect(encoded('gemini-3-flash-preview', { messages }).body.contents).toMatchObject([
+      {},
+      {
+        role: 'model',
+        parts: [{ functionCall, thoughtSignature: 'skip_thought_signature_validator' }, { functionCall }],
+      },
+      { role: 'user', parts: [{ functionResponse: {} }, { functionResponse: {} }] },
+    ]);
+    const older = encoded('gemini-2.5-flash', { messages }).body.contents as { parts: object[] }[];
+    expect(older[1]!.parts).toEqual([{ functionCall }, { functionCall }]);
+  });
+});
