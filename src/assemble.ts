@@ -36,6 +36,8 @@ export interface Parts {
   readonly state: StateStore;
   /** True if the state store is closed with this gateway. */
   readonly ownsState: boolean;
+  /** Accounts that the application names, if it does. */
+  readonly application: ApplicationAccounts | undefined;
   /** Accounts, keys and the ledger. */
   readonly records: GatewayRecords;
   readonly catalog: Catalog;
@@ -113,6 +115,7 @@ function partsOf(
     metrics,
     state,
     ownsState: options.state === undefined,
+    application,
     catalog,
     routes: new Routes(
       createDialects(settings.dialects, settings, { models: settings.models }, made.dialect),

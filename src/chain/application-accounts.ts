@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import QuickLRU from 'quick-lru';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { issuesOf, shownIssue } from '../diagnostics/config-error.ts';
@@ -13,6 +15,8 @@ import { ThrottledLog } from '../telemetry/throttled-log.ts';
 /** Time for a promise of `accountOf`. */
 const answer_ms = 10_000;
 const max_id_characters = 256;
+/** Accounts given by the application that are remembered: those used last, and up to as many before them. */
+const given_accounts = { maxSize: 5_000 };
 
 /** An account that the application keeps itself. It is the whole account: nothing is looked up under its id. */
 export interface ApplicationAccount {
@@ -71,6 +75,7 @@ export class ApplicationAccounts {
   readonly #accountOf: AccountOf;
   readonly #setup: Setup;
   readonly #log: ThrottledLog<Fault>;
+  readonly #given = new QuickLRU<string, Account>(given_accounts);
 
   constructor(accountOf: AccountOf, setup: Setup) {
     this.#accountOf = accountOf;
@@ -89,6 +94,11 @@ export class ApplicationAccounts {
     return this.#account(exchange, answer, accounts);
   };
 
+  /** The account that the application gave for `id` last, if it is among those remembered. */
+  lastGiven(id: string): Account | undefined {
+    return this.#given.get(id);
+  }
+
   async #settled(
     exchange: ExchangeView,
     pending: PromiseLike<AccountAnswer>,
@@ -103,7 +113,7 @@ export class ApplicationAccounts {
 
   #account(exchange: ExchangeView, answer: unknown, accounts: AccountDirectory) {
     if (answer === undefined) return undefined;
-    if (typeof answer === 'object' && answer !== null) return this.#given(exchange, answer);
+    if (typeof answer === 'object' && answer !== null) return this.#accountGiven(exchange, answer);
     if (typeof answer !== 'string' || answer === '')
       throw this.#unusable(exchange, `returned ${shown(answer)}`, `it must return ${accepted}`);
     const found = accounts.findById(answer);
@@ -113,7 +123,7 @@ export class ApplicationAccounts {
   }
 
   /** The account that the application keeps itself. */
-  #given(exchange: ExchangeView, answer: object): Account {
+  #accountGiven(exchange: ExchangeView, answer: object): Account {
     let parsed: ReturnType<typeof accountSchema.safeParse>;
     try {
       parsed = accountSchema.safeParse(answer);
@@ -131,7 +141,15 @@ export class ApplicationAccounts {
       const fault = `returned account ${shown(id)} with the plan ${shown(plan)}`;
       throw this.#unusable(exchange, fault, `it must be one of plans: ${names}`);
     }
-    return Object.freeze({ id, plan, limits });
+    return this.#same({ id, plan, limits });
+  }
+
+  /** The account that was given last if nothing has changed, for which stages have made what they need already. */
+  #same(account: Account): Account {
+    const last = this.#given.get(account.id);
+    if (last && isDeepStrictEqual(last, account)) return last;
+    this.#given.set(account.id, Object.freeze(account));
+    return account;
   }
 
   #unknown(exchange: ExchangeView, id: string): never {

@@ -3,29 +3,31 @@ import type { LimitStatus } from '../stores/limits/state-store.ts';
 import { dayOf } from '../stores/records/calendar-day.ts';
 import type { DashboardContext } from './page-request.ts';
 
-/** An account as shown in the dashboard, from the configuration or the records store. */
+/** An account as shown in the dashboard. */
 export interface AccountView {
   readonly id: string;
   readonly plan: string | undefined;
   readonly limits: Readonly<Record<string, unknown>>;
-  /** True for accounts of the configuration, which are changed there. */
-  readonly isConfigured: boolean;
+  /** Where it is kept and changed: in the configuration, in the records store, or by the application itself. */
+  readonly source: 'configuration' | 'store' | 'application';
   readonly created_ms: number | undefined;
 }
 
-/** Finds an account by name. The configuration takes precedence over the store, as for requests. */
+/** Finds an account by name. The configuration takes precedence over the store, as for requests; what the application gave last is known to this instance only. */
 export async function findAccount(context: DashboardContext, id: string): Promise<AccountView | undefined> {
   const configured = configuredAccount(context, id);
   if (configured) return configured;
   const stored = await context.records.store.accounts.find(id);
-  return stored && { ...stored, plan: stored.plan ?? undefined, isConfigured: false };
+  if (stored) return { ...stored, plan: stored.plan ?? undefined, source: 'store' };
+  const given = context.application?.lastGiven(id);
+  return given && { ...given, limits: given.limits ?? {}, source: 'application', created_ms: undefined };
 }
 
 /** Finds an account of the configuration by name. */
 export function configuredAccount({ settings }: DashboardContext, id: string): AccountView | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
   const { plan, limits = {} } = settings.accounts[id]!;
-  return { id, plan, limits, isConfigured: true, created_ms: undefined };
+  return { id, plan, limits, source: 'configuration', created_ms: undefined };
 }
 
 /** The usage of one limit. */

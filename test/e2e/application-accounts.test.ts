@@ -158,6 +158,14 @@ describe('an account that the application keeps itself', () => {
     await until(async () =>
       (await dashboard.get('usage?by=account')).text.includes('acme/v2 &amp; &lt;co&gt;'),
     );
+    const page = `account?id=${encodeURIComponent('acme/v2 & <co>')}`;
+    const { status, text } = await dashboard.get(page);
+    expect([status, text]).toEqual([200, expect.stringContaining('the application, which named it')]);
+    expect(text).toMatch(/Requests per minute|requests per minute|requests_per_minute/);
+    expect(text).not.toContain('Issue a key');
+    expect((await dashboard.post(page, { plan: 'small' })).text).toContain('changed in the application.');
+    const issued = await dashboard.post(page.replace('account?id', 'issue?account'), { name: 'x' });
+    expect(issued.status).toBe(404);
   });
 });
 

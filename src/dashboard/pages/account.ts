@@ -45,28 +45,37 @@ ${panel('account', 'Account', html`${facts(account)}${planForm(request, account)
 <section class="panel" aria-labelledby="keys"><h2 id="keys">Active keys</h2>
 ${
   keys.length === 0
-    ? emptyState('This account has no active key.', 'Issue one below.')
+    ? emptyState(
+        'This account has no active key.',
+        account.source === 'application' ? 'The application names it without one.' : 'Issue one below.',
+      )
     : keyTable('Active keys of this account', keys, usable_at_ms, 'of one account')
 }
 <p><a href="${linkOf('keys', { account: id, all: 'yes' })}">All keys of this account, also expired and revoked ones</a></p>
-${account.isConfigured && configuredKeys(request, id)}
+${account.source === 'configuration' && configuredKeys(request, id)}
 </section>
-${issueForm(request, id)}`,
+${account.source !== 'application' && issueForm(request, id)}`,
   });
 }
 
-function facts({ plan, limits, isConfigured, created_ms }: AccountView): Html {
+const sources = {
+  configuration: 'the configuration, where it is changed',
+  store: 'the records store',
+  application: 'the application, which named it in a request',
+} as const;
+
+function facts({ plan, limits, source, created_ms }: AccountView): Html {
   const own = Object.keys(limits).length > 0;
   return html`<dl>
 <dt>Plan</dt><dd>${plan ?? muted('none')}</dd>
 ${own && html`<dt>Overrides</dt><dd><code>${JSON.stringify(limits)}</code></dd>`}
-<dt>Source</dt><dd>${isConfigured ? 'the configuration, where it is changed' : 'the records store'}</dd>
+<dt>Source</dt><dd>${sources[source]}</dd>
 ${created_ms !== undefined && html`<dt>Created</dt><dd>${timeOf(created_ms)}</dd>`}
 </dl>`;
 }
 
-function planForm(request: PageRequest, { id, plan, isConfigured }: AccountView): Part {
-  if (isConfigured) return '';
+function planForm(request: PageRequest, { id, plan, source }: AccountView): Part {
+  if (source !== 'store') return '';
   if (Object.keys(request.context.settings.plans).length === 0)
     return html`<p class="muted">There are no plans to choose from: add some under <code>plans</code> in the configuration.</p>`;
   const fields = html`${planSelect(request, plan)}<button>Change plan</button>`;
@@ -102,9 +111,10 @@ function configuredKeys({ context }: PageRequest, id: string): Part {
 async function changePlan(request: PageRequest): Promise<PageResponse> {
   const account = await accountOf(request);
   const plan = request.form.get('plan') || null;
-  const fault = account.isConfigured
-    ? 'This account is changed in the configuration file.'
-    : noSuchPlan(request, plan);
+  const fault =
+    account.source === 'store'
+      ? noSuchPlan(request, plan)
+      : `This account is changed in ${account.source === 'application' ? 'the application' : 'the configuration file'}.`;
   if (fault !== undefined) return shown(request, account, fault);
   const { id } = account;
   const page = linkOf('account', { id });

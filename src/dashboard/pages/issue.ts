@@ -44,7 +44,9 @@ export const issuePage: Page = {
 async function issue(request: PageRequest): Promise<PageResponse> {
   const { context, form, query, session } = request;
   const account = query.get('account') ?? '';
-  if (!(await findAccount(context, account))) throw new PageError(404, `There is no account “${account}”.`);
+  const { source = 'application' } = (await findAccount(context, account)) ?? {};
+  // A key of an account that only the application knows would be refused.
+  if (source === 'application') throw new PageError(404, `There is no account “${account}”.`);
   const name = (form.get('name') ?? '').trim();
   const expires = form.get('expires') ?? 'never';
   const lifetime = lifetimes.get(expires);
