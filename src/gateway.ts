@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { assemble, type Parts } from './assemble.ts';
-import type { RequestHandler } from './chain/stage-plan.ts';
+import type { ErrorHandler, RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
@@ -14,6 +14,7 @@ import type { ReplySource } from './exchange/reply-source.ts';
 import { ExchangeRun, type PreparedExchange, type RunnerParts } from './exchange/runner.ts';
 import type { Exchange } from './exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
+import { parserFault } from './inbound/parser-fault.ts';
 import { pathOf, type Route, unknownEndpoint } from './inbound/routes.ts';
 import { startExchange } from './inbound/start-exchange.ts';
 import { closing_patience_ms } from './outbound/reply-limits.ts';
@@ -43,6 +44,11 @@ export type Gateway = {
   readonly inFlight: number;
   /** The operators' dashboard, for `app.use('/ops', gateway.dashboard)`. Calls `next` if no way to sign in is configured. */
   readonly dashboard: RequestHandler;
+  /**
+   * For `app.use` behind the gateway, at the same path: answers errors of the application's body parser, such as `express.json()`, on the
+   * gateway's paths as the gateway would have, a missing key before a broken body. All other errors go to `next`.
+   */
+  readonly errorHandler: ErrorHandler;
   /** Makes `ready` false and continues to serve, so that load balancers can notice before `close`. */
   markUnready(): void;
   /**
@@ -87,6 +93,28 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     // Answered by the parent already.
     if (response.headersSent) return next?.();
     if (!route && !parts.terminal && next) return next();
+    serve(request, response, path, route);
+  };
+
+  const errorHandler: ErrorHandler = (error, request, response, next) => {
+    const path = pathBelowMount(request);
+    const route = parts.routes.of(path) ?? parts.passthrough.routeOf(path);
+    if (response.headersSent || (!route && !parts.terminal)) return next(error);
+    const isJson = route !== undefined && !isPassthrough(route);
+    const fault = parserFault(error, request, settings.server, isJson);
+    if (!fault) return next(error);
+    // A reply from the catalog needs no body.
+    const needsBody = formatOf(route) !== undefined || !isJson;
+    serve(request, response, path, route, needsBody ? fault : undefined);
+  };
+
+  const serve = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    route: Route | undefined,
+    fault?: Error,
+  ): void => {
     const { log, clock } = parts;
     const exchange = startExchange(request, response, {
       endpoint: route ?? unknownEndpoint,
@@ -97,7 +125,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     });
     parts.metrics.begun(exchange);
     const refused = refusalOf(exchange, route, phase === 'closing');
-    const prepared = new GatewayExchange(parts, exchange, route, refused, request, response);
+    const prepared = new GatewayExchange(parts, exchange, route, refused, request, response, fault);
     running.start(new ExchangeRun(runnerParts, prepared));
   };
 
@@ -150,6 +178,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     draining: { get: isDraining },
     conditions: { get: () => conditionsOf(isDraining(), parts) },
     inFlight: { get: () => running.size },
+    errorHandler: { value: errorHandler },
     dashboard: { value: createDashboard(dashboardContext, options.operatorOf) },
     markUnready: { value: markUnready },
     close: { value: close },
@@ -177,6 +206,7 @@ class GatewayExchange implements PreparedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly refusal: GatewayError | undefined;
+  readonly parserFault: Error | undefined;
   readonly format: GenerationFormat | undefined;
   readonly isInner = false;
   readonly #parts: Parts;
@@ -189,6 +219,7 @@ class GatewayExchange implements PreparedExchange {
     refused: GatewayError | undefined,
     request: IncomingMessage,
     response: ServerResponse,
+    fault: Error | undefined,
   ) {
     this.#parts = parts;
     this.exchange = exchange;
@@ -196,7 +227,8 @@ class GatewayExchange implements PreparedExchange {
     this.request = request;
     this.response = response;
     this.refusal = refused;
-    this.format = route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
+    this.parserFault = fault;
+    this.format = formatOf(route);
   }
 
   source(): ReplySource | undefined {
@@ -214,6 +246,10 @@ class GatewayExchange implements PreparedExchange {
     return settle(this.exchange, this.#parts.metrics, this.#parts.records.ledger);
   }
 }
+
+/** The format of requests to a route that generates replies. */
+const formatOf = (route: Route | undefined): GenerationFormat | undefined =>
+  route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
 
 /** Path including the mount path, which Express strips: mounted at `/v1`, the rest alone would match no route. */
 function pathBelowMount({ url = '/', baseUrl = '' }: IncomingMessage & { baseUrl?: string }): string {

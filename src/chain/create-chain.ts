@@ -12,6 +12,7 @@ import { ExchangeRun, type PreparedExchange, type RunnerParts } from '../exchang
 import type { Exchange } from '../exchange.ts';
 import { BufferedBytes } from '../inbound/buffered-bytes.ts';
 import { discardBody } from '../inbound/discard-body.ts';
+import { parserFault } from '../inbound/parser-fault.ts';
 import { replayBody } from '../inbound/replay-body.ts';
 import { type Route, Routes, unknownEndpoint } from '../inbound/routes.ts';
 import { Background } from '../settlement/background.ts';
@@ -30,8 +31,14 @@ import { handlerDialect, isFromChat } from './dialect-options.ts';
 import { foreignBody } from './handler-request.ts';
 import { HandlerSource } from './handler-source.ts';
 import { interceptResponse, isIntercepted } from './intercept-response.ts';
-import { type Incoming, routeFor, type SharedExchange, sharedExchangeOf } from './shared-exchange.ts';
-import type { RequestHandler } from './stage-plan.ts';
+import {
+  type Incoming,
+  isShared,
+  routeFor,
+  type SharedExchange,
+  sharedExchangeOf,
+} from './shared-exchange.ts';
+import type { ErrorHandler, RequestHandler } from './stage-plan.ts';
 import { watchSilence } from './watch-silence.ts';
 
 type Checked = ReturnType<typeof checkedChain>;
@@ -45,18 +52,36 @@ type Next = (error?: unknown) => void;
 export function createChain<R extends IncomingMessage = IncomingMessage>(
   stages: readonly ChainStage[],
   options: ChainOptions<R> = {},
-): RequestHandler {
+): ChainHandler {
   const checked = checkedChain(stages, options as ChainOptions);
   const log = logOf(checked.options.log, 'warn');
   warnOfLostSpans(log);
   for (const warning of checked.warnings) log.warn(warning);
   const parts = partsOf(checked, log);
-  return (request, response, next) => {
+  const handler: RequestHandler = (request, response, next) => {
     // Another handler has begun or ended a reply.
     if (response.headersSent || response.writableEnded) return next();
     void new ExchangeRun(parts, new ChainExchange(parts, request, response, next)).run();
   };
+  const errorHandler: ErrorHandler = (error, request, response, next) => {
+    const route = routeFor(request, parts.routes);
+    // A request that has passed a chain has an error of a handler behind it.
+    const isAnswered = response.headersSent || response.writableEnded || isShared(request);
+    const fault = route && !isAnswered && parserFault(error, request, parts.options, true);
+    if (!fault) return next(error);
+    void new ExchangeRun(parts, new ChainExchange(parts, request, response, next, fault)).run();
+  };
+  return Object.assign(handler, { errorHandler });
 }
+
+/** The handler of a chain. */
+export type ChainHandler = RequestHandler & {
+  /**
+   * For `app.use` behind the chain, at the same path: answers errors of the application's body parser, such as `express.json()`, as the chain
+   * would have, a missing key before a broken body. All other errors go to `next`.
+   */
+  readonly errorHandler: ErrorHandler;
+};
 
 interface ChainParts extends RunnerParts {
   readonly routes: Routes;
@@ -118,6 +143,7 @@ class ChainExchange implements PreparedExchange {
   readonly exchange: Exchange;
   readonly request: Incoming;
   readonly response: ServerResponse;
+  readonly parserFault: Error | undefined;
   readonly format: GenerationFormat | undefined;
   readonly isInner: boolean;
   readonly #parts: ChainParts;
@@ -128,8 +154,9 @@ class ChainExchange implements PreparedExchange {
   /** The client's dialect, if the handler is asked for a chat completion instead. */
   readonly #converted: Dialect | undefined;
 
-  constructor(parts: ChainParts, request: Incoming, response: ServerResponse, next: Next) {
+  constructor(parts: ChainParts, request: Incoming, response: ServerResponse, next: Next, fault?: Error) {
     this.#parts = parts;
+    this.parserFault = fault;
     this.request = request;
     this.response = response;
     this.#next = next;

@@ -23,6 +23,9 @@ export interface SharedExchange {
 
 const requests = new WeakMap<IncomingMessage, SharedExchange>();
 
+/** Whether the request has reached a chain. */
+export const isShared = (request: IncomingMessage): boolean => requests.has(request);
+
 /** The shared exchange of `request`, created in its first chain. `measured` are this chain's metrics, if any. */
 export function sharedExchangeOf(
   request: Incoming,

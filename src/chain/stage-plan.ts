@@ -46,6 +46,14 @@ export interface StagePlan {
   create(setup: StageSetup): Stage;
 }
 
+/** Express's error handler, structurally. Express tells it by its four parameters. */
+export type ErrorHandler = (
+  error: unknown,
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
+
 /** Express's handler, structurally: plain Node servers call it as well. */
 export type RequestHandler = (
   request: IncomingMessage,

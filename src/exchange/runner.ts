@@ -46,6 +46,8 @@ export interface PreparedExchange {
   readonly response: ServerResponse;
   /** Error with which the exchange is refused before any stage sees it. */
   readonly refusal?: GatewayError | undefined;
+  /** Why the application's body parser could not read the body; thrown after `onHeaders` of the stages. */
+  readonly parserFault?: Error | undefined;
   /** Format of the request. Without one, stages see only its headers, and `pass` answers. */
   readonly format: GenerationFormat | undefined;
   /** True if an outer chain decides about the client's errors, time limits and slow reading. */
@@ -105,10 +107,11 @@ export class ExchangeRun {
 
   async #reply(): Promise<void> {
     const { exchange } = this;
-    const { refusal, format, response } = this.#prepared;
+    const { refusal, parserFault, format, response } = this.#prepared;
     if (refusal) throw refusal;
     // Always awaited: the code that has called may not have finished with the request, such as a parser in whose `end` event this runs.
     await this.#stages.onHeaders();
+    if (parserFault) throw parserFault;
     const answer = format && (await this.#takeRequest(format));
     // While a stage was running, the client has left or the application has answered.
     if (exchange.client_gone || response.headersSent || response.writableEnded) return;

@@ -28,9 +28,7 @@ export async function decompressed(
 ): Promise<Buffer> {
   const encoding = header.trim().toLowerCase();
   if (encoding === 'identity') return bytes;
-  if (!isEncoding(encoding)) {
-    throw malformed(`must be one of gzip, deflate, br or identity, not '${encoding.slice(0, 64)}'.`);
-  }
+  if (!isEncoding(encoding)) throw unacceptedEncoding(encoding);
   const parts: Buffer[] = [];
   const { max_body_bytes, max_decompression_ratio } = limits;
   const expanded_bytes = allowance_bytes + bytes.length * max_decompression_ratio;
@@ -47,16 +45,27 @@ export async function decompressed(
     }
   } catch (thrown) {
     if (typeof (thrown as { errno?: unknown }).errno !== 'number') throw thrown;
-    throw malformed(`the body is not valid ${encoding}.`, thrown);
+    throw invalidCompression(encoding, thrown);
   }
   buffered.drop(bytes.length);
   return Buffer.concat(parts, total_bytes);
 }
 
-const isEncoding = (name: string): name is Encoding => Object.hasOwn(decompressors, name);
+/** Whether bodies may be compressed so. */
+export const isEncoding = (name: string): name is Encoding => Object.hasOwn(decompressors, name);
 
 const malformed = (problem: string, cause?: unknown): GatewayError =>
   refusal('invalid_request', { message: `Content-Encoding: ${problem}`, cause });
+
+/** Error for an encoding that is not accepted, or not by the application's own parser. */
+export const unacceptedEncoding = (encoding: string): GatewayError =>
+  isEncoding(encoding)
+    ? malformed(`must be identity here, not '${encoding}'.`)
+    : malformed(`must be one of gzip, deflate, br or identity, not '${encoding.slice(0, 64)}'.`);
+
+/** Error for a body that is not compressed as its header says. */
+export const invalidCompression = (encoding: Encoding, cause: unknown): GatewayError =>
+  malformed(`the body is not valid ${encoding}.`, cause);
 
 const expandsTooMuch = (accepted_bytes: number, bytes: number, encoding: Encoding): GatewayError =>
   refusal('body_too_large', {

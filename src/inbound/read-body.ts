@@ -9,7 +9,7 @@ import { decompressed } from './decompress.ts';
 import { checkBody, checkText } from './json-bounds.ts';
 import { bytesOf } from './upload.ts';
 
-const malformed = (message: string, cause?: unknown): GatewayError =>
+export const malformed = (message: string, cause?: unknown): GatewayError =>
   refusal('invalid_request', { message, cause });
 
 /**
@@ -37,6 +37,11 @@ export async function readBody(
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined) bytes = await decompressed(bytes, encoding, limits, buffered);
   }
+  return parseBody(bytes, limits);
+}
+
+/** The JSON object in `bytes`, if within `limits`. */
+export function parseBody(bytes: Buffer, limits: BodyLimits): Record<string, unknown> {
   if (bytes.length > limits.max_body_bytes) throw tooLarge(limits.max_body_bytes);
   const isShallow = checkText(bytes, limits);
   const body = objectOf(parseJson(bytes));
@@ -44,7 +49,8 @@ export async function readBody(
   return body;
 }
 
-function checkContentType(header: string | undefined): void {
+/** Refuses a `Content-Type` that is not JSON in UTF-8; none is accepted. */
+export function checkContentType(header: string | undefined): void {
   if (header === undefined || header === 'application/json') return;
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   if (!/^\s*application\/([\w.-]+\+)?json\s*$/.test(type)) {
