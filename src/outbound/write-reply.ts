@@ -37,9 +37,9 @@ export function writeJson(
  */
 export function endWhenReceived(response: ReplySink, body: string): void {
   const { req: request } = response;
-  // HTTP/2 ends a reply without its connection.
-  const isDone = !request || request.complete || request.destroyed || request.httpVersionMajor > 1;
-  if (isDone || waitsToContinue(request)) {
+  // HTTP/2 ends a reply without its connection; requests that Fastify's inject() makes say nothing of their end.
+  const isArriving = request?.complete === false && !request.destroyed && request.httpVersionMajor === 1;
+  if (!isArriving || waitsToContinue(request)) {
     response.end(body);
     return;
   }
