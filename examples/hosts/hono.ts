@@ -1,28 +1,24 @@
-import { type HttpBindings, serve } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { createGateway } from 'sluice';
 
-const app = new Hono<{ Bindings: HttpBindings }>();
+const app = new Hono();
 app.get('/', c => c.text('the application\n'));
 app.get('/broken', () => {
   throw new Error('an error of the application');
 });
 
 const gateway = await createGateway(process.argv[2] ?? 'sluice.yaml');
-app.all('/v1/*', async c => {
-  const { incoming, outgoing } = c.env;
-  // Hono keeps the headers of its middleware, such as cors(), to itself.
-  c.res.headers.forEach((value, name) => void outgoing.setHeader(name, value));
-  const closed = new Promise(resolve => outgoing.once('close', resolve));
-  gateway(incoming, outgoing);
-  await closed;
-  return RESPONSE_ALREADY_SENT;
+const application = getRequestListener(app.fetch);
+const server = createServer((request, response) => {
+  // In place of serve({ fetch: app.fetch }): what is not a path of the gateway is Hono's.
+  gateway(request, response, () => void application(request, response));
 });
 
-const port = Number(process.env.PORT ?? 8080);
-const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, ({ port }) => {
-  process.stdout.write(`listening on http://127.0.0.1:${port}\n`);
+server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => {
+  process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 });
 
 process.once('SIGTERM', async () => {

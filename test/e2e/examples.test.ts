@@ -155,6 +155,18 @@ describe('the examples', () => {
     },
   );
 
+  it.each([
+    'mounted/server.ts',
+    'hosts/node-http.ts',
+    'hosts/fastify.ts',
+    'hosts/koa.ts',
+    'hosts/hono.ts',
+    'hosts/next/pages/api/[...path].ts',
+  ])('are printed in docs/mount.md as they are: %s', async path => {
+    const page = await readFile(join(examples, '../docs/mount.md'), 'utf8');
+    expect(page).toContain(await readFile(join(examples, path), 'utf8'));
+  });
+
   it('are all listed in their README, and every linked file exists', async () => {
     const readme = await readFile(join(examples, 'README.md'), 'utf8');
     for (const path of [

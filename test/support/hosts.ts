@@ -58,7 +58,7 @@ export const hosts: readonly Host[] = [
     name: 'Hono',
     program: ['examples/hosts/hono.ts', config],
     mount: '',
-    unknown: 'gateway',
+    unknown: 'application',
     broken: /^Internal Server Error$/,
   },
   {
