@@ -17,6 +17,8 @@ app.get('/broken', () => {
 // below a path: app.use('/llm', gateway).
 const gateway = await createGateway(join(import.meta.dirname, '../sidecar/sluice.yaml'));
 app.use(gateway);
+// Answers what the parser above refuses on these paths. Not needed where the gateway stands before express.json().
+app.use(gateway.errorHandler);
 
 // For operators only: protect it as other internal paths of the application.
 app.get('/metrics', async (_request, response) => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { auth, createChain } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -6,6 +7,7 @@ import { startApp } from '../support/express-app.ts';
 import { ask } from '../support/gateway-under-test.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
 
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 let simulator: Simulator;
 
 beforeEach(async () => {
@@ -28,6 +30,11 @@ const wrapped = (winston: MessageFirst) => {
   const levels = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
   return { ...levels, isLevelEnabled: (level: string) => winston.isLevelEnabled(level) };
 };
+
+it('has the wrapper that the guide to mounting shows', () => {
+  const [, shown] = /(const wrapped =.*?\n};\n)/s.exec(read('docs/mount.md')) ?? [];
+  expect(read('test/e2e/mounted-log.test.ts')).toContain(shown);
+});
 
 it('logs to a logger that takes the message first, through a wrapper', async () => {
   const lines: unknown[] = [];
