@@ -6,6 +6,7 @@ import {
   invalidField,
   type StageFactory,
 } from '../../../src/plugin.ts';
+import { type Allowed, askAllowed } from './ask-allowed.ts';
 import type { ModelAccessOptions } from './options.ts';
 
 /** In a list, stands for every model. */
@@ -15,7 +16,7 @@ const max_named = 10;
 
 const models = z.array(z.string().min(1));
 
-const schema = z.strictObject({
+const lists = {
   plans: z
     .record(z.string(), models)
     .default({})
@@ -27,21 +28,52 @@ const schema = z.strictObject({
   others: models
     .default([])
     .describe('Models of accounts that no list names, and of requests without an account; none by default.'),
-});
+};
+
+const schema = z
+  .strictObject({
+    ...lists,
+    allowed: z
+      .custom<Allowed>(
+        value => typeof value === 'function',
+        'must be a function, and so can only be given in code',
+      )
+      .meta({
+        description:
+          'In code, in place of the lists: `async account => [...]`. While it fails, or for 5 s does not answer, requests get 502 `server_error`.',
+        tsType:
+          '(account: { readonly id: string; readonly plan?: string | undefined } | undefined) => readonly string[] | Promise<readonly string[]>',
+      })
+      .optional(),
+    allowed_ttl_s: z
+      .int()
+      .min(0)
+      .max(86_400)
+      .default(60)
+      .describe('Seconds for which its answer is remembered.'),
+  })
+  .refine(
+    ({ allowed, plans, accounts, others }) =>
+      !allowed || Object.keys({ ...plans, ...accounts }).length + others.length === 0,
+    { path: ['allowed'], error: 'is given in place of plans, accounts and others; leave them out' },
+  );
 
 /** Refuses models that an account may not use. After `auth`, which finds the account, and `validation`, which refuses unknown models. */
 export const modelAccess: StageFactory<ModelAccessOptions> = defineStage({
   name: 'model-access',
   schema,
-  create(options, { catalog }) {
+  create(options, { catalog, cache }) {
+    const { allowed, allowed_ttl_s } = options;
+    if (allowed) {
+      const ask = askAllowed(allowed, allowed_ttl_s * 1000, cache);
+      return { onRequest: async ({ account, request }) => admit(request.model, await ask(account)) };
+    }
     checkNames(options, catalog);
     const byPlan = new Map(Object.entries(options.plans));
     const byAccount = new Map(Object.entries(options.accounts));
     const modelsOf = ({ id = '', plan = '' }: Partial<Account> = {}) =>
       byAccount.get(id) ?? byPlan.get(plan) ?? options.others;
-    return {
-      onRequest: ({ account, request }) => admit(request.model, modelsOf(account)),
-    };
+    return { onRequest: ({ account, request }) => admit(request.model, modelsOf(account)) };
   },
 });
 

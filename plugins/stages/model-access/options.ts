@@ -12,4 +12,15 @@ export interface ModelAccessOptions {
    * @defaultValue `[]`
    */
   others?: string[] | undefined;
+  /**
+   * In code, in place of the lists: `async account => [...]`. While it fails, or for 5 s does not answer,
+   * requests get 502 `server_error`.
+   */
+  allowed?: ((account: { readonly id: string; readonly plan?: string | undefined } | undefined) => readonly string[] | Promise<readonly string[]>) | undefined;
+  /**
+   * Seconds for which its answer is remembered.
+   *
+   * @defaultValue `60`
+   */
+  allowed_ttl_s?: number | undefined;
 }

@@ -65,9 +65,18 @@ export function typeText(schema: z.ZodType, names: TypeNames, indent = ''): stri
     case 'pipe':
       // A preprocess reads text, as environment variables have it, before the schema behind it.
       return isPreprocess(definition.in) ? `${text(definition.out!)} | string` : text(definition.in!);
+    case 'custom':
+      return customType(schema);
     default:
       throw new Error(`no type is written for a schema of the kind ${definition.type}`);
   }
+}
+
+/** The type that the metadata of a custom schema gives, such as that of a function. */
+function customType(schema: z.ZodType): string {
+  const { tsType } = schema.meta() ?? {};
+  if (typeof tsType !== 'string') throw new Error('a custom schema of options has no tsType in its metadata');
+  return `(${tsType})`;
 }
 
 /** The members of an interface, each with its docstring. */

@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { modelAccess } from '../../../../../plugins/stages/model-access/index.ts';
+import type { GatewayError } from '../../../../../src/errors.ts';
 import type { Account } from '../../../../../src/stores/accounts/accounts.ts';
 import { sampleExchange, sampleModel } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
@@ -63,6 +64,86 @@ describe('model-access', () => {
   it('cannot be created with a model that the catalog does not have', () => {
     expect(() => created({ plans: { free: ['smal'] } })).toThrow(
       "model-access: there is no model 'smal' in the catalog",
+    );
+  });
+});
+
+describe('model-access with a function', () => {
+  const ann = { id: 'ann', plan: 'free' };
+  /** Asks `model` of one stage, again and again; returns 'admitted' or the status of the refusal. */
+  function asking(allowed: NonNullable<Options>['allowed'], options: Options = {}) {
+    const stage = created({ ...options, allowed });
+    return async (model: string, account: Account | undefined = ann) => {
+      const exchange = sampleExchange({ request: { model } });
+      exchange.account = account;
+      try {
+        await stage.onRequest!(exchange);
+        return 'admitted';
+      } catch (error) {
+        return (error as GatewayError).status;
+      }
+    };
+  }
+
+  it('admits what it answers for the account, and asks it once for each account and plan', async () => {
+    const asked: unknown[] = [];
+    const ask = asking(async account => {
+      asked.push([account?.id, account?.plan]);
+      return account?.plan === 'pro' ? ['*'] : ['small'];
+    });
+    expect([await ask('small'), await ask('large'), await ask('small')]).toEqual([
+      'admitted',
+      400,
+      'admitted',
+    ]);
+    expect(await ask('large', { ...ann, plan: 'pro' })).toBe('admitted');
+    expect(asked).toEqual([
+      ['ann', 'free'],
+      ['ann', 'pro'],
+    ]);
+  });
+
+  it('asks it for every request with an allowed_ttl_s of 0', async () => {
+    let asked = 0;
+    const ask = asking(() => (++asked === 1 ? ['small'] : []), { allowed_ttl_s: 0 });
+    expect([await ask('small'), await ask('small')]).toEqual(['admitted', 400]);
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no database');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no database'))],
+    ['answers with a text', () => 'small'],
+    ['answers with other values', () => [1]],
+    ['answers with nothing', () => undefined],
+  ])('admits nothing while it %s, and asks again', async (_, fails) => {
+    let asked = 0;
+    const ask = asking((() => (++asked === 1 ? fails() : ['small'])) as never);
+    expect([await ask('small'), await ask('small')]).toEqual([502, 'admitted']);
+  });
+
+  it('admits nothing where it does not answer within 5 s', async () => {
+    jest.useFakeTimers();
+    try {
+      const ask = asking(() => new Promise(() => {}));
+      const answer = ask('small');
+      await jest.advanceTimersByTimeAsync(5000);
+      expect(await answer).toBe(502);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('is refused beside lists, and in a configuration file', () => {
+    expect(() => modelAccess({ allowed: () => [], others: ['small'] })).toThrow(
+      'allowed: is given in place of plans, accounts and others; leave them out',
+    );
+    expect(() => modelAccess({ allowed: 'accounts.ts' as never })).toThrow(
+      'allowed: must be a function, and so can only be given in code',
     );
   });
 });
