@@ -1,60 +1,77 @@
 import type { Registry } from 'prom-client';
-import {
-  type Counter,
-  type Gauge,
-  type Histogram,
-  type LabelValues,
-  Metric,
-  type MetricDefinition,
-  type MetricKind,
-  type Series,
-} from './metric.ts';
-import { CounterSeries, GaugeSeries, HistogramSeries } from './metric-series.ts';
+import { z } from 'zod';
+import { checkedBy } from '../diagnostics/config-error.ts';
+import { type LabelValues, Metric, type MetricDefinition, type Series } from './metric.ts';
+import { Counter, Gauge, Histogram, type HistogramDefinition } from './metric-kinds.ts';
 
-interface HistogramDefinition<L extends readonly string[]> extends MetricDefinition<L> {
-  /** Upper bounds, ascending. */
-  readonly buckets: readonly number[];
-}
+const name = z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, {
+  error: ({ input }) => `'${input}' is not a valid name: letters, digits and _ are, beginning with no digit`,
+});
+const label = name.refine(given => given !== 'le' && !given.startsWith('__'), {
+  error: ({ input }) => `'${input}' is a label that Prometheus reserves`,
+});
+const definitionSchema = z.strictObject({
+  name,
+  help: z.string().min(1, 'must say what is measured'),
+  labels: z.array(label).readonly().optional(),
+  initial: z.array(z.unknown()).readonly().optional(),
+  max_series: z.int().positive().optional(),
+});
+const histogramSchema = definitionSchema.extend({
+  buckets: z
+    .array(z.number(), 'must be upper bounds, such as [0.1, 1, 10]')
+    .readonly()
+    .refine(bounds => bounds.every((bound, at) => bound > (bounds[at - 1] ?? -Infinity)), 'do not ascend'),
+});
 
 /**
  * Creates metrics on a registry, with a prefix. Declaring a metric again, as a second gateway on the same registry does, returns the
- * existing one; declaring it differently (kind, labels, buckets) throws.
+ * existing one; declaring it differently (kind, labels, buckets), or one that another plugin or the gateway has, throws.
  */
 export class MetricFactory {
   readonly #registry: Registry;
   readonly #prefix: string;
+  readonly #owner: string | undefined;
 
-  constructor(registry: Registry, prefix = '') {
+  constructor(registry: Registry, prefix = '', owner?: string) {
     this.#registry = registry;
     this.#prefix = prefix;
+    this.#owner = owner;
   }
 
   counter<const L extends readonly string[] = []>(definition: MetricDefinition<L>): Counter<L> {
-    return this.#metric(definition, { type: 'counter', create: () => new CounterSeries() });
+    return this.#registered(new Counter(this.#checked(definition), this.#owner));
   }
 
   gauge<const L extends readonly string[] = []>(definition: MetricDefinition<L>): Gauge<L> {
-    return this.#metric(definition, { type: 'gauge', create: () => new GaugeSeries() });
+    return this.#registered(new Gauge(this.#checked(definition), this.#owner));
   }
 
   histogram<const L extends readonly string[] = []>(definition: HistogramDefinition<L>): Histogram<L> {
-    const { name, buckets } = definition;
-    if (buckets.some((bound, at) => !(bound > (buckets[at - 1] ?? Number.NEGATIVE_INFINITY))))
-      throw new Error(`metric ${name}: its buckets do not ascend`);
-    const create = () => new HistogramSeries(buckets);
-    return this.#metric(definition, { type: 'histogram', shape: buckets.join(), create });
+    return this.#registered(new Histogram(this.#checked(definition, histogramSchema), this.#owner));
   }
 
-  #metric<L extends readonly string[], S extends Series>(
-    definition: MetricDefinition<L>,
-    kind: MetricKind<S>,
-  ): Metric<L, S> {
-    const metric = new Metric({ ...definition, name: this.#prefix + definition.name }, kind);
-    const known: unknown = this.#registry.getSingleMetric(metric.name);
-    // Registering it once more throws, and says which name is taken.
-    if (known instanceof Metric && known.isLike(metric)) return known as Metric<L, S>;
-    this.#registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
-    return metric;
+  #checked<D extends MetricDefinition>(definition: D, schema: z.ZodType = definitionSchema): D {
+    const name = this.#prefix + Object(definition).name;
+    checkedBy(`metric ${name}`, schema, definition);
+    return { ...definition, name };
+  }
+
+  #registered<L extends readonly string[], S extends Series, M extends Metric<L, S>>(metric: M): M {
+    const { name, owner } = metric;
+    const known: unknown = this.#registry.getSingleMetric(name);
+    if (known === undefined) {
+      this.#registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
+      return metric;
+    }
+    if (!(known instanceof Metric)) throw new Error(`metric ${name}: the application has one of this name`);
+    if (known.isLike(metric)) return known as M;
+    if (known.owner === owner)
+      throw new Error(
+        `metric ${name}: is declared already, with another kind, other labels or other buckets`,
+      );
+    const other = known.owner === undefined ? 'the gateway' : `the plugin ${known.owner}`;
+    throw new Error(`metric ${name}: ${other} has one of this name`);
   }
 }
 
@@ -96,4 +113,4 @@ export type PluginMetrics = Pick<MetricFactory, 'counter' | 'gauge' | 'histogram
 
 /** The metrics of a plugin: their names begin with `prefix`, or without one with `sluice_` and the plugin's name in snake case. */
 export const pluginMetrics = (registry: Registry, plugin: string, prefix?: string): PluginMetrics =>
-  new MetricFactory(registry, prefix ?? `sluice_${plugin.replaceAll('-', '_')}_`);
+  new MetricFactory(registry, prefix ?? `sluice_${plugin.replaceAll('-', '_')}_`, plugin);

@@ -1,4 +1,6 @@
-import type { CounterSeries, GaugeSeries, HistogramSeries, Sample } from './metric-series.ts';
+import { shown } from '../diagnostics/field-path.ts';
+import type { Json } from '../json-object.ts';
+import type { Sample } from './metric-series.ts';
 
 export interface MetricDefinition<L extends readonly string[] = readonly string[]> {
   readonly name: string;
@@ -13,6 +15,8 @@ export interface MetricDefinition<L extends readonly string[] = readonly string[
 
 /** One value for each label name. */
 export type LabelValues<L extends readonly string[]> = { readonly [K in keyof L]: string | number };
+/** The same by name, in any order. */
+export type NamedLabels<L extends readonly string[]> = Readonly<Record<L[number], string | number>>;
 type Labels = Readonly<Record<string, string>>;
 
 /** Common interface of the series of counters, gauges and histograms. */
@@ -35,8 +39,10 @@ interface Branch<S> {
   readonly next: Map<string | number, Branch<S>>;
 }
 
-const name_form = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const default_max_series = 10_000;
+
+/** Longer label values are cut off, since they may come from clients. */
+const max_label_characters = 256;
 
 /**
  * A metric for a Registry of prom-client, which shows it as its own. prom-client finds a series for every observation by checking and joining
@@ -48,6 +54,8 @@ export class Metric<L extends readonly string[], S extends Series> {
   readonly help: string;
   readonly type: MetricKind<S>['type'];
   readonly labelNames: readonly string[];
+  /** The plugin that has declared it; undefined if the gateway has. */
+  readonly owner: string | undefined;
   readonly shape: string | undefined;
   readonly #kind: MetricKind<S>;
   readonly #max_series: number;
@@ -55,12 +63,11 @@ export class Metric<L extends readonly string[], S extends Series> {
   readonly #series = new Map<string, { labels: Labels; series: S }>();
   readonly #readers = new Map<string, { labels: Labels; reads: Set<() => number | Promise<number>> }>();
 
-  constructor(definition: MetricDefinition<L>, kind: MetricKind<S>) {
+  constructor(definition: MetricDefinition<L>, kind: MetricKind<S>, owner?: string) {
     const { name, help, labels = [], max_series = default_max_series } = definition;
-    for (const part of [name, ...labels])
-      if (!name_form.test(part)) throw new Error(`metric ${name}: '${part}' is not a valid name`);
     this.name = name;
     this.help = help;
+    this.owner = owner;
     this.type = kind.type;
     this.shape = kind.shape;
     this.labelNames = labels;
@@ -70,14 +77,18 @@ export class Metric<L extends readonly string[], S extends Series> {
     for (const values of definition.initial ?? []) this.#add(values);
   }
 
-  /** The series of these label values, which may be held: it stays the same after `reset`. Throws unless there is one for each label. */
-  labels(...values: LabelValues<L>): S {
+  /**
+   * The series of these label values, in the declared order or by name, which may be held: it stays the same after `reset`. Throws unless
+   * there is one for each label.
+   */
+  labels(...values: LabelValues<L> | readonly [NamedLabels<L>]): S {
     let branch: Branch<S> | undefined = this.#root;
-    for (const value of values) {
+    for (const value of values as LabelValues<L>) {
       branch = branch.next.get(value);
-      if (!branch) return this.#add(values);
+      // Names are never in the walk.
+      if (!branch) return this.#add(this.#inOrder(values));
     }
-    return branch.series ?? this.#add(values);
+    return branch.series ?? this.#add(this.#inOrder(values));
   }
 
   /** Reads a value with `read` at each scrape, until the returned function is called. Reads of one series are added up. */
@@ -94,7 +105,8 @@ export class Metric<L extends readonly string[], S extends Series> {
 
   /** Whether `other` is declared in the same way, so that one can stand for both. */
   isLike(other: Metric<readonly string[], Series>): boolean {
-    const declared = ({ type, labelNames, shape }: typeof other) => JSON.stringify([type, labelNames, shape]);
+    const declared = ({ type, labelNames, shape, owner }: typeof other) =>
+      JSON.stringify([type, labelNames, shape, owner]);
     return declared(this) === declared(other);
   }
 
@@ -116,11 +128,30 @@ export class Metric<L extends readonly string[], S extends Series> {
     for (const { series } of this.#series.values()) series.reset();
   }
 
+  /** Label values in the declared order, which may be given by name. */
+  #inOrder(values: readonly unknown[]): readonly (string | number)[] {
+    const { labelNames } = this;
+    const [named] = values;
+    if (typeof named !== 'object' || named === null || values.length > 1)
+      return values as readonly (string | number)[];
+    const unknown = Object.keys(named).find(label => !labelNames.includes(label));
+    if (unknown !== undefined) throw this.#mistake(`there is no label '${unknown}'`);
+    return labelNames.map(label => (named as Json)[label] as string);
+  }
+
+  #mistake(problem: string): Error {
+    return new Error(
+      `metric ${this.name}: ${problem}; declared are: ${this.labelNames.join(', ') || '(none)'}`,
+    );
+  }
+
   /** Adds the values to the walk; a number and its text are one label. Values beyond the limit are not added and share one series. */
   #add(values: readonly (string | number)[]): S {
     const [key, labels] = this.#keyOf(values);
     if (!this.#series.has(key) && this.#series.size >= this.#max_series)
       return this.#named(...this.#keyOf(this.labelNames.map(() => '_other')));
+    // Cut texts are looked up anew each time.
+    if (values.some(value => String(value).length > max_label_characters)) return this.#named(key, labels);
     let branch = this.#root;
     for (const value of values) {
       const next: Branch<S> = branch.next.get(value) ?? { next: new Map() };
@@ -139,14 +170,15 @@ export class Metric<L extends readonly string[], S extends Series> {
   }
 
   #keyOf(values: readonly (string | number)[]): readonly [string, Labels] {
-    const { name, labelNames } = this;
+    const { labelNames } = this;
     if (values.length !== labelNames.length)
-      throw new Error(`metric ${name}: ${values.length} values for ${labelNames.length} labels`);
-    const texts = values.map(String);
+      throw this.#mistake(`${values.length} values for ${labelNames.length} labels`);
+    const wrong = values.findIndex(value => typeof value !== 'string' && typeof value !== 'number');
+    if (wrong !== -1)
+      throw this.#mistake(
+        `the value of the label '${labelNames[wrong]}' must be text or a number, not ${shown(values[wrong])}`,
+      );
+    const texts = values.map(value => String(value).slice(0, max_label_characters));
     return [JSON.stringify(texts), Object.fromEntries(labelNames.map((label, at) => [label, texts[at]!]))];
   }
 }
-
-export type Counter<L extends readonly string[] = []> = Metric<L, CounterSeries>;
-export type Gauge<L extends readonly string[] = []> = Metric<L, GaugeSeries>;
-export type Histogram<L extends readonly string[] = []> = Metric<L, HistogramSeries>;

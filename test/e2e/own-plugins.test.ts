@@ -7,6 +7,7 @@ import { post } from '../support/chain-app.ts';
 import { startApp } from '../support/express-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 beforeAll(async () => {
@@ -26,6 +27,12 @@ const noting = (seen: string[]) =>
       onHeaders: (exchange: Exchange) => void seen.push(`${mark} ${exchange.account?.id}`),
     }),
   });
+
+/** Message of what a stage threw, in the fields of a line of the log. */
+const messageIn = (fields: unknown): string => {
+  const { err } = fields as { err?: Error };
+  return String((err?.cause as Error | undefined)?.message ?? err?.message ?? JSON.stringify(fields));
+};
 
 async function chatThrough(...given: Parameters<typeof mountable>) {
   const gateway = await mountable(...given);
@@ -67,6 +74,61 @@ describe('the option adapters of createGateway', () => {
     const providers = { upstream: { adapter: 'my-server', base_url: simulator.url, region: 'eu' } };
     const reply = await chatThrough(simulator, { providers } as never, { adapters: [own] });
     expect([reply.status, asked]).toEqual([200, ['eu']]);
+  });
+});
+
+describe("a stage's own metrics", () => {
+  /** Counts requests by the word in a header, of which clients may send any. */
+  const counting = defineStage({
+    name: 'counting',
+    schema: z.strictObject({}),
+    create(_options, { metrics }) {
+      const words = metrics.counter({ name: 'words_total', help: 'Words.', labels: ['word'], max_series: 3 });
+      const sizes = metrics.histogram({ name: 'word_length', help: 'Their length.', buckets: [2, 5] });
+      return {
+        onHeaders({ headers }) {
+          const word = String(headers['x-word']);
+          words.inc({ [String(headers['x-label'] ?? 'word')]: word } as { word: string });
+          sizes.observe(word.length);
+        },
+      };
+    },
+  });
+
+  it('appear in /metrics with bounded series, and a label that is not declared fails the request', async () => {
+    const log: string[] = [];
+    const note = (fields: unknown) => void log.push(messageIn(fields));
+    const gateway = await mountable(
+      simulator,
+      {},
+      {
+        stages: ['error-envelope', 'auth', counting()],
+        log: { error: note, warn: note, info: note, debug: note },
+      },
+    );
+    const app = await startApp(app => {
+      app.get('/metrics', async (_request, response) => void response.send(await gateway.registry.metrics()));
+      app.use(gateway);
+    });
+    const models = (headers: Record<string, string>) => fetch(`${app.url}/v1/models`, { headers });
+    for (const word of ['a', 'b', 'c', 'd', 'efghij', 'a']) await models({ 'x-word': word });
+    const metrics = await (await fetch(`${app.url}/metrics`)).text();
+    expect(metrics.split('\n').filter(line => line.startsWith('sluice_counting_'))).toEqual([
+      'sluice_counting_words_total{word="a"} 2',
+      'sluice_counting_words_total{word="b"} 1',
+      'sluice_counting_words_total{word="c"} 1',
+      'sluice_counting_words_total{word="_other"} 2',
+      'sluice_counting_word_length_bucket{le="2"} 5',
+      'sluice_counting_word_length_bucket{le="5"} 5',
+      'sluice_counting_word_length_bucket{le="+Inf"} 6',
+      'sluice_counting_word_length_sum 11',
+      'sluice_counting_word_length_count 6',
+    ]);
+    const reply = await models({ 'x-word': 'a', 'x-label': 'day' });
+    expect(reply.status).toBe(502);
+    expect(await reply.text()).not.toContain('day');
+    const sentence = "metric sluice_counting_words_total: there is no label 'day'; declared are: word";
+    await until(() => log.includes(sentence));
   });
 });
 

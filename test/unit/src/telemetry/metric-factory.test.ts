@@ -162,12 +162,12 @@ describe('a metric factory', () => {
     ['other labels', () => metrics.counter({ ...definition, labels: ['model'] })],
   ])('rejects a name that is taken by a metric of %s', (_, declare) => {
     metrics.counter(definition);
-    expect(declare).toThrow('test_metric has already been registered');
+    expect(declare).toThrow('metric test_metric: is declared already');
   });
 
   it('rejects a name that is taken by a metric with other buckets', () => {
     metrics.histogram({ ...definition, buckets: [1, 2] });
-    expect(() => metrics.histogram({ ...definition, buckets: [1, 3] })).toThrow('already been registered');
+    expect(() => metrics.histogram({ ...definition, buckets: [1, 3] })).toThrow('is declared already');
   });
 
   it('rejects invalid Prometheus names, and buckets that do not ascend', () => {
@@ -176,6 +176,77 @@ describe('a metric factory', () => {
     );
     expect(() => metrics.counter({ ...definition, labels: ['a b'] })).toThrow("'a b' is not a valid name");
     expect(() => metrics.histogram({ ...definition, buckets: [2, 1] })).toThrow('do not ascend');
+  });
+
+  it('rejects a name that the gateway, another plugin or the application has', () => {
+    metrics.counter({ name: 'sluice_requests_total', help: 'Requests.' });
+    pluginMetrics(registry, 'other', 'shared_').counter({ name: 'hits', help: 'Hits.' });
+    new prometheus.Counter({ name: 'shared_own', help: 'Own.', registers: [registry] });
+    const taken = (plugin: string, prefix: string | undefined, name: string) => () =>
+      pluginMetrics(registry, plugin, prefix).counter({ name, help: 'Hits.' });
+    expect(taken('requests', undefined, 'total')).toThrow(
+      'metric sluice_requests_total: the gateway has one of this name',
+    );
+    expect(taken('mine', 'shared_', 'hits')).toThrow(
+      'metric shared_hits: the plugin other has one of this name',
+    );
+    expect(taken('mine', 'shared_', 'own')).toThrow(
+      'metric shared_own: the application has one of this name',
+    );
+  });
+
+  it('rejects labels that Prometheus reserves, and unknown names in a definition', () => {
+    expect(() => metrics.counter({ ...definition, labels: ['le'] })).toThrow(
+      "'le' is a label that Prometheus",
+    );
+    const named = { name: 'hits', help: 'Hits.', labelNames: ['day'] } as object;
+    expect(() => metrics.counter(named as never)).toThrow(
+      'labelNames: unknown name; accepted here: name, help, labels',
+    );
+    expect(() => metrics.histogram({ name: 'waits', help: 'Waits.' } as never)).toThrow(
+      'buckets: must be upper bounds, such as [0.1, 1, 10]',
+    );
+  });
+
+  it('takes labels by name as well, as prom-client does', async () => {
+    const hits = metrics.counter(definition);
+    hits.labels({ status: 200, model: 'a' }).inc();
+    hits.inc({ model: 'a', status: '200' });
+    hits.inc({ model: 'a', status: 200 }, 3);
+    const gauge = metrics.gauge({ name: 'open', help: 'Open.' });
+    gauge.set(5);
+    gauge.dec();
+    metrics
+      .histogram({ name: 'waits', help: 'Waits.', labels: ['day'], buckets: [1] })
+      .observe({ day: 1 }, 2);
+    expect(await lines()).toEqual([
+      'test_metric{model="a",status="200"} 5',
+      'open 4',
+      'waits_bucket{le="1",day="1"} 0',
+      'waits_bucket{le="+Inf",day="1"} 1',
+      'waits_sum{day="1"} 2',
+      'waits_count{day="1"} 1',
+    ]);
+  });
+
+  it('rejects labels that are not declared, have no value, or are neither text nor number', () => {
+    const hits = metrics.counter(definition) as unknown as { inc(labels?: unknown): void };
+    expect(() => hits.inc({ model: 'a', day: 1 })).toThrow(
+      "metric test_metric: there is no label 'day'; declared are: model, status",
+    );
+    expect(() => hits.inc({ model: 'a' })).toThrow(
+      "metric test_metric: the value of the label 'status' must be text or a number, not nothing; declared are: model, status",
+    );
+    expect(() => hits.inc()).toThrow(
+      'metric test_metric: 0 values for 2 labels; declared are: model, status',
+    );
+  });
+
+  it('cuts long label values off', async () => {
+    const hits = metrics.counter({ name: 'hits', help: 'Hits.', labels: ['word'] });
+    hits.labels('x'.repeat(1000)).inc();
+    hits.labels('x'.repeat(2000)).inc();
+    expect(await lines()).toEqual([`hits{word="${'x'.repeat(256)}"} 2`]);
   });
 
   it('rejects more or fewer values than there are labels', () => {
