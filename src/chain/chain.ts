@@ -8,6 +8,14 @@ import { within } from '../stores/within.ts';
 import type { ChunkSource, StreamTransformer } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
+import {
+  HookResultError,
+  isAnswer,
+  isGatewayError,
+  isNothing,
+  isReply,
+  isTransformer,
+} from './hook-result.ts';
 import { StageTimes } from './instrument.ts';
 import type { StageTransformer } from './stage-link.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
@@ -80,7 +88,11 @@ export class ChainRun {
       if (!stages[index]!.onHeaders) continue;
       const pending = this.#times.run(index, 'onHeaders');
       if (pending instanceof Promise)
-        return this.#settling(index, 'onHeaders', pending).then(() => this.onHeaders(index + 1));
+        return this.#settling(index, 'onHeaders', pending).then(settled => {
+          this.#expect(isNothing, index, 'onHeaders', settled);
+          return this.onHeaders(index + 1);
+        });
+      this.#expect(isNothing, index, 'onHeaders', pending);
     }
   }
 
@@ -101,9 +113,18 @@ export class ChainRun {
   }
 
   #answerOf(index: number, result: unknown): Answer | undefined {
-    if (typeof result !== 'object' || result === null) return undefined;
+    if (isNothing(result)) return undefined;
+    this.#expect(isAnswer, index, 'onRequest', result);
     this.#replied = index + 1;
     return result as Answer;
+  }
+
+  /** Throws for a result that cannot be meant: without it, a stage that answers where none can would be passed over. */
+  #expect(isMeant: (result: unknown) => boolean, index: number, hook: TimedHook, result: unknown): void {
+    if (isMeant(result)) return;
+    const mistake = new HookResultError(this.#chain.stages[index]!.name, hook, result);
+    this.#times.refused(index, hook, mistake);
+    throw mistake;
   }
 
   /** Runs `onReply` over a whole reply, last to first. */
@@ -115,11 +136,16 @@ export class ChainRun {
       const shaped = this.#times.run(index, 'onReply', current);
       if (shaped instanceof Promise)
         return this.#settling(index, 'onReply', shaped).then(settled =>
-          this.onReply((settled ?? current) as Completion, index - 1),
+          this.onReply(this.#replyOf(index, settled ?? current), index - 1),
         );
-      current = (shaped ?? current) as Completion;
+      current = this.#replyOf(index, shaped ?? current);
     }
     return current;
+  }
+
+  #replyOf(index: number, result: unknown): Completion {
+    this.#expect(isReply, index, 'onReply', result);
+    return result as Completion;
   }
 
   /** Fails the hook that has not settled, and every later one that does not settle at once. */
@@ -150,8 +176,11 @@ export class ChainRun {
     const transformers: StageTransformer[] = [];
     for (let index = this.#replied - 1; index >= 0; index--) {
       if (!stages[index]!.onStream) continue;
-      const transformer = this.#times.run(index, 'onStream') as StreamTransformer | undefined;
-      if (transformer) transformers.push({ index, transformer });
+      const result = this.#times.run(index, 'onStream');
+      if (isNothing(result)) continue;
+      if (result instanceof Promise) result.catch(() => {});
+      this.#expect(isTransformer, index, 'onStream', result);
+      transformers.push({ index, transformer: result as StreamTransformer });
     }
     if (transformers.length === 0) return source;
     return { pushInto: sink => new StreamPipeline(source, transformers, this.#times, sink) };
@@ -162,9 +191,13 @@ export class ChainRun {
     let error = GatewayError.from(thrown);
     if (this.#exchange.hasRequest) error = withClientFieldName(error, this.#exchange.request);
     for (let index = this.#entered - 1; index >= 0; index--) {
-      if (!this.#chain.stages[index]!.onError) continue;
+      const { name: stageName, onError } = this.#chain.stages[index]!;
+      if (!onError) continue;
       try {
-        error = (this.#times.run(index, 'onError', error) as GatewayError | undefined) ?? error;
+        const shown = this.#times.run(index, 'onError', error) ?? error;
+        if (shown instanceof Promise) shown.catch(() => {});
+        if (isGatewayError(shown)) error = shown;
+        else this.#logFault(index, 'onError', new HookResultError(stageName, 'onError', shown), error);
       } catch (fault) {
         this.#logFault(index, 'onError', fault, error);
         error = GatewayError.from(fault);

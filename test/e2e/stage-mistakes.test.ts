@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
-import { validation } from '../../src/index.ts';
-import { type Chunk, defineStage, type Hooks } from '../../src/plugin.ts';
+import { type ChainOptions, errorEnvelope, validation } from '../../src/index.ts';
+import { type Chunk, defineStage, type Exchange, type Hooks, refusal } from '../../src/plugin.ts';
+import { capturedLog } from '../support/captured-log.ts';
 import { chainOf, post, settlements } from '../support/chain-app.ts';
 import { connected, requestOf } from '../support/chain-connection.ts';
 import { closeApps, startApp } from '../support/express-app.ts';
@@ -17,7 +18,11 @@ const answers = ({ body }: Request, response: Response) =>
   body.stream ? inStream(response).end(stream.join('')) : response.type('application/json').send(whole);
 
 /** A stage with these hooks before a handler, whose calls are counted, and how the exchanges ended. */
-async function behind(hooks: Hooks, handler: (request: Request, response: Response) => unknown = answers) {
+async function behind(
+  hooks: Hooks,
+  handler: (request: Request, response: Response) => unknown = answers,
+  options: ChainOptions = {},
+) {
   const { outcomes, stage } = settlements();
   const own = defineStage({ name: 'own', schema: z.strictObject({}), create: () => hooks })();
   let calls = 0;
@@ -27,10 +32,13 @@ async function behind(hooks: Hooks, handler: (request: Request, response: Respon
       request.body = ask('Hello?', { stream: request.headers['x-stream'] === 'yes' });
       next();
     });
-    app.use(chainOf([stage, own, validation()], { stream_commit_ms: 20 }), (request, response) => {
-      calls++;
-      handler(request, response);
-    });
+    app.use(
+      chainOf([errorEnvelope(), stage, own, validation()], { stream_commit_ms: 20, ...options }),
+      (request, response) => {
+        calls++;
+        handler(request, response);
+      },
+    );
   });
   const chat = (isStream: boolean) =>
     post(`${app.url}/v1/chat/completions`, {}, isStream ? { 'x-stream': 'yes' } : {});
@@ -50,6 +58,66 @@ describe('a stage that leaves nothing of a stream', () => {
     expect(await reply.json()).toMatchObject({ error: { type: 'server_error' } });
     await until(() => outcomes.length === 1);
     expect(outcomes).toMatchObject([{ status: 502, end_reason: 'internal_error' }]);
+  });
+});
+
+describe('a stage whose hook returns what cannot be meant', () => {
+  const chunk: Chunk = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] };
+  const reply = {
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  };
+  const later = async <T>(value: T) => value;
+
+  it.each<[string, string, boolean, object]>([
+    ['a reply from onHeaders', 'answer from onRequest', true, { onHeaders: () => reply }],
+    ['a boolean from onHeaders', 'refuse by throwing', true, { onHeaders: () => later(false) }],
+    ['a boolean from onRequest', 'refuse by throwing', true, { onRequest: () => false }],
+    [
+      'the request from onRequest',
+      'in place',
+      true,
+      { onRequest: ({ request }: Exchange) => later(request) },
+    ],
+    ['a chunk from onRequest', 'a stream of chunks', true, { onRequest: () => chunk }],
+    ['a chunk from onReply', 'the reply to pass on', false, { onReply: () => chunk }],
+    ['a string from onReply', 'the reply to pass on', false, { onReply: () => later('Hi') }],
+    ['a chunk from onStream', 'return a transformer', true, { onStream: () => chunk }],
+    ['an array from onStream', 'return a transformer', true, { onStream: () => [chunk] }],
+    [
+      'a promise from onStream',
+      'return a transformer',
+      true,
+      { onStream: () => Promise.reject(new Error('lost')) },
+    ],
+    ['a generator from onStream', 'fromGenerator', true, { onStream: async function* () {} }],
+  ])('fails the request and says in the log what was wrong: %s', async (what, advice, isStream, hooks) => {
+    const { log, lines } = capturedLog();
+    const { chat, outcomes } = await behind(hooks as Hooks, answers, { log });
+    const response = await chat(isStream);
+    expect([response.status, await response.json()]).toMatchObject([
+      502,
+      { error: { type: 'server_error' } },
+    ]);
+    await until(() => outcomes.length === 1);
+    expect(outcomes).toMatchObject([{ end_reason: 'internal_error' }]);
+    const text = JSON.stringify(lines);
+    expect(text).toContain(`the stage own returned ${what}: `);
+    expect(text).toContain(advice);
+    expect(text).not.toContain('TypeError');
+  });
+
+  it('keeps the error when onError returns a promise', async () => {
+    const { log, lines } = capturedLog();
+    const hooks = {
+      onRequest() {
+        throw refusal('rate_limited', { message: 'Not now.' });
+      },
+      onError: () => Promise.reject(new Error('lost')),
+    };
+    const { chat } = await behind(hooks as unknown as Hooks, answers, { log });
+    const response = await chat(false);
+    expect([response.status, await response.json()]).toMatchObject([429, { error: { message: 'Not now.' } }]);
+    expect(JSON.stringify(lines)).toContain('the stage own returned a promise from onError: ');
   });
 });
 

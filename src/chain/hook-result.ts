@@ -1,0 +1,60 @@
+import type { Completion } from '../canonical.ts';
+import { GatewayError } from '../errors.ts';
+import type { Answer } from '../stage.ts';
+import type { StreamTransformer } from '../stream.ts';
+import type { TimedHook } from '../telemetry/metrics.ts';
+
+/** Thrown for a hook's result that cannot be meant, such as a reply from `onHeaders`. Its message says what to do instead. */
+export class HookResultError extends Error {
+  override readonly name = 'HookResultError';
+
+  constructor(stage: string, hook: TimedHook, result: unknown) {
+    super(`the stage ${stage} returned ${described(result)} from ${hook}: ${instead[hook]}`);
+  }
+}
+
+const instead: Readonly<Record<TimedHook, string>> = {
+  onHeaders: 'it takes no result; refuse by throwing a GatewayError, and answer from onRequest',
+  onRequest:
+    'return a reply or a stream of chunks to answer, or nothing; change the request in place, and refuse by throwing a GatewayError',
+  onReply: 'return the reply to pass on, the same or another',
+  onStream:
+    'return a transformer, { transform(chunk, controller), flush?(controller) }, or nothing; fromGenerator makes one of a generator',
+  onError: 'return the GatewayError that the client sees, without a promise',
+  onSettled: 'it takes no result, and nothing can be sent any more',
+};
+
+/** Whether a hook that takes no result has returned none. */
+export const isNothing = (result: unknown): boolean => result === undefined || result === null;
+
+/** Whether `onRequest` may return this. */
+export const isAnswer = (result: unknown): result is Answer =>
+  isReply(result) || (typeof result === 'object' && result !== null && isIterable(result));
+
+export function isReply(result: unknown): result is Completion {
+  const choices: unknown = (result as Completion | null | undefined)?.choices;
+  return Array.isArray(choices) && choices.every(choice => typeof choice?.message === 'object');
+}
+
+export const isTransformer = (result: unknown): result is StreamTransformer =>
+  typeof (result as StreamTransformer | null | undefined)?.transform === 'function';
+
+export const isGatewayError = (result: unknown): result is GatewayError => GatewayError.is(result);
+
+const isIterable = (value: object): boolean => Symbol.asyncIterator in value || Symbol.iterator in value;
+
+/** What a result is, in words. */
+function described(result: unknown): string {
+  if (isNothing(result)) return 'nothing';
+  if (typeof result !== 'object') return `a ${typeof result}`;
+  const { then, choices, messages } = result as {
+    then?: unknown;
+    choices?: { message?: unknown }[];
+    messages?: unknown;
+  };
+  if (typeof then === 'function') return 'a promise';
+  if (Array.isArray(result)) return 'an array';
+  if (Array.isArray(choices)) return choices[0]?.message ? 'a reply' : 'a chunk';
+  if (Array.isArray(messages)) return 'the request';
+  return Symbol.asyncIterator in result! ? 'a generator' : 'an object';
+}
