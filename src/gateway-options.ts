@@ -170,7 +170,13 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    *
    * @defaultValue none: every request needs a key
    * @example
-   * createGateway('sluice.yaml', { accountOf: (request: Request) => request.session.user?.team });
+   * ```ts
+   * import type { Request } from 'express';
+   * import { createGateway } from 'sluice';
+   *
+   * type AppRequest = Request & { user?: { team: string } };
+   * const gateway = await createGateway('sluice.yaml', { accountOf: (request: AppRequest) => request.user?.team });
+   * ```
    */
   readonly accountOf?: AccountOf<R> | undefined;
   /**
@@ -179,7 +185,13 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    *
    * @defaultValue none: the dashboard has its own sign-in, for `admin.users`
    * @example
-   * createGateway('sluice.yaml', { operatorOf: (request: Request) => request.user?.email });
+   * ```ts
+   * import type { Request } from 'express';
+   * import { createGateway } from 'sluice';
+   *
+   * type AppRequest = Request & { user?: { email: string } };
+   * const gateway = await createGateway('sluice.yaml', { operatorOf: (request: AppRequest) => request.user?.email });
+   * ```
    */
   readonly operatorOf?: OperatorOf<R> | undefined;
   /**

@@ -17,8 +17,8 @@ export interface ServerOptions {
   /** Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows. */
   public_url?: string | undefined;
   /**
-   * A chain without the stage `auth` is refused, unless this is set: every client is served then, unless a stage
-   * of your own refuses it.
+   * A chain without the stage `auth`, or one of your own with `authenticates: true`, is refused unless this is
+   * set: every client is served then, without a key.
    *
    * @defaultValue `false`
    */
@@ -844,8 +844,8 @@ export interface ChainConfig {
   /** Limits by plan; `rate-limit` holds them. */
   plans?: Record<string, PlanOptions> | undefined;
   /**
-   * Accounts or plans without the stage `auth` are refused, unless this says that it is meant: everybody is
-   * served, or a stage before this chain finds the account.
+   * Accounts or plans without the stage `auth`, or one of your own with `authenticates: true`, are refused,
+   * unless this says that it is meant: everybody is served, or a stage before this chain finds the account.
    *
    * @defaultValue `false`
    */

@@ -31,7 +31,7 @@ export const chainOptionsSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Accounts or plans without the stage `auth` are refused, unless this says that it is meant: everybody is served, or a stage before this chain finds the account.',
+      'Accounts or plans without the stage `auth`, or one of your own with `authenticates: true`, are refused, unless this says that it is meant: everybody is served, or a stage before this chain finds the account.',
     ),
   ...chainDialectSections,
   ...bodyLimits,
@@ -59,7 +59,16 @@ export interface ChainOptions<R extends IncomingMessage = IncomingMessage> exten
    *
    * @defaultValue none: the stage `auth` asks for a key
    * @example
-   * createChain([auth(), validation()], { models, accounts, accountOf: (request: Request) => request.user?.team });
+   * ```ts
+   * import type { Request } from 'express';
+   * import { auth, createChain, rateLimit } from 'sluice';
+   *
+   * type AppRequest = Request & { user?: { team: string } };
+   * const chain = createChain([auth(), rateLimit()], {
+   *   plans: { free: { requests_per_minute: 15 } },
+   *   accountOf: ({ user }: AppRequest) => user && { id: user.team, plan: 'free' },
+   * });
+   * ```
    */
   readonly accountOf?: AccountOf<R> | undefined;
 }
@@ -108,7 +117,7 @@ interface Checked {
 
 function* checkChain(plans: readonly StagePlan[], options: Checked): Generator<ConfigIssue> {
   const access = {
-    stages: plans.map(({ name }) => name),
+    stages: plans,
     accounts: options.accounts as AccountsConfig,
     plans: options.plans,
     open: options.open,

@@ -1,14 +1,15 @@
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import type { AccountsConfig } from '../stores/accounts/accounts.ts';
 import { AccountLimits, type Plans } from '../stores/limits/plan-limits.ts';
+import type { StagePlan } from './stage-plan.ts';
 
 /** The settings that decide who is served, within which limits. */
 export interface Access {
-  /** Names of the stages, in order. */
-  readonly stages: readonly string[];
+  /** The stages, in order. */
+  readonly stages: readonly Pick<StagePlan, 'name' | 'authenticates'>[];
   readonly accounts: AccountsConfig;
   readonly plans: Plans;
-  /** True if requests are to be served without `auth`. */
+  /** True if requests are to be served without a stage that authenticates them. */
   readonly open: boolean;
   /** True if the application says with `accountOf` whose requests they are. */
   readonly accountOf: boolean;
@@ -24,24 +25,29 @@ export interface AccessPlace {
 /** Reports a chain that would serve everyone, or enforce no limits, although its configuration reads otherwise. */
 export function* checkAccess(access: Access, place: AccessPlace): Generator<ConfigIssue> {
   const { stages, open } = access;
-  const hasAuth = stages.includes('auth');
-  if (open && hasAuth)
-    yield { path: place.path, message: 'has no effect: the stage auth refuses requests without a key' };
-  if (access.accountOf && !hasAuth)
+  const auth = stages.find(({ authenticates }) => authenticates);
+  if (open && auth) {
+    const message = `has no effect: the stage ${auth.name} refuses requests ${auth.name === 'auth' ? 'without a key' : 'of unknown accounts'}`;
+    yield { path: place.path, message };
+  }
+  if (access.accountOf && !auth)
     yield { path: ['stages'], message: 'must list auth: without it the option accountOf has no effect' };
-  else if (!open && !hasAuth && !(place.mayBeInner && isEmpty(access)))
+  else if (!open && !auth && !(place.mayBeInner && isEmpty(access)))
     yield {
       path: ['stages'],
-      message: `must list auth: without it every request is served, without a key. If that is meant, write ${place.written}`,
+      message: `must list auth: without it every request is served, without a key. If that is meant, write ${place.written}; a stage of your own that replaces auth says authenticates: true in defineStage`,
     };
   yield* checkLimitStage(access);
 }
 
 /** Reports limits that would not be enforced: the stage is missing, or runs before the account is known. */
 function* checkLimitStage({ stages, accounts, plans }: Access): Generator<ConfigIssue> {
-  const at = stages.indexOf('rate-limit');
-  if (at !== -1 && at < stages.indexOf('auth'))
-    yield { path: ['stages', at], message: 'must come after auth, which finds the account that is limited' };
+  const at = stages.findIndex(({ name }) => name === 'rate-limit');
+  const auth = stages.find(({ authenticates }) => authenticates);
+  if (at !== -1 && auth && at < stages.indexOf(auth)) {
+    const message = `must come after ${auth.name}, which finds the account that is limited`;
+    yield { path: ['stages', at], message };
+  }
   const limited = pathOfLimits(plans, accounts);
   if (at === -1 && limited !== undefined)
     yield { path: ['stages'], message: `must list rate-limit: nothing else holds the limits of ${limited}` };

@@ -25,15 +25,18 @@ export function defineStage<Schema extends z.ZodType>(definition: {
   schema: Schema;
   /** Prefix of its metrics' names, in place of `sluice_` and its own name. */
   metricPrefix?: string;
+  /** True for a stage that refuses requests for which it finds no account, as `auth` does; its chain then needs no `auth`. */
+  authenticates?: boolean;
   create(options: z.output<Schema>, setup: StageSetup): Hooks;
 }): StageFactory<z.input<Schema>> {
   checkedBy('defineStage', definitionSchema, definition);
-  const { name, schema, metricPrefix, create } = definition;
+  const { name, schema, metricPrefix, authenticates = false, create } = definition;
   const factory = (options?: z.input<Schema>): StageHandler => {
     const checked = checkedBy(`options of the stage ${name}`, schema, options ?? {});
     const plan: StagePlan = {
       name,
       metricPrefix,
+      authenticates,
       schema,
       options: checked,
       create: setup => ({ name, ...checkedHooks(name, create(checked, setup)) }),
@@ -60,6 +63,7 @@ const definitionSchema = z.object({
     .string()
     .regex(/^[a-z][a-z0-9_]*_$/, 'must be in snake_case and end with _')
     .optional(),
+  authenticates: z.boolean('must be true or false').optional(),
   schema: z.custom<z.ZodType>(value => 'safeParse' in Object(value), 'must be a zod schema of the options'),
   create: aFunction('it gets the options and the setup, and returns the hooks'),
 });

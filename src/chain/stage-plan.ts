@@ -39,6 +39,8 @@ export type Hooks = Omit<Stage, 'name'>;
 export interface StagePlan {
   readonly name: string;
   readonly metricPrefix: string | undefined;
+  /** True if it refuses requests for which it finds no account. */
+  readonly authenticates: boolean;
   /** Schema of its options: the same for all stages of one factory. */
   readonly schema: z.ZodType;
   /** Options as parsed by its schema. */

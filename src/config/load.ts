@@ -138,8 +138,13 @@ function* checkStageAccess(
   given: GivenPlugins,
 ): Generator<ConfigIssue> {
   const names = stages.map(({ name }) => name);
+  // Of a stage with wrong options it is not known whether it authenticates; nothing is reported for that.
+  const access = stages.map(({ name, plan }) => ({
+    name,
+    authenticates: plan?.authenticates ?? (name === 'auth' || !server.open),
+  }));
   yield* checkAccess(
-    { stages: names, accounts, plans, open: server.open, accountOf: given.accountOf !== undefined },
+    { stages: access, accounts, plans, open: server.open, accountOf: given.accountOf !== undefined },
     { path: ['server', 'open'], written: 'server: { open: true }', mayBeInner: false },
   );
   for (const [stage, own] of Object.entries({ auth: 'accounts', 'rate-limit': 'plans' })) {

@@ -35,7 +35,7 @@ export const serverSchema = z.strictObject({
     .optional()
     .describe('Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows.'),
   open: off(
-    'A chain without the stage `auth` is refused, unless this is set: every client is served then, unless a stage of your own refuses it.',
+    'A chain without the stage `auth`, or one of your own with `authenticates: true`, is refused unless this is set: every client is served then, without a key.',
   ),
   ...bodyLimits,
   ...streamLimits,

@@ -1,8 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Express, Request } from 'express';
+import { z } from 'zod';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { type AccountOf, GatewayError, type GatewayOptions } from '../../src/index.ts';
+import {
+  type AccountOf,
+  auth,
+  type ChainOptions,
+  createChain,
+  errorEnvelope,
+  GatewayError,
+  type GatewayOptions,
+  rateLimit,
+} from '../../src/index.ts';
+import { defineStage, refusal } from '../../src/plugin.ts';
 import { type CapturedLog, capturedLog } from '../support/captured-log.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';
 import { startApp } from '../support/express-app.ts';
@@ -286,5 +297,152 @@ describe('an answer of the application that is no account', () => {
   it('takes __proto__ of an account that the application keeps for a name like any other', async () => {
     const { statusOf } = await started(() => ({ id: '__proto__', plan: 'small' }));
     for (const status of [200, 200, 429]) expect(await statusOf()).toBe(status);
+  });
+});
+
+describe('a stage of an application’s own', () => {
+  const sessionAuth = defineStage({
+    name: 'session-auth',
+    schema: z.strictObject({}),
+    authenticates: true,
+    create: (_options, { accounts }) => ({
+      async onHeaders(exchange) {
+        if (exchange.endpoint.public) return;
+        const { user } = exchange.incoming as AppRequest;
+        const account = user && (await accounts.findById(user.team));
+        if (!account) throw refusal('unknown_account');
+        exchange.authenticate(account);
+      },
+    }),
+  });
+  const stages = ['error-envelope', sessionAuth(), 'validation', 'rate-limit'];
+
+  it('takes the place of auth: it reads the application’s request and finds accounts by id', async () => {
+    const accounts = { acme: { plan: 'small' } };
+    const { statusOf } = await started(undefined, { accounts }, { stages });
+    expect(await statusOf(key)).toBe(403);
+    for (const status of [200, 200, 429]) expect(await statusOf(ada)).toBe(status);
+    expect(await statusOf({}, '/v1/models')).toBe(200);
+  });
+
+  it('asks what accountOf says, as auth does', async () => {
+    const asking = defineStage({
+      name: 'asking',
+      schema: z.strictObject({}),
+      authenticates: true,
+      create: (_options, setup) => ({
+        async onHeaders(exchange) {
+          const account = await setup.accountOf?.(exchange);
+          if (!account) throw refusal('unknown_account');
+          exchange.authenticate(account);
+        },
+      }),
+    });
+    const { statusOf } = await started(
+      ({ user }) => user && { id: user.team, plan: 'small' },
+      {},
+      { stages: [asking(), 'rate-limit'] },
+    );
+    expect(await statusOf()).toBe(403);
+    for (const status of [200, 200, 429]) expect(await statusOf(ada)).toBe(status);
+  });
+});
+
+describe('the start of a gateway with accountOf', () => {
+  const warningsOf = (lines: CapturedLog['lines']) =>
+    lines.filter(({ level }) => level >= 40).map(({ msg }) => msg);
+
+  it('warns of nothing without any key, account, or account with a plan', async () => {
+    const { lines } = await started(({ user }) => user?.team, { accounts: {} });
+    expect(warningsOf(lines)).toEqual([]);
+    const keyless = await started(({ user }) => user?.team, { accounts: { acme: { plan: 'small' } } });
+    expect(warningsOf(keyless.lines)).toEqual([]);
+    const without = await started(undefined, { accounts: {} });
+    expect(warningsOf(without.lines)).toContainEqual(expect.stringMatching(/^accounts: has no key, and/));
+  });
+
+  it('is refused where no stage asks it', async () => {
+    const stages = ['error-envelope', 'validation'];
+    const sections = { stages, accounts: {}, server: { open: true }, plans: {} } as Partial<GatewayConfig>;
+    await expect(started(() => 'acme', sections)).rejects.toThrow(
+      'stages: must list auth: without it the option accountOf has no effect',
+    );
+  });
+});
+
+describe('the dashboard’s playground of a gateway with accountOf', () => {
+  it('sends requests with their key, and the application is not asked for them', async () => {
+    let calls = 0;
+    const { dashboard, lines } = await started(
+      () => {
+        calls++;
+        return { id: 'everybody' };
+      },
+      { admin: {} } as Partial<GatewayConfig>,
+    );
+    await dashboard.get('playground');
+    const request = JSON.stringify(ask('Hello'));
+    const answered = await dashboard.post('playground-run', { request, key: clientKey });
+    expect(answered.text).toContain('"status":200');
+    expect((await dashboard.post('playground-run', { request, key: '' })).text).toContain('"status":401');
+    expect(settled(lines)).toEqual([
+      ['tester', 200],
+      [undefined, 401],
+    ]);
+    expect(calls).toBe(0);
+  });
+
+  it('is open for nobody whom operatorOf does not name', async () => {
+    for (const answer of [undefined, null, '', 7, {}, Promise.resolve(null)]) {
+      const { dashboard } = await started(undefined, {}, { operatorOf: () => answer as never });
+      expect((await dashboard.get('')).status).toBe(403);
+    }
+    const { dashboard } = await started(undefined, {}, { operatorOf: () => Promise.reject(new Error('x')) });
+    expect((await dashboard.get('')).status).toBe(500);
+  });
+});
+
+describe('a chain in front of a handler with accountOf', () => {
+  /** An application whose handler answers itself; the chain before it knows whose request it is. */
+  async function chained(accountOf: AccountOf<AppRequest>, options: ChainOptions<AppRequest> = {}, own = {}) {
+    const { log, lines } = capturedLog('debug');
+    const stages = [errorEnvelope(), auth(own), rateLimit()];
+    const chain = createChain<AppRequest>(stages, { log, plans, accountOf, ...options });
+    const { url } = await startApp(app => {
+      signIn(app);
+      app.use(chain);
+      app.use((_request, response) => void response.send('handled'));
+    });
+    const statusOf = async (headers: Record<string, string>) =>
+      (await fetch(`${url}/v1/embeddings`, { method: 'POST', headers })).status;
+    return { statusOf, lines };
+  }
+
+  it('limits the accounts that the application names, and asks for a key otherwise', async () => {
+    const { statusOf, lines } = await chained(({ user }) => user && { id: user.team, plan: 'small' }, {
+      accounts: { tester: { keys: [{ value: clientKey }] } },
+    });
+    for (const status of [200, 200, 429]) expect(await statusOf(ada)).toBe(status);
+    expect(await statusOf({})).toBe(401);
+    expect(await statusOf(key)).toBe(200);
+    expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
+  });
+
+  it('finds ids among its accounts, or those of the stage auth', async () => {
+    const accounts = { acme: { plan: 'small', keys: [] } };
+    for (const [options, own] of [
+      [{ accounts }, {}],
+      [{}, { accounts }],
+    ] as const) {
+      const { statusOf } = await chained(({ user }) => user?.team, options, own);
+      for (const status of [200, 200, 429]) expect(await statusOf(ada)).toBe(status);
+      expect(await statusOf(bob)).toBe(403);
+    }
+  });
+
+  it('is refused without auth', () => {
+    expect(() => createChain([rateLimit()], { accountOf: () => 'acme' })).toThrow(
+      'stages: must list auth: without it the option accountOf has no effect',
+    );
   });
 });

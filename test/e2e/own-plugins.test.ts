@@ -150,7 +150,7 @@ describe('plugins in code that cannot be used', () => {
 
   it('are checked as the stages of a configuration are', async () => {
     expect(await mistakes({ stages: [validation()] })).toEqual([
-      'options.stages: must list auth: without it every request is served, without a key. If that is meant, write server: { open: true }',
+      'options.stages: must list auth: without it every request is served, without a key. If that is meant, write server: { open: true }; a stage of your own that replaces auth says authenticates: true in defineStage',
     ]);
     expect(await mistakes({ stages: ['rate-limit', auth()] })).toEqual([
       'options.stages[0]: must come after auth, which finds the account that is limited',

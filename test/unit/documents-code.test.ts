@@ -78,6 +78,4 @@ describe('code in documents and docstrings', () => {
 
 /** Options that documents describe and that are being built: to be removed with the last of them. */
 const isAgreed = (fault: string) =>
-  /'(stages|adapters|dialects|accountOf|records)' does not exist in type '(GatewayOptions|ChainOptions)/.test(
-    fault,
-  );
+  /'(stages|adapters|dialects|records)' does not exist in type '(GatewayOptions|ChainOptions)/.test(fault);

@@ -25,6 +25,7 @@ const credentials = /^(?:bearer|api-key) +([^\s,]+)$/i;
 /** Finds the account that the application names, or else that of the key, and refuses all other requests before a byte of the body is read. */
 export const auth: StageFactory<AuthOptions> = defineStage({
   name: 'auth',
+  authenticates: true,
   schema,
   create({ accounts: own, x_api_key }, setup) {
     const accounts = own ? new ConfiguredAccounts(own) : setup.accounts;

@@ -35,7 +35,7 @@ async function hasKeys({ settings, records }: DashboardContext): Promise<boolean
 function askPanel(request: PageRequest, hasKeys: boolean): Html {
   const { catalog, settings } = request.context;
   const asked = request.query.get('model');
-  const needsKey = settings.stages.some(({ name }) => name === 'auth');
+  const needsKey = settings.stages.some(({ authenticates }) => authenticates);
   const fields = html`<label>Model <select name="model" class="wide">${catalog.models.map(
     model =>
       html`<option value="${model.id}" data-model="${JSON.stringify(factsOf(model))}" ${model.id === asked && html`selected`}>${model.id}</option>\n`,

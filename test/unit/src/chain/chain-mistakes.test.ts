@@ -21,7 +21,7 @@ function mistakesOf(stages: unknown, options: object = {}): string[] {
 
 describe('the check of a chain without authentication', () => {
   const everybody =
-    'stages: must list auth: without it every request is served, without a key. If that is meant, write open: true';
+    'stages: must list auth: without it every request is served, without a key. If that is meant, write open: true; a stage of your own that replaces auth says authenticates: true in defineStage';
 
   it('rejects the chain where accounts or plans are given', () => {
     expect(mistakesOf([validation()], { accounts })).toEqual([everybody]);

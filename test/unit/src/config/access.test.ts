@@ -4,7 +4,7 @@ import { mistakesOf, sampleConfig } from './sample-config.ts';
 
 const accounts = { demo: { keys: [{ value: 'sk-demo-0123456789' }] } };
 const everybody =
-  'stages: must list auth: without it every request is served, without a key. If that is meant, write server: { open: true }';
+  'stages: must list auth: without it every request is served, without a key. If that is meant, write server: { open: true }; a stage of your own that replaces auth says authenticates: true in defineStage';
 
 const warningsOf = async (changes: object) => (await loadConfig(sampleConfig(changes), {})).warnings;
 
