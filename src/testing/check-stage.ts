@@ -1,10 +1,18 @@
 import { readFixture } from './arrivals.ts';
 import type { ContractOptions, StageUnderTest } from './contract-options.ts';
+import { textEverywhere } from './fixtures/text-everywhere.ts';
 import { type Case, readWhole } from './reading.ts';
 import { resultOf } from './result.ts';
 import { checkErrors, checkSettlement } from './rules/hooks.ts';
+import { checkLeaks } from './rules/leaks.ts';
 import { checkBackPressure, checkDelay, checkLeaving } from './rules/readers.ts';
-import { checkCuts, checkFaults, checkIsolation, checkWholeReplies } from './rules/results.ts';
+import {
+  checkCuts,
+  checkFaults,
+  checkIsolation,
+  checkLeftovers,
+  checkWholeReplies,
+} from './rules/results.ts';
 import { Setting } from './setting.ts';
 import { streamFixtures } from './stream-fixtures.ts';
 
@@ -16,6 +24,7 @@ const ofFixtures: readonly ((setting: Setting, fixture: Case) => Promise<void>)[
   checkLeaving,
   checkBackPressure,
   checkIsolation,
+  checkLeftovers,
 ];
 
 /** Checks without fixtures, in order. */
@@ -32,11 +41,17 @@ const ofHooks: readonly ((setting: Setting) => void | Promise<void>)[] = [
  */
 export async function checkStage(stage: StageUnderTest, options: ContractOptions = {}): Promise<void> {
   const setting = new Setting(stage, options);
-  const fixtures = (options.fixtures ?? streamFixtures).map(readFixture);
+  const changesText = setting.changes.has('text') || setting.changes.has('content');
+  const everywhere = changesText ? [textEverywhere(setting.sample)] : [];
+  const fixtures = [...(options.fixtures ?? streamFixtures), ...everywhere].map(readFixture);
   for (const [at, fixture] of fixtures.entries()) {
     const uncut = resultOf(await readWhole(setting, fixture.name, fixture.whole));
     const beside = fixtures[(at + 1) % fixtures.length]!;
-    for (const check of ofFixtures) await check(setting, { ...fixture, uncut, beside });
+    const checked = { ...fixture, uncut, beside };
+    for (const check of ofFixtures) await check(setting, checked);
+    if (fixture.name === everywhere[0]?.name) await checkLeaks(setting, checked);
   }
   for (const check of ofHooks) await check(setting);
+  await setting.afterwards();
+  setting.checkWatch({});
 }

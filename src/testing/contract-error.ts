@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 
 /** The rules that `checkStage` checks. */
 export type StageRule =
+  | 'results' // no hook returns what cannot be meant
   | 'refusals' // it lets the request of the check through, and throws no error of its own
   | 'ending' // a stream ends when its source has ended
   | 'same-result' // the result does not depend on how a reply is cut
@@ -10,8 +11,9 @@ export type StageRule =
   | 'leaving' // when its reader leaves, the source is closed and nothing throws
   | 'back-pressure' // the source is not read while the reader asks for nothing
   | 'delay' // something reaches the reader before the reply has ended
-  | 'isolation' // replies at the same time do not mix
+  | 'isolation' // replies at the same time do not mix, and nothing is left over from one exchange for the next
   | 'whole-replies' // onReply and onStream agree
+  | 'leaks' // a text that is changed is changed wherever it stands
   | 'errors' // onError returns a GatewayError, before and after the body was read
   | 'settlement'; // onSettled is called once and never throws
 

@@ -7,8 +7,8 @@ import type { StreamFixture } from './wire.ts';
 /** A stage as `defineStage`'s factory returns it, or several as a chain. */
 export type StageUnderTest = { readonly plan: StagePlan } | readonly { readonly plan: StagePlan }[];
 
-/** What a stage may change on purpose. */
-export type Change = 'text' | 'tool_calls' | 'finish_reason' | 'usage';
+/** What a stage may change on purpose: `text` wherever it stands, tool arguments and log probabilities included, or only the `content`. */
+export type Change = 'text' | 'content' | 'tool_calls' | 'finish_reason' | 'usage';
 
 /** How `checkStage` runs a stage. Without options: one model that reasons, one account, the least request, every fixture. */
 export interface ContractOptions {
@@ -27,6 +27,8 @@ export interface ContractOptions {
   readonly fixtures?: readonly StreamFixture[];
   /** What the stage changes on purpose, and what is therefore not compared with the upstream's. */
   readonly changes?: readonly Change[];
+  /** A text that the stage changes. With `changes` of text or content, it must not be left in log probabilities or elsewhere. */
+  readonly sample?: string;
   /** How many chunks the stage may read while its reader asks for nothing; 1 without it. */
   readonly read_ahead?: number;
   /** The stage collects the whole reply before it hands anything on, as its documentation says. */

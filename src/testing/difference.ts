@@ -46,9 +46,14 @@ export function lossOf(given: Result, got: Result, changes: ReadonlySet<Change>)
   for (const [before, after] of pairs(given, got)) {
     const lost = (field: Field) =>
       equal(before[field], after[field]) ? undefined : difference(field, before, after);
+    const texts = () => {
+      if (changes.has('text')) return undefined;
+      if (changes.has('content')) return lost('reasoning') ?? lost('refusal');
+      return textLoss(before, after) ?? lost('refusal') ?? lost('tokens');
+    };
     const found =
-      (changes.has('text') ? undefined : (textLoss(before, after) ?? lost('refusal') ?? lost('tokens'))) ??
-      (changes.has('tool_calls') ? undefined : lost('tool_calls')) ??
+      texts() ??
+      (changes.has('tool_calls') ? undefined : callLoss(before, after, changes.has('text'))) ??
       (changes.has('finish_reason') ? undefined : (lost('finish_reason') ?? endLoss(before, after))) ??
       (before.role && !after.role ? difference('role', before, after) : undefined);
     if (found) return found;
@@ -61,6 +66,13 @@ function textLoss(before: ChoiceResult, after: ChoiceResult): Difference | undef
     return undefined;
   const what = `text of choice ${before.index} (| is a think tag, or where reasoning becomes content)`;
   return { what, expected: readable(before.text), got: readable(after.text) };
+}
+
+/** Arguments are text. */
+function callLoss(before: ChoiceResult, after: ChoiceResult, mayChangeText: boolean): Difference | undefined {
+  const shownOf = ({ tool_calls }: ChoiceResult) =>
+    mayChangeText ? tool_calls.map(({ id, function: { name } }) => [id, name]) : tool_calls;
+  return equal(shownOf(before), shownOf(after)) ? undefined : difference('tool_calls', before, after);
 }
 
 /** Whitespace before a tool call or the end may be what stands around a tag that the prompt has taken. */

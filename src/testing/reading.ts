@@ -2,6 +2,7 @@ import type { Chunk } from '../canonical.ts';
 import { pushIterable } from '../chain/push-iterable.ts';
 import { metered } from '../settlement/metered-stream.ts';
 import { StreamMeter } from '../settlement/stream-meter.ts';
+import type { ChunkSource } from '../stream.ts';
 import type { Arrival, ReadFixture } from './arrivals.ts';
 import type { Place, Rule } from './contract-error.ts';
 import { PulledStream } from './pulled-stream.ts';
@@ -26,20 +27,32 @@ export async function throughStage<T>(
   read: (stream: PulledStream, run: StageRun) => Promise<T>,
   timeout_ms = setting.options.timeout_ms,
 ): Promise<T> {
-  const run = await setting.begin(true);
+  setting.watch.holding.clear();
+  const run = await setting.begin(true, place);
   const meter = new StreamMeter(run.exchange, setting.metrics);
-  const stream = new PulledStream(run.chain.onStream(metered(pushIterable(source), meter)));
+  const stream = new PulledStream(transformed(setting, place, run, metered(pushIterable(source), meter)));
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const values = { expected: `an end within ${timeout_ms} ms`, got: 'silence' };
     reject(setting.breach(rule, place, 'its stream does not end', values));
   }, timeout_ms);
   try {
-    return await Promise.race([read(stream, run), late]);
+    const result = await Promise.race([read(stream, run), late]);
+    setting.checkWatch(place);
+    return result;
   } finally {
     clearTimeout(timer);
     await stream.return();
     settle(run);
+  }
+}
+
+function transformed(setting: Setting, place: Place, { chain }: StageRun, source: ChunkSource): ChunkSource {
+  try {
+    return chain.onStream(source);
+  } catch (got) {
+    const values = { expected: 'no throw', got };
+    throw setting.breach('refusals', place, 'throws in onStream', values);
   }
 }
 

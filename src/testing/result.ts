@@ -102,3 +102,17 @@ export function replyOf(chunks: readonly Chunk[], { usageIsPartial }: Result): C
   for (const chunk of chunks) assembler.add(usageIsPartial ? { choices: chunk.choices } : chunk);
   return assembler.reply();
 }
+
+/** Tool call arguments as they read without their escapes. */
+export function decodedArguments(text: string): string {
+  try {
+    const texts: string[] = [];
+    JSON.parse(text, (_, value) => {
+      if (typeof value === 'string') texts.push(value);
+      return value;
+    });
+    return texts.join('\n');
+  } catch {
+    return text;
+  }
+}

@@ -21,7 +21,9 @@ import { createLog } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { type Breach, ContractError, type Place, type Rule } from './contract-error.ts';
 import type { Change, ContractOptions, StageUnderTest } from './contract-options.ts';
+import { StageWatch, watchedStage } from './watched-stage.ts';
 
+const after_ms = 20;
 const default_key = 'contract-kit-key';
 const default_accounts = { contract: { keys: [{ value: default_key }] } };
 const catalogSchema = z.array(modelSchema.partial({ upstreams: true })).min(1);
@@ -38,8 +40,9 @@ export class Setting {
   readonly stages: readonly Stage[];
   readonly metrics = new Metrics(new Registry());
   readonly changes: ReadonlySet<Change>;
-  /** What a stage threw in `cancel` last. */
-  cancelFault: unknown;
+  readonly watch = new StageWatch();
+  /** The text of the fixture that has it everywhere. */
+  readonly sample: string;
   readonly #chain: Chain;
   readonly #catalog: Catalog;
   readonly options;
@@ -48,6 +51,7 @@ export class Setting {
   constructor(stage: StageUnderTest, options: ContractOptions) {
     this.options = { read_ahead: 1, timeout_ms: 5000, ...options };
     this.changes = new Set(options.changes);
+    this.sample = options.sample ?? 'Write to jane.doe@example.org about card 4111 1111 1111 1111.';
     this.#catalog = catalogOf(options.models ?? defaultModels('upstream').slice(0, 1));
     const accounts = new ConfiguredAccounts(
       structuredClone(options.accounts ?? default_accounts) as typeof default_accounts,
@@ -66,7 +70,7 @@ export class Setting {
         clock: systemClock,
       },
     );
-    this.stages = created.map(stage => this.#watched(stage));
+    this.stages = created.map(stage => watchedStage(stage, this.watch));
     this.#chain = new Chain(this.stages, this.metrics);
   }
 
@@ -76,32 +80,21 @@ export class Setting {
     return pause_ms === undefined ? turn() : setTimeout(pause_ms);
   }
 
-  /** A copy of the stage that records what its transformers throw in `cancel`. */
-  #watched(stage: Stage): Stage {
-    if (!stage.onStream) return stage;
-    const onStream = (exchange: Exchange) => {
-      const transformer = stage.onStream?.(exchange);
-      const cancel = transformer?.cancel?.bind(transformer);
-      if (!transformer || !cancel) return transformer;
-      transformer.cancel = () => {
-        try {
-          cancel();
-        } catch (thrown) {
-          this.cancelFault = thrown;
-        }
-      };
-      return transformer;
-    };
-    return { ...stage, onStream };
+  /** A breach; or the stage's mistake that comes before it, and is probably why. */
+  breach(rule: Rule, place: Place, problem: string, values: Pick<Breach, 'expected' | 'got'>): ContractError {
+    const found = this.watch.mistake ?? { rule, problem, expected: values.expected, got: values.got };
+    return new ContractError({ ...found, subject: this.name, ...place });
   }
 
-  breach(
-    rule: Rule,
-    place: Place,
-    problem: string,
-    { expected, got }: Pick<Breach, 'expected' | 'got'>,
-  ): ContractError {
-    return new ContractError({ rule, subject: this.name, ...place, problem, expected, got });
+  /** Throws if a stage has made a mistake that its output does not show. */
+  checkWatch(place: Place): void {
+    const { mistake } = this.watch;
+    if (mistake) throw new ContractError({ ...mistake, subject: this.name, ...place });
+  }
+
+  /** Waits for what a stage may still do after the end of a stream. */
+  afterwards(): Promise<void> {
+    return setTimeout(after_ms);
   }
 
   /** An exchange whose headers have arrived. */
@@ -130,7 +123,7 @@ export class Setting {
   }
 
   /** Runs an exchange through the request phase, up to the upstream. */
-  async begin(stream: boolean): Promise<StageRun> {
+  async begin(stream: boolean, place: Place = {}): Promise<StageRun> {
     const exchange = this.exchange();
     const chain = this.#chain.enter(exchange);
     try {
@@ -143,7 +136,7 @@ export class Setting {
       const problem = GatewayError.is(got)
         ? 'refuses the request of this check; give it options, accounts or a request that let it through'
         : 'throws what is no refusal on the way in';
-      throw this.breach('refusals', {}, problem, { expected: 'no throw', got });
+      throw this.breach('refusals', this.watch.mistake ? place : {}, problem, { expected: 'no throw', got });
     }
     exchange.attempts = 1;
     return { exchange, chain };

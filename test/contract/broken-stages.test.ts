@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { auth, errorEnvelope, reasoningSplit } from '../../plugins/index.ts';
+import { auth, errorEnvelope, reasoningSplit, redact } from '../../plugins/index.ts';
 import { refusal } from '../../src/plugin.ts';
 import {
   ContractError,
@@ -297,12 +297,93 @@ describe('checkStage with a stage that breaks the contract', () => {
     );
     expect((await breachOf(broken.shoutsInStreams, ['plain-text'], { changes })).message).toBe(
       [
-        'shouts-in-streams: onReply does not agree with onStream: content of choice 0 (whole-replies)',
+        'shouts-in-streams: shouts-in-streams changes streams and not whole replies: it has onStream and no onReply: content of choice 0 (whole-replies)',
         '  fixture   plain-text',
         '  cut       not streamed',
         '  expected  "RIVERS BEND BECAUSE WATER IS LAZY."',
         '  got       "Rivers bend because water is lazy."',
       ].join('\n'),
+    );
+  });
+
+  it('reports a stage that changes whole replies only', async () => {
+    expect((await breachOf(broken.shoutsInReplies, ['plain-text'])).problem).toBe(
+      'shouts-in-replies changes whole replies and not streams: it has onReply and no onStream: content of choice 0',
+    );
+  });
+
+  it.each([
+    [broken.repliesInOnHeaders, 'a reply from onHeaders: it takes no result; refuse by throwing', 'uncut'],
+    [broken.deniesWithFalse, 'a boolean from onRequest: return a reply or a stream of chunks', 'uncut'],
+    [broken.returnsTheRequest, 'the request from onRequest: return a reply or a stream of chunks', 'uncut'],
+    [broken.repliesNothing, 'nothing from onReply: return the reply to pass on', 'not streamed'],
+    [broken.streamsAChunk, 'a chunk from onStream: return a transformer', 'uncut'],
+    [broken.streamsAnArray, 'an array from onStream: return a transformer', 'uncut'],
+    [broken.streamsAPromise, 'a promise from onStream: return a transformer', 'uncut'],
+    [broken.repliesInOnSettled, 'a chunk from onSettled: it takes no result', undefined],
+  ])('reports a result that cannot be meant: %#', async (stage, problem, cut) => {
+    const breach = await breachOf(stage, ['plain-text']);
+    const { name } = stage.plan;
+    expect(breach.message.startsWith(`${name}: the stage ${name} returned ${problem}`)).toBe(true);
+    expect(breach).toMatchObject({ rule: 'results', ...(cut && { fixture: 'plain-text', cut }) });
+  });
+
+  it('reports a transformer that holds chunks back without a flush', async () => {
+    expect((await breachOf(broken.hasNoFlush, ['plain-text'])).message).toBe(
+      [
+        'has-no-flush: the transformer of has-no-flush holds chunks back and has no flush, which enqueues them at the end and before a fault: finish_reason of choice 0 (conservation)',
+        '  fixture   plain-text',
+        '  cut       uncut',
+        '  expected  "stop"',
+        '  got       null',
+      ].join('\n'),
+    );
+  });
+
+  it('reports a chunk that is enqueued after the end of its stream', async () => {
+    expect(await breachOf(broken.enqueuesTooLate, ['plain-text'])).toMatchObject({
+      rule: 'ending',
+      fixture: 'plain-text',
+      problem:
+        'the transformer of enqueues-too-late enqueues a chunk after its stream has ended, where it is lost: what it waits for, flush must wait for',
+    });
+  });
+
+  it.each([
+    [broken.keepsAHeldChunk, 'after a stream that its reader has left', {}],
+    [broken.countsOn, 'a second time', { changes: ['content'] as const }],
+  ])('reports a stage that keeps something of one exchange for the next: %#', async (stage, cut, options) => {
+    const breach = await breachOf(stage, ['multi-byte'], options);
+    expect(breach).toMatchObject({ rule: 'isolation', cut });
+    expect(breach.problem).toMatch(
+      /^keeps something of one exchange for the next.*; state of a stream belongs into/,
+    );
+  });
+
+  it.each([
+    [broken.masks(), 'logprobs'],
+    [broken.masks('logprobs'), 'reasoning'],
+    [broken.masks('logprobs', 'reasoning'), 'refusal'],
+    [broken.masks('logprobs', 'reasoning', 'refusal'), 'tool arguments'],
+  ])('reports a text that is masked in the content and left elsewhere: %#', async (stage, where) => {
+    const breach = await breachOf(stage, ['plain-text'], { changes: ['text'], holds_all: true });
+    expect(breach).toMatchObject({ rule: 'leaks', fixture: 'text-everywhere', cut: 'uncut' });
+    expect(breach.problem).toContain(
+      `changes content and leaves the same text in ${where}: map it there too`,
+    );
+  });
+
+  it('accepts a text that is masked everywhere, or in the content and its log probabilities only by intention', async () => {
+    const fixtures = streamFixtures.slice(0, 1);
+    const everywhere = broken.masks('logprobs', 'reasoning', 'refusal', 'tool_calls');
+    await checkStage(everywhere, { fixtures, changes: ['text'], holds_all: true });
+    await checkStage(broken.masks('logprobs'), { fixtures, changes: ['content'], holds_all: true });
+  });
+
+  it('reports a stage that does not change the text that it is said to change', async () => {
+    const options = { changes: ['text'] as const, sample: 'Nothing to see.' };
+    expect((await breachOf(redact(), ['plain-text'], options)).problem).toBe(
+      'does not change the text of the option sample',
     );
   });
 
@@ -341,7 +422,7 @@ describe('checkStage with declared changes', () => {
   it.each([
     ['usage', broken.dropsUsage],
     ['finish_reason', broken.finishesWithStop],
-    ['text', broken.shouts],
+    ['content', broken.shouts],
     ['tool_calls', broken.renamesTools],
   ] as const)('skips the comparison with the upstream for a declared change: %s', async (change, stage) => {
     expect((await checkStage(stage, { fixtures }).catch(error => error)).rule).toBe('conservation');

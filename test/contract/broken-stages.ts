@@ -1,10 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
 import {
+  type Choice,
   type Chunk,
+  type Completion,
   defineStage,
+  type Exchange,
   fromGenerator,
   type Hooks,
+  mapText,
+  ReplyAssembler,
+  type StreamController,
   type StreamTransformer,
   usageOf,
 } from '../../src/plugin.ts';
@@ -38,10 +44,10 @@ export const changing = (name: string, change: (chunk: Chunk) => Chunk) =>
     for await (const chunk of chunks) yield change(chunk);
   });
 
-/** `chunk` with another text in place of each of its texts. */
+/** `chunk` with another text in place of each of its texts, and without their log probabilities. */
 export const withText = (chunk: Chunk, change: (text: string) => string): Chunk => ({
   ...chunk,
-  choices: chunk.choices.map(choice =>
+  choices: chunk.choices.map(({ logprobs: _, ...choice }) =>
     choice.delta.content
       ? { ...choice, delta: { ...choice.delta, content: change(choice.delta.content) } }
       : choice,
@@ -193,7 +199,7 @@ export const shoutsInStreams = changing('shouts-in-streams', chunk =>
 export const shouts = stageOf('shouts', () => ({
   onReply: (_, reply) => ({
     ...reply,
-    choices: reply.choices.map(choice => ({
+    choices: reply.choices.map(({ logprobs: _, ...choice }) => ({
       ...choice,
       message: { ...choice.message, content: choice.message.content?.toUpperCase() ?? null },
     })),
@@ -355,3 +361,135 @@ export const throwsInOnSettled = stageOf('throws-in-on-settled', () => ({
     exchange.log.debug(exchange.request.model);
   },
 }));
+
+const said: Chunk = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] };
+const meaningless = (name: string, hooks: object) => stageOf(name, () => hooks as Hooks);
+
+export const repliesInOnHeaders = meaningless('replies-in-on-headers', {
+  onHeaders: () => ({ choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' } }] }),
+});
+export const deniesWithFalse = meaningless('denies-with-false', { onRequest: async () => false });
+export const returnsTheRequest = meaningless('returns-the-request', {
+  onRequest: ({ request }: Exchange) => request,
+});
+export const repliesNothing = meaningless('replies-nothing', {
+  onReply(_: Exchange, reply: Completion) {
+    for (const { message } of reply.choices) message.reasoning ??= '';
+  },
+});
+export const streamsAChunk = meaningless('streams-a-chunk', { onStream: () => said });
+export const streamsAnArray = meaningless('streams-an-array', { onStream: () => [said] });
+export const streamsAPromise = meaningless('streams-a-promise', {
+  onStream: async () => ({
+    transform: (chunk: Chunk, controller: StreamController) => controller.enqueue(chunk),
+  }),
+});
+export const repliesInOnSettled = meaningless('replies-in-on-settled', { onSettled: async () => said });
+
+/** Holds a chunk back, and has no `flush`. */
+export const hasNoFlush = transforming('has-no-flush', () => {
+  let held: Chunk | undefined;
+  return {
+    transform(chunk, controller) {
+      if (held) controller.enqueue(held);
+      held = chunk;
+    },
+  };
+});
+
+/** Enqueues what it held when nobody waits for it any more. */
+export const enqueuesTooLate = transforming('enqueues-too-late', () => {
+  let held: Chunk | undefined;
+  return {
+    transform(chunk, controller) {
+      if (held) controller.enqueue(held);
+      held = chunk;
+    },
+    flush(controller) {
+      setTimeout(() => held && controller.enqueue(held), 1);
+    },
+  };
+});
+
+/** Has a pool of states, and clears them only at the end of a whole stream. */
+export const keepsAHeldChunk = stageOf('keeps-a-held-chunk', () => {
+  const pool: { held?: Chunk | undefined }[] = [];
+  return {
+    onStream() {
+      const state = pool.pop() ?? {};
+      return {
+        transform(chunk, controller) {
+          if (state.held) controller.enqueue(state.held);
+          state.held = chunk;
+        },
+        flush(controller) {
+          if (state.held) controller.enqueue(state.held);
+          state.held = undefined;
+          pool.push(state);
+        },
+        cancel: () => void pool.push(state),
+      };
+    },
+  };
+});
+
+/** Counts in the stage what belongs to an exchange. */
+export const countsOn = stageOf('counts-on', () => {
+  let streams = 0;
+  return {
+    onStream() {
+      const isFirst = streams++ === 0;
+      return {
+        transform: (chunk, controller) =>
+          controller.enqueue(isFirst ? withText(chunk, text => text.toUpperCase()) : chunk),
+      };
+    },
+  };
+});
+
+export const shoutsInReplies = stageOf('shouts-in-replies', () => ({
+  onReply: (_, reply) => ({
+    ...reply,
+    choices: reply.choices.map(choice => ({
+      ...choice,
+      message: { ...choice.message, content: choice.message.content?.toUpperCase() ?? null },
+    })),
+  }),
+}));
+
+/** Masks a text in the content, and with `fields` in further places. */
+export const masks = (...fields: readonly ('logprobs' | 'reasoning' | 'refusal' | 'tool_calls')[]) =>
+  stageOf(['masks', 'content', ...fields].join('-').replace('_', '-'), () => {
+    const { reply } = mapText([{ pattern: /jane\.doe@example\.org/, replace: '[email]' }]);
+    const kept = (before: Choice, { logprobs, message }: Choice): Choice => {
+      const masked = { ...before.message, content: message.content };
+      for (const field of fields)
+        if (field !== 'logprobs' && field in message) Object.assign(masked, { [field]: message[field] });
+      return { ...before, message: masked, ...(fields.includes('logprobs') && { logprobs }) };
+    };
+    const replied = (whole: Completion): Completion => {
+      const { choices } = reply(whole);
+      return { ...whole, choices: whole.choices.map((choice, at) => kept(choice, choices[at]!)) };
+    };
+    return {
+      onReply: (_, whole) => replied(whole),
+      onStream: () => {
+        const chunks: Chunk[] = [];
+        return {
+          transform: chunk => void chunks.push(chunk),
+          flush(controller) {
+            const isWhole = chunks.some(({ choices }) => choices[0]?.finish_reason);
+            if (!isWhole) return chunks.forEach(controller.enqueue);
+            const assembler = new ReplyAssembler();
+            for (const chunk of chunks) assembler.add(chunk);
+            const { choices, usage } = replied(assembler.reply());
+            const deltas = choices.map(({ message: { tool_calls, ...delta }, ...choice }) => {
+              const calls = tool_calls?.map((call, index) => ({ index, ...call }));
+              return { ...choice, delta: { ...delta, ...(calls && { tool_calls: calls }) } };
+            });
+            controller.enqueue(usage ? { choices: deltas, usage } : { choices: deltas });
+          },
+        };
+      },
+    };
+  });

@@ -112,6 +112,7 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
     streamRechunk({ classes: [{ when: { continuous_usage: true }, coalesce_characters: 5 }] }),
     { request: running },
   ],
+  ['redact over its own sample', redact(), { changes: ['text'] }],
   [
     'redact that masks every word, also in arguments',
     redact({ patterns: [{ name: 'word', regex: '\\w+', replacement: 'a "word" \\' }] }),

@@ -16,7 +16,7 @@ export async function checkLeaving(setting: Setting, { name, whole }: ReadFixtur
       return true;
     });
     if (!left) return;
-    const { cancelFault: got } = setting;
+    const { cancelFault: got } = setting.watch;
     if (got !== undefined)
       throw setting.breach('leaving', place, 'throws when its reader leaves', { expected: 'no throw', got });
     if (source.closed) continue;

@@ -1,7 +1,7 @@
 import type { Chunk, Completion } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { meteredReply } from '../../settlement/stream-meter.ts';
-import type { Place } from '../contract-error.ts';
+import { ContractError, type Place } from '../contract-error.ts';
 import { differenceOf, lossOf, usageDifference } from '../difference.ts';
 import { type Case, readThrough, readWhole, throughStage } from '../reading.ts';
 import { resultOf, resultOfReply } from '../result.ts';
@@ -14,7 +14,8 @@ export async function checkCuts(setting: Setting, { name, whole, cuts, uncut }: 
   const sent = given.usageIsPartial || setting.changes.has('usage') ? undefined : given.usage;
   const loss = lossOf(given, uncut, setting.changes) ?? usageDifference(sent, uncut.usage);
   if (loss) {
-    const problem = `does not hand on what the upstream sent: ${loss.what}`;
+    await setting.afterwards();
+    const problem = held(setting, loss.what) ?? `does not hand on what the upstream sent: ${loss.what}`;
     throw setting.breach('conservation', { fixture: name, cut: whole.cut }, problem, loss);
   }
   // What is estimated beside a partial figure may be rounded in other places.
@@ -23,9 +24,45 @@ export async function checkCuts(setting: Setting, { name, whole, cuts, uncut }: 
     const result = resultOf(await readWhole(setting, name, arrival));
     const found = differenceOf(uncut, result, true) ?? usageDifference(usage, result.usage);
     if (!found) continue;
+    await checkAgain(setting, { name, whole, uncut }, 'a second time');
     const problem = `the result depends on how the reply is cut: ${found.what}`;
     throw setting.breach('same-result', { fixture: name, cut: arrival.cut }, problem, found);
   }
+}
+
+/** The problem of a transformer that holds chunks back and has no `flush`, if that is the problem. */
+function held({ watch }: Setting, what: string): string | undefined {
+  const [stage] = watch.holding;
+  if (stage === undefined) return undefined;
+  return `the transformer of ${stage} holds chunks back and has no flush, which enqueues them at the end and before a fault: ${what}`;
+}
+
+/** A reply comes out as it did before, whatever became of other exchanges. */
+async function checkAgain(
+  setting: Setting,
+  { name, whole, uncut }: Pick<Case, 'name' | 'whole' | 'uncut'>,
+  cut: string,
+): Promise<void> {
+  const found = differenceOf(uncut, resultOf(await readWhole(setting, name, { ...whole, cut })), true);
+  if (!found) return;
+  const problem = `keeps something of one exchange for the next, so that a reply comes out differently: ${found.what}; state of a stream belongs into what onStream returns`;
+  throw setting.breach('isolation', { fixture: name, cut }, problem, found);
+}
+
+/** Nothing is left over from a stream that its reader has left, or that has failed. */
+export async function checkLeftovers(setting: Setting, fixture: Case): Promise<void> {
+  const { name, whole } = fixture;
+  const half = Math.ceil(whole.chunks().length / 2);
+  const place = { fixture: name, cut: 'left in the middle' };
+  await throughStage(setting, 'leaving', place, new Source(whole.chunks()), async stream => {
+    for (let read = 0; read < half; read++) if ((await stream.next()).done) return;
+  });
+  await checkAgain(setting, fixture, 'after a stream that its reader has left');
+  const failing = new Source(whole.chunks(), at => {
+    if (at === half) throw refusal('provider_broke_off');
+  });
+  await readThrough(setting, { fixture: name, cut: 'failing in the middle' }, failing);
+  await checkAgain(setting, fixture, 'after a stream that has failed');
 }
 
 /** The reply that is not streamed says the same as the stream. */
@@ -35,16 +72,29 @@ export async function checkWholeReplies(setting: Setting, { name, uncut, reply }
   const shaped = resultOfReply(await throughOnReply(setting, place, structuredClone(reply)));
   const found = differenceOf(uncut, shaped) ?? usageDifference(reply.usage && uncut.usage, shaped.usage);
   if (!found) return;
-  const problem = `onReply does not agree with onStream: ${found.what}`;
+  const problem = `${onlyOneHook(setting) ?? 'onReply does not agree with onStream'}: ${found.what}`;
   throw setting.breach('whole-replies', place, problem, found);
 }
 
-async function throughOnReply(setting: Setting, place: Place, reply: Completion): Promise<Completion> {
-  const run = await setting.begin(false);
+/** The problem of a stage that has one hook of two that must say the same. */
+function onlyOneHook({ stages }: Setting): string | undefined {
+  const stage = stages.find(({ onReply, onStream }) => !onReply !== !onStream);
+  if (!stage) return undefined;
+  return stage.onStream
+    ? `${stage.name} changes streams and not whole replies: it has onStream and no onReply`
+    : `${stage.name} changes whole replies and not streams: it has onReply and no onStream`;
+}
+
+/** What comes out of the stage for a reply that is not streamed. */
+export async function throughOnReply(setting: Setting, place: Place, reply: Completion): Promise<Completion> {
+  const run = await setting.begin(false, place);
   try {
     const metered = await meteredReply(run.exchange, Promise.resolve(reply), setting.metrics);
-    return await run.chain.onReply(metered);
+    const shaped = await run.chain.onReply(metered);
+    setting.checkWatch(place);
+    return shaped;
   } catch (got) {
+    if (got instanceof ContractError) throw got;
     run.chain.onError(got);
     const problem = 'throws at a reply that has no fault';
     throw setting.breach('refusals', place, problem, { expected: 'no throw', got });
@@ -76,7 +126,9 @@ export async function checkFaults(setting: Setting, { name, whole }: Case): Prom
     const before = resultOf(whole.chunks().slice(0, after));
     const loss = lossOf(before, resultOf(chunks), setting.changes);
     if (!loss) continue;
-    const problem = `hands on something else before a fault than what came before it: ${loss.what}`;
+    const problem =
+      held(setting, loss.what) ??
+      `hands on something else before a fault than what came before it: ${loss.what}`;
     throw setting.breach('faults', place, problem, loss);
   }
 }
