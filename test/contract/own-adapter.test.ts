@@ -1,13 +1,26 @@
 import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import gemini from '../../examples/own-adapter/gemini.ts';
 import type { ChatRequest } from '../../src/canonical.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { blocksOf, read } from '../support/documents/blocks.ts';
 import { sampleRequest } from '../unit/sample-exchange.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs a file with Node's own test runner. */
+const nodeTest = (cwd: string, file: string): Promise<{ failed: boolean; output: string }> =>
+  new Promise(resolve => {
+    const flags = ['--conditions=sluice-source', '--test', '--test-reporter=tap'];
+    execFile(process.execPath, [...flags, file], { cwd }, (fault, output) =>
+      resolve({ failed: fault !== null, output }),
+    );
+  });
 
 const adapter = gemini.create(gemini.schema.parse({}) as never, {
   provider: 'google',
@@ -22,15 +35,30 @@ const encoded = (model: string, request: Partial<ChatRequest>) =>
 const thinkingConfig = (model: string, request: Partial<ChatRequest>) =>
   (encoded(model, request).body.generationConfig as { thinkingConfig?: object } | undefined)?.thinkingConfig;
 
+describe('the guide to adapters', () => {
+  it('has an adapter that passes the check beside it', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'sluice-guide-'));
+    try {
+      await mkdir(join(directory, 'node_modules'));
+      await symlink(root, join(directory, 'node_modules/sluice'));
+      await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules/zod'));
+      await writeFile(join(directory, 'package.json'), '{"type":"module"}');
+      for (const { saved, code } of blocksOf('guide', read('docs/write-an-adapter.md')))
+        if (saved !== undefined) await writeFile(join(directory, saved), code);
+      const { failed, output } = await nodeTest(directory, 'parrot.test.ts');
+      expect(output).toContain('ok 1 - parrot keeps the contract');
+      expect(failed).toBe(false);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  }, 60_000);
+});
+
 describe('the example of an adapter', () => {
   it("passes the check under Node's test runner", async () => {
-    const flags = ['--conditions=sluice-source', '--test', '--test-reporter=tap'];
-    const args = [...flags, 'examples/own-adapter/gemini.check.ts'];
-    const { fault, output } = await new Promise<{ fault: unknown; output: string }>(resolve => {
-      execFile(process.execPath, args, { cwd: root }, (fault, output) => resolve({ fault, output }));
-    });
+    const { failed, output } = await nodeTest(root, 'examples/own-adapter/gemini.check.ts');
     expect(output).toContain('ok 1 - gemini keeps the contract');
-    expect(fault).toBeNull();
+    expect(failed).toBe(false);
   }, 120_000);
 
   it.each([
