@@ -17,6 +17,8 @@ app.get('/broken', () => {
 // below a path: app.use('/llm', gateway).
 const gateway = await createGateway(join(import.meta.dirname, '../sidecar/sluice.yaml'));
 app.use(gateway);
+// In front of the application's own: answers what express.json() refuses on the gateway's paths as the gateway does.
+app.use(gateway.errorHandler);
 // Answers what the parser above refuses on these paths. Not needed where the gateway stands before express.json().
 app.use(gateway.errorHandler);
 
@@ -33,5 +35,4 @@ process.once('SIGTERM', async () => {
   // Running exchanges may finish; new ones are rejected.
   await gateway.close();
   server.close();
-  server.closeIdleConnections();
 });

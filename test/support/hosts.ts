@@ -14,8 +14,6 @@ export interface Host {
   readonly broken?: RegExp;
   /** Set if the host compresses replies that are not streams. */
   readonly compresses?: true;
-  /** Set if the host reads the bodies first; it then refuses in its own form those that it cannot read. */
-  readonly parses?: true;
 }
 
 const config = fileURLToPath(new URL('../../examples/sidecar/sluice.yaml', import.meta.url));
@@ -24,7 +22,6 @@ const express = {
   unknown: 'application',
   broken: /<pre>Error: an error of the application/,
   compresses: true,
-  parses: true,
 } as const;
 
 export const hosts: readonly Host[] = [
