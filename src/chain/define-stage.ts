@@ -80,9 +80,24 @@ const hookSchema = z.strictObject(
 /** Returns `hooks`. Throws if one is misspelt, and so would never run, or is not a function. */
 function checkedHooks(name: string, hooks: Hooks): Hooks {
   const isObject = typeof hooks === 'object' && hooks !== null && !('then' in hooks);
+  const members = isObject ? membersOf(hooks) : hooks;
   const named = isObject
-    ? Object.fromEntries(Object.entries(hooks).filter(([key]) => /^on[A-Z]/.test(key)))
+    ? Object.fromEntries(Object.entries(members).filter(([key]) => /^on[A-Z]/.test(key)))
     : hooks;
   checkCreated(`hooks of the stage ${name}`, hookSchema, named);
-  return hooks;
+  return members;
+}
+
+/** The hooks of an object, or of an object of a class, whose methods stand in its prototypes. */
+function membersOf(hooks: Hooks): Hooks {
+  const members: Record<string, unknown> = {};
+  let owner: object = Object.getPrototypeOf(hooks) ?? {};
+  for (let next = Object.getPrototypeOf(owner); next !== null; next = Object.getPrototypeOf(owner)) {
+    for (const key of Object.getOwnPropertyNames(owner)) {
+      const member: unknown = hooks[key as keyof Hooks];
+      if (typeof member === 'function') members[key] ??= member.bind(hooks);
+    }
+    owner = next;
+  }
+  return { ...members, ...hooks };
 }

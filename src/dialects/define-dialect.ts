@@ -15,12 +15,12 @@ const definitionSchema = z.strictObject({
     .regex(/^[a-z][a-z0-9]*([.-][a-z0-9]+)*$/, 'must be in lower case, words divided by dots: my.format'),
   paths: z
     .record(
-      z.string().regex(path_form, 'must be a path such as /v1/my-format, without a slash at its end'),
+      z.string(),
       z.array(z.string().regex(/^[A-Z]+$/, 'must be a method such as POST')).min(1, 'must list its methods'),
     )
     .refine(
-      paths => Object.keys(paths).length > 0,
-      "must have a path with its methods: { '/v1/x': ['POST'] }",
+      paths => Object.keys(paths).length > 0 && Object.keys(paths).every(path => path_form.test(path)),
+      "must have paths with their methods, such as { '/v1/my-format': ['POST'] }, without a slash at their end",
     ),
   public: z.boolean().optional(),
   errorBody: aFunction('it gets the error, and returns the body of the reply'),
