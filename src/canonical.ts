@@ -4,28 +4,43 @@
  * so it stands in none of these types.
  */
 
+/** A part of a message whose content is a list. */
 export interface TextPart {
+  /** Always `text`: no other kind of part is accepted. */
   type: 'text';
+  /** The text itself. */
   text: string;
 }
 
+/** A call of a tool by the model, whole. */
 export interface ToolCall {
+  /** Unique in the conversation; the tool's result names it. */
   id: string;
+  /** Always `function`. */
   type: 'function';
+  /** The function to call; `arguments` is JSON as text, as the model wrote it. */
   function: { name: string; arguments: string };
 }
 
 /** A message. `content` is absent or null only on an assistant message that calls tools. */
 export interface Message {
+  /** Who speaks; `tool` is the result of a call. */
   role: 'system' | 'user' | 'assistant' | 'tool';
+  /** Text, or its parts. */
   content?: string | TextPart[] | null;
+  /** Calls of an assistant message; absent if it made none. */
   tool_calls?: ToolCall[];
+  /** The call whose result a `tool` message is. */
   tool_call_id?: string;
+  /** The name of the participant, if the client gave one. */
   name?: string;
 }
 
+/** A tool that the model may call. */
 export interface Tool {
+  /** Always `function`. */
   type: 'function';
+  /** Its name, what it is for, and the JSON Schema of its arguments. */
   function: {
     name: string;
     description?: string;
@@ -36,23 +51,35 @@ export interface Tool {
 
 /** A client's request, translated by its dialect. Fields that the client left out are absent, never null. */
 export interface ChatRequest {
+  /** Catalog id of the model, as the client wrote it. */
   model: string;
+  /** The conversation, oldest message first. */
   messages: Message[];
+  /** Whether the client asked for a stream. */
   stream: boolean;
+  /** Sampling temperature, 0 to 2. */
   temperature?: number;
+  /** The most tokens to generate, reasoning included. */
   max_tokens?: number;
+  /** Texts at which generation ends. */
   stop?: string[];
   /** Stream options for the client; usage is always requested from the upstream. */
   stream_options?: { continuous_usage_stats?: boolean; include_usage?: boolean };
+  /** Tools that the model may call. */
   tools?: Tool[];
+  /** One of the model's effort levels. */
   reasoning_effort?: string;
+  /** Whether reasoning is separated from the answer; absent means yes where the model reasons. */
   reasoning_split?: boolean;
+  /** The client's own labels; sent upstream only by the option `forward_metadata`. */
   metadata?: Record<string, string>;
+  /** Number of choices; absent means 1. */
   n?: number;
   /** Sampling parameters of the OpenAI format that are forwarded as they are. */
   parameters: Record<string, unknown>;
   /** Fields that the interface does not know. A provider forwards only those that its configuration names. */
   unknown: Record<string, unknown>;
+  /** What the dialect keeps of the client's own form. */
   client?: ClientForm;
 }
 
@@ -66,60 +93,96 @@ export interface ClientForm {
 
 /** Tokens, cumulative over the whole exchange. `total = prompt + completion`. */
 export interface Usage {
+  /** Tokens of the prompt, cached ones included. */
   prompt_tokens: number;
+  /** Tokens that were generated, reasoning included. */
   completion_tokens: number;
+  /** The sum of both. */
   total_tokens: number;
+  /** Of the prompt, the tokens that the provider had cached. */
   prompt_tokens_details: { cached_tokens: number };
+  /** The upstream's own breakdown; absent if it gave none. */
   completion_tokens_details?: { reasoning_tokens?: number; [key: string]: unknown };
 }
 
+/** The message of a whole reply. */
 export interface ReplyMessage {
+  /** Always `assistant`. */
   role: 'assistant';
+  /** The answer; null if there are only tool calls. */
   content: string | null;
+  /** The reasoning before the answer; absent without any. */
   reasoning?: string;
+  /** Calls of tools; absent without any. */
   tool_calls?: ToolCall[];
+  /** The text with which the model refused; absent or null if it did not. */
   refusal?: string | null;
 }
 
+/** Why a choice ended. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
+/** One of the answers of a whole reply. */
 export interface Choice {
+  /** Position among the choices of the reply, from 0. */
   index: number;
+  /** What the model said. */
   message: ReplyMessage;
+  /** Why it ended. */
   finish_reason: FinishReason;
+  /** Log probabilities of the tokens, in OpenAI's form; absent unless the client asked for them. */
   logprobs?: unknown;
 }
 
 /** A whole reply. `usage` is absent where the upstream gave none. */
 export interface Completion {
+  /** At least one. */
   choices: Choice[];
+  /** Tokens of all choices together. */
   usage?: Usage;
 }
 
+/** A piece of a tool call. */
 export interface ToolCallDelta {
+  /** Position among the calls of the choice, from 0. */
   index: number;
+  /** With the first piece of the call. */
   id?: string;
+  /** With the first piece of the call. */
   type?: 'function';
+  /** The name comes with the first piece, the arguments in pieces. */
   function?: { name?: string; arguments?: string };
 }
 
+/** What a chunk adds to the message of a choice. */
 export interface Delta {
+  /** With the first piece of a choice. */
   role?: 'assistant';
+  /** A piece of the answer. */
   content?: string | null;
+  /** A piece of the reasoning. */
   reasoning?: string;
+  /** Pieces of tool calls. */
   tool_calls?: ToolCallDelta[];
+  /** A piece of a refusal. */
   refusal?: string | null;
 }
 
+/** The part of a chunk that belongs to one choice. */
 export interface ChunkChoice {
+  /** Position among the choices of the reply, from 0. */
   index: number;
+  /** What is added. */
   delta: Delta;
+  /** Why the choice ended, with its last piece; null before. */
   finish_reason: FinishReason | null;
+  /** Log probabilities of the tokens, in OpenAI's form; absent unless the client asked for them. */
   logprobs?: unknown;
 }
 
 /** One piece of a streamed reply. A chunk without choices carries usage only. */
 export interface Chunk {
+  /** At most one piece for each choice. */
   choices: ChunkChoice[];
   /** Cumulative over the exchange and all its choices, also where the upstream counts per choice. */
   usage?: Usage;

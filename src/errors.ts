@@ -1,6 +1,8 @@
 /** One row of the error catalogue. */
 export interface ErrorRow {
+  /** HTTP status. */
   readonly status: number;
+  /** `error.type` of the envelope. */
   readonly type: string;
   /** Default message. */
   readonly message: string;
@@ -136,13 +138,16 @@ export const errorCatalogue = {
   },
 } as const satisfies Record<string, ErrorRow>;
 
+/** The name of an error of the catalogue. */
 export type ErrorCode = keyof typeof errorCatalogue;
 
 /** Details that a refusal adds to its row of the catalogue. */
 export interface ErrorDetail {
+  /** For the client, in place of the catalogue's. */
   readonly message?: string | undefined;
   /** The request field at fault, such as `messages[2].content`. */
   readonly param?: string | undefined;
+  /** Reply headers beside the catalogue's. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** For the log only, never for the client. */
   readonly cause?: unknown;
@@ -155,12 +160,18 @@ const brand = Symbol.for('sluice.GatewayError');
  * one takes longer than the rest of a refusal, and only the cause's stack points to a bug.
  */
 export class GatewayError extends Error {
+  /** Always `GatewayError`. */
   override readonly name = 'GatewayError';
   readonly [brand] = true;
+  /** `error.type` of the envelope. */
   readonly type: string;
+  /** HTTP status of the reply, if none has been sent. */
   readonly status: number;
+  /** Headers of the reply, such as `retry-after`. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The name in the catalogue; undefined for an error of your own. */
   readonly code: string | undefined;
+  /** The request field at fault, by its canonical name. */
   readonly param: string | undefined;
   /** Set by the `error-envelope` stage: bodies in OpenAI's form carry `param` and `code` as well. */
   openaiFields = false;

@@ -31,8 +31,11 @@ import { isPassthrough } from './upstream/passthrough/passthrough.ts';
  */
 export type Gateway = {
   (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void;
+  /** The checked configuration; its form may change with any version. */
   readonly settings: Settings;
+  /** The metrics: `registry.metrics()` is what Prometheus reads. */
   readonly registry: Registry;
+  /** The gateway's log. */
   readonly log: Log;
   /** False once `markUnready` or `close` was called, and while the state store is down and its policy rejects all requests. */
   readonly ready: boolean;

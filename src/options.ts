@@ -971,3 +971,101 @@ export interface ChainConfig {
    */
   max_background?: number | undefined;
 }
+
+/** A model as it is checked: every default is filled in. */
+export interface ModelConfig {
+  /** What clients ask for: `<vendor>/<model_name>`. */
+  id: string;
+  /** Display name. */
+  name: string;
+  /** Free text. */
+  description: string;
+  /** Release date, YYYY-MM-DD; `created` in the catalog is its midnight in UTC. */
+  date: string;
+  /** Tokens. */
+  context_length: number;
+  /** Tokens. */
+  max_completion_tokens: number;
+  /** Shown in the catalog. */
+  is_moderated: boolean;
+  /** `modality` as `<input>-><output>`. */
+  architecture: {
+    /** `<input>-><output>`, such as `text+image->text`. */
+    modality: string;
+  };
+  /** `prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. */
+  pricing: {
+    /** Price of one token as a decimal string without exponent. */
+    prompt: string;
+    /** Price of one token as a decimal string without exponent. */
+    completion: string;
+    /** Price of one token as a decimal string without exponent. */
+    input_cache_read?: string | undefined;
+  };
+  /** The model reasons before answering. */
+  reasoning: boolean;
+  /** The model accepts tools. */
+  tool_calls: boolean;
+  /** `supported`, the accepted `levels`, and the `default` that an omitted value means. */
+  reasoning_effort: {
+    /** Whether clients can choose an effort. */
+    supported: boolean;
+    /** The exact accepted values; empty when not supported. */
+    levels: string[];
+    /** What an omitted value means: one of `levels`, or null. */
+    default: string | null;
+  };
+  /**
+   * Who serves it: `provider`, the `model` name there, `priority` (the lowest is asked first), `weight` (share
+   * within a priority).
+   */
+  upstreams: ({
+    /** A name under `providers`. */
+    provider: string;
+    /** The model's name at that provider. */
+    model: string;
+    /** Lower numbers are tried first. */
+    priority: number;
+    /** Share within the same priority. */
+    weight: number;
+  })[];
+  /** What is different from the section `routing` for this model. */
+  routing: {
+    /** Attempts for one request at most, the first included; 1: no failover. */
+    max_attempts?: number | undefined;
+    /** Retries of an upstream that failed, after all others; each after a random wait. */
+    retries_per_upstream?: number | undefined;
+    /**
+     * The longest wait before the first retry of the same upstream, doubled for each further one. Never past
+     * `stream_commit_ms` or `non_stream_timeout_ms`. In milliseconds.
+     */
+    backoff_ms?: number | undefined;
+    /** The longest of these waits, unless `Retry-After` asks for more. In milliseconds. */
+    max_backoff_ms?: number | undefined;
+    /** Retry budget: attempts that may follow failed ones, for each request of the last 30 seconds. */
+    retry_ratio?: number | undefined;
+    /** Retries per second that are allowed beside those, for models with few requests. */
+    min_retries_per_second?: number | undefined;
+    /**
+     * Session affinity: keep a conversation, known by its messages up to the first of the user, at one upstream,
+     * whose prefix cache has it.
+     */
+    sticky?: 'none' | 'conversation' | undefined;
+    /** How many times its share of the attempts in flight an upstream may have before conversations leave it. */
+    sticky_overload?: number | undefined;
+    /**
+     * What happens when no upstream is usable (open circuit breaker, `Retry-After`, failing health check): `try`
+     * the one that will be first, or `refuse` with 502 and `Retry-After`.
+     */
+    when_all_unavailable?: 'try' | 'refuse' | undefined;
+  };
+  /**
+   * The chat template puts `<think>` into the prompt, so the text starts inside reasoning. `auto`: decided by a
+   * lone `</think>`, non-streamed only.
+   */
+  starts_in_reasoning: boolean | 'auto';
+  /** Upstream request fields per effort level, in place of the adapter's own mapping. */
+  effort_map: Record<string, Record<string, unknown>>;
+  /** Non-streamed request whose client has left: read on and bill, or abort the upstream. */
+  on_client_gone: 'complete' | 'abort';
+}

@@ -7,6 +7,7 @@ import type { Chunk } from './canonical.ts';
 export interface StreamTransformer {
   /** Called before the upstream is. */
   start?(controller: StreamController): void | Promise<void>;
+  /** Gets one chunk, and passes on what it makes of it with `controller.enqueue`. */
   transform(chunk: Chunk, controller: StreamController): void | Promise<void>;
   /** Enqueues chunks that are held back: at the end, and before an error is passed on. */
   flush?(controller: StreamController): void | Promise<void>;

@@ -8,6 +8,7 @@ export type Model = Readonly<ModelConfig> & {
 
 /** All configured models, looked up by their exact id. */
 export class Catalog {
+  /** All models, in the order of the configuration. */
   readonly models: readonly Model[];
   readonly #byId: ReadonlyMap<string, Model>;
 
@@ -16,6 +17,7 @@ export class Catalog {
     this.#byId = new Map(models.map(model => [model.id, model]));
   }
 
+  /** The model of this id; undefined if there is none. */
   find(id: string): Model | undefined {
     return this.#byId.get(id);
   }

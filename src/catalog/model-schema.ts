@@ -97,4 +97,4 @@ export const modelSchema = z.strictObject({
     .describe('Non-streamed request whose client has left: read on and bill, or abort the upstream.'),
 });
 
-export type ModelConfig = z.infer<typeof modelSchema>;
+export type { ModelConfig } from '../options.ts';

@@ -13,10 +13,13 @@ import type { FindAccount } from './application-accounts.ts';
 
 /** What a stage factory receives: the parts of the gateway around the stage. */
 export interface StageSetup {
+  /** The models. */
   readonly catalog: Catalog;
+  /** Finds accounts, by key or by id. */
   readonly accounts: AccountDirectory;
   /** Finds the account that the application's `accountOf` names for a request; undefined if the application gives no such function. */
   readonly accountOf?: FindAccount | undefined;
+  /** The limits by plan. */
   readonly plans: Plans;
   /** Counters and concurrency of all accounts. Closed by the code that created it, not by a stage. */
   readonly state: StateStore;
@@ -29,6 +32,7 @@ export interface StageSetup {
   readonly metrics: PluginMetrics;
   /** Log with the stage's name on every line. */
   readonly log: Log;
+  /** Time of day and of durations; tests replace it. */
   readonly clock: Clock;
 }
 
@@ -37,7 +41,9 @@ export type Hooks = Omit<Stage, 'name'>;
 
 /** A stage with its options, not yet created; chains and configurations are composed of these. */
 export interface StagePlan {
+  /** The stage's name. */
   readonly name: string;
+  /** Prefix of its metrics' names, if it is not the usual one. */
   readonly metricPrefix: string | undefined;
   /** True if it refuses requests for which it finds no account. */
   readonly authenticates: boolean;
@@ -45,6 +51,7 @@ export interface StagePlan {
   readonly schema: z.ZodType;
   /** Options as parsed by its schema. */
   readonly options: unknown;
+  /** Creates the stage; once for each chain. */
   create(setup: StageSetup): Stage;
 }
 

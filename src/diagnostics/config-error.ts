@@ -5,7 +5,9 @@ import { nearestName, suggested } from './suggestion.ts';
 
 /** One mistake in a configuration. */
 export interface ConfigIssue {
+  /** Names and indexes that lead to the value. */
   readonly path: readonly PropertyKey[];
+  /** What is wrong, and what is accepted. */
   readonly message: string;
   /** Line of the configuration file, from 1. */
   readonly line?: number | undefined;
@@ -13,7 +15,9 @@ export interface ConfigIssue {
 
 /** All mistakes in a configuration. */
 export class ConfigError extends Error {
+  /** Always `ConfigError`. */
   override readonly name = 'ConfigError';
+  /** Every mistake. */
   readonly issues: readonly ConfigIssue[];
 
   constructor(source: string, issues: readonly ConfigIssue[], options?: ErrorOptions) {

@@ -64,6 +64,7 @@ export interface Identity {
 export interface StreamRenderer {
   /** Header of the reply; `text/event-stream; charset=utf-8` by default. */
   readonly contentType?: string;
+  /** One chunk. */
   chunk(chunk: Chunk): string;
   /** The error event of a stream that has begun, without the end. */
   error(error: GatewayError): string;
@@ -79,21 +80,27 @@ export interface GenerationFormat {
   parse(body: Record<string, unknown>): ChatRequest;
   /** The JSON of a whole reply. */
   renderReply(identity: Identity, reply: Completion): string;
+  /** Creates the writer of one stream. */
   renderStream(identity: Identity): StreamRenderer;
 }
 
 /** Answers from the catalog, without a request body and without an upstream. */
 export interface CatalogAnswers {
+  /** The answer to a request with these headers. */
   answer(headers: { readonly 'if-none-match'?: string | undefined }): CatalogAnswer;
 }
 
+/** An answer from the catalog. */
 export interface CatalogAnswer {
+  /** HTTP status. */
   readonly status: number;
+  /** Headers of the reply. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; absent if the status allows no body. */
   readonly body?: string;
 }
 
+/** What a dialect factory receives. */
 export interface DialectSetup {
   /** The catalog. */
   readonly models: readonly Model[];
@@ -114,6 +121,7 @@ export interface DialectFacts<Name extends string = string> {
 /** A public wire format with its options applied. */
 export type Dialect = DialectFacts & (GenerationFormat | CatalogAnswers);
 
+/** A dialect, as `defineDialect` returns it. */
 export interface DialectDefinition<
   Name extends string = string,
   Section extends string = string,
@@ -122,7 +130,9 @@ export interface DialectDefinition<
 > extends DialectFacts<Name> {
   /** The section of the configuration with its options, if it has any. */
   readonly section: Section | undefined;
+  /** Schema of its options. */
   readonly schema: Schema;
+  /** Creates the dialect with its options. */
   create(options: z.output<Schema>, setup: DialectSetup): Format;
 }
 

@@ -8,4 +8,5 @@ export function openAiError({ message, type, openaiFields, param, code }: Gatewa
   return { error: { message, type, param: param ?? null, code: code ?? null } };
 }
 
+/** The JSON of OpenAI's error envelope. */
 export const openAiErrorBody = (error: GatewayError): string => JSON.stringify(openAiError(error));

@@ -6,6 +6,7 @@ export class ReplyAssembler {
   readonly #choices = new Map<number, ChoiceAssembler>();
   #usage: Completion['usage'];
 
+  /** Takes the next chunk. */
   add({ choices, usage }: Chunk): void {
     if (usage) this.#usage = usage;
     for (const choice of choices) {
@@ -15,6 +16,7 @@ export class ReplyAssembler {
     }
   }
 
+  /** The whole reply. Throws if a choice has no finish reason. */
   reply(): Completion {
     const choices = [...this.#choices]
       .sort(([a], [b]) => a - b)

@@ -12,6 +12,7 @@ import type { EndReason } from './exchange-end.ts';
 export interface Endpoint {
   /** Name of its dialect, or `passthrough` or `unknown`: the label in metrics, spans and the ledger. */
   readonly name: string;
+  /** Whether requests need no key. */
   readonly public: boolean;
   /** Error body for this endpoint; OpenAI's envelope by default. */
   errorBody?(error: GatewayError): string;
@@ -19,8 +20,11 @@ export interface Endpoint {
 
 /** Tokens known or estimated so far; never decreasing while the exchange runs. */
 export interface RunningUsage {
+  /** Tokens of the prompt, cached ones included. */
   prompt_tokens: number;
+  /** Tokens generated so far, reasoning included. */
   completion_tokens: number;
+  /** Tokens of the prompt that the provider had cached. */
   cached_tokens: number;
   /** The upstream's own breakdown, unchanged. */
   completion_details: Usage['completion_tokens_details'];
@@ -30,6 +34,7 @@ export interface RunningUsage {
 
 /** An attempt that failed or was cut off. */
 export interface FailedAttempt {
+  /** Its name in the configuration. */
   readonly provider: string;
   /** Kind of failure, as in the metric `sluice_upstream_errors_total`. */
   readonly kind: string;
@@ -37,11 +42,15 @@ export interface FailedAttempt {
 
 /** Record of an exchange that has ended, exactly one each; for metrics, logs, the ledger and `onSettled`. */
 export interface Outcome {
+  /** The request id. */
   readonly id: string;
+  /** The endpoint's name. */
   readonly endpoint: string;
+  /** Id of the account; undefined without one. */
   readonly account: string | undefined;
   /** Catalog id; undefined if the request named no known model. */
   readonly model: string | undefined;
+  /** How the exchange ended. */
   readonly end_reason: EndReason;
   /** The HTTP status sent, or 0 when the client left before one was. */
   readonly status: number;
@@ -51,11 +60,13 @@ export interface Outcome {
   readonly usage: Readonly<RunningUsage>;
   /** Exact decimal string, from the catalog's prices. */
   readonly cost_usd: string;
+  /** Name of the provider of the last attempt; undefined if there was none. */
   readonly provider: string | undefined;
   /** Number of attempts. */
   readonly attempts: number;
   /** The attempts that failed, in order. One that another followed is not billed. */
   readonly failed_attempts: readonly FailedAttempt[];
+  /** When it began, and how long its parts took. */
   readonly timings: Timings;
 }
 
@@ -63,6 +74,7 @@ export interface Outcome {
 export interface Timings {
   /** Start, in milliseconds since 1970. */
   readonly started_epoch_ms: number;
+  /** From the start to settlement. */
   readonly duration_ms: number;
   /** From the start to the first text or tool call of a stream. */
   readonly first_token_ms: number | undefined;
@@ -72,19 +84,24 @@ export interface Timings {
 
 /** Typed key of a value that one plugin leaves for another. Only code that imports the key finds the value. */
 export interface Key<T> {
+  /** For messages and debuggers. */
   readonly description: string;
   /** Carries the type only. */
   readonly _value?: T;
 }
 
+/** Creates a key; each call makes another one, whatever the description. */
 export function defineKey<T>(description: string): Key<T> {
   return { description };
 }
 
 /** An exchange as stages see it: facts to read first, then what a stage may change. */
 export interface ExchangeView {
+  /** The request id: `x-request-id` of the reply, and in every line of the log. */
   readonly id: string;
+  /** The endpoint that was asked. */
   readonly endpoint: Endpoint;
+  /** HTTP method, in capitals. */
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
@@ -95,6 +112,7 @@ export interface ExchangeView {
    * Stages must not read the body from it. A request of the dashboard's playground has not passed the application's middleware.
    */
   readonly incoming: IncomingMessage;
+  /** Time of day and of durations; tests replace it. */
   readonly clock: Clock;
   /** The server span, for attributes and events. */
   readonly span: Span;
@@ -108,16 +126,21 @@ export interface ExchangeView {
   readonly elapsed_ms: number;
   /** Aborts when the upstream is no longer needed: the client has left, or the gateway shuts down. */
   readonly signal: AbortSignal;
+  /** Whether `signal` has aborted. */
   readonly aborted: boolean;
+  /** Who asks; undefined until `authenticate`. */
   readonly account: Account | undefined;
   /** Set once the body was read and names a model of the catalog. */
   readonly model: Model | undefined;
+  /** Whether `request` can be read. */
   readonly hasRequest: boolean;
   /** Tokens so far. */
   readonly usage: Readonly<RunningUsage>;
   /** Provider of the last attempt. */
   readonly provider: string | undefined;
+  /** Number of attempts so far. */
   readonly attempts: number;
+  /** Attempts that failed so far, in order. */
   readonly failed_attempts: readonly FailedAttempt[];
   /** End reason, once known; undefined while nothing has gone wrong. */
   readonly end_reason: EndReason | undefined;
@@ -130,5 +153,6 @@ export interface ExchangeView {
   authenticate(account: Account): void;
   /** Value that a plugin has set for `key`. */
   get<T>(key: Key<T>): T | undefined;
+  /** Leaves a value for whoever imports `key`. */
   set<T>(key: Key<T>, value: T): void;
 }

@@ -2,7 +2,9 @@ import { createParser } from 'eventsource-parser';
 
 /** An event as it was on the wire; `event` is absent for the default type. */
 export interface SseEvent {
+  /** Its lines of data, joined by line feeds. */
   readonly data: string;
+  /** Its type; absent if it has none. */
   readonly event?: string | undefined;
 }
 

@@ -10,13 +10,19 @@ interface LogMethod {
 
 /** The log, which receives everything that clients must not see. Its methods never throw. */
 export interface Log {
+  /** Writes a line when the process cannot go on. */
   readonly fatal: LogMethod;
+  /** Writes a line about what needs an operator. */
   readonly error: LogMethod;
+  /** Writes a line about what may need one. */
   readonly warn: LogMethod;
+  /** Writes a line about normal work. */
   readonly info: LogMethod;
+  /** Writes a line for debugging. */
   readonly debug: LogMethod;
   /** A log with `fields` on every line. */
   child(fields: Record<string, unknown>): Log;
+  /** Whether lines of `level` are written. */
   isLevelEnabled(level: string): boolean;
 }
 

@@ -6,9 +6,13 @@ import { createLog, type Log } from './log.ts';
  * `logger.info({ status: 200 }, 'POST /v1/chat/completions 200')`; the field `err` has an Error.
  */
 export interface Logger {
+  /** Writes a line about what needs an operator. */
   error(fields: object, message: string): unknown;
+  /** Writes a line about what may need one. */
   warn(fields: object, message: string): unknown;
+  /** Writes a line about normal work, such as one per exchange. */
   info(fields: object, message: string): unknown;
+  /** Writes a line for debugging, such as refusals of clients. */
   debug(fields: object, message: string): unknown;
   /** Without it, `error` is called. */
   fatal?(fields: object, message: string): unknown;

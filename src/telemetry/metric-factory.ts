@@ -39,14 +39,17 @@ export class MetricFactory {
     this.#owner = owner;
   }
 
+  /** Creates a counter. Throws for a name that another metric has. */
   counter<const L extends readonly string[] = []>(definition: MetricDefinition<L>): Counter<L> {
     return this.#registered(new Counter(this.#checked(definition), this.#owner));
   }
 
+  /** Creates a gauge. Throws for a name that another metric has. */
   gauge<const L extends readonly string[] = []>(definition: MetricDefinition<L>): Gauge<L> {
     return this.#registered(new Gauge(this.#checked(definition), this.#owner));
   }
 
+  /** Creates a histogram; `buckets` are upper bounds, ascending. Throws for a name that is taken by another metric. */
   histogram<const L extends readonly string[] = []>(definition: HistogramDefinition<L>): Histogram<L> {
     return this.#registered(new Histogram(this.#checked(definition, histogramSchema), this.#owner));
   }

@@ -3,7 +3,9 @@ import type { Json } from '../json-object.ts';
 import type { Sample } from './metric-series.ts';
 
 export interface MetricDefinition<L extends readonly string[] = readonly string[]> {
+  /** In snake_case; the prefix is added. */
   readonly name: string;
+  /** What it counts, for `/metrics`. */
   readonly help: string;
   /** Names of the labels, in the order in which `labels()` takes their values. */
   readonly labels?: L;
@@ -50,12 +52,17 @@ const max_label_characters = 256;
  * a series may be held.
  */
 export class Metric<L extends readonly string[], S extends Series> {
+  /** Full name, with its prefix. */
   readonly name: string;
+  /** What it counts, for `/metrics`. */
   readonly help: string;
+  /** Its kind. */
   readonly type: MetricKind<S>['type'];
+  /** Names of its labels, in the order of `labels()`. */
   readonly labelNames: readonly string[];
   /** The plugin that has declared it; undefined if the gateway has. */
   readonly owner: string | undefined;
+  /** Buckets of a histogram. */
   readonly shape: string | undefined;
   readonly #kind: MetricKind<S>;
   readonly #max_series: number;

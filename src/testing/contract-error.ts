@@ -37,6 +37,7 @@ export type Rule = StageRule | AdapterRule;
 
 /** Where a rule was broken. */
 export interface Place {
+  /** Name of the fixture. */
   readonly fixture?: string | undefined;
   /** How the fixture was cut or changed, or where it ended. */
   readonly cut?: string | undefined;
@@ -44,23 +45,35 @@ export interface Place {
 
 /** Where a rule was broken, and how. */
 export interface Breach extends Place {
+  /** The rule that was broken. */
   readonly rule: Rule;
   /** The name of the stage or adapter, or the names of a chain. */
   readonly subject: string;
+  /** What is wrong, in one sentence. */
   readonly problem: string;
+  /** What should have come. */
   readonly expected: unknown;
+  /** What came. */
   readonly got: unknown;
 }
 
 /** Thrown by `checkStage` and `checkAdapter` at the first breach. The message contains all that is known; `cause` is what was thrown. */
 export class ContractError extends Error implements Breach {
+  /** Always `ContractError`. */
   override readonly name = 'ContractError';
+  /** The rule that was broken. */
   declare readonly rule: Rule;
+  /** The name of the stage or adapter, or the names of a chain. */
   declare readonly subject: string;
+  /** The fixture; undefined outside of one. */
   declare readonly fixture: string | undefined;
+  /** How the fixture was cut or changed, or where it ended. */
   declare readonly cut: string | undefined;
+  /** What is wrong, in one sentence. */
   declare readonly problem: string;
+  /** What should have come. */
   declare readonly expected: unknown;
+  /** What came. */
   declare readonly got: unknown;
 
   constructor(breach: Breach) {

@@ -24,6 +24,7 @@ export interface ContractOptions {
   readonly incoming?: Readonly<Record<string, unknown>>;
   /** What the client asks for beside the model and a message. */
   readonly request?: Partial<ChatRequest>;
+  /** Streams to run it over, in place of `streamFixtures`. */
   readonly fixtures?: readonly StreamFixture[];
   /** What the stage changes on purpose, and what is therefore not compared with the upstream's. */
   readonly changes?: readonly Change[];

@@ -15,6 +15,7 @@ import { ChoiceMapper } from './choice-mapper.ts';
 import { LogprobsMapper } from './logprobs-mapper.ts';
 import { PlainTextMapper, type Replacement, TextReplacer } from './text-replacer.ts';
 
+/** How text is searched. */
 export interface MapTextOptions {
   /** The longest match, and the most that a stream holds back of a text, in UTF-16 units. 256 without it. */
   readonly window?: number;

@@ -26,7 +26,9 @@ export interface Target {
 export interface UpstreamRequest {
   /** Below the provider's `base_url`, such as `/chat/completions`. */
   readonly path: string;
+  /** Beside those of the adapter and the configuration. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
   readonly body: Readonly<Record<string, unknown>>;
   /** Fields of the request that this server's format cannot express; the reply names them in `x-ignored-parameters`. */
   readonly ignored?: readonly string[];
@@ -56,6 +58,7 @@ export interface Adapter {
   encode(request: ChatRequest, target: Target): UpstreamRequest;
   /** Decodes a whole reply. Throws an UpstreamError for an error, a GatewayError for a body that is not a reply. */
   decodeReply(body: unknown): Completion;
+  /** Creates the decoder of one stream. */
   openStream(): StreamDecoder;
   /** Standard HTTP status for an error status that the server uses in its own way; `body` is parsed if it was JSON. */
   errorStatus?(status: number, body: unknown): number;
@@ -67,7 +70,9 @@ export interface Adapter {
 export interface AdapterSetup {
   /** The provider's name in the configuration. */
   readonly provider: string;
+  /** Log with the provider's name on every line. */
   readonly log: Log;
+  /** Time of day and of durations; tests replace it. */
   readonly clock: Clock;
   /** Creates the adapter's metrics, shared by its providers; their names begin with `sluice_` and its name. */
   readonly metrics: PluginMetrics;
@@ -77,15 +82,19 @@ export interface AdapterSetup {
 export interface ProviderDefinition<Options = unknown> {
   /** The value of `adapter` in the configuration. */
   readonly name: string;
+  /** Schema of its options, which stand beside those that every provider has. */
   readonly schema: z.ZodType<Options, unknown>;
   /** Supported effort levels; a model with others needs an `effort_map`. Without it, any level. */
   readonly efforts?: readonly string[];
+  /** Creates the adapter, once for each provider that uses it. */
   create(options: Options, setup: AdapterSetup): Adapter;
 }
 
 /** A definition, whatever its options are. */
 export type AnyProviderDefinition = Omit<ProviderDefinition, 'schema' | 'create'> & {
+  /** Schema of its options. */
   readonly schema: z.ZodType;
+  /** Creates the adapter. */
   create(options: never, setup: AdapterSetup): Adapter;
 };
 

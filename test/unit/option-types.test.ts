@@ -6,7 +6,15 @@ import type { modelSchema } from '../../src/catalog/model-schema.ts';
 import type { chainOptionsSchema } from '../../src/chain/chain-options.ts';
 import type { GatewayConfig, OtherProvider } from '../../src/config/gateway-config.ts';
 import type { configSchema, serverSchema } from '../../src/config/schema.ts';
-import type { ChainConfig, ModelOptions, ProviderOptions, ServerOptions } from '../../src/options.ts';
+import type {
+  ChainConfig,
+  ModelConfig,
+  ModelOptions,
+  PlanOptions,
+  ProviderOptions,
+  ServerOptions,
+} from '../../src/options.ts';
+import type { planSchema } from '../../src/stores/limits/plan-limits.ts';
 import type { providerBaseSchema } from '../../src/upstream/http/provider-schema.ts';
 import { optionTypeFiles } from '../support/option-types/option-types.ts';
 
@@ -29,6 +37,8 @@ describe('types of options', () => {
     const same: true[] = [
       true satisfies Same<ServerOptions, z.input<typeof serverSchema>>,
       true satisfies Same<ModelOptions, z.input<typeof modelSchema>>,
+      true satisfies Same<ModelConfig, z.output<typeof modelSchema>>,
+      true satisfies Same<PlanOptions, z.output<typeof planSchema>>,
       true satisfies Same<Listed<ProviderOptions>, Listed<z.input<typeof providerBaseSchema>>>,
       true satisfies Same<ChainConfig, z.input<typeof chainOptionsSchema>>,
       true satisfies Same<Exact<GatewayConfig>, Exact<z.input<typeof configSchema>>>,
@@ -36,7 +46,7 @@ describe('types of options', () => {
     ];
     // @ts-expect-error A port is no switch.
     same.push(true satisfies Same<{ port: boolean }, Pick<ServerOptions, 'port'>>);
-    expect(same).toHaveLength(7);
+    expect(same).toHaveLength(9);
   });
 
   it('are those of every built-in stage', () => {

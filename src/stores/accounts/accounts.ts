@@ -5,7 +5,9 @@ import { hashKey } from './hash-key.ts';
 
 /** The account that a request is billed to. Limits are per account, not per key. */
 export interface Account {
+  /** Its name: in limits, metrics, spans and the ledger. */
   readonly id: string;
+  /** Name of its plan; undefined if it has none. */
   readonly plan: string | undefined;
   /** Limits that replace those of the plan. */
   readonly limits?: LimitOverrides | undefined;
@@ -47,6 +49,7 @@ export const accountSchema = z.strictObject({
   keys: z.array(keySchema).default([]).describe('Keys as `value` or, better, as their `sha256`.'),
 });
 
+/** Schema of accounts by name, for options of stages. */
 export const accountsSchema = z.record(z.string().min(1), accountSchema);
 
 export type AccountsConfig = z.infer<typeof accountsSchema>;
@@ -85,6 +88,7 @@ export class ConfiguredAccounts implements AccountDirectory {
     return this.#byDigest.get(digest);
   }
 
+  /** The account of this id; undefined if there is none. */
   findById(id: string): Account | undefined {
     return this.#byId.get(id);
   }

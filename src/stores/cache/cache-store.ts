@@ -3,6 +3,7 @@
  * none. Its methods neither throw nor reject, and answer within the store's time-out.
  */
 export interface CacheStore {
+  /** The text that was set; undefined after its time, and if it was dropped. */
   get(key: string): string | undefined | Promise<string | undefined>;
   /** Replaces what the key had. */
   set(key: string, value: string, ttl_ms: number): void | Promise<void>;

@@ -1,15 +1,33 @@
 import { type Charge, type LimitUnit, type LimitUnitName, limitUnits } from './limit-units.ts';
 
+/** In what time amounts count under a limit: `kind` says which of three ways. `ietf_s`, in seconds, is what `RateLimit-Policy` shows. */
 export type LimitWindow =
-  | { readonly kind: 'sliding'; readonly noun: string; readonly duration_ms: number; readonly ietf_s: number }
   | {
+      /** Counts for a duration from each request. */
+      readonly kind: 'sliding';
+      /** What the duration is called in refusals. */
+      readonly noun: string;
+      /** The duration. */
+      readonly duration_ms: number;
+      /** The window in `RateLimit-Policy`, in seconds. */
+      readonly ietf_s: number;
+    }
+  | {
+      /** Counts for a UTC day or month. */
       readonly kind: 'calendar';
+      /** What the limit is called in refusals. */
       readonly adjective: string;
       /** Refusals name the day on which the limit resets; otherwise only the time. */
       readonly resets_on_day: boolean;
+      /** The window in `RateLimit-Policy`, in seconds; absent for months. */
       readonly ietf_s?: number;
     }
-  | { readonly kind: 'running'; readonly ietf_s?: undefined };
+  | {
+      /** Counts until the exchange is settled. */
+      readonly kind: 'running';
+      /** Always absent: the window has no length. */
+      readonly ietf_s?: undefined;
+    };
 
 /** Window in which an amount counts. */
 export const limitWindows = {
@@ -76,6 +94,7 @@ export const limitTable = {
   },
 } as const satisfies Record<string, LimitRow>;
 
+/** The name of a limit, as in `plans`. */
 export type LimitName = keyof typeof limitTable;
 
 export const limitNames = Object.keys(limitTable) as readonly LimitName[];
@@ -85,6 +104,7 @@ export const limitNames = Object.keys(limitTable) as readonly LimitName[];
  * reset what was used.
  */
 export interface Limit {
+  /** Which of the limits. */
   readonly name: LimitName;
   /** The model that it limits; without one, all models together. */
   readonly model?: string | undefined;
@@ -95,8 +115,10 @@ export interface Limit {
 /** The row of a limit. */
 export const rowOf = ({ name }: Pick<Limit, 'name'>): LimitRow => limitTable[name];
 
+/** The unit in which a limit counts. */
 export const unitOf = (limit: Pick<Limit, 'name'>): LimitUnit => limitUnits[rowOf(limit).unit];
 
+/** The window in which a limit counts. */
 export const windowOf = (limit: Pick<Limit, 'name'>): LimitWindow => limitWindows[rowOf(limit).window];
 
 /** Whether the limit is on UTC days or months, whose use is restored from the ledger after a restart. */

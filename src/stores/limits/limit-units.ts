@@ -5,6 +5,7 @@ import { exactNanoUsdOf } from '../../money.ts';
 export interface Charge {
   /** 1; at settlement 0 for an exchange that failed for the gateway's or the provider's reasons, which returns its request. */
   readonly requests: number;
+  /** Of prompt and completion together. */
   readonly tokens: number;
   /** Billionths of a US dollar, rounded up. */
   readonly nano_usd: number;

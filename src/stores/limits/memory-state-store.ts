@@ -88,10 +88,12 @@ export class MemoryStateStore implements StateStore {
     };
   }
 
+  /** The use of `limits` by `account`; reserves nothing. */
   statuses(account: string, limits: readonly Limit[], maxOf = ownMax): readonly LimitStatus[] {
     return statusesOf(this.#accounts.get(account) ?? new Map(), limits, maxOf, this.#now());
   }
 
+  /** The same. */
   knownStatuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
     return this.statuses(account, limits);
   }
@@ -113,6 +115,7 @@ export class MemoryStateStore implements StateStore {
     }
   }
 
+  /** Does nothing: there is no connection. */
   async close(): Promise<void> {}
 
   /** Counts the charge; returns what settles it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PlanOptions } from '../../options.ts';
 import {
   forEachLimit,
   type Limit,
@@ -42,14 +43,18 @@ export const limitOverridesSchema = amountsOfAccount.extend({
     .describe('The same for the limits on single models.'),
 });
 
+/** Schema of limits by plan, for options of stages. */
 export const plansSchema = z.record(z.string(), planSchema);
 
-export type Plan = z.output<typeof planSchema>;
+/** The limits of a plan. */
+export type Plan = PlanOptions;
+/** Limits by the name of the plan. */
 export type Plans = z.output<typeof plansSchema>;
 export type LimitOverrides = z.output<typeof limitOverridesSchema>;
 
 /** The limits under which an exchange counts. */
 export interface LimitSet {
+  /** All of them. */
   readonly limits: readonly Limit[];
   /** Those of `limits` that are reserved before the body is read: requests and concurrency over all models. */
   readonly beforeBody: readonly Limit[];
@@ -57,6 +62,7 @@ export interface LimitSet {
   readonly withRequest: readonly Limit[];
   /** Whether one of them is on tokens, or on money, so that an estimate is needed. */
   readonly countsTokens: boolean;
+  /** The same of money alone. */
   readonly countsMoney: boolean;
 }
 

@@ -7,7 +7,9 @@ import type { Charge } from './limit-units.ts';
 export interface ReservationRequest {
   /** Names the lease of its concurrency. Unique among all that share the store, so never the client's own `x-request-id`. */
   readonly id: string;
+  /** Id of the account. */
   readonly account: string;
+  /** The limits to reserve under. */
   readonly limits: readonly Limit[];
   /**
    * Reserved until settlement: the request, tokens of prompt and estimated completion, and their cost. A charge above a whole limit is
@@ -20,6 +22,7 @@ export interface ReservationRequest {
 
 /** An account's use of one limit, after a decision. */
 export interface LimitStatus {
+  /** The limit. */
   readonly limit: Limit;
   /** How much more would be admitted now; never below 0, also in debt. */
   readonly remaining: number;
@@ -27,12 +30,23 @@ export interface LimitStatus {
   readonly reset_ms: number;
 }
 
+/** The use of several limits. */
 export type LimitStatuses = readonly LimitStatus[];
 
+/** What a store answers: reserved under all limits, or refused by one and reserved under none. */
 export type ReservationResult =
-  | { readonly admitted: true; readonly statuses: readonly LimitStatus[]; readonly reservation: Reservation }
   | {
+      /** Whether the exchange may go upstream. */
+      readonly admitted: true;
+      /** The use of each limit, the reservation included. */
+      readonly statuses: readonly LimitStatus[];
+      /** To be settled once, at the end of the exchange. */
+      readonly reservation: Reservation;
+    }
+  | {
+      /** Whether the exchange may go upstream. */
       readonly admitted: false;
+      /** The use of each limit. */
       readonly statuses: readonly LimitStatus[];
       /** The limit that would admit it last. */
       readonly refused_by: Limit;

@@ -4,6 +4,7 @@ const brand = Symbol.for('sluice.UpstreamError');
 
 /** An error in the body of a reply or in the middle of a stream, with the upstream's own message. */
 export class UpstreamError extends Error {
+  /** Always `UpstreamError`. */
   override readonly name = 'UpstreamError';
   readonly [brand] = true;
   /** The HTTP status that it stands for, if known. */

@@ -45,6 +45,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     this.#options = options;
   }
 
+  /** Decodes one event to chunks. Throws an UpstreamError for an error in the stream. */
   decode(event: SseEvent): Chunk[] {
     if (event.event === 'error') throw this.#error(event.data);
     const data = event.data.charCodeAt(0) === 123 ? event.data : event.data.trim();
@@ -54,6 +55,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     return this.#chunk(body);
   }
 
+  /** True once every choice that began has its finish reason. */
   get complete(): boolean {
     return this.#begun && this.#open.size === 0;
   }

@@ -3,6 +3,7 @@ import type { ToolCall } from '../../canonical.ts';
 import { exceeds } from '../../dialects/json-size.ts';
 import { MemoryCache } from '../../stores/cache/memory-cache.ts';
 
+/** How much a cache keeps, and for how long. */
 export interface ReasoningCacheLimits {
   /** Characters of JSON, and a hundred for every turn. */
   readonly max_characters: number;

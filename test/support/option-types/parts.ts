@@ -18,7 +18,7 @@ import { providerBaseSchema } from '../../../src/upstream/http/provider-schema.t
 import { passthroughRuleSchema } from '../../../src/upstream/passthrough/passthrough-rule.ts';
 import { breakerSchema } from '../../../src/upstream/routing/circuit-breaker.ts';
 import { healthCheckSchema } from '../../../src/upstream/routing/health-check.ts';
-import { definitionOf, docstring, membersText, type NamedType, type TypeNames } from './type-text.ts';
+import { type Definition, definitionOf, docstring, membersText, type NamedType } from './type-text.ts';
 
 /** A type of options, and the schema that it is written from. */
 export interface OptionType extends NamedType {
@@ -64,7 +64,7 @@ const chainModel = named(
   definitionOf(definitionOf(chainOptionsSchema.shape.models).innerType!).element!,
 );
 
-export const partNames: TypeNames = new Map(
+export const partNames: ReadonlyMap<Definition, NamedType> = new Map(
   [...parts, chainModel].map(part => [definitionOf(part.schema), part]),
 );
 
@@ -86,6 +86,7 @@ export const partsText = (): string =>
     interfaceText(
       named('ChainConfig', 'Options of a chain in the form of a configuration.', chainOptionsSchema),
     ),
+    `${docstring(['A model as it is checked: every default is filled in.'])}export interface ModelConfig {\n${membersText(shapeOf(modelSchema), 'checked')}}\n`,
   ].join('\n');
 
 export const partNamed = (name: string): OptionType => parts.find(part => part.name === name)!;

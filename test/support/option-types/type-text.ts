@@ -22,15 +22,18 @@ export interface NamedType {
   readonly doc: string;
 }
 
-/** Types that stand for schemas, whatever is said of one with `.describe()`: copies share the definition. */
-export type TypeNames = ReadonlyMap<Definition, NamedType>;
+/**
+ * Types that stand for schemas, whatever is said of one with `.describe()`: copies share the definition. Or `checked`: the type of what has
+ * been parsed is written, in full.
+ */
+export type TypeNames = ReadonlyMap<Definition, NamedType> | 'checked';
 
 export const definitionOf = (schema: z.ZodType): Definition => schema._zod.def as unknown as Definition;
 
 /** The TypeScript type of what `schema` accepts. Throws for a kind of schema that options have not had so far. */
 export function typeText(schema: z.ZodType, names: TypeNames, indent = ''): string {
   const definition = definitionOf(schema);
-  const named = names.get(definition);
+  const named = nameOf(schema, names);
   if (named) return named.name;
   const text = (inner: z.ZodType) => typeText(inner, names, indent);
   switch (definition.type) {
@@ -64,6 +67,7 @@ export function typeText(schema: z.ZodType, names: TypeNames, indent = ''): stri
       return `{\n${membersText(definition.shape!, names, `${indent}  `)}${indent}}`;
     case 'pipe':
       // A preprocess reads text, as environment variables have it, before the schema behind it.
+      if (names === 'checked') return text(definition.out!);
       return isPreprocess(definition.in) ? `${text(definition.out!)} | string` : text(definition.in!);
     case 'custom':
       return customType(schema);
@@ -87,7 +91,7 @@ export function membersText(
 ): string {
   return Object.entries(shape)
     .map(([name, schema]) => {
-      const isOptional = schema._zod.optin !== undefined;
+      const isOptional = schema._zod[names === 'checked' ? 'optout' : 'optin'] !== undefined;
       const type = typeText(schema, names, indent) + (isOptional ? ' | undefined' : '');
       const key = /^\w+$/.test(name) ? name : quoted(name);
       return `${memberDoc(name, schema, names, indent)}${indent}${key}${isOptional ? '?' : ''}: ${type};\n`;
@@ -107,10 +111,10 @@ export function docstring(paragraphs: readonly string[], indent = ''): string {
 }
 
 function memberDoc(name: string, schema: z.ZodType, names: TypeNames, indent: string): string {
-  const text = descriptionOf(schema) ?? names.get(definitionOf(unwrapped(schema)))?.doc;
+  const text = descriptionOf(schema) ?? nameOf(unwrapped(schema), names)?.doc;
   if (text === undefined) throw new Error(`the option ${name} has no description`);
   const isUnitSaid = !name.endsWith('_ms') || /\d (m?s|seconds)\b/.test(text);
-  const value = defaultOf(schema);
+  const value = names === 'checked' ? undefined : defaultOf(schema);
   const isShown = value !== undefined && JSON.stringify(value) !== '{}';
   return docstring(
     [
@@ -120,6 +124,9 @@ function memberDoc(name: string, schema: z.ZodType, names: TypeNames, indent: st
     indent,
   );
 }
+
+const nameOf = (schema: z.ZodType, names: TypeNames): NamedType | undefined =>
+  names === 'checked' ? undefined : names.get(definitionOf(schema));
 
 /** What an option is for, whatever it is wrapped in. */
 function descriptionOf(schema: z.ZodType): string | undefined {
