@@ -35,7 +35,16 @@ describe('checkAdapter', () => {
     await expect(checkAdapter(broken.goodAdapter, contract)).resolves.toBeUndefined();
   });
 
+  it('asks for a stream or a reply in every fixture', async () => {
+    const empty = { fixtures: [{ name: 'empty', choices: [] }] };
+    await expect(checkAdapter(broken.goodAdapter, empty)).rejects.toThrow(
+      'the fixture empty has neither a stream nor a reply',
+    );
+  });
+
   const rows: Row[] = [
+    [broken.encodesLater, /has a path that no request can have \(requests\)/],
+    [broken.decodesToNothing, /does not decode a whole stream \(meaning\)\n {2}fixture {3}answer/],
     [
       broken.losesReasoning,
       /^loses-reasoning: does not decode what the stream says: reasoning of choice 0 \(meaning\)\n {2}fixture {3}answer\n {2}cut {7}uncut\n {2}expected {2}"Short question\. .*"\n {2}got {7}""$/,

@@ -223,3 +223,9 @@ export const forgetsTheKey = adapterThat('forgets-the-key', () => ({
   credential: () => ({ 'x-key': 'mine' }),
 }));
 export const hasAnOddHeader = adapterThat('has-an-odd-header', () => ({ headers: { 'x key': 'a' } }));
+
+const later = async (...given: Parameters<Adapter['encode']>) => good.encode(...given);
+export const encodesLater = encoding('encodes-later', later as never);
+export const decodesToNothing = adapterThat('decodes-to-nothing', () => ({
+  openStream: () => ({ complete: true, decode: () => undefined as never }),
+}));

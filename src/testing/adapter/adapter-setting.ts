@@ -70,10 +70,15 @@ export class AdapterSetting {
           owner.isOver = true;
         },
       };
-      const reader = new StreamReader(this.adapter.openStream(), owner, limits);
-      for (const part of parts) reader.bytes(part);
-      reader.end();
-      reader.close();
+      try {
+        const reader = new StreamReader(this.adapter.openStream(), owner, limits);
+        for (const part of parts) reader.bytes(part);
+        reader.end();
+        reader.close();
+      } catch (thrown) {
+        // The decoder is not what it should be.
+        fault ??= thrown;
+      }
       return { chunks, fault };
     });
   }

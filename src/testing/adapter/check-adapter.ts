@@ -26,7 +26,10 @@ export async function checkAdapter(
   contract: AdapterContract,
 ): Promise<void> {
   const setting = new AdapterSetting(definition, contract);
-  const { errors = [] } = contract;
+  const { fixtures, errors = [] } = contract;
+  for (const { name, stream, reply } of fixtures)
+    if (stream === undefined && reply === undefined)
+      throw new Error(`the fixture ${name} has neither a stream nor a reply`);
   checkCredential(setting);
   checkRequests(setting);
   await checkEach(setting, ofFixtures);

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../errors.ts';
 import type { Target, UpstreamRequest } from '../../../upstream/adapter.ts';
 import { fitted } from '../../../upstream/attempt/fit-request.ts';
 import { knownEfforts } from '../../../upstream/openai/reasoning-effort.ts';
+import { ContractError } from '../../contract-error.ts';
 import type { AdapterFixture } from '../adapter-contract.ts';
 import type { AdapterSetting } from '../adapter-setting.ts';
 import { meaningOfReply } from '../meaning.ts';
@@ -65,7 +66,6 @@ export function checkToolLoop(setting: AdapterSetting, fixture: AdapterFixture):
   }
 }
 
-const pathOf = ({ path }: UpstreamRequest): string => path;
 const textOf = ({ path, headers, body }: UpstreamRequest): string => JSON.stringify([path, headers, body]);
 
 /** What is sent of a request; `undefined` if the adapter refuses it by field. */
@@ -103,15 +103,14 @@ function encode(
 
 function checkRefusal(setting: AdapterSetting, fixture: string, got: unknown): void {
   if (GatewayError.is(got) && got.status === 400 && got.param !== undefined) return;
-  if (got instanceof Error && got.name === 'ContractError') throw got;
+  if (got instanceof ContractError) throw got;
   const problem = 'refuses a request without naming the field';
   const expected = 'what invalidField creates';
   throw setting.breach('requests', { fixture }, problem, { expected, got });
 }
 
 function checkUpstreamRequest(setting: AdapterSetting, fixture: string, encoded: UpstreamRequest): void {
-  const { headers = {}, body } = encoded;
-  const path = pathOf(encoded);
+  const { path, headers = {}, body } = encoded;
   const wrong = (problem: string, expected: unknown, got: unknown) =>
     setting.breach('requests', { fixture }, problem, { expected, got });
   if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(path)) throw wrong('has a path that no request can have', '/…', path);
@@ -119,9 +118,8 @@ function checkUpstreamRequest(setting: AdapterSetting, fixture: string, encoded:
     const unlike = unlikeJson(JSON.parse(JSON.stringify(body)), body, 'body');
     if (unlike !== undefined) throw wrong('has a body that is no JSON', 'plain JSON values', unlike);
   } catch (got) {
-    if (got instanceof RangeError || got instanceof TypeError)
-      throw wrong('has a body that cannot be written as JSON', 'JSON', got);
-    throw got;
+    if (got instanceof ContractError) throw got;
+    throw wrong('has a body that cannot be written as JSON', 'JSON', got);
   }
   const invalid = invalidHeader(headers);
   if (invalid !== undefined) throw wrong('has a header that cannot be sent', 'a valid header', invalid);
