@@ -1,7 +1,11 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { type ChatRequest, defineDialect } from '../../src/plugin.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post } from '../support/chain-app.ts';
+import { startApp } from '../support/express-app.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { closeMounted, mountable } from '../support/mounted-gateway.ts';
 import { until } from '../support/until.ts';
 
 const dialect = join(import.meta.dirname, '../../examples/own-dialect/ollama-chat.ts');
@@ -128,4 +132,45 @@ describe("a dialect of one's own", () => {
     expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'POST']);
     expect(await reply.json()).toEqual({ error: expect.stringContaining('/api/chat does not accept GET') });
   });
+});
+
+describe('a dialect that throws', () => {
+  it.each(['errorBody', 'parse', 'renderReply', 'chunk', 'error', 'end'])(
+    'in %s leaves no client waiting, and shows nothing of its own',
+    async at => {
+      const fail = (hook: string) => {
+        if (hook === at) throw new Error('internal detail 0815');
+        return hook;
+      };
+      const dialect = defineDialect({
+        name: 'broken',
+        paths: { '/v1/broken': ['POST'] },
+        errorBody: () => fail('errorBody'),
+        create: () => ({
+          parse(body) {
+            fail('parse');
+            const { model, messages, stream } = body as unknown as ChatRequest;
+            return { model, messages, stream: stream ?? false, parameters: {}, unknown: {} };
+          },
+          renderReply: () => fail('renderReply'),
+          renderStream: () => ({
+            chunk: () => fail('chunk'),
+            error: () => fail('error'),
+            end: () => fail('end'),
+          }),
+        }),
+      });
+      simulator = await startSimulator();
+      const mounted = await mountable(simulator, {}, { dialects: [dialect] });
+      const app = await startApp(app => void app.use(mounted));
+      const ended = (content: string, stream: boolean) =>
+        post(`${app.url}/v1/broken`, ask(content, { stream }), { authorization: `Bearer ${clientKey}` })
+          .then(reply => reply.text())
+          .catch(() => 'cut');
+      for (const content of ['[[sim:say=Yes]]', '[[sim:tokens=30 cut=5]]', '[[sim:status=400]]'])
+        for (const stream of [true, false]) expect(await ended(content, stream)).not.toContain('0815');
+      await until(() => mounted.inFlight === 0);
+      await closeMounted();
+    },
+  );
 });

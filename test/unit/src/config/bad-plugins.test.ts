@@ -171,7 +171,7 @@ describe('a dialect', () => {
   it('is refused by defineDialect with everything that is wrong', () => {
     expect(() =>
       dialect({ name: 'My format', paths: { mine: ['POST'] }, creat: 1, errorBody: 'text' }),
-    ).toThrow(/defineDialect: 4 mistakes[^]*paths: must have paths with their methods/);
+    ).toThrow(/defineDialect: 4 mistakes[\s\S]*paths: must have paths with their methods/);
   });
 });
 
