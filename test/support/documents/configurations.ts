@@ -1,9 +1,10 @@
 import { parseDocument } from 'yaml';
+import { builtInStages } from '../../../plugins/index.ts';
 import { defaultModels } from '../../../src/catalog/default-models.ts';
 import { expandPart } from '../../../src/config/checked-part.ts';
 import { builtInAdapters } from '../../../src/config/load-adapters.ts';
 import { configSchemaOf } from '../../../src/config/schema.ts';
-import { shownIssue } from '../../../src/diagnostics/config-error.ts';
+import { type ConfigIssue, issuesOf, shownIssue } from '../../../src/diagnostics/config-error.ts';
 import { valueAt } from '../../../src/diagnostics/field-path.ts';
 import { asObject, isObject } from '../../../src/json-object.ts';
 import { type Block, completed } from './blocks.ts';
@@ -35,6 +36,7 @@ export function faultsOfConfiguration(block: Block): string[] {
   const whole = { ...complete, ...value };
   const part = expandPart(whole, Object.fromEntries(variables));
   part.check(schemaFor(whole));
+  part.report(issuesOfStages(asObject(part.value).stages));
   return part.issues
     .filter(({ path }) => !/…|\$\{/.test(String(valueAt(whole, path))))
     .filter(({ message }) => !(/#.*…/.test(text) && message.startsWith('is required')))
@@ -50,6 +52,19 @@ function schemaFor(whole: Readonly<Record<string, unknown>>) {
     {},
   );
   return whole.dialects === undefined ? schema : schema.loose();
+}
+
+/** What is wrong with the options of built-in stages; those of others are not known. */
+function issuesOfStages(stages: unknown): ConfigIssue[] {
+  return (Array.isArray(stages) ? stages : []).flatMap((entry: unknown, at) =>
+    Object.entries(asObject(entry)).flatMap(([name, options]) => {
+      const { schema } = builtInStages.find(({ stageName }) => stageName === name) ?? {};
+      const { error } = schema?.safeParse(options ?? {}) ?? {};
+      if (!schema || !error) return [];
+      const path = ['stages', at, name];
+      return issuesOf(error, schema, options).map(issue => ({ ...issue, path: [...path, ...issue.path] }));
+    }),
+  );
 }
 
 function parsed(text: string): { readonly value?: unknown; readonly errors: readonly string[] } {
