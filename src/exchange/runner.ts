@@ -24,6 +24,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerSource } from './answer-source.ts';
 import type { Outcome } from './exchange-view.ts';
+import { logError } from './log-error.ts';
 import type { ReplySource } from './reply-source.ts';
 
 /** Parts that all exchanges of one gateway or chain share. */
@@ -151,9 +152,16 @@ export class ExchangeRun {
     if (thrown instanceof UploadAborted) exchange.clientLeft();
     if (this.#pending && exchange.end_reason === 'time_limit') this.#source?.readOn?.(this.#pending);
     if (exchange.client_gone) return;
+    const error = this.#clientError(thrown);
+    if (!this.#prepared.isInner) writeError(exchange, this.#sink, error);
+  }
+
+  /** The error for the client, as the stages leave it: logged, or handed to the chain around this one. */
+  #clientError(thrown: unknown): GatewayError {
     const error = this.#stages.onError(thrown);
     if (this.#prepared.isInner) this.#handOn(error);
-    else writeError(exchange, this.#sink, error);
+    else logError(this.exchange, error);
+    return error;
   }
 
   get #sink(): ReplySink {
@@ -179,11 +187,7 @@ export class ExchangeRun {
     this.#meter = meter;
     const chunks = this.#stages.onStream(source.stream(meter));
     const renderer = format.renderStream(identityOf(this.exchange));
-    const toClientError = (thrown: unknown) => {
-      const error = this.#stages.onError(thrown);
-      if (isInner) this.#handOn(error);
-      return error;
-    };
+    const toClientError = (thrown: unknown) => this.#clientError(thrown);
     const limits = isInner ? { ...this.#parts.limits, slow_client_ms: Infinity } : this.#parts.limits;
     await sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
   }

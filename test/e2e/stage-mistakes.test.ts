@@ -198,3 +198,24 @@ describe('a client that leaves', () => {
     expect(calls()).toBe(0);
   });
 });
+
+describe('a stage that throws in a chain without error-envelope', () => {
+  it('is in the log with its cause, and the client learns nothing of it', async () => {
+    const { log, lines } = capturedLog();
+    const own = defineStage({
+      name: 'own',
+      schema: z.strictObject({}),
+      create: () => ({
+        onHeaders() {
+          throw new Error('the inner cause');
+        },
+      }),
+    })();
+    const app = await startApp(app => {
+      app.use(chainOf([own], { log }), (_request, response) => void response.send('the handler'));
+    });
+    const reply = await post(`${app.url}/v1/chat/completions`, {});
+    expect([reply.status, await reply.text()]).toEqual([502, expect.not.stringContaining('inner cause')]);
+    await until(() => lines.some(line => JSON.stringify(line).includes('the inner cause')));
+  });
+});

@@ -48,6 +48,7 @@ const layers: readonly (readonly string[])[] = [
     'src/exchange.ts',
     'src/exchange/exchange-end.ts',
     'src/exchange/exchange-view.ts',
+    'src/exchange/log-error.ts',
     'src/exchange/ignored-parameters.ts',
   ],
   [

@@ -11,26 +11,16 @@ const schema = z.strictObject({
     ),
 });
 
-/**
- * Formats every error for the client and logs the rest. First in the chain, to see the errors of all other stages.
- */
+/** Sets the form of every error. First in the chain, to see the errors of all other stages; the gateway itself logs them. */
 export const errorEnvelope: StageFactory<ErrorEnvelopeOptions> = defineStage({
   name: 'error-envelope',
   schema,
-  create({ openai_fields }) {
-    return {
-      onError(exchange, error) {
-        const { status, type, code, cause } = error;
-        const [model, account] = [exchange.model?.id, exchange.account?.id];
-        const isOverload = exchange.end_reason === 'refused';
-        const isOurs = (type === 'server_error' && !isOverload) || type === 'configuration_error';
-        const level = isOurs ? 'error' : status >= 500 ? 'warn' : 'debug';
-        exchange.log[level]({ status, type, code, model, account, err: cause }, error.message);
-        if (!openai_fields) return error;
-        const shown = new GatewayError(error.type, error.status, error.message, error);
-        shown.openaiFields = true;
-        return shown;
-      },
-    };
-  },
+  create: ({ openai_fields }) => ({
+    onError(_exchange, error) {
+      if (!openai_fields) return error;
+      const shown = new GatewayError(error.type, error.status, error.message, error);
+      shown.openaiFields = true;
+      return shown;
+    },
+  }),
 });
