@@ -16,7 +16,7 @@ import {
   isReply,
   isTransformer,
 } from './hook-result.ts';
-import { StageTimes } from './instrument.ts';
+import { type StageFault, StageTimes } from './instrument.ts';
 import type { StageTransformer } from './stage-link.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
 
@@ -204,6 +204,12 @@ export class ChainRun {
       }
     }
     return error;
+  }
+
+  /** The stage and hook that threw `cause`, if one did. */
+  originOf(cause: unknown): Pick<StageFault, 'stage' | 'hook'> | undefined {
+    const { fault } = this.#times;
+    return fault && fault.thrown === cause ? { stage: fault.stage, hook: fault.hook } : undefined;
   }
 
   /** Calls `onSettled` of every stage that was entered, once even if called again. */

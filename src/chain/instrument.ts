@@ -9,6 +9,13 @@ const hookAt = Object.fromEntries(timedHooks.map((hook, at) => [hook, at])) as R
 
 type CalledStage = Record<TimedHook, (exchange: Exchange, argument: unknown) => unknown>;
 
+/** What a hook threw, which is no GatewayError, and where. */
+export interface StageFault {
+  readonly thrown: unknown;
+  readonly stage: string;
+  readonly hook: TimedHook;
+}
+
 /** Own time of every stage and hook in one exchange, reported together at its end. */
 export class StageTimes {
   readonly #stages: readonly Stage[];
@@ -18,6 +25,8 @@ export class StageTimes {
   readonly #series: (HistogramSeries | undefined)[];
   /** Milliseconds by stage and hook; negative if a hook has not run. */
   readonly #own_ms: number[];
+  /** The first thing thrown by a stage that is no GatewayError. */
+  fault: StageFault | undefined;
 
   constructor(
     stages: readonly Stage[],
@@ -86,6 +95,7 @@ export class StageTimes {
   }
 
   refused(index: number, hook: TimedHook, thrown: unknown): void {
+    if (!GatewayError.is(thrown)) this.fault ??= { thrown, stage: this.#stages[index]!.name, hook };
     this.#metrics?.stageRefused(this.#stages[index]!.name, hook, GatewayError.from(thrown).type);
   }
 

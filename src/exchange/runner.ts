@@ -160,7 +160,7 @@ export class ExchangeRun {
   #clientError(thrown: unknown): GatewayError {
     const error = this.#stages.onError(thrown);
     if (this.#prepared.isInner) this.#handOn(error);
-    else logError(this.exchange, error);
+    else logError(this.exchange, error, this.#stages.originOf(error.cause));
     return error;
   }
 

@@ -200,7 +200,7 @@ describe('a client that leaves', () => {
 });
 
 describe('a stage that throws in a chain without error-envelope', () => {
-  it('is in the log with its cause, and the client learns nothing of it', async () => {
+  it('is in the log with its name, hook and cause, and the client learns nothing of it', async () => {
     const { log, lines } = capturedLog();
     const own = defineStage({
       name: 'own',
@@ -216,6 +216,12 @@ describe('a stage that throws in a chain without error-envelope', () => {
     });
     const reply = await post(`${app.url}/v1/chat/completions`, {});
     expect([reply.status, await reply.text()]).toEqual([502, expect.not.stringContaining('inner cause')]);
-    await until(() => lines.some(line => JSON.stringify(line).includes('the inner cause')));
+    await until(() => lines.length > 0);
+    expect(lines[0]).toMatchObject({
+      level: 50,
+      stage: 'own',
+      hook: 'onHeaders',
+      err: { message: 'the inner cause' },
+    });
   });
 });
