@@ -91,8 +91,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   const isDraining = () => phase !== 'serving';
 
   const handler = (request: IncomingMessage, response: ServerResponse, next?: () => void): void => {
-    const path = pathBelowMount(request);
-    const route = parts.routes.of(path) ?? parts.passthrough.routeOf(path);
+    const { path, route } = located(request, parts);
     // Answered by the parent already.
     if (response.headersSent) return next?.();
     if (!route && !parts.terminal && next) return next();
@@ -100,8 +99,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   };
 
   const errorHandler: ErrorHandler = (error, request, response, next) => {
-    const path = pathBelowMount(request);
-    const route = parts.routes.of(path) ?? parts.passthrough.routeOf(path);
+    const { path, route } = located(request, parts);
     if (response.headersSent || (!route && !parts.terminal)) return next(error);
     const isJson = route !== undefined && !isPassthrough(route);
     const fault = parserFault(error, request, settings.server, isJson);
@@ -254,9 +252,27 @@ class GatewayExchange implements PreparedExchange {
 const formatOf = (route: Route | undefined): GenerationFormat | undefined =>
   route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
 
-/** Path including the mount path, which Express strips: mounted at `/v1`, the rest alone would match no route. */
-function pathBelowMount({ url = '/', baseUrl = '' }: IncomingMessage & { baseUrl?: string }): string {
-  return baseUrl.endsWith('/v1') ? `/v1${pathOf(url)}` : pathOf(url);
+interface Mounted extends IncomingMessage {
+  readonly baseUrl?: string;
+}
+
+/**
+ * Path and route of a request. Express strips the mount path: mounted at `/v1`, the rest alone would match no route, so that the last
+ * part of the mount path is tried as the beginning of the path.
+ */
+function located({ url = '/', baseUrl = '' }: Mounted, { routes, passthrough }: Parts): Located {
+  const rest = pathOf(url);
+  const routeOf = (path: string) => routes.of(path) ?? passthrough.routeOf(path);
+  if (baseUrl === '') return { path: rest, route: routeOf(rest) };
+  const below = baseUrl.slice(baseUrl.lastIndexOf('/')) + rest;
+  const route = routeOf(below);
+  const isBelow = route !== undefined || baseUrl.endsWith('/v1');
+  return isBelow ? { path: below, route } : { path: rest, route: routeOf(rest) };
+}
+
+interface Located {
+  readonly path: string;
+  readonly route: Route | undefined;
 }
 
 /**

@@ -150,10 +150,12 @@ export function providerSchemaOf(adapters: Adapters) {
     const checks = (_zod.def.checks ?? []) as z.core.$ZodCheck<Record<string, unknown>>[];
     return common.extend(shape).check(...checks);
   });
-  const names = [...adapters.keys()];
+  const names = [...adapters].filter(([, definition]) => definition).map(([name]) => name);
   return z.discriminatedUnion('adapter', options as unknown as [ProviderOption, ...ProviderOption[]], {
     error: issue =>
-      issue.code === 'invalid_union' ? notOneOf(asObject(issue.input).adapter, names) : undefined,
+      issue.code === 'invalid_union'
+        ? `${notOneOf(asObject(issue.input).adapter, names)} (or a path such as ./my-server.ts, or a package)`
+        : undefined,
   });
 }
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { ChatRequest, Chunk, Completion } from '../canonical.ts';
 import type { Clock } from '../clock.ts';
-import { checkCreated, checkedBy } from '../diagnostics/config-error.ts';
+import { ConfigError, type ConfigIssue, checkCreated, checkedBy } from '../diagnostics/config-error.ts';
 import { aFunction, isObjectSchema } from '../diagnostics/methods.ts';
+import { nearestName } from '../diagnostics/suggestion.ts';
 import { isObject } from '../json-object.ts';
 import type { SseEvent } from '../sse/parse.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -134,7 +135,11 @@ const adapterSchema = z.object({
   headers: z.record(z.string(), z.string()).optional(),
   credential: aFunction('it returns the headers that carry the key').optional(),
   errorStatus: aFunction('it returns a standard status').optional(),
+  errorMessage: aFunction('it returns the message of an error body').optional(),
 });
+
+/** Optional methods, which would silently never be called under another name. */
+const optionalMethods = ['credential', 'errorStatus', 'errorMessage'];
 
 /** The adapter that a definition creates. Throws a ConfigError if it is not one, such as a promise of it. */
 export function createAdapter(
@@ -143,6 +148,18 @@ export function createAdapter(
   setup: AdapterSetup,
 ): Adapter {
   const adapter = definition.create(options, setup);
-  checkCreated(`what create of the adapter ${definition.name} returns`, adapterSchema, adapter);
+  const source = `what create of the adapter ${definition.name} returns`;
+  checkCreated(source, adapterSchema, adapter);
+  const misspelt = [...misspeltMethods(adapter)];
+  if (misspelt.length > 0) throw new ConfigError(source, misspelt);
   return adapter;
+}
+
+function* misspeltMethods(adapter: object): Generator<ConfigIssue> {
+  for (const [name, value] of Object.entries(adapter)) {
+    if (typeof value !== 'function' || Object.hasOwn(adapterSchema.shape, name)) continue;
+    const meant = nearestName(name, optionalMethods);
+    if (meant !== undefined)
+      yield { path: [name], message: `is no method of an adapter; did you mean '${meant}'?` };
+  }
 }

@@ -173,4 +173,18 @@ describe('a dialect that throws', () => {
       await closeMounted();
     },
   );
+
+  it('is found where the application mounts the gateway at the beginning of its path', async () => {
+    simulator = await startSimulator();
+    const mounted = await mountable(simulator, {}, { dialects: [dialect] });
+    const app = await startApp(app => void app.use('/api', mounted));
+    const headers = { authorization: `Bearer ${clientKey}` };
+    const asked = ask('[[sim:say=Yes]]', { stream: false });
+    const own = await post(`${app.url}/api/chat`, asked, headers);
+    expect(await own.json()).toMatchObject({ message: { content: 'Yes' } });
+    const builtIn = await post(`${app.url}/api/v1/chat/completions`, asked, headers);
+    expect(await builtIn.json()).toMatchObject({ choices: [{ message: { content: 'Yes' } }] });
+    expect((await post(`${app.url}/api/chats`, asked, headers)).status).toBe(404);
+    await closeMounted();
+  });
 });

@@ -33,6 +33,8 @@ export function recordsTargets(): RecordsTargets {
     newDatabase,
     async newPool(options = {}) {
       const pool = new pg.Pool({ connectionString: await newDatabase(), ...options });
+      // As an application has to: the server may end connections that are idle.
+      pool.on('error', () => {});
       pools.push(pool);
       return pool;
     },

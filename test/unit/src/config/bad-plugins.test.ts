@@ -130,6 +130,15 @@ describe('create of a plugin', () => {
     ).toEqual([
       'providers.local.adapter: what create of the adapter mine returns: decodeReply: must be a function: it returns the canonical reply',
     ]);
+    const misspelt = { ...parts, decodeReply() {}, credentials() {} };
+    expect(
+      await made(
+        adapter(() => misspelt),
+        { providers },
+      ),
+    ).toEqual([
+      "providers.local.adapter: what create of the adapter mine returns: credentials: is no method of an adapter; did you mean 'credential'?",
+    ]);
     expect(await made(dialect(() => ({ parse() {}, renderReply() {} })))).toEqual([
       'options.dialects[0]: what create of the dialect mine returns: renderStream: must be a function: it returns the renderer of a stream',
     ]);

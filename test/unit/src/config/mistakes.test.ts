@@ -57,7 +57,7 @@ describe('an invalid configuration', () => {
       'an unknown adapter',
       sampleConfig({ providers: { local: { ...local, adapter: 'vlm' } } }),
       [
-        "providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic; not 'vlm'; did you mean 'vllm'?",
+        "providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic; not 'vlm'; did you mean 'vllm'? (or a path such as ./my-server.ts, or a package)",
       ],
     ],
     [
@@ -89,7 +89,9 @@ describe('an invalid configuration', () => {
     [
       'a missing adapter',
       sampleConfig({ providers: { local: { base_url: 'http://a' } } }),
-      ['providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic'],
+      [
+        'providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic (or a path such as ./my-server.ts, or a package)',
+      ],
     ],
     [
       'an unsupported URL scheme',

@@ -14,7 +14,7 @@ it('recognizes a browser by its cookie, each with an id of its own', () => {
 it.each([
   ['of another operator', cookie, 'otto', 'hash of olga'],
   ['of an earlier password', cookie, 'olga', 'new hash of olga'],
-  ['that was changed', `A${cookie.slice(1)}`.replace(/^AA/, 'AB'), 'olga', 'hash of olga'],
+  ['that was changed', `${cookie.startsWith('A') ? 'B' : 'A'}${cookie.slice(1)}`, 'olga', 'hash of olga'],
   ['that was forged', 'A'.repeat(43), 'olga', 'hash of olga'],
   ['of another length', cookie.slice(4), 'olga', 'hash of olga'],
 ])('does not recognize a cookie %s', (_, given, name, hash) => {
