@@ -44,12 +44,12 @@ export function checkNoReplies(setting: AdapterSetting): void {
 /** A whole reply with any of its parts changed or missing decodes into something canonical, or is a known error. */
 export function checkMutatedReply(setting: AdapterSetting, { name, reply }: AdapterFixture): void {
   if (reply === undefined) return;
-  for (const [change, text] of mutationsOf(reply)) {
+  inBatches(setting, mutationsOf(reply), ([change, text]) => {
     const place = { fixture: name, cut: `not streamed, ${change}` };
     const read = setting.decode(place, text);
     if ('fault' in read) rejectUnknown(setting, place, read.fault);
     else rejectUnlike(setting, place, replyFault(read.reply));
-  }
+  });
 }
 
 /** The same of every event of a stream. */
@@ -60,13 +60,24 @@ export function checkMutatedStream(setting: AdapterSetting, { name, stream }: Ad
     const [, before = '', data = ''] = /^((?:.*\n)*?data: ?)(.*)$/.exec(block) ?? [];
     const event = jsonOf(data);
     if (!isObject(event)) continue;
-    for (const [change, text] of mutationsOf(event)) {
+    inBatches(setting, mutationsOf(event), ([change, text]) => {
       const place = { fixture: name, cut: `event ${at}, ${change}` };
       const wire = blocks.with(at, before + text).join('\n\n');
       const { chunks, fault } = setting.read(place, [Buffer.from(wire)]);
       if (fault !== undefined) rejectUnknown(setting, place, fault);
       for (const chunk of chunks) rejectUnlike(setting, place, chunkFault(chunk));
-    }
+    });
+  }
+}
+
+/** Few enough for one time limit. */
+const batch_size = 100;
+
+function inBatches<T>(setting: AdapterSetting, all: Iterable<T>, check: (one: T) => void): void {
+  const rest = [...all];
+  while (rest.length > 0) {
+    const batch = rest.splice(0, batch_size);
+    setting.together(() => batch.forEach(check));
   }
 }
 
