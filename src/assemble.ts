@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { Catalog } from './catalog/catalog.ts';
 import { ApplicationAccounts } from './chain/application-accounts.ts';
 import { Chain } from './chain/chain.ts';
+import { holdsLimits } from './chain/check-access.ts';
 import { createStages } from './chain/create-stages.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
@@ -95,7 +96,9 @@ function partsOf(
   const { registry } = metrics;
   const { plans, made } = settings;
   const { accountOf } = options;
-  const application = accountOf && new ApplicationAccounts(accountOf, { accounts, plans, clock });
+  const application =
+    accountOf &&
+    new ApplicationAccounts(accountOf, { accounts, plans, holdsLimits: holdsLimits(settings.stages), clock });
   const providers = settings.providers.map(({ name, definition, config, options: own }) =>
     made.adapter(
       name,

@@ -67,6 +67,8 @@ interface Setup {
   readonly accounts: AccountDirectory;
   /** The plans that accounts may have. */
   readonly plans: Plans;
+  /** Whether a stage of the chain holds limits. */
+  readonly holdsLimits: boolean;
   readonly clock: Clock;
 }
 
@@ -140,6 +142,10 @@ export class ApplicationAccounts {
       const names = Object.keys(plans).join(', ') || 'there are none';
       const fault = `returned account ${shown(id)} with the plan ${shown(plan)}`;
       throw this.#unusable(exchange, fault, `it must be one of plans: ${names}`);
+    }
+    if (limits && !this.#setup.holdsLimits) {
+      const fault = `returned account ${shown(id)} with limits`;
+      throw this.#unusable(exchange, fault, 'nothing holds them: the chain must list rate-limit');
     }
     return this.#same({ id, plan, limits });
   }

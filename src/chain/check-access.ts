@@ -40,6 +40,10 @@ export function* checkAccess(access: Access, place: AccessPlace): Generator<Conf
   yield* checkLimitStage(access);
 }
 
+/** Whether one of `stages` holds the limits of accounts. */
+export const holdsLimits = (stages: Access['stages']): boolean =>
+  stages.some(({ name }) => name === 'rate-limit');
+
 /** Reports limits that would not be enforced: the stage is missing, or runs before the account is known. */
 function* checkLimitStage({ stages, accounts, plans }: Access): Generator<ConfigIssue> {
   const at = stages.findIndex(({ name }) => name === 'rate-limit');

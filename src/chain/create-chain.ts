@@ -26,6 +26,7 @@ import { warnOfLostSpans } from '../telemetry/tracing.ts';
 import { ApplicationAccounts } from './application-accounts.ts';
 import { Chain } from './chain.ts';
 import { type ChainOptions, type ChainStage, chainMistake, checkedChain } from './chain-options.ts';
+import { holdsLimits } from './check-access.ts';
 import { createStages } from './create-stages.ts';
 import { handlerDialect, isFromChat } from './dialect-options.ts';
 import { foreignBody } from './handler-request.ts';
@@ -110,7 +111,12 @@ function partsOf({ plans, options, limitPlans }: Checked, log: Log): ChainParts 
       accounts,
       accountOf:
         accountOf &&
-        new ApplicationAccounts(accountOf, { accounts, plans: limitPlans, clock: systemClock }).find,
+        new ApplicationAccounts(accountOf, {
+          accounts,
+          plans: limitPlans,
+          holdsLimits: holdsLimits(plans),
+          clock: systemClock,
+        }).find,
       plans: options.plans,
       state,
       registry: metrics.registry,

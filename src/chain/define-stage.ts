@@ -16,13 +16,16 @@ export interface StageFactory<Options = unknown> {
   readonly schema: z.ZodType<unknown, Options>;
 }
 
+/** The schema of a stage that has none. */
+const noOptions = z.strictObject({});
+
 /**
  * Declares a stage: its name in kebab-case, a zod schema of its options with their documentation, and a function that creates its hooks.
- * The factory throws a ConfigError if options are wrong.
+ * Without a schema the stage takes no options. The factory throws a ConfigError if options are wrong.
  */
-export function defineStage<Schema extends z.ZodType>(definition: {
+export function defineStage<Schema extends z.ZodType = typeof noOptions>(definition: {
   name: string;
-  schema: Schema;
+  schema?: Schema;
   /** Prefix of its metrics' names, in place of `sluice_` and its own name. */
   metricPrefix?: string;
   /** True for a stage that refuses requests for which it finds no account, as `auth` does; its chain then needs no `auth`. */
@@ -30,7 +33,8 @@ export function defineStage<Schema extends z.ZodType>(definition: {
   create(options: z.output<Schema>, setup: StageSetup): Hooks;
 }): StageFactory<z.input<Schema>> {
   checkedBy('defineStage', definitionSchema, definition);
-  const { name, schema, metricPrefix, authenticates = false, create } = definition;
+  const { name, metricPrefix, authenticates = false, create } = definition;
+  const schema = definition.schema ?? (noOptions as unknown as Schema);
   const factory = (options?: z.input<Schema>): StageHandler => {
     const checked = checkedBy(`options of the stage ${name}`, schema, options ?? {});
     const plan: StagePlan = {
@@ -64,7 +68,9 @@ const definitionSchema = z.object({
     .regex(/^[a-z][a-z0-9_]*_$/, 'must be in snake_case and end with _')
     .optional(),
   authenticates: z.boolean('must be true or false').optional(),
-  schema: z.custom<z.ZodType>(value => 'safeParse' in Object(value), 'must be a zod schema of the options'),
+  schema: z
+    .custom<z.ZodType>(value => 'safeParse' in Object(value), 'must be a zod schema of the options')
+    .optional(),
   create: aFunction('it gets the options and the setup, and returns the hooks'),
 });
 

@@ -69,6 +69,12 @@ async function writtenStage(entry: unknown, place: PluginPlace, report: Report):
     report([{ path: [], message: 'must be the name of a stage, or one name with its options' }]);
     return nothing;
   }
+  if (typeof entry !== 'string' && Object.values(entry).some(value => typeof value === 'function')) {
+    report([
+      { path: [], message: 'must be a stage made with defineStage({ name, create }), not its hooks alone' },
+    ]);
+    return nothing;
+  }
   const [[name, options] = ['', {}], ...others] =
     typeof entry === 'string' ? [[entry, {}] as const] : Object.entries(entry);
   if (name === '' || others.length > 0) {

@@ -7,9 +7,11 @@ import type { Exchange } from '../exchange.ts';
  */
 export function logError(exchange: Exchange, error: GatewayError, origin?: object): void {
   const { status, type, code, cause } = error;
-  const isOverload = exchange.end_reason === 'refused';
-  const isOurs = (type === 'server_error' && !isOverload) || type === 'configuration_error';
+  // Overload and shutdown are no faults.
+  const isMeant = exchange.end_reason === 'refused' || exchange.end_reason === 'shutdown';
+  const isOurs = (type === 'server_error' && !isMeant) || type === 'configuration_error';
   const level = isOurs ? 'error' : status >= 500 ? 'warn' : 'debug';
   const [model, account] = [exchange.model?.id, exchange.account?.id];
-  exchange.log[level]({ status, type, code, model, account, ...origin, err: cause }, error.message);
+  const why = typeof cause === 'string' ? { reason: cause } : { err: cause };
+  exchange.log[level]({ status, type, code, model, account, ...origin, ...why }, error.message);
 }

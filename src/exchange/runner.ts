@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { context, trace } from '@opentelemetry/api';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Chain, ChainRun } from '../chain/chain.ts';
 import type { GenerationFormat } from '../dialects/define-dialect.ts';
@@ -89,7 +90,15 @@ export class ExchangeRun {
   }
 
   /** Resolves when the exchange is settled. Never rejects: an error of the settlement is logged. */
-  async run(): Promise<void> {
+  run(): Promise<void> {
+    const { span } = this.exchange;
+    // Spans that stages open, themselves or through instrumented libraries, are children of the exchange's.
+    return span.isRecording()
+      ? context.with(trace.setSpan(context.active(), span), () => this.#run())
+      : this.#run();
+  }
+
+  async #run(): Promise<void> {
     try {
       try {
         await this.#reply();

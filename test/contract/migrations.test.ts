@@ -65,8 +65,8 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     await migrate(database, isPostgres, 0, { log: log as never });
     const { version, name } = migrations[0]!;
     expect(lines.slice(0, 2)).toEqual([
-      { version, name, message: 'migrating the records store' },
-      { version, name, message: 'migrated the records store', elapsed_ms: expect.any(Number) },
+      { version, migration: name, message: 'migrating the records store' },
+      { version, migration: name, message: 'migrated the records store', elapsed_ms: expect.any(Number) },
     ]);
     lines.length = 0;
     await migrate(database, isPostgres, 0, { log: log as never });

@@ -255,7 +255,7 @@ describe('an answer of the application that is no account', () => {
     const body = await response.text();
     expect([response.status, JSON.parse(body).error.type]).toEqual(expected);
     expect(body).not.toMatch(/accountOf|database|plan|nobody|__proto__/);
-    const [line, ...others] = lines.filter(({ level, err }) => level >= 40 && typeof err !== 'string');
+    const [line, ...others] = lines.filter(({ level, reason }) => level >= 40 && reason === undefined);
     expect(line?.msg).toMatch(message);
     expect(others).toEqual([]);
   });
@@ -298,8 +298,8 @@ describe('an answer of the application that is no account', () => {
     for (let count = 0; count < 5; count++) expect(await statusOf()).toBe(502);
     const errors = lines.filter(({ level }) => level >= 50);
     expect(errors.filter(({ msg }) => msg === 'accountOf failed')).toHaveLength(1);
-    for (const { err, msg } of errors)
-      if (msg !== 'accountOf failed') expect(err).toBe('accountOf failed: database is down');
+    for (const { reason, msg } of errors)
+      if (msg !== 'accountOf failed') expect(reason).toBe('accountOf failed: database is down');
   });
 
   it('takes __proto__ of an account that the application keeps for a name like any other', async () => {

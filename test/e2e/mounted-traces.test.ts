@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { defineStage, type GatewayOptions } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { closeMounted, mounted } from '../support/mounted-gateway.ts';
@@ -26,7 +28,7 @@ afterAll(async () => {
 });
 
 /** An application that traces its requests itself, and a request to it. */
-async function exchange(sections: object) {
+async function exchange(sections: object, options: GatewayOptions = {}) {
   const { chat } = await mounted(
     simulator,
     app =>
@@ -36,6 +38,7 @@ async function exchange(sections: object) {
         context.with(trace.setSpan(context.active(), span), next);
       }),
     sections,
+    options,
   );
   const headers = { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' };
   const body = JSON.stringify(ask('What is the secret?', { stream: true }));
@@ -59,6 +62,29 @@ describe('a trace through a mounted gateway', () => {
     const attempt = named('chat aion-3.5')!;
     expect(attempt.parentSpanContext?.spanId).toBe(own.spanContext().spanId);
     expect(attempt.attributes).not.toHaveProperty(['gen_ai.input.messages']);
+  });
+
+  it('has the spans that a stage opens below that of the exchange', async () => {
+    const tracer = trace.getTracer('a library');
+    const own = defineStage({
+      name: 'own',
+      create: () => ({
+        async onRequest() {
+          await setImmediate();
+          tracer.startSpan('a query').end();
+        },
+      }),
+    });
+    const named = await exchange(
+      {},
+      { stages: ['auth', own(), 'validation', 'rate-limit', 'request-rewrite'] },
+    );
+    const parent = named('POST /v1/chat/completions')!.spanContext();
+    const query = named('a query')!;
+    expect([query.spanContext().traceId, query.parentSpanContext?.spanId]).toEqual([
+      parent.traceId,
+      parent.spanId,
+    ]);
   });
 
   it("puts prompt and answer on the attempt's span when enabled, cut to the allowed length", async () => {

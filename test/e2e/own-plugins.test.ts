@@ -158,6 +158,9 @@ describe('plugins in code that cannot be used', () => {
     expect(await mistakes({ stages: [auth({ accounts: {} })] })).toEqual([
       'options.stages[0].auth.accounts: belongs to accounts, at the top level',
     ]);
+    expect(await mistakes({ stages: ['auth', { onRequest() {} } as never] })).toEqual([
+      'options.stages[1]: must be a stage made with defineStage({ name, create }), not its hooks alone',
+    ]);
     expect(await mistakes({ stages: [auth, {}, 5, 'auth'] })).toEqual([
       'options.stages[0]: is the factory of the stage auth; call it, with options or without',
       'options.stages[1]: must be one stage with its options; begin each stage with its own "-"',

@@ -25,8 +25,9 @@ export async function mounted(
   upstream: { readonly url: string },
   before: (app: Express) => unknown = () => {},
   sections: Partial<GatewayConfig> = {},
+  options: GatewayOptions = {},
 ): Promise<RunningApp & { readonly gateway: Gateway; readonly chat: string }> {
-  const gateway = await mountable(upstream, sections);
+  const gateway = await mountable(upstream, sections, options);
   const app = await startApp(async app => {
     await before(app);
     app.use(gateway);

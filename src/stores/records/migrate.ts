@@ -36,12 +36,12 @@ export async function migrate(
     if (!next) return false;
     const { version, name, statements } = next;
     const began_ms = performance.now();
-    log?.info({ version, name }, 'migrating the records store');
+    log?.info({ version, migration: name }, 'migrating the records store');
     for (const statement of statements)
       await (typeof statement === 'string' ? connection.run(statement) : statement(connection, isPostgres));
     await insertRows(connection, 'sluice.schema_migrations', [{ version, name, applied_ms: epoch_ms }]);
     const elapsed_ms = Math.round(performance.now() - began_ms);
-    log?.info({ version, name, elapsed_ms }, 'migrated the records store');
+    log?.info({ version, migration: name, elapsed_ms }, 'migrated the records store');
     return true;
   };
   while (await database.longTransaction(migrateOnce));

@@ -13,10 +13,15 @@ let now_ms = 0;
 const clock = { epoch_ms: () => now_ms, elapsed_ms: () => now_ms };
 
 /** What is found for an exchange, and what the log says. */
-function asked(accountOf: AccountOf, accounts: AccountsConfig = configured) {
+function asked(accountOf: AccountOf, accounts: AccountsConfig = configured, holdsLimits = true) {
   const { log, lines } = capturedLog();
   const directory = new ConfiguredAccounts(accounts);
-  const application = new ApplicationAccounts(accountOf, { accounts: directory, plans: { free: {} }, clock });
+  const application = new ApplicationAccounts(accountOf, {
+    accounts: directory,
+    plans: { free: {} },
+    holdsLimits,
+    clock,
+  });
   const exchange = sampleExchange({ start: { log } });
   return { find: () => application.find(exchange), application, exchange, lines };
 }
@@ -26,6 +31,20 @@ describe('the accounts of an application', () => {
     expect(asked(() => 'acme').find()).toEqual({ id: 'acme', plan: 'free' });
     expect(asked(() => ({ id: 'own', plan: 'free' })).find()).toEqual({ id: 'own', plan: 'free' });
     expect(asked(() => undefined).find()).toBeUndefined();
+  });
+
+  it('are refused with limits that no stage of the chain holds', () => {
+    const { find, lines } = asked(
+      () => ({ id: 'own', limits: { requests_per_minute: 1 } }),
+      configured,
+      false,
+    );
+    expect(find).toThrow(expect.objectContaining({ type: 'configuration_error' }));
+    expect(lines).toMatchObject([
+      {
+        msg: "accountOf returned account 'own' with limits; nothing holds them: the chain must list rate-limit",
+      },
+    ]);
   });
 
   it('keep the stage auth synchronous', () => {
