@@ -21,7 +21,7 @@ export type OperatorOf<R extends IncomingMessage = IncomingMessage> = (
 /** Options that the application passes in code, beside the configuration. `R` is the application's own request, such as Express's. */
 export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
   /**
-   * The chain in order, in place of `stages` of the configuration: names of built-in stages, paths and packages, each alone or with options,
+   * The chain in order; the configuration must then have no `stages`. Names of built-in stages, paths and packages, each alone or with options,
    * and stages as their factories return them. Paths begin at the working directory.
    *
    * @defaultValue `stages` of the configuration, or the built-in stages in their default order

@@ -17,9 +17,7 @@ app.get('/broken', () => {
 // below a path: app.use('/llm', gateway).
 const gateway = await createGateway(join(import.meta.dirname, '../sidecar/sluice.yaml'));
 app.use(gateway);
-// In front of the application's own: answers what express.json() refuses on the gateway's paths as the gateway does.
-app.use(gateway.errorHandler);
-// Answers what the parser above refuses on these paths. Not needed where the gateway stands before express.json().
+// Answers what express.json() refuses on these paths. Not needed where the gateway stands before it.
 app.use(gateway.errorHandler);
 
 // For operators only: protect it as other internal paths of the application.

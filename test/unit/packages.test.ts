@@ -50,6 +50,13 @@ describe('the npm packages', () => {
     );
     expect(imports).toEqual([]);
     // What is packed is built from src and plugins alone, beside these.
-    expect(files).toEqual(['bin', 'dist', 'sluice.example.yaml', 'CHANGELOG.md']);
+    expect(files).toEqual([
+      'bin',
+      'dist',
+      'docs/*.md',
+      'sluice.example.yaml',
+      'sluice.schema.json',
+      'CHANGELOG.md',
+    ]);
   });
 });
