@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  chunkOf,
-  defineKey,
-  defineStage,
-  type Exchange,
-  type StageFactory,
-  usageOf,
-} from '../../../src/plugin.ts';
+import { chunkOf, defineKey, defineStage, type StageFactory, usageOf } from '../../../src/plugin.ts';
 import { CachedReply, replyIn } from './cached-reply.ts';
 import type { ResponseCacheOptions } from './options.ts';
 import { requestKey } from './request-key.ts';
@@ -40,17 +33,15 @@ export const responseCache: StageFactory<ResponseCacheOptions> = defineStage({
       help: 'Bytes of replies that were stored.',
     });
 
-    const mayCache = ({ account, request, headers }: Exchange): boolean =>
-      (shared || account !== undefined) &&
-      (!deterministic_only || request.temperature === 0 || request.parameters.seed !== undefined) &&
-      !asks(headers['cache-control'], 'no-store');
-
     return {
       async onRequest(exchange) {
         const { request, account, headers, replyHeaders } = exchange;
-        if (!mayCache(exchange)) return requests.labels('bypass').inc();
+        const directives = (headers['cache-control'] ?? '').toLowerCase().split(/[\s,]+/);
+        const isDeterministic = request.temperature === 0 || request.parameters.seed !== undefined;
+        const mayCache = (shared || account) && (isDeterministic || !deterministic_only);
+        if (!mayCache || directives.includes('no-store')) return requests.labels('bypass').inc();
         const key = requestKey(request, shared ? 'all' : { account: account?.id });
-        const reply = asks(headers['cache-control'], 'no-cache') ? undefined : replyIn(await cache.get(key));
+        const reply = directives.includes('no-cache') ? undefined : replyIn(await cache.get(key));
         const result = reply ? 'hit' : 'miss';
         replyHeaders['x-cache'] = result;
         requests.labels(result).inc();
@@ -77,10 +68,3 @@ export const responseCache: StageFactory<ResponseCacheOptions> = defineStage({
     };
   },
 });
-
-/** Whether a `cache-control` header has `directive`. */
-const asks = (header: string | undefined, directive: string): boolean =>
-  header
-    ?.toLowerCase()
-    .split(/[\s,]+/)
-    .includes(directive) === true;
