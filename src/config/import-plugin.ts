@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { ConfigError, type ConfigIssue } from '../diagnostics/config-error.ts';
+import { ConfigError, type ConfigIssue, shownIssue } from '../diagnostics/config-error.ts';
 import { packageFile } from './package-file.ts';
 
 /** A kind of plugin, as messages name it, and how its exports are recognized. */
@@ -23,11 +23,12 @@ export interface PluginPlace {
 /** Time for a module to load: a top-level `await` in it may never settle. */
 export const default_load_ms = 10_000;
 
-const package_form = /^(@[\w.-]+\/)?[\w.-]+(\/[\w./-]+)?$/;
+/** A package, or a module in one. */
+export const package_form = /^(@[\w.-]+\/)?[\w.-]+(\/[\w./-]+)?$/;
 
 /**
  * A plugin by path or package: the default export of its module, or its only one of this kind. Resolves with `undefined` if `name` is no
- * path and no package of this name is installed. Rejects with a ConfigError that has one issue, with an empty path.
+ * path and no package of this name is installed. Rejects with a ConfigError, whose issues have empty paths.
  */
 export async function importPlugin<T>(
   kind: PluginKind<T>,
@@ -37,15 +38,34 @@ export async function importPlugin<T>(
   const isPath = name.startsWith('.') || isAbsolute(name);
   if (!isPath && !package_form.test(name)) return undefined;
   let module: Record<string, unknown>;
+  let file: string | undefined;
   try {
-    const file = isPath ? resolve(place.directory, name) : packageFile(name, place.directory);
+    file = isPath ? resolve(place.directory, name) : packageFile(name, place.directory);
     module = await imported(file, place.load_ms);
   } catch (cause) {
     if (!isPath && Object(cause).code === 'MODULE_NOT_FOUND') return undefined;
-    throw pluginMistake(`cannot be loaded: ${messageOf(cause)}`, cause);
+    throw loadMistakes(name, file, cause);
   }
   return exportOf(kind, module);
 }
+
+/** What is wrong with the plugin `name`, whose module is `file`: its definition has mistakes, it is not there, or it throws. */
+function loadMistakes(name: string, file: string | undefined, cause: unknown): ConfigError {
+  const thrown = Object(cause) as Partial<ConfigError> & { code?: unknown; url?: unknown };
+  if (thrown.name === 'ConfigError' && thrown.issues) {
+    const told = thrown.issues.map(issue => shownIssue(issue).replace(/^\(top level\): /, ''));
+    const issues = told.map(text => ({ path: [], message: `${name}: ${text}` }));
+    return new ConfigError('plugin', issues, { cause });
+  }
+  const isAbsent = thrown.code === 'ERR_MODULE_NOT_FOUND' && file && thrown.url === pathToFileURL(file).href;
+  return pluginMistake(
+    `cannot be loaded: ${isAbsent ? `there is no file ${file}` : messageOf(cause)}`,
+    cause,
+  );
+}
+
+/** Message for a name that is no path and under which no package is installed. */
+export const noPackage = (name: unknown): string => `there is no package '${name}'; a path begins with ./`;
 
 async function imported(file: string, load_ms: number): Promise<Record<string, unknown>> {
   const timer = new AbortController();

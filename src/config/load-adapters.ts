@@ -1,9 +1,18 @@
 import { builtInProviders } from '../../plugins/index.ts';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import { nearestName } from '../diagnostics/suggestion.ts';
 import { asObject } from '../json-object.ts';
 import { checkedProvider, isProviderDefinition, type ProviderDefinition } from '../upstream/adapter.ts';
 import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
-import { importPlugin, type PluginKind, type PluginPlace, pluginMistake, reported } from './import-plugin.ts';
+import {
+  importPlugin,
+  noPackage,
+  type PluginKind,
+  type PluginPlace,
+  package_form,
+  pluginMistake,
+  reported,
+} from './import-plugin.ts';
 
 /** The adapters by the name that `providers.*.adapter` gives; undefined for one that cannot be used. */
 export type Adapters = ReadonlyMap<string, ProviderDefinition | undefined>;
@@ -16,7 +25,7 @@ const adapterKind: PluginKind<ProviderDefinition> = {
   is: isProviderDefinition,
 };
 
-/** The built-in adapters and those `given` in code, by name. Mistakes are added to `issues`. */
+/** The built-in adapters and those `given` in code, by name; undefined for one that is refused. Mistakes are added to `issues`. */
 export async function loadGivenAdapters(
   given: readonly unknown[],
   place: PluginPlace,
@@ -26,17 +35,18 @@ export async function loadGivenAdapters(
   for (const [at, entry] of given.entries()) {
     const adapter = await reported(['options', 'adapters', at], issues, async () => {
       const found = typeof entry === 'string' ? await importPlugin(adapterKind, entry, place) : entry;
-      if (!found) throw pluginMistake(`there is no package '${entry}'; a path begins with ./`);
+      if (!found) throw pluginMistake(noPackage(entry));
       return usable(found, adapters);
     });
-    if (adapter) adapters.set(adapter.name, adapter);
+    const name = adapter?.name ?? String(Object(entry).name ?? entry);
+    if (adapter || !adapters.has(name)) adapters.set(name, adapter);
   }
   return adapters;
 }
 
 /**
- * `known` and the adapters that `providers` name by path or package. Mistakes are added to `issues`; a name that is neither known nor a
- * package is left to the schema of providers.
+ * `known` and the adapters that `providers` name by path or package. Mistakes are added to `issues`; a misspelt name of a known adapter is
+ * left to the schema of providers. A name that is not known may be that of a refused adapter, if there is one.
  */
 export async function loadNamedAdapters(
   known: Adapters,
@@ -45,16 +55,19 @@ export async function loadNamedAdapters(
   issues: ConfigIssue[],
 ): Promise<Adapters> {
   const adapters = new Map(known);
+  const isComplete = [...known.values()].every(adapter => adapter !== undefined);
   for (const [provider, written] of Object.entries(asObject(providers))) {
     const { adapter: name } = asObject(written);
     if (typeof name !== 'string' || name === '' || adapters.has(name)) continue;
-    let isUnknown = false;
+    let isMisspelt = false;
     const adapter = await reported(['providers', provider, 'adapter'], issues, async () => {
       const found = await importPlugin(adapterKind, name, place);
-      isUnknown = !found;
-      return found && usable(found, adapters);
+      if (found) return usable(found, adapters);
+      isMisspelt = !package_form.test(name) || nearestName(name, [...adapters.keys()]) !== undefined;
+      if (isMisspelt || !isComplete) return undefined;
+      throw pluginMistake(`${noPackage(name)}; known names are: ${[...known.keys()].join(', ')}`);
     });
-    if (!isUnknown) adapters.set(name, adapter);
+    if (!isMisspelt) adapters.set(name, adapter);
   }
   return adapters;
 }

@@ -2,7 +2,14 @@ import type { z } from 'zod';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { builtInDialects, sectionsOf } from '../dialects/built-in-dialects.ts';
 import { type DialectDefinition, isDialectDefinition } from '../dialects/define-dialect.ts';
-import { importPlugin, type PluginKind, type PluginPlace, pluginMistake, reported } from './import-plugin.ts';
+import {
+  importPlugin,
+  noPackage,
+  type PluginKind,
+  type PluginPlace,
+  pluginMistake,
+  reported,
+} from './import-plugin.ts';
 import type { Adapters } from './load-adapters.ts';
 import { configSchema, configSchemaOf } from './schema.ts';
 
@@ -62,10 +69,14 @@ export class DialectLoader {
     const others = this.all.filter(other => other !== dialect);
     if (other_endpoints.includes(name) || others.some(other => other.name === name))
       throw pluginMistake(`the name ${name} is taken by another endpoint; give this dialect another name`);
-    const isTaken = (path: string) => others.some(other => Object.hasOwn(other.paths, path));
-    const path = Object.keys(paths).find(isTaken);
-    if (path !== undefined)
-      throw pluginMistake(`its path ${path} is taken by another dialect; give it another path`);
+    for (const path of Object.keys(paths)) {
+      const owner = others.find(other => Object.hasOwn(other.paths, path));
+      if (!owner) continue;
+      const by = builtInDialects.some(({ name }) => name === owner.name)
+        ? 'the gateway itself'
+        : 'another dialect';
+      throw pluginMistake(`its path ${path} is taken by ${by}; give it another path`);
+    }
     const sections = { ...configSchema.shape, ...sectionsOf(others) } as Record<string, z.ZodType>;
     if (section !== undefined && Object.hasOwn(sections, section))
       throw pluginMistake(`its section ${section} is taken in the configuration; give it another name`);
@@ -78,6 +89,6 @@ async function found(entry: unknown, place: PluginPlace): Promise<DialectDefinit
   if (typeof entry !== 'string')
     throw pluginMistake('must be a dialect made with defineDialect, or its path or package');
   const dialect = await importPlugin(dialectKind, entry, place);
-  if (!dialect) throw pluginMistake(`there is no package '${entry}'; a path begins with ./`);
+  if (!dialect) throw pluginMistake(noPackage(entry));
   return dialect;
 }

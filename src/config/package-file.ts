@@ -4,14 +4,18 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { asObject, isObject } from '../json-object.ts';
 
-/** The file that `import name` means in `directory`. Throws MODULE_NOT_FOUND when there is no such package. */
+/** The file that `import name` means in `directory`. Throws MODULE_NOT_FOUND when there is no such package, another error when it lacks the file. */
 export function packageFile(name: string, directory: string): string {
   const here = resolve(directory, 'any.js');
   try {
     return createRequire(here).resolve(name);
   } catch (cause) {
     // `require` does not see packages that are for `import` alone, as most new ones are.
-    const isHidden = (cause as NodeJS.ErrnoException).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+    const { code, path, message } = cause as NodeJS.ErrnoException;
+    // Node names the path of a package only if it is installed.
+    const missing = code === 'MODULE_NOT_FOUND' && path !== undefined && /'([^']+)'/.exec(message)?.[1];
+    if (missing) throw new Error(`there is no file ${missing}; the package may have to be built`, { cause });
+    const isHidden = code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
     const file = isHidden ? importedFile(name, here) : undefined;
     if (file === undefined) throw cause;
     return file;

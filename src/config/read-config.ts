@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { ConfigError, type ConfigIssue } from '../diagnostics/config-error.ts';
 
 /** A configuration as it is written, before it is checked. */
@@ -35,7 +35,22 @@ export function readConfig(source: unknown): WrittenConfig {
         line: linePos?.[0].line,
       })),
     );
+  const merges = mergeKeys(document, lines);
+  if (merges.length > 0) throw error(merges);
   return { value: document.toJS({ maxAliasCount: 100 }) ?? {}, directory: dirname(resolve(source)), error };
+}
+
+/** A mistake for each merge key of YAML 1.1, which would be read as a name. */
+function mergeKeys(document: Document, lines: LineCounter): readonly ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  visit(document, {
+    Pair(_, { key }) {
+      if (!isScalar(key) || key.value !== '<<') return;
+      const line = key.range ? lines.linePos(key.range[0]).line : undefined;
+      issues.push({ path: ['<<'], message: 'merge keys (<<) are not supported; write the fields out', line });
+    },
+  });
+  return issues;
 }
 
 function textOf(file: string): string {

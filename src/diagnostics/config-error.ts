@@ -46,11 +46,17 @@ export function checkedBy<Schema extends z.ZodType>(
   throw new ConfigError(source, issuesOf(parsed.error, schema, value));
 }
 
-/** Throws a ConfigError if what a plugin's `create` has returned is a promise, or not as `schema` says. */
-export function checkCreated(source: string, schema: z.ZodType, created: unknown): void {
+const promised = 'must not be a promise: create returns at once, and the methods that it returns may wait';
+
+/** Throws a ConfigError if what a plugin's `create` has returned is a promise, which `noPromise` says, or not as `schema` says. */
+export function checkCreated(
+  source: string,
+  schema: z.ZodType,
+  created: unknown,
+  noPromise: string = promised,
+): void {
   if (typeof Object(created).then !== 'function') return void checkedBy(source, schema, created);
-  const message = 'must not be a promise: create returns at once, and the methods that it returns may wait';
-  throw new ConfigError(source, [{ path: [], message }]);
+  throw new ConfigError(source, [{ path: [], message: noPromise }]);
 }
 
 /** Makes the plugin that stands at number `at` of its list. Throws a ConfigError that names the place if that fails. */
@@ -81,12 +87,30 @@ export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): 
     const { path } = issue;
     if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
       return [{ path, message: `is required: ${issue.expected}` }];
+    if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input: expected '))
+      return [{ path, message: wrongType(issue.expected, valueAt(value, path)) }];
     if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid option'))
       return [{ path, message: notOneOf(valueAt(value, path), issue.values.map(String)) }];
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
     const names = acceptedAt(schema, path, value);
     return issue.keys.map(key => ({ path: [...path, key], message: unknownName(key, names) }));
   });
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+};
+
+/** `must be a string, not 3`. A text in the place of something else may be a secret, and is shown only where a number or truth value belongs. */
+function wrongType(expected: string, given: unknown): string {
+  const isSafe = typeof given !== 'string' || ['number', 'int', 'boolean'].includes(expected);
+  return `must be ${typeNames[expected] ?? expected}, not ${isSafe ? shown(given) : 'a string'}`;
 }
 
 /** Message that lists what is accepted instead of `given`, with the closest name. */

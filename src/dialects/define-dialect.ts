@@ -27,10 +27,7 @@ const definitionSchema = z.strictObject({
   options: z
     .strictObject({
       section: z.string().regex(section_form, 'must be in snake_case, such as my_format'),
-      schema: z.custom<z.ZodObject>(
-        isObjectSchema,
-        'must be a zod 4 schema of the options: z.strictObject({…})',
-      ),
+      schema: z.custom<z.ZodObject>(isObjectSchema, 'must be an object schema of zod 4: z.strictObject({…})'),
     })
     .optional(),
   create: aFunction('it gets the options and the setup, and returns the format'),

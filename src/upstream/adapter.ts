@@ -101,7 +101,7 @@ export type AnyProviderDefinition = Omit<ProviderDefinition, 'schema' | 'create'
 
 const definitionSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be in kebab-case, such as my-server'),
-  schema: z.custom<z.ZodType>(isObjectSchema, 'must be a zod 4 schema of the options: z.strictObject({…})'),
+  schema: z.custom<z.ZodType>(isObjectSchema, 'must be an object schema of zod 4: z.strictObject({…})'),
   efforts: z.array(z.string()).readonly().optional(),
   create: aFunction('it gets the options and the setup, and returns the adapter'),
 });
@@ -149,7 +149,16 @@ export function createAdapter(
 ): Adapter {
   const adapter = definition.create(options, setup);
   const source = `what create of the adapter ${definition.name} returns`;
-  checkCreated(source, adapterSchema, adapter);
+  if (adapter === undefined || adapter === null) {
+    const message = 'returned nothing; it must return the adapter';
+    throw new ConfigError(`create of the adapter ${definition.name}`, [{ path: [], message }]);
+  }
+  checkCreated(
+    source,
+    adapterSchema,
+    adapter,
+    'must not be a promise; create and all methods of an adapter are synchronous',
+  );
   const misspelt = [...misspeltMethods(adapter)];
   if (misspelt.length > 0) throw new ConfigError(source, misspelt);
   return adapter;

@@ -53,6 +53,18 @@ describe('a module that', () => {
     expect(found[0]).toContain(entry);
   });
 
+  const thrown = `throw Object.assign(new Error('defineProvider: 2 mistakes'), { name: 'ConfigError', issues: [
+    { path: ['creat'], message: "unknown name; did you mean 'create'?" },
+    { path: [], message: 'must be an object' },
+  ] });`;
+  it.each(Object.entries(places))('shows the mistakes of its definition in %s', async (where, config) => {
+    const path = file(`mistakes-${where}.mjs`, thrown);
+    expect(await mistakesIn(() => loadConfig(config(path)))).toEqual([
+      expect.stringMatching(/: \S+\.mjs: creat: unknown name; did you mean 'create'\?$/),
+      expect.stringMatching(/: \S+\.mjs: must be an object$/),
+    ]);
+  });
+
   it('exports two dialects names both', async () => {
     const dialect = (name: string) => `{ name: '${name}', paths: {}, schema: {}, create() {} }`;
     const path = file('two.mjs', `export const a = ${dialect('a')};\nexport const b = ${dialect('b')};`);
@@ -61,6 +73,56 @@ describe('a module that', () => {
     ).toEqual([
       'dialects[0]: must export a dialect made with defineDialect, as its default or only one; it exports a, b',
     ]);
+  });
+});
+
+describe('an adapter', () => {
+  const named = (adapter: string) =>
+    sampleConfig({ ...open, stages: [], providers: { local: { adapter, base_url: 'http://127.0.0.1:1' } } });
+  const mistakes = (adapter: string, given: object = {}) =>
+    mistakesIn(() => loadConfig(named(adapter), {}, given));
+
+  it.each(['sluice-nope', '@scope/nope', 'gemini'])(
+    '%s that is not installed is one sentence',
+    async name => {
+      expect(await mistakes(name)).toEqual([
+        expect.stringMatching(
+          `^providers.local.adapter: there is no package '${name}'; a path begins with ./; known names are: openai, vllm, `,
+        ),
+      ]);
+    },
+  );
+
+  it('that is misspelt gets the nearest name', async () => {
+    expect(await mistakes('vlm')).toEqual([expect.stringMatching(/must be one of: .*did you mean 'vllm'\?/)]);
+  });
+
+  it('that is refused in code is no second mistake where it is used', async () => {
+    const refused = { name: 'mine', schema: z.strictObject({}), creat() {} };
+    const found = await mistakes('mine', { adapters: [refused] });
+    expect(found).toEqual(expect.arrayContaining([expect.stringMatching(/^options\.adapters\[0\]\.create/)]));
+    expect(found.every(text => text.startsWith('options.adapters[0]'))).toBe(true);
+  });
+
+  it('whose options are of the wrong type is told in plain words', async () => {
+    const mine = defineProvider({
+      name: 'mine',
+      schema: z.strictObject({ region: z.string(), limit: z.number() }),
+      create: () => ({}) as never,
+    });
+    const config = named('mine');
+    Object.assign(config.providers.local!, { region: 3, limit: 'many', headers: 'x-api-key: secret' });
+    expect(await mistakesIn(() => loadConfig(config, {}, { adapters: [mine] }))).toEqual([
+      'providers.local.headers: must be an object, not a string',
+      'providers.local.region: must be a string, not 3',
+      "providers.local.limit: must be a number, not 'many'",
+    ]);
+  });
+
+  it('with a schema that is no object is told what to write', () => {
+    expect(() => defineProvider({ name: 'mine', schema: z.string(), create: () => ({}) as never })).toThrow(
+      'schema: must be an object schema of zod 4: z.strictObject({…})',
+    );
   });
 });
 
@@ -114,12 +176,22 @@ describe('create of a plugin', () => {
         adapter(async () => ({})),
         { providers },
       ),
-    ).toEqual([`providers.local.adapter: what create of the adapter mine returns: ${promise}`]);
+    ).toEqual([
+      'providers.local.adapter: what create of the adapter mine returns: must not be a promise; create and all methods of an adapter are synchronous',
+    ]);
   });
 
   it('that returns nothing useful is one sentence', async () => {
     expect(await made(stage(() => undefined))).toEqual([
       expect.stringMatching(/^options\.stages\[0\]: hooks of the stage mine: /),
+    ]);
+    expect(
+      await made(
+        adapter(() => undefined),
+        { providers },
+      ),
+    ).toEqual([
+      'providers.local.adapter: create of the adapter mine: returned nothing; it must return the adapter',
     ]);
     const parts = { providerName: 'mine', encode() {}, openStream() {} };
     expect(
@@ -166,7 +238,7 @@ describe('a dialect', () => {
         `options.dialects[0]: the name ${name} is taken by another endpoint; give this dialect another name`,
       ]);
     expect(await mistakes({ paths: { '/v1/models': ['POST'] } })).toEqual([
-      'options.dialects[0]: its path /v1/models is taken by another dialect; give it another path',
+      'options.dialects[0]: its path /v1/models is taken by the gateway itself; give it another path',
     ]);
     expect(await mistakes({ options: { section: 'accounts', schema } })).toEqual([
       'options.dialects[0]: its section accounts is taken in the configuration; give it another name',

@@ -316,8 +316,14 @@ stages:
       'log: {}\nserver: {}\nlog: {}\n',
       /^\(top level\) \(line 3\): .*unique/i,
     ],
+    [
+      'with a merge key',
+      'merge.yaml',
+      'log: &log {}\nserver:\n  <<: *log\n',
+      '<< (line 3): merge keys (<<) are not supported; write the fields out',
+    ],
     ['that is empty', 'empty.yaml', '', 'providers: is required: record'],
-    ['that is plain text', 'text.yaml', 'hello', /^\(top level\)( \(line 1\))?: .*expected object/],
+    ['that is plain text', 'text.yaml', 'hello', '(top level): must be an object, not a string'],
   ])('names a file %s', async (_, name, text, expected) => {
     const path = text === undefined ? join(dirname(file('x', '')), name) : file(name, text);
     const [first] = await mistakesOf(path);
