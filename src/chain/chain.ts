@@ -22,6 +22,7 @@ import { StreamPipeline } from './stream-pipeline.ts';
 
 /** Time for a stage to release its resources. */
 const close_limit_ms = 5000;
+const default_hook_limit_ms = 120_000;
 
 /** Stages in order for requests, reversed for replies. */
 export class Chain {
@@ -44,9 +45,9 @@ export class Chain {
       );
   }
 
-  /** Begins the run of `exchange` through these stages. */
-  enter(exchange: Exchange): ChainRun {
-    return new ChainRun(this, exchange);
+  /** Begins the run of `exchange` through these stages. Each hook that returns a promise has `hook_limit_ms`. */
+  enter(exchange: Exchange, hook_limit_ms = default_hook_limit_ms): ChainRun {
+    return new ChainRun(this, exchange, hook_limit_ms);
   }
 
   /** Closes the stages, all at once. Resolves after 5 s at most; one that fails or takes longer is a rejected result. */
@@ -64,6 +65,7 @@ export class ChainRun {
   readonly #chain: Chain;
   readonly #exchange: Exchange;
   readonly #times: StageTimes;
+  readonly #hook_limit_ms: number;
   #entered: number;
   /** Stages that the reply passes: fewer than all if a stage has answered. */
   #replied: number;
@@ -72,9 +74,10 @@ export class ChainRun {
   #giveUp: (() => void) | undefined;
   #isAbandoned = false;
 
-  constructor(chain: Chain, exchange: Exchange) {
+  constructor(chain: Chain, exchange: Exchange, hook_limit_ms: number) {
     this.#chain = chain;
     this.#exchange = exchange;
+    this.#hook_limit_ms = hook_limit_ms;
     this.#times = new StageTimes(chain.stages, exchange, chain.metrics, chain.stageSeries);
     this.#entered = chain.enteredAtStart;
     this.#replied = chain.stages.length;
@@ -154,17 +157,24 @@ export class ChainRun {
     this.#giveUp?.();
   }
 
-  /** `pending`, or a `server_error` if the run is abandoned before the hook settles. */
+  /** `pending`, or a `server_error` if the hook does not settle in time, or the run is abandoned before. */
   #settling(index: number, hook: TimedHook, pending: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      const start_ms = performance.now();
       this.#giveUp = () => {
-        const cause = new Error(`the stage ${this.#chain.stages[index]!.name} did not settle ${hook}`);
+        const waited = `${((performance.now() - start_ms) / 1000).toFixed(1)} s`;
+        const stage = this.#chain.stages[index]!.name;
+        const cause = new Error(`the stage ${stage} did not settle ${hook} within ${waited}`);
         const error = refusal('server_error', { cause });
         this.#times.refused(index, hook, error);
         this.#logFault(index, hook, cause);
         reject(error);
       };
-      const over = () => (this.#giveUp = undefined);
+      const timer = setTimeout(this.#giveUp, this.#hook_limit_ms);
+      const over = () => {
+        clearTimeout(timer);
+        this.#giveUp = undefined;
+      };
       pending.finally(over).then(resolve, reject);
       if (this.#isAbandoned) this.#giveUp();
     });

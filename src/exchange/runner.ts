@@ -81,7 +81,7 @@ export class ExchangeRun {
     this.#parts = parts;
     this.#prepared = prepared;
     this.exchange = prepared.exchange;
-    this.#stages = parts.chain.enter(prepared.exchange);
+    this.#stages = parts.chain.enter(prepared.exchange, parts.limits.non_stream_timeout_ms);
   }
 
   /** Fails a hook that has not settled, and any that is called later. */

@@ -16,10 +16,10 @@ beforeEach(() => {
 afterEach(closeApps);
 
 /** A request that waits in a hook which never settles. */
-async function waitingIn(hook: (typeof stuckHooks)[number], book: string) {
+async function waitingIn(hook: (typeof stuckHooks)[number], book: string, server: object = {}) {
   const upstream = alongside(await startScriptedUpstream(whole(200, completion('Hello.'))));
   const stages = ownStages(['ledger', { book }], ['stuck', { hook }]);
-  const { url, gateway, metric, close } = await startGateway({ upstream, stages });
+  const { url, gateway, metric, close } = await startGateway({ upstream, stages, server });
   alongside({ close });
   const connection = new RawConnection(url);
   alongside({ close: () => connection.destroy() });
@@ -42,6 +42,15 @@ describe.each(stuckHooks)('a hook %s that never settles', hook => {
     expect(outcomes()).toMatchObject([{ status: 502, end_reason: 'shutdown', error_type: 'server_error' }]);
     expect((await counted()) - before).toBe(1);
     expect(gateway.inFlight).toBe(0);
+  });
+
+  it('fails after the time limit, and its exchange is settled', async () => {
+    const { connection, gateway, outcomes } = await waitingIn(hook, `${hook} late`, {
+      non_stream_timeout_ms: 300,
+    });
+    await connection.received(/"type":"server_error"/);
+    await until(() => gateway.inFlight === 0);
+    expect(outcomes()).toMatchObject([{ status: 502, end_reason: 'internal_error' }]);
   });
 
   it('does not keep the gateway from closing after its client has left', async () => {
