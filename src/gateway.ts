@@ -6,20 +6,14 @@ import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
 import type { DashboardContext } from './dashboard/page-request.ts';
-import type { CatalogAnswers, GenerationFormat } from './dialects/define-dialect.ts';
-import { type GatewayError, refusal } from './errors.ts';
-import type { Outcome } from './exchange/exchange-view.ts';
 import { InFlightSet } from './exchange/in-flight-set.ts';
-import type { ReplySource } from './exchange/reply-source.ts';
-import { ExchangeRun, type PreparedExchange, type RunnerParts } from './exchange/runner.ts';
-import type { Exchange } from './exchange.ts';
+import { ExchangeRun, type RunnerParts } from './exchange/runner.ts';
+import { formatOf, GatewayExchange, located, refusalOf } from './gateway-exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { parserFault } from './inbound/parser-fault.ts';
-import { pathOf, type Route, unknownEndpoint } from './inbound/routes.ts';
+import { type Route, unknownEndpoint } from './inbound/routes.ts';
 import { startExchange } from './inbound/start-exchange.ts';
 import { closing_patience_ms } from './outbound/reply-limits.ts';
-import { writeAnswer } from './outbound/write-reply.ts';
-import { settle } from './settlement/settle.ts';
 import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
 import { warnOfLostSpans } from './telemetry/tracing.ts';
@@ -199,94 +193,4 @@ function conditionsOf(draining: boolean, { state, records, clock }: Parts): stri
     ...told('records', records.outage, 'keys that are known go on working for a time'),
     ...records.ledger.conditions,
   ];
-}
-
-/** A request to a gateway, whose reply comes from a provider or from the catalog. */
-class GatewayExchange implements PreparedExchange {
-  readonly exchange: Exchange;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly refusal: GatewayError | undefined;
-  readonly parserFault: Error | undefined;
-  readonly format: GenerationFormat | undefined;
-  readonly isInner = false;
-  readonly #parts: Parts;
-  readonly #route: Route | undefined;
-
-  constructor(
-    parts: Parts,
-    exchange: Exchange,
-    route: Route | undefined,
-    refused: GatewayError | undefined,
-    request: IncomingMessage,
-    response: ServerResponse,
-    fault: Error | undefined,
-  ) {
-    this.#parts = parts;
-    this.exchange = exchange;
-    this.#route = route;
-    this.request = request;
-    this.response = response;
-    this.refusal = refused;
-    this.parserFault = fault;
-    this.format = formatOf(route);
-  }
-
-  source(): ReplySource | undefined {
-    return this.format && this.#parts.router.attempts(this.exchange);
-  }
-
-  pass(): void | Promise<void> {
-    const { exchange, request, response } = this;
-    const route = this.#route!;
-    if (isPassthrough(route)) return this.#parts.passthrough.send(exchange, route, request, response);
-    writeAnswer(exchange, response, (route.dialect as CatalogAnswers).answer(exchange.headers));
-  }
-
-  settle(): Outcome {
-    return settle(this.exchange, this.#parts.metrics, this.#parts.records.ledger);
-  }
-}
-
-/** The format of requests to a route that generates replies. */
-const formatOf = (route: Route | undefined): GenerationFormat | undefined =>
-  route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
-
-interface Mounted extends IncomingMessage {
-  readonly baseUrl?: string;
-}
-
-/**
- * Path and route of a request. Express strips the mount path: mounted at `/v1`, the rest alone would match no route, so that the last
- * part of the mount path is tried as the beginning of the path.
- */
-function located({ url = '/', baseUrl = '' }: Mounted, { routes, passthrough }: Parts): Located {
-  const rest = pathOf(url);
-  const routeOf = (path: string) => routes.of(path) ?? passthrough.routeOf(path);
-  if (baseUrl === '') return { path: rest, route: routeOf(rest) };
-  const below = baseUrl.slice(baseUrl.lastIndexOf('/')) + rest;
-  const route = routeOf(below);
-  const isBelow = route !== undefined || baseUrl.endsWith('/v1');
-  return isBelow ? { path: below, route } : { path: rest, route: routeOf(rest) };
-}
-
-interface Located {
-  readonly path: string;
-  readonly route: Route | undefined;
-}
-
-/**
- * Error for requests that are refused before the chain: unknown paths and methods, and all requests while closing.
- */
-function refusalOf({ method, path, end }: Exchange, route: Route | undefined, isClosing: boolean) {
-  if (isClosing) {
-    end.causedBy('shutdown');
-    return refusal('server_error', { headers: { connection: 'close' } });
-  }
-  if (!route)
-    return refusal('unknown_url', { message: `Unknown request URL: ${method} ${path.slice(0, 256)}.` });
-  if (route.methods.includes(method)) return undefined;
-  const allow = route.methods.join(', ');
-  const message = `${path} does not accept ${method}; use ${allow}.`;
-  return refusal('method_not_allowed', { message, headers: { allow } });
 }

@@ -28,6 +28,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/cli/'],
   ['src/index.ts'],
   ['src/gateway.ts', 'src/dashboard/'],
+  ['src/gateway-exchange.ts'],
   ['src/assemble.ts', 'src/gateway-options.ts'],
   ['src/config/'],
   ['plugins/'],
