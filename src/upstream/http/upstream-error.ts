@@ -129,7 +129,9 @@ export function messageOfErrorBody(text: string): string | undefined {
 }
 
 const address = /\b(?:https?|wss?|tcp|redis|postgres(?:ql)?):\/\/[^\s"'<>)]+/gi;
-const secret = /\b(?:(?:bearer|api-key)\s+[^\s"',]+|(?:sk|pk|hf|gsk|xai|key)[-_][A-Za-z0-9_-]{8,})/gi;
+/** Keys by the forms of their providers: OpenAI, Hugging Face, Groq, xAI, GitHub, Google, AWS; and tokens in JWT's form. */
+const secret =
+  /\b(?:(?:bearer|api-key)\s+[^\s"',]+|(?:sk|pk|rk|hf|gsk|xai|pplx|nvapi|key|gh[opsur]|github_pat|glpat)[-_][A-Za-z0-9_-]{8,}|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{8,}|A[KS]IA[A-Z0-9]{16}\b|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)/gi;
 const ipAddress =
   /\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{2,5}\b)?|\[(?:[\da-f]*:){2,}[\da-f.]*\](?::\d{2,5}\b)?/gi;
 /** A host with its port, or one of a private network. */

@@ -39,6 +39,10 @@ describe('the scrubber of upstream messages', () => {
     ['localhost:8000 refused', '[address] refused'],
     ['Incorrect key sk-proj-abcdefgh1234 given', 'Incorrect key [secret] given'],
     ['token hf_abcdefghijkl is wrong', 'token [secret] is wrong'],
+    [`key: AIza${'aB3-_'.repeat(7)}.`, 'key: [secret].'],
+    ['gsk_abcdefghijkl, xai-abcdefghijkl', '[secret], [secret]'],
+    [`ghp_${'a1'.repeat(18)} and AKIA${'A1'.repeat(8)}`, '[secret] and [secret]'],
+    ['ya29.a0AfB_byC-12345 eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '[secret] [secret]'],
     ['sent Authorization: Bearer abc.def-ghi, sorry', 'sent Authorization: [secret], sorry'],
     ['in /usr/lib/python3/vllm/engine.py line 7', 'in [file] line 7'],
   ])('scrubs %s', (given, expected) => {
@@ -48,6 +52,7 @@ describe('the scrubber of upstream messages', () => {
   it.each([
     "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages).",
     'max_tokens: 0 is not accepted; use 1 or more. Version 1.2.3, ratio 3:10, at 12:30, e.g. and/or.',
+    'asia-northeast1, key points, an AIzaz and github.',
     'messages[0].content: Input should be a valid string, got type=int',
   ])('leaves unchanged: %s', words => {
     expect(scrubbed(words)).toBe(words);
