@@ -14,6 +14,7 @@ import {
   type UpstreamRequest,
 } from '../adapter.ts';
 import { fitted } from '../attempt/fit-request.ts';
+import { checkedHeaders, guarded } from '../guarded-adapter.ts';
 import { Bulkhead } from '../routing/bulkhead.ts';
 import { type BreakerState, CircuitBreaker } from '../routing/circuit-breaker.ts';
 import { HealthCheck } from '../routing/health-check.ts';
@@ -68,12 +69,14 @@ export class Provider {
     this.config = config;
     this.content = content;
     this.#log = log;
-    this.adapter = createAdapter(definition, options, {
+    const created = createAdapter(definition, options, {
       provider: name,
       log: log.child({ provider: name }),
       clock,
       metrics: pluginMetrics(registry, definition.name),
     });
+    this.adapter = guarded(definition.name, created);
+    if (created.headers) checkedHeaders(`headers of the adapter ${definition.name}`, created.headers);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.ownHeaders = { ...this.adapter.headers, ...lowerCased(config.headers) };
