@@ -29,6 +29,6 @@ export interface Stage {
   onError?(exchange: Exchange, error: GatewayError): GatewayError;
   /** Called exactly once, when an exchange that has entered this stage has ended, however it ended. Must not throw. */
   onSettled?(exchange: Exchange, outcome: Outcome): void;
-  /** Releases the stage's resources, when its gateway closes and no exchange is running. Has 5 seconds. */
+  /** Releases the stage's resources, when its gateway or chain closes and no exchange is running. Has 5 seconds. */
   close?(): void | Promise<void>;
 }

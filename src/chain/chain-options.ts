@@ -97,6 +97,9 @@ export function checkedChain(stages: readonly ChainStage[], options: ChainOption
 export const chainMistake = (issues: readonly ConfigIssue[], options?: ErrorOptions): ConfigError =>
   new ConfigError('createChain', issues, options);
 
+/** A chain whose options are valid. */
+export type CheckedChain = ReturnType<typeof checkedChain>;
+
 function* checkStages(stages: unknown): Generator<ConfigIssue> {
   if (!Array.isArray(stages))
     return yield { path: ['stages'], message: 'must be a list of stages, such as [auth(), validation()]' };

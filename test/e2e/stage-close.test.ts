@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
+import { createChain, defineStage } from '../../src/index.ts';
 import { closed } from '../fixtures/stages/answering.ts';
 import { answeringGateway } from '../support/answering.ts';
 import { post } from '../support/chain-app.ts';
@@ -23,4 +24,13 @@ it('closes the stages of a gateway once, after its last exchange', async () => {
   expect((await reply).status).toBe(200);
   await closing;
   expect(closed).toHaveLength(1);
+});
+
+it('closes the stages of a chain once', async () => {
+  let closes = 0;
+  const counting = defineStage({ name: 'counting', create: () => ({ close: () => void closes++ }) });
+  const chain = createChain([counting()]);
+  await chain.close();
+  await chain.close();
+  expect(closes).toBe(1);
 });

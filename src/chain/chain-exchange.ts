@@ -1,0 +1,159 @@
+import type { ServerResponse } from 'node:http';
+import { finished } from 'node:stream/promises';
+import type { Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
+import type { Outcome } from '../exchange/exchange-view.ts';
+import type { ReplySource } from '../exchange/reply-source.ts';
+import type { PreparedExchange, RunnerParts } from '../exchange/runner.ts';
+import type { Exchange } from '../exchange.ts';
+import { discardBody } from '../inbound/discard-body.ts';
+import { replayBody } from '../inbound/replay-body.ts';
+import { type Route, type Routes, unknownEndpoint } from '../inbound/routes.ts';
+import { outcomeOf, settle } from '../settlement/settle.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { CheckedChain } from './chain-options.ts';
+import { handlerDialect, isFromChat } from './dialect-options.ts';
+import { foreignBody } from './handler-request.ts';
+import { HandlerSource } from './handler-source.ts';
+import { interceptResponse, isIntercepted } from './intercept-response.ts';
+import { type Incoming, routeFor, type SharedExchange, sharedExchangeOf } from './shared-exchange.ts';
+import { watchSilence } from './watch-silence.ts';
+
+type Next = (error?: unknown) => void;
+
+/** Parts that all requests to one chain share. */
+export interface ChainParts extends RunnerParts {
+  readonly routes: Routes;
+  readonly options: CheckedChain['options'];
+  readonly log: Log;
+  /** The metrics, if there is a registry for them. */
+  readonly measured: Metrics | undefined;
+  /** True if a stage needs the request; otherwise the body is left to the handler. */
+  readonly looksIn: boolean;
+  /** True if a stage needs the reply. */
+  readonly looksBack: boolean;
+}
+
+/** One request in one of the chains before its handler. */
+export class ChainExchange implements PreparedExchange {
+  readonly exchange: Exchange;
+  readonly request: Incoming;
+  readonly response: ServerResponse;
+  readonly parserFault: Error | undefined;
+  readonly format: GenerationFormat | undefined;
+  readonly isInner: boolean;
+  readonly #parts: ChainParts;
+  readonly #shared: SharedExchange;
+  readonly #isFirst: boolean;
+  readonly #next: Next;
+  readonly #looksBack: boolean;
+  /** The client's dialect, if the handler is asked for a chat completion instead. */
+  readonly #converted: Dialect | undefined;
+
+  constructor(parts: ChainParts, request: Incoming, response: ServerResponse, next: Next, fault?: Error) {
+    this.#parts = parts;
+    this.parserFault = fault;
+    this.request = request;
+    this.response = response;
+    this.#next = next;
+    const route = routeFor(request, parts.routes);
+    this.#shared = sharedExchangeOf(request, response, route ?? unknownEndpoint, parts.log, parts.measured);
+    this.#isFirst = this.#shared.chains === 1;
+    this.exchange = this.#shared.exchange;
+    this.isInner = isIntercepted(response);
+    const dialect = formatOf(route);
+    this.#converted = dialect && isFromChat(parts.options, dialect.name) ? dialect : undefined;
+    this.#looksBack = parts.looksBack || this.#converted !== undefined;
+    const isRead = this.#converted || (parts.looksIn && dialect?.name === handlerDialect.name);
+    this.format = isRead ? dialect : undefined;
+  }
+
+  /** The handler as the reply's source, if stages need the reply. */
+  async source(): Promise<ReplySource | undefined> {
+    const { exchange, request, response } = this;
+    const { limits, options } = this.#parts;
+    if (this.format) {
+      if (!request.readableEnded) {
+        // The parent has set a body of its own without reading the client's.
+        discardBody(request, limits, exchange.elapsed_ms);
+        await finished(request.resume()).catch(() => {});
+      }
+      replayBody(request, foreignBody(exchange, this.#looksBack));
+    }
+    if (this.#converted) askForChat(request, this.#converted);
+    if (!this.format || !this.#looksBack) return undefined;
+    const interception = interceptResponse(response, askForPlain(request), options.idle_timeout_ms, () => {
+      exchange.attempts = 1;
+      this.#next();
+    });
+    const readOn = (pending: Promise<unknown>) => (this.#shared.pending = pending);
+    return new HandlerSource(exchange, interception, readOn);
+  }
+
+  /** Leaves the reply to the handler. */
+  pass(): Promise<void> {
+    const { exchange, response } = this;
+    const { idle_timeout_ms } = this.#parts.options;
+    exchange.attempts = 1;
+    for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
+    const note = () => {
+      if (response.headersSent && exchange.end.status === 0) exchange.end.replied(response.statusCode);
+    };
+    const stopWatching = watchSilence(response, idle_timeout_ms, () => {
+      exchange.end.causedBy('upstream_failed');
+      exchange.log.warn({ path: exchange.path, idle_timeout_ms }, 'handler silent for too long');
+      response.destroy();
+    });
+    return new Promise(resolve => {
+      response.once('finish', () => {
+        note();
+        exchange.end.replyEnded();
+      });
+      response.once('close', () => {
+        stopWatching();
+        note();
+        resolve();
+      });
+      this.#next();
+    });
+  }
+
+  /** Settles the exchange in the first chain. A later one waits for that, since the first one writes last. */
+  async settle(): Promise<Outcome> {
+    const { exchange, response } = this;
+    if (!this.#isFirst && !response.closed) await new Promise(resolve => response.once('close', resolve));
+    await this.#shared.pending?.catch(() => {});
+    return this.#isFirst
+      ? settle(exchange, this.#shared.metrics ?? this.#parts.metrics)
+      : outcomeOf(exchange);
+  }
+}
+
+/** Dialect of a route that generates replies. */
+function formatOf(route: Route | undefined): (Dialect & GenerationFormat) | undefined {
+  return route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
+}
+
+/** Rewrites `url` and `originalUrl` to the handler's path for chat completions, so that a later chain reads the same. */
+function askForChat(request: Incoming, { paths }: Dialect): void {
+  const [ownPath, chatPath] = [paths, handlerDialect.paths].map(of =>
+    Object.keys(of)[0]!.slice('/v1'.length),
+  );
+  const own = new RegExp(`${ownPath}(/?)(?=\\?|$)`);
+  const chatUrl = (url: string) => url.replace(own, `${chatPath}$1`);
+  request.url = chatUrl(request.url ?? '');
+  if (request.originalUrl !== undefined) request.originalUrl = chatUrl(request.originalUrl);
+}
+
+/**
+ * Asks the handler for an uncompressed reply, which can be read here. Returns a function that restores the client's own header for the
+ * final reply.
+ */
+function askForPlain({ headers }: Incoming): () => void {
+  const wish = headers['accept-encoding'];
+  headers['accept-encoding'] = 'identity';
+  return () => {
+    if (wish === undefined) delete headers['accept-encoding'];
+    else headers['accept-encoding'] = wish;
+  };
+}
