@@ -1,11 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { builtInStages } from '../../plugins/index.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { tableNames, withTables } from '../support/readme-tables.ts';
 
-const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const readme = read('README.md');
+const pages = ['README.md', ...globSync('docs/*.md', { cwd: root })];
 
 describe('the documents', () => {
   it('have the tables of options and errors that the schemas and the catalog generate (npm run docs)', () => {
@@ -26,8 +30,8 @@ describe('the documents', () => {
       expect(readme).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
   });
 
-  it('have no sentence of more than 30 words in the README', () => {
-    expect(sentences(readme).filter(sentence => sentence.split(/\s+/).length > 30)).toEqual([]);
+  it.each(pages)('have no sentence of more than 30 words in %s', page => {
+    expect(sentences(read(page)).filter(sentence => sentence.split(/\s+/).length > 30)).toEqual([]);
   });
 
   it('have the JSON Schema that the configuration generates (npm run docs)', () => {
