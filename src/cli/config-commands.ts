@@ -8,7 +8,10 @@ export const checkCommand = ({ print }: Voice): Command =>
     .description('list everything that is wrong with a configuration')
     .action(async ({ config }: { config: string }) => {
       const { loadConfig } = await import('../config/load.ts');
-      const { models, providers, stages, warnings } = await loadConfig(config);
+      const { tryPlugins } = await import('../try-plugins.ts');
+      const settings = await loadConfig(config);
+      await tryPlugins(settings, config);
+      const { models, providers, stages, warnings } = settings;
       for (const warning of warnings) print(`warning: ${warning}`);
       const names = stages.map(stage => stage.name).join(', ');
       print(`${config}: ok; ${models.length} models, ${providers.length} providers, stages: ${names}`);

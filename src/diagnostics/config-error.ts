@@ -100,7 +100,7 @@ export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): 
 const typeNames: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
-  int: 'a whole number',
+  int: 'an integer',
   boolean: 'true or false',
   array: 'an array',
   object: 'an object',

@@ -1,14 +1,32 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type FinishedCommand, runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
 const files = {
   'node_modules/unbuilt/package.json': '{"name":"unbuilt","type":"module","exports":"./dist/x.js"}',
   'node_modules/hidden/package.json': '{"name":"hidden","exports":{"import":"./dist/y.js"}}',
+  'adapter.mjs': `export default {
+    name: 'later', schema: (await import('zod')).z.strictObject({}), async create() { return {}; }
+  };`,
+  'stage.mjs': `import { defineStage } from 'sluice/plugin';
+import { z } from 'zod';
+export default defineStage({ name: 'broken', schema: z.strictObject({}), create() { throw new Error('no database'); } });`,
+  'closing.mjs': `import { defineStage } from 'sluice/plugin';
+import { z } from 'zod';
+export default defineStage({ name: 'closing', schema: z.strictObject({}), create() {
+  const timer = setInterval(() => {}, 1000);
+  return { onHeaders() {}, close() { clearInterval(timer); console.error('closed'); } };
+} });`,
+  'dialect.mjs': `import { defineDialect } from 'sluice/plugin';
+export default defineDialect({ name: 'mine', paths: { '/mine': ['POST'] }, errorBody: () => '', create: () => ({ parse() {} }) });`,
   'imports.mjs': "import './helper.mjs';",
 };
 
@@ -20,6 +38,8 @@ describe('sluice check', () => {
       await mkdir(dirname(join(directory, name)), { recursive: true });
       await writeFile(join(directory, name), text);
     }
+    await symlink(root, join(directory, 'node_modules/sluice'));
+    await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules/zod'));
   });
   afterAll(() => rm(directory, { recursive: true }));
 
@@ -46,5 +66,38 @@ describe('sluice check', () => {
     expect(stderr).toMatch(sentence);
     expect(stderr).toContain('1 mistake\n');
     expect(code).not.toBe(0);
+  });
+
+  it('creates the plugins and lists all that cannot be created', async () => {
+    const sections = {
+      server: { open: true },
+      accounts: {},
+      stages: ['./stage.mjs'],
+      dialects: ['./dialect.mjs'],
+    };
+    const { code, stderr } = await check(
+      sidecarConfig('http://127.0.0.1:9', sections, { adapter: './adapter.mjs' }),
+    );
+    expect(stderr).toContain('3 mistakes\n');
+    expect(stderr).toMatch(
+      /providers\.upstream\.adapter \(line \d+\): what create of the adapter later returns: must not be a promise; create and all methods/,
+    );
+    expect(stderr).toMatch(
+      /dialects\[0\] \(line \d+\): what create of the dialect mine returns: renderReply: /,
+    );
+    expect(stderr).toMatch(/stages\[0\] \(line \d+\): cannot be created: no database/);
+    expect(code).not.toBe(0);
+  });
+
+  it('closes what it has created, and opens neither Redis nor the records', async () => {
+    const stores = { state: 'redis://127.0.0.1:9', records: `sqlite:${join(directory, 'made.db')}` };
+    const health_check = { path: '/health' };
+    const sections = { server: { open: true }, accounts: {}, stages: ['./closing.mjs'], stores };
+    const { code, stdout, stderr } = await check(
+      sidecarConfig('http://127.0.0.1:9', sections, { health_check }),
+    );
+    expect([stderr, code]).toEqual(['closed\n', 0]);
+    expect(stdout).toContain('ok; ');
+    expect(existsSync(join(directory, 'made.db'))).toBe(false);
   });
 });

@@ -29,7 +29,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/index.ts'],
   ['src/gateway.ts', 'src/dashboard/'],
   ['src/gateway-exchange.ts'],
-  ['src/assemble.ts', 'src/gateway-options.ts'],
+  ['src/assemble.ts', 'src/try-plugins.ts', 'src/gateway-options.ts'],
   ['src/config/'],
   ['plugins/'],
   ['src/testing/'],
