@@ -18,12 +18,24 @@ export function createStages(
 ): Stage[] {
   const stages: Stage[] = [];
   try {
-    for (const [at, plan] of plans.entries())
-      stages.push(made(at, () => plan.create(stageSetup(plan, parts))));
+    for (const [at, plan] of plans.entries()) stages.push(made(at, () => created(plan, parts)));
     return stages;
   } catch (thrown) {
     for (const stage of stages) void closed(stage).catch(() => {});
     throw thrown;
+  }
+}
+
+/** The stage of `plan`. What its `create` throws gets the stage's name. */
+function created(plan: StagePlan, parts: StageParts): Stage {
+  const setup = stageSetup(plan, parts);
+  try {
+    return plan.create(setup);
+  } catch (cause) {
+    // It names the stage already; of this copy of the package or another.
+    if (Object(cause).name === 'ConfigError') throw cause;
+    const text = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`create of the stage ${plan.name} threw: ${text}`, { cause });
   }
 }
 

@@ -76,7 +76,8 @@ export function madeAt<T>(
     const [first = '', ...lines] = text.split('\n');
     const message = isMistake
       ? `${first.replace(/: \d+ mistakes?$/, '')}: ${lines.map(line => line.trim().replace('(top level): ', '')).join('; ')}`
-      : `cannot be created: ${first}`;
+      : // A stage's says already whose it is.
+        first.replace(/^(?!create of )/, 'cannot be created: ');
     throw mistake([{ path, message }], { cause });
   }
 }

@@ -1,5 +1,6 @@
+import { checkedBy } from '../diagnostics/config-error.ts';
 import { readFixture } from './arrivals.ts';
-import type { ContractOptions, StageUnderTest } from './contract-options.ts';
+import { type ContractOptions, contractOptionsSchema, type StageUnderTest } from './contract-options.ts';
 import { textEverywhere } from './fixtures/text-everywhere.ts';
 import { type Case, readWhole } from './reading.ts';
 import { resultOf } from './result.ts';
@@ -37,9 +38,10 @@ const ofHooks: readonly ((setting: Setting) => void | Promise<void>)[] = [
 /**
  * Checks that a stage, or a chain of several, keeps the contract of `Stage`: runs it over every fixture cut at every byte and in every
  * text, broken off and left after every chunk. Throws a ContractError that names the stage, the fixture, the cut, what was expected and
- * what came. Runs thousands of exchanges: configure a stage with limits so that it lets them through.
+ * what came; a TypeError if no stage is given, and a ConfigError for unknown options. Runs thousands of exchanges: configure a stage with limits so that it lets them through.
  */
 export async function checkStage(stage: StageUnderTest, options: ContractOptions = {}): Promise<void> {
+  checkedBy('options of checkStage', contractOptionsSchema, options);
   const setting = new Setting(stage, options);
   const changesText = setting.changes.has('text') || setting.changes.has('content');
   const everywhere = changesText ? [textEverywhere(setting.sample)] : [];

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 export type StageRule =
   | 'results' // no hook returns what cannot be meant
   | 'refusals' // it lets the request of the check through, and throws no error of its own
-  | 'ending' // a stream ends when its source has ended
+  | 'ending' // hooks settle, and a stream ends when its source has ended
   | 'same-result' // the result does not depend on how a reply is cut
   | 'conservation' // nothing is lost, doubled, moved or invented
   | 'faults' // all that came before a fault is passed on, then the same fault is rethrown

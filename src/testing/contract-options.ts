@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
 import type { ChatRequest } from '../canonical.ts';
 import type { ChainOptions } from '../chain/chain-options.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
@@ -8,13 +9,18 @@ import type { StreamFixture } from './wire.ts';
 export type StageUnderTest = { readonly plan: StagePlan } | readonly { readonly plan: StagePlan }[];
 
 /** What a stage may change on purpose: `text` wherever it stands, tool arguments and log probabilities included, or only the `content`. */
-export type Change = 'text' | 'content' | 'tool_calls' | 'finish_reason' | 'usage';
+export type Change = (typeof changes)[number];
+
+const changes = ['text', 'content', 'tool_calls', 'finish_reason', 'usage'] as const;
 
 /** How `checkStage` runs a stage. Without options: one model that reasons, one account, the least request, every fixture. */
 export interface ContractOptions {
   /** The catalog, as `createChain` takes it. The request asks for the first model. */
   readonly models?: ChainOptions['models'];
-  /** Accounts with their keys, as `createChain` takes them. */
+  /**
+   * Accounts with their keys, as `createChain` takes them. A check without a stage that authenticates has `exchange.account` all the same:
+   * the account of the key in `headers`, or else the first.
+   */
   readonly accounts?: ChainOptions['accounts'];
   /** Limits by plan, as `createChain` takes them. */
   readonly plans?: ChainOptions['plans'];
@@ -36,6 +42,25 @@ export interface ContractOptions {
   readonly holds_all?: boolean;
   /** How long the upstream pauses where the wire is cut and before a fault; a stage with timers needs more than they take. */
   readonly pause_ms?: number;
-  /** The longest that one reply may take; 5000 without it. */
+  /** The longest that one reply, and the promise of a hook, may take; 5000 without it. */
   readonly timeout_ms?: number;
 }
+
+const given = z.unknown().optional();
+
+/** Knows the names of the options, so that a misspelt one is not passed over. */
+export const contractOptionsSchema = z.strictObject({
+  models: given,
+  accounts: given,
+  plans: given,
+  headers: given,
+  incoming: given,
+  request: given,
+  fixtures: given,
+  changes: z.array(z.enum(changes)).optional(),
+  sample: z.string().min(1, 'must not be empty').optional(),
+  read_ahead: z.int().nonnegative().optional(),
+  holds_all: z.boolean().optional(),
+  pause_ms: z.number().nonnegative().optional(),
+  timeout_ms: z.number().positive().optional(),
+} satisfies Record<keyof ContractOptions, z.ZodType>);

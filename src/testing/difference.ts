@@ -64,7 +64,7 @@ export function lossOf(given: Result, got: Result, changes: ReadonlySet<Change>)
 function textLoss(before: ChoiceResult, after: ChoiceResult): Difference | undefined {
   if (sameText(before.text, after.text) || sameText(withoutBareSpace(before.text), after.text))
     return undefined;
-  const what = `text of choice ${before.index} (| is a think tag, or where reasoning becomes content)`;
+  const what = `text of choice ${before.index} (in these texts | stands for a think tag, or for the place where reasoning turns into content)`;
   return { what, expected: readable(before.text), got: readable(after.text) };
 }
 

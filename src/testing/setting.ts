@@ -9,12 +9,14 @@ import { defaultModels } from '../catalog/default-models.ts';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { Chain, type ChainRun } from '../chain/chain.ts';
 import { createStages } from '../chain/create-stages.ts';
+import { planOf } from '../chain/given-stage.ts';
+import type { StagePlan } from '../chain/stage-plan.ts';
 import { systemClock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import { Exchange } from '../exchange.ts';
 import { outcomeOf } from '../settlement/settle.ts';
 import type { Stage } from '../stage.ts';
-import { ConfiguredAccounts } from '../stores/accounts/accounts.ts';
+import { type Account, ConfiguredAccounts } from '../stores/accounts/accounts.ts';
 import { MemoryStateStore } from '../stores/limits/memory-state-store.ts';
 import { plansSchema } from '../stores/limits/plan-limits.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -45,6 +47,8 @@ export class Setting {
   readonly sample: string;
   readonly #chain: Chain;
   readonly #catalog: Catalog;
+  /** The account of the setting; undefined if a stage under check finds the account itself. */
+  readonly #account: Account | undefined;
   readonly options;
   readonly #log = createLog('silent');
 
@@ -53,24 +57,24 @@ export class Setting {
     this.changes = new Set(options.changes);
     this.sample = options.sample ?? 'Write to jane.doe@example.org about card 4111 1111 1111 1111.';
     this.#catalog = catalogOf(options.models ?? defaultModels('upstream').slice(0, 1));
-    const accounts = new ConfiguredAccounts(
-      structuredClone(options.accounts ?? default_accounts) as typeof default_accounts,
-    );
-    const plans = 'plan' in stage ? [stage] : stage;
-    this.name = plans.map(({ plan }) => plan.name).join(' → ');
-    const created = createStages(
-      plans.map(({ plan }) => plan),
-      {
-        catalog: this.#catalog,
-        accounts,
-        plans: plansSchema.parse(options.plans ?? {}),
-        state: new MemoryStateStore(systemClock),
-        registry: this.metrics.registry,
-        log: this.#log,
-        clock: systemClock,
-      },
-    );
-    this.stages = created.map(stage => watchedStage(stage, this.watch));
+    const given = structuredClone(options.accounts ?? default_accounts) as typeof default_accounts;
+    const accounts = new ConfiguredAccounts(given);
+    const plans = plansOf(stage);
+    this.name = plans.map(({ name }) => name).join(' → ');
+    const key = /^bearer (\S+)$/i.exec(options.headers?.authorization ?? '')?.[1];
+    const named = key === undefined ? undefined : accounts.find(key);
+    if (!plans.some(({ authenticates }) => authenticates))
+      this.#account = named ?? accounts.findById(Object.keys(given)[0] ?? '');
+    const created = createStages(plans, {
+      catalog: this.#catalog,
+      accounts,
+      plans: plansSchema.parse(options.plans ?? {}),
+      state: new MemoryStateStore(systemClock),
+      registry: this.metrics.registry,
+      log: this.#log,
+      clock: systemClock,
+    });
+    this.stages = created.map(stage => watchedStage(stage, this.watch, this.options.timeout_ms));
     this.#chain = new Chain(this.stages, this.metrics);
   }
 
@@ -97,9 +101,11 @@ export class Setting {
     return setTimeout(after_ms);
   }
 
-  /** An exchange whose headers have arrived. */
-  exchange(headers = this.options.headers ?? { authorization: `Bearer ${default_key}` }): Exchange {
-    return new Exchange({
+  /** An exchange whose headers have arrived; with `anonymous`, one that has none and no account. */
+  exchange(anonymous = false): Exchange {
+    const named = this.options.headers ?? { authorization: `Bearer ${default_key}` };
+    const headers = anonymous ? {} : named;
+    const exchange = new Exchange({
       id: 'req_contract',
       endpoint: { name: 'chat.completions', public: false },
       method: 'POST',
@@ -110,6 +116,8 @@ export class Setting {
       clock: systemClock,
       span: trace.wrapSpanContext(INVALID_SPAN_CONTEXT),
     });
+    if (this.#account && !anonymous) exchange.authenticate(this.#account);
+    return exchange;
   }
 
   /** Gives `exchange` its request, as the gateway does once the body is there. */
@@ -126,8 +134,10 @@ export class Setting {
   async begin(stream: boolean, place: Place = {}): Promise<StageRun> {
     const exchange = this.exchange();
     const chain = this.#chain.enter(exchange);
+    let hook = 'onHeaders';
     try {
       await chain.onHeaders();
+      hook = 'onRequest';
       this.asked(exchange, stream);
       await chain.onRequest();
     } catch (got) {
@@ -135,7 +145,7 @@ export class Setting {
       settle({ exchange, chain });
       const problem = GatewayError.is(got)
         ? 'refuses the request of this check; give it options, accounts or a request that let it through'
-        : 'throws what is no refusal on the way in';
+        : `${hook} threw ${got instanceof Error ? withArticle(got.name) : 'a value'} that is no GatewayError`;
       throw this.breach('refusals', this.watch.mistake ? place : {}, problem, { expected: 'no throw', got });
     }
     exchange.attempts = 1;
@@ -147,6 +157,21 @@ export class Setting {
 export function settle({ exchange, chain }: StageRun): void {
   if (exchange.end.status === 0) exchange.end.replied(200);
   chain.onSettled(outcomeOf(exchange));
+}
+
+const withArticle = (name: string): string => `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`;
+
+/** The plans of what is checked. Throws a TypeError if it is no stage, and no list of stages. */
+function plansOf(given: StageUnderTest): StagePlan[] {
+  const entries: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (entries.length === 0) throw new TypeError('checkStage: the list has no stage');
+  return entries.map((entry, at) => {
+    const plan = planOf(entry);
+    if (typeof plan !== 'string') return plan;
+    throw new TypeError(
+      `checkStage: ${Array.isArray(given) ? `entry ${at} of the list` : 'what is given'} ${plan}`,
+    );
+  });
 }
 
 /** A frozen catalog: a stage that changed a model would change it for all exchanges. */

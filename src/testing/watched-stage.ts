@@ -38,8 +38,11 @@ const results = {
   },
 } as const;
 
-/** A copy of the stage that tells `watch` what its hooks return that means nothing, and what its transformers do. */
-export function watchedStage(stage: Stage, watch: StageWatch): Stage {
+/**
+ * A copy of the stage that tells `watch` what its hooks return that means nothing, which do not settle within `timeout_ms`, and what its
+ * transformers do.
+ */
+export function watchedStage(stage: Stage, watch: StageWatch, timeout_ms: number): Stage {
   const copy = { ...stage } as Record<string, unknown>;
   for (const [hook, { expected, isMeant }] of Object.entries(results)) {
     const name = hook as keyof typeof results;
@@ -51,12 +54,42 @@ export function watchedStage(stage: Stage, watch: StageWatch): Stage {
     };
     copy[name] = (...given: [never, never]) => {
       const result: unknown = stage[name]!(...given);
-      if (result instanceof Promise && name !== 'onStream') result.then(judge, () => {});
-      else judge(result);
+      if (result instanceof Promise && name !== 'onStream') {
+        result.then(judge, () => {});
+        // Nothing waits for what onSettled returns.
+        return name === 'onSettled' ? result : settled(result, stage.name, name, watch, timeout_ms);
+      }
+      judge(result);
       return isTransformer(result) ? watchedTransformer(stage.name, result, watch) : result;
     };
   }
   return copy as unknown as Stage;
+}
+
+/** What `pending` settles with. After `timeout_ms` notes that it does not, and rejects. */
+async function settled<T>(
+  pending: Promise<T>,
+  stage: string,
+  hook: string,
+  watch: StageWatch,
+  timeout_ms: number,
+): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const problem = `${hook} does not settle within ${timeout_ms} ms`;
+    watch.note({
+      rule: 'ending',
+      problem,
+      expected: 'a settled promise',
+      got: `a pending promise of ${stage}`,
+    });
+    reject(new Error(problem));
+  }, timeout_ms);
+  try {
+    return await Promise.race([pending, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function watchedTransformer(

@@ -22,7 +22,8 @@ async function breachOf(
   return thrown as ContractError;
 }
 
-const text = 'text of choice 0 (| is a think tag, or where reasoning becomes content)';
+const text =
+  'text of choice 0 (in these texts | stands for a think tag, or for the place where reasoning turns into content)';
 const noChange = 'does not hand on what the upstream sent:';
 const errorOf = (problem: string) => `Error: ${problem}`;
 const tooEarly = errorOf('exchange.request is there from onRequest on, not before');
@@ -390,7 +391,7 @@ describe('checkStage with a stage that breaks the contract', () => {
   it('reports a stage that changes the shared catalog', async () => {
     const breach = await breachOf(broken.changesTheModel, ['plain-text']);
     expect(breach.message).toMatch(
-      /^changes-the-model: throws what is no refusal on the way in \(refusals\)\n/,
+      /^changes-the-model: onRequest threw a TypeError that is no GatewayError \(refusals\)\n/,
     );
     expect(breach.cause).toBeInstanceOf(TypeError);
   });

@@ -10,7 +10,7 @@ import type { Setting } from '../setting.ts';
 /** `onError` returns a GatewayError for every error of the catalogue, whether or not there is an account, a body or a model yet. */
 export function checkErrors(setting: Setting): void {
   const moments = [
-    ['before there is an account or a body', () => setting.exchange({})],
+    ['before there is an account or a body', () => setting.exchange(true)],
     ['once the body is there', () => setting.asked(setting.exchange(), true)],
   ] as const;
   for (const stage of setting.stages) {

@@ -72,7 +72,8 @@ export async function checkWholeReplies(setting: Setting, { name, uncut, reply }
   const shaped = resultOfReply(await throughOnReply(setting, place, structuredClone(reply)));
   const found = differenceOf(uncut, shaped) ?? usageDifference(reply.usage && uncut.usage, shaped.usage);
   if (!found) return;
-  const problem = `${onlyOneHook(setting) ?? 'onReply does not agree with onStream'}: ${found.what}`;
+  const both = 'onReply does not agree with onStream (expected is what streams become, got whole replies)';
+  const problem = `${onlyOneHook(setting) ?? both}: ${found.what}`;
   throw setting.breach('whole-replies', place, problem, found);
 }
 

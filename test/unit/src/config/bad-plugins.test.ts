@@ -157,7 +157,9 @@ describe('create of a plugin', () => {
   };
 
   it('that throws is one sentence', async () => {
-    expect(await made(stage(broken))).toEqual(['options.stages[0]: cannot be created: no database']);
+    expect(await made(stage(broken))).toEqual([
+      'options.stages[0]: create of the stage mine threw: no database',
+    ]);
     expect(await made(dialect(broken))).toEqual(['options.dialects[0]: cannot be created: no database']);
     expect(await made(adapter(broken), { providers })).toEqual([
       'providers.local.adapter: cannot be created: no database',
