@@ -75,7 +75,10 @@ export interface ChatRequest {
   metadata?: Record<string, string>;
   /** Number of choices; absent means 1. */
   n?: number;
-  /** Sampling parameters of the OpenAI format that are forwarded as they are. */
+  /**
+   * The parameters of the OpenAI format that have no field here, under their own names, forwarded as they are: `top_p`,
+   * `presence_penalty`, `seed`, `response_format`, `tool_choice`, `logprobs`, `user` and others.
+   */
   parameters: Record<string, unknown>;
   /** Fields that the interface does not know. A provider forwards only those that its configuration names. */
   unknown: Record<string, unknown>;

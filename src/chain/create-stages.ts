@@ -47,7 +47,8 @@ export function stageSetup(
   { catalog, accounts, accountOf, plans, state, clock, log, registry }: StageParts,
 ): StageSetup {
   const metrics = pluginMetrics(registry, name, metricPrefix);
-  const cache = stageCache(name, state.cache, () => clock.elapsed_ms());
+  const stageLog = log.child({ stage: name });
+  const cache = stageCache(name, state.cache, () => clock.elapsed_ms(), stageLog);
   return {
     catalog,
     accounts,
@@ -56,7 +57,7 @@ export function stageSetup(
     state,
     cache,
     clock,
-    log: log.child({ stage: name }),
+    log: stageLog,
     metrics,
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { checkCreated, checkedBy } from '../diagnostics/config-error.ts';
+import { ConfigError, checkCreated, checkedBy } from '../diagnostics/config-error.ts';
+import { shown } from '../diagnostics/field-path.ts';
 import { aFunction } from '../diagnostics/methods.ts';
 import { createChain } from './create-chain.ts';
 import type { Hooks, RequestHandler, StagePlan, StageSetup } from './stage-plan.ts';
@@ -61,7 +62,7 @@ export function isStageFactory(value: unknown): value is StageFactory {
   return typeof value === 'function' && 'stageName' in value && 'schema' in value;
 }
 
-const definitionSchema = z.object({
+const definitionSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be in kebab-case, such as my-stage'),
   metricPrefix: z
     .string()
@@ -76,21 +77,29 @@ const definitionSchema = z.object({
 
 const hookSchema = z.strictObject(
   Object.fromEntries(
-    ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled'].map(hook => [
+    ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled', 'close'].map(hook => [
       hook,
       aFunction('it is a hook').optional(),
     ]),
   ),
 );
 
-/** Returns `hooks`. Throws if one is misspelt, and so would never run, or is not a function. */
+/** Returns `hooks`. Throws if there is none, or if one is misspelt, and so would never run, or is not a function. */
 function checkedHooks(name: string, hooks: Hooks): Hooks {
-  const isObject = typeof hooks === 'object' && hooks !== null && !('then' in hooks);
-  const members = isObject ? membersOf(hooks) : hooks;
-  const named = isObject
-    ? Object.fromEntries(Object.entries(members).filter(([key]) => /^on[A-Z]/.test(key)))
-    : hooks;
-  checkCreated(`hooks of the stage ${name}`, hookSchema, named);
+  const source = `hooks of the stage ${name}`;
+  const mistake = (message: string) => new ConfigError(source, [{ path: [], message }]);
+  if (typeof Object(hooks).then === 'function') checkCreated(source, hookSchema, hooks);
+  if (typeof hooks !== 'object' || hooks === null)
+    throw mistake(
+      `create returned ${hooks == null ? 'nothing' : shown(hooks)}; it must return an object of hooks`,
+    );
+  const members = membersOf(hooks);
+  const named = Object.entries(members).filter(([key]) => /^on[A-Z]|^close$/.test(key));
+  checkCreated(source, hookSchema, Object.fromEntries(named));
+  if (named.every(([, hook]) => hook === undefined))
+    throw mistake(
+      `create returned none, so the stage would do nothing; there are: ${Object.keys(hookSchema.shape).join(', ')}`,
+    );
   return members;
 }
 

@@ -41,9 +41,20 @@ export function checkedBy<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(value);
+  const parsed = parsedAtOnce(source, schema, value);
   if (parsed.success) return parsed.data;
   throw new ConfigError(source, issuesOf(parsed.error, schema, value));
+}
+
+function parsedAtOnce<Schema extends z.ZodType>(source: string, schema: Schema, value: unknown) {
+  try {
+    return schema.safeParse(value);
+  } catch (cause) {
+    // Of any copy of zod.
+    if (Object(cause).constructor?.name !== '$ZodAsyncError') throw cause;
+    const message = 'its schema is asynchronous; options are checked at once';
+    throw new ConfigError(source, [{ path: [], message }], { cause });
+  }
 }
 
 const promised = 'must not be a promise: create returns at once, and the methods that it returns may wait';

@@ -5,7 +5,8 @@ import { type LabelValues, Metric, type MetricDefinition, type Series } from './
 import { Counter, Gauge, Histogram, type HistogramDefinition } from './metric-kinds.ts';
 
 const name = z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, {
-  error: ({ input }) => `'${input}' is not a valid name: letters, digits and _ are, beginning with no digit`,
+  error: ({ input }) =>
+    `'${input}' is not a valid name: use letters, digits and _, and do not begin with a digit`,
 });
 const label = name.refine(given => given !== 'le' && !given.startsWith('__'), {
   error: ({ input }) => `'${input}' is a label that Prometheus reserves`,

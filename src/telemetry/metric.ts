@@ -179,7 +179,7 @@ export class Metric<L extends readonly string[], S extends Series> {
   #keyOf(values: readonly (string | number)[]): readonly [string, Labels] {
     const { labelNames } = this;
     if (values.length !== labelNames.length)
-      throw this.#mistake(`${values.length} values for ${labelNames.length} labels`);
+      throw this.#mistake(`${counted(values.length, 'value')} for ${counted(labelNames.length, 'label')}`);
     const wrong = values.findIndex(value => typeof value !== 'string' && typeof value !== 'number');
     if (wrong !== -1)
       throw this.#mistake(
@@ -189,3 +189,5 @@ export class Metric<L extends readonly string[], S extends Series> {
     return [JSON.stringify(texts), Object.fromEntries(labelNames.map((label, at) => [label, texts[at]!]))];
   }
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -4,7 +4,7 @@ import { PatternMatcher } from './pattern-matcher.ts';
 export interface Replacement {
   /**
    * Matched in time linear in the text, however hostile it is, and as long as can be: without lookahead, lookbehind, back references and lazy
-   * quantifiers; flags `i` and `s`.
+   * quantifiers; flags `i` and `s`, and `g`, which changes nothing.
    */
   readonly pattern: RegExp;
   /** The text in place of a match, or a function that returns it; undefined leaves the match as it is. */

@@ -169,7 +169,8 @@ describe('plugins in code that cannot be used', () => {
   });
 
   it('are told when a name is taken', async () => {
-    const named = (name: string) => defineStage({ name, schema: z.strictObject({}), create: () => ({}) });
+    const named = (name: string) =>
+      defineStage({ name, schema: z.strictObject({}), create: () => ({ onSettled() {} }) });
     expect(await mistakes({ stages: [named('auth')(), named('a')(), named('a')()] })).toEqual([
       'options.stages[0]: the name auth is taken by a built-in stage; give this one another name',
       'options.stages[2]: the name a is taken by another stage of the list; give one of them another name',

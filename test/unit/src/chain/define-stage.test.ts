@@ -32,12 +32,13 @@ describe('a stage factory', () => {
     const given: unknown[] = [];
     const create = (...args: unknown[]) => {
       given.push(...args);
-      return {};
+      return { onSettled };
     };
+    const onSettled = () => {};
     const asking = defineStage({ name: 'asking', schema, create });
     const setup = sampleSetup();
     const options = { times: 2 };
-    expect(asking(options).plan.create(setup)).toEqual({ name: 'asking' });
+    expect(asking(options).plan.create(setup)).toEqual({ name: 'asking', onSettled });
     expect(given).toEqual([{ word: 'please', times: 2 }, setup]);
     expect(given[1]).toBe(setup);
     expect(options).toEqual({ times: 2 });
@@ -95,12 +96,37 @@ describe('the check of a stage definition', () => {
 
   it('rejects a misspelt hook, which would never run', () => {
     expect(hooked({ onHeader() {} })).toBe(
-      "hooks of the stage a: 1 mistake\n  onHeader: unknown name; did you mean 'onHeaders'? Accepted here: onHeaders, onRequest, onReply, onStream, onError, onSettled",
+      "hooks of the stage a: 1 mistake\n  onHeader: unknown name; did you mean 'onHeaders'? Accepted here: onHeaders, onRequest, onReply, onStream, onError, onSettled, close",
     );
     expect(hooked({ onError: true })).toBe(
       'hooks of the stage a: 1 mistake\n  onError: must be a function: it is a hook',
     );
-    expect(hooked(undefined)).toMatch(/^hooks of the stage a: 1 mistake\n {2}\(top level\): /);
+    expect(hooked({ onError() {}, close: true })).toContain('  close: must be a function');
+  });
+
+  it('rejects what has no hooks', () => {
+    const sentence = (rest: string) =>
+      `hooks of the stage a: 1 mistake\n  (top level): create returned ${rest}`;
+    expect(hooked(undefined)).toBe(sentence('nothing; it must return an object of hooks'));
+    expect(hooked(5)).toBe(sentence('5; it must return an object of hooks'));
+    const none =
+      'none, so the stage would do nothing; there are: onHeaders, onRequest, onReply, onStream, onError, onSettled, close';
+    expect(hooked({})).toBe(sentence(none));
+    expect(hooked({ request() {} })).toBe(sentence(none));
+    expect(hooked({ onReply: undefined })).toBe(sentence(none));
+  });
+
+  it('rejects fields that a definition does not have', () => {
+    const definition = { name: 'a', create: () => ({}), authenticate: true };
+    expect(defined(definition)).toContain("authenticate: unknown name; did you mean 'authenticates'?");
+  });
+
+  it('rejects a schema that is asynchronous, where options are given', () => {
+    const asynchronous = z.strictObject({}).refine(async () => true);
+    const stage = defineStage({ name: 'a', schema: asynchronous, create: () => ({ onSettled() {} }) });
+    expect(mistakeOf(() => stage())).toBe(
+      'options of the stage a: 1 mistake\n  (top level): its schema is asynchronous; options are checked at once',
+    );
   });
 });
 

@@ -251,7 +251,7 @@ describe('a metric factory', () => {
 
   it('rejects more or fewer values than there are labels', () => {
     const hits = metrics.counter(definition) as unknown as { labels(...values: string[]): void };
-    expect(() => hits.labels('a')).toThrow('1 values for 2 labels');
+    expect(() => hits.labels('a')).toThrow('1 value for 2 labels');
     expect(() => hits.labels('a', 'b', 'c')).toThrow('3 values for 2 labels');
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { CacheStore } from '../../../../../src/stores/cache/cache-store.ts';
 import { MemoryCache } from '../../../../../src/stores/cache/memory-cache.ts';
 import { max_ttl_ms, max_value_bytes, stageCache } from '../../../../../src/stores/cache/stage-cache.ts';
+import type { Log } from '../../../../../src/telemetry/log.ts';
 
 /** A shared store that shows what it was given. */
 function sharedStore() {
@@ -39,9 +40,15 @@ describe("a stage's cache", () => {
     expect(second).toHaveLength(first!.length);
   });
 
-  it.each([0, -1, Number.NaN])('stores nothing for %d ms', ttl_ms => {
+  it.each([-1, Number.NaN, undefined, '5'])('throws at a TTL of %s', ttl_ms => {
     const { entries, store } = sharedStore();
-    stageCache('mine', store, () => 0).set('key', 'value', ttl_ms);
+    const cache = stageCache('mine', store, () => 0);
+    expect(() => cache.set('key', 'value', ttl_ms as number)).toThrow(
+      `cache.set: ttl_ms must be a number of milliseconds, 0 or more, not ${ttl_ms}`,
+    );
+    expect(() => cache.set('key', { a: 1 } as never, 1)).toThrow(
+      'key and value must be text, not string and object',
+    );
     expect(entries.size).toBe(0);
   });
 
@@ -54,12 +61,37 @@ describe("a stage's cache", () => {
   });
 
   it('stores no value of more bytes than 1 MiB', () => {
-    const { entries, store } = sharedStore();
+    const { store } = sharedStore();
     const cache = stageCache('mine', store, () => 0);
     cache.set('fits', 'x'.repeat(max_value_bytes), 1000);
     cache.set('too large', `${'x'.repeat(max_value_bytes - 1)}é`, 1000);
-    expect(entries.size).toBe(1);
+    expect(cache.get('fits')).toHaveLength(max_value_bytes);
+    expect(cache.get('too large')).toBeUndefined();
   });
+
+  it.each(['shared', 'of this process'])(
+    'forgets the old value of a key whose new one is too large: %s',
+    async kind => {
+      const store: CacheStore = {
+        get: async key => memory.get(key),
+        set: (...entry) => memory.set(...entry),
+      };
+      const memory = new MemoryCache(10_000, () => 0);
+      const logged: unknown[] = [];
+      const log = { warn: (...line: unknown[]) => void logged.push(line) } as unknown as Log;
+      const cache = stageCache('mine', kind === 'shared' ? store : undefined, () => 0, log);
+      cache.set('key', 'value', 1000);
+      expect(await cache.get('key')).toBe('value');
+      for (let time = 0; time < 2; time++) cache.set('key', 'x'.repeat(max_value_bytes + 1), 1000);
+      expect(await cache.get('key')).toBeUndefined();
+      expect(logged).toEqual([
+        [
+          { bytes: max_value_bytes + 1, max_value_bytes },
+          'a value is too large for the cache; others are not logged',
+        ],
+      ]);
+    },
+  );
 });
 
 describe('the cache in memory', () => {
