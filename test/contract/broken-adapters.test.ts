@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import type { ProviderDefinition } from '../../src/plugin.ts';
 import { type AdapterContract, ContractError, checkAdapter } from '../../src/testing/index.ts';
 import { fixturesOf } from '../support/provider-fixtures.ts';
@@ -39,6 +40,54 @@ describe('checkAdapter', () => {
     const empty = { fixtures: [{ name: 'empty', choices: [] }] };
     await expect(checkAdapter(broken.goodAdapter, empty)).rejects.toThrow(
       'the fixture empty has neither a stream nor a reply',
+    );
+  });
+
+  it.each<[string, object, object, string | RegExp]>([
+    ['no fixtures', {}, { fixtures: [] }, 'fixtures: must have at least one fixture'],
+    ['a misspelt field', {}, { fixture: [] }, "fixture: unknown name; did you mean 'fixtures'?"],
+    [
+      'a misspelt field of a fixture',
+      {},
+      { fixtures: [{ ...answer, replys: {} }] },
+      "fixtures[0].replys: unknown name; did you mean 'reply'?",
+    ],
+    ['a name that is not in kebab-case', { name: 'My Server' }, {}, 'name: must be in kebab-case'],
+    [
+      'wrong options',
+      { schema: z.strictObject({ region: z.string() }) },
+      { options: { region: 3 } },
+      /options of good: 1 mistake\n {2}region: must be a string, not 3$/,
+    ],
+    ['a promise', { create: async () => ({}) }, {}, 'must not be a promise'],
+  ])('says in a sentence that it was given %s', async (_, facts, changes, message) => {
+    const definition = { ...broken.goodAdapter, name: 'good', ...facts } as ProviderDefinition<object>;
+    const thrown = await checkAdapter(definition, { ...contract, ...changes }).catch(error => error);
+    expect(thrown).toMatchObject({ name: 'ConfigError' });
+    if (typeof message === 'string') expect(thrown.message).toContain(message);
+    else expect(thrown.message).toMatch(message);
+  });
+
+  it('sends results of tools that can be read and not written again', async () => {
+    const definition = broken.adapterThat('parses-results', () => {
+      const { encode, ...rest } = broken.goodAdapter.create({}, undefined as never);
+      return {
+        ...rest,
+        encode(request, target) {
+          const sent = encode(request, target);
+          const results = request.messages.map(({ role, content }) => {
+            try {
+              return role === 'tool' ? JSON.parse(String(content)) : null;
+            } catch {
+              return null;
+            }
+          });
+          return { ...sent, body: { ...sent.body, results } };
+        },
+      };
+    });
+    expect((await breachOf(definition)).message).toMatch(
+      /has a body that cannot be written as JSON.*\n {2}fixture {3}tool results/,
     );
   });
 

@@ -2,10 +2,16 @@ import { createContext, Script } from 'node:vm';
 import { Registry } from 'prom-client';
 import type { Chunk, Completion } from '../../canonical.ts';
 import { systemClock } from '../../clock.ts';
+import { checkedBy } from '../../diagnostics/config-error.ts';
 import { GatewayError } from '../../errors.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { pluginMetrics } from '../../telemetry/metric-factory.ts';
-import type { Adapter, AnyProviderDefinition } from '../../upstream/adapter.ts';
+import {
+  type Adapter,
+  type AnyProviderDefinition,
+  createAdapter,
+  type ProviderDefinition,
+} from '../../upstream/adapter.ts';
 import { decodeText } from '../../upstream/http/decode-reply.ts';
 import { StreamReader } from '../../upstream/http/stream-reader.ts';
 import { UpstreamError } from '../../upstream/http/upstream-error.ts';
@@ -42,7 +48,7 @@ export class AdapterSetting {
     this.name = definition.name;
     this.definition = definition;
     this.contract = contract;
-    this.adapter = definition.create(definition.schema.parse(contract.options ?? {}) as never, {
+    this.adapter = createAdapter(definition as ProviderDefinition, checkedOptions(definition, contract), {
       provider: 'contract',
       log: createLog('silent'),
       clock: systemClock,
@@ -119,6 +125,11 @@ export class AdapterSetting {
     }
   }
 }
+
+const checkedOptions = (
+  { name, schema }: AnyProviderDefinition,
+  { options = {} }: AdapterContract,
+): unknown => checkedBy(`checkAdapter: the options of ${name}`, schema, options);
 
 /** Whether the gateway knows what such an error means. */
 export const isKnownError = (thrown: unknown): thrown is GatewayError | UpstreamError =>

@@ -1,6 +1,7 @@
 import type { AnyProviderDefinition } from '../../upstream/adapter.ts';
 import type { AdapterContract, AdapterFixture } from './adapter-contract.ts';
 import { AdapterSetting } from './adapter-setting.ts';
+import { checkContract } from './contract-schema.ts';
 import { checkError, checkErrorReplies } from './rules/errors.ts';
 import { checkMutatedReply, checkMutatedStream, checkNoReplies } from './rules/nonsense.ts';
 import { checkCuts, checkIsolation, checkReply, checkStream, checkTruncation } from './rules/replies.ts';
@@ -19,12 +20,13 @@ const ofMalformed: typeof ofFixtures = [checkMutatedReply, checkMutatedStream];
 /**
  * Checks that an adapter keeps the contract of `Adapter`: decodes what the fixtures say, cut at every byte, broken off anywhere and with
  * every part malformed; encodes or refuses requests of every kind; reports errors. Throws a ContractError that names the adapter, the
- * fixture, what was expected and what came.
+ * fixture, what was expected and what came, and a ConfigError if the definition, the contract or its options are wrong.
  */
 export async function checkAdapter(
   definition: AnyProviderDefinition,
   contract: AdapterContract,
 ): Promise<void> {
+  checkContract(definition, contract);
   const setting = new AdapterSetting(definition, contract);
   const { fixtures, errors = [] } = contract;
   for (const { name, stream, reply } of fixtures)

@@ -102,6 +102,10 @@ const conversations: readonly StandardRequest[] = [
     request: { messages: toolLoop('{"kit_sides":2718}', '{"kit":"shows"}') },
     says: ['kit_roll', '2718', 'shows'],
   },
+  ...[`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, '{"kit'].map(text => ({
+    name: `tool results ${text.slice(0, 8)}…`,
+    request: { messages: toolLoop('{}', text), tools },
+  })),
   {
     name: 'a tool result without its call',
     request: { messages: [user('Roll.'), result('call_kit0', 'x')] },
