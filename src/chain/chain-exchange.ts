@@ -8,6 +8,7 @@ import type { Exchange } from '../exchange.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { replayBody } from '../inbound/replay-body.ts';
 import { type Route, type Routes, unknownEndpoint } from '../inbound/routes.ts';
+import { headFault } from '../outbound/reply-headers.ts';
 import { outcomeOf, settle } from '../settlement/settle.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -95,7 +96,11 @@ export class ChainExchange implements PreparedExchange {
     const { exchange, response } = this;
     const { idle_timeout_ms } = this.#parts.options;
     exchange.attempts = 1;
-    for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
+    try {
+      for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
+    } catch (thrown) {
+      return Promise.reject(headFault(exchange, thrown));
+    }
     const note = () => {
       if (response.headersSent && exchange.end.status === 0) exchange.end.replied(response.statusCode);
     };

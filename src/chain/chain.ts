@@ -1,4 +1,5 @@
 import type { Completion } from '../canonical.ts';
+import { chunkFault } from '../canonical-faults.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
 import { GatewayError, refusal } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
@@ -9,6 +10,7 @@ import type { ChunkSource, StreamTransformer } from '../stream.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
 import {
+  ChunkError,
   HookResultError,
   isAnswer,
   isGatewayError,
@@ -53,8 +55,13 @@ export class Chain {
   /** Closes the stages, all at once. Resolves after 5 s at most; one that fails or takes longer is a rejected result. */
   close(): Promise<PromiseSettledResult<void>[]> {
     const closeStage = async (stage: Stage) => {
-      const late = () => new Error(`the stage ${stage.name} did not close within ${close_limit_ms / 1000} s`);
-      await within(Promise.resolve(stage.close?.()), close_limit_ms, late);
+      const late = () => new Error(`close did not settle within ${close_limit_ms / 1000} s`);
+      try {
+        await within(Promise.resolve(stage.close?.()), close_limit_ms, late);
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        throw new Error(`the stage ${stage.name} failed to close: ${why}`, { cause });
+      }
     };
     return Promise.allSettled(this.stages.map(closeStage));
   }
@@ -127,6 +134,16 @@ export class ChainRun {
     if (isMeant(result)) return;
     const mistake = new HookResultError(this.#chain.stages[index]!.name, hook, result);
     this.#times.refused(index, hook, mistake);
+    throw mistake;
+  }
+
+  /** Throws for what an answering stage streams and is no chunk. */
+  expectChunk(chunk: unknown): void {
+    const fault = chunkFault(chunk);
+    if (fault === undefined) return;
+    const index = this.#replied - 1;
+    const mistake = new ChunkError(this.#chain.stages[index]!.name, 'answered with', fault);
+    this.#times.refused(index, 'onRequest', mistake);
     throw mistake;
   }
 

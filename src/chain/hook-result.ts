@@ -1,4 +1,5 @@
 import type { Completion } from '../canonical.ts';
+import { chunk_rule, reply_rule, replyFault } from '../canonical-faults.ts';
 import { GatewayError } from '../errors.ts';
 import type { Answer } from '../stage.ts';
 import type { StreamTransformer } from '../stream.ts';
@@ -9,9 +10,26 @@ export class HookResultError extends Error {
   override readonly name = 'HookResultError';
 
   constructor(stage: string, hook: TimedHook, result: unknown) {
-    super(`the stage ${stage} returned ${described(result)} from ${hook}: ${instead[hook]}`);
+    const isReplyHook = hook === 'onRequest' || hook === 'onReply';
+    const fault = isReplyHook && isLikeReply(result) ? replyFault(result) : undefined;
+    const [what, rule] = fault ? [`a reply with ${fault}`, reply_rule] : [described(result), instead[hook]];
+    super(`the stage ${stage} returned ${what} from ${hook}: ${rule}`);
   }
 }
+
+/** Thrown for what a stage put into a stream and is no chunk. */
+export class ChunkError extends Error {
+  override readonly name = 'ChunkError';
+
+  constructor(stage: string, how: keyof typeof chunkTaker, fault: string) {
+    super(`the stage ${stage} ${how} ${fault}: ${chunkTaker[how]}, ${chunk_rule}`);
+  }
+}
+
+const chunkTaker = {
+  enqueued: 'enqueue takes a chunk',
+  'answered with': 'the stream that onRequest returns is of chunks',
+} as const;
 
 const instead: Readonly<Record<TimedHook, string>> = {
   onHeaders: 'it takes no result; refuse by throwing a GatewayError, and answer from onRequest',
@@ -31,10 +49,7 @@ export const isNothing = (result: unknown): boolean => result === undefined || r
 export const isAnswer = (result: unknown): result is Answer =>
   isReply(result) || (typeof result === 'object' && result !== null && isIterable(result));
 
-export function isReply(result: unknown): result is Completion {
-  const choices: unknown = (result as Completion | null | undefined)?.choices;
-  return Array.isArray(choices) && choices.every(choice => typeof choice?.message === 'object');
-}
+export const isReply = (result: unknown): result is Completion => replyFault(result) === undefined;
 
 export const isTransformer = (result: unknown): result is StreamTransformer =>
   typeof (result as StreamTransformer | null | undefined)?.transform === 'function';
@@ -42,6 +57,12 @@ export const isTransformer = (result: unknown): result is StreamTransformer =>
 export const isGatewayError = (result: unknown): result is GatewayError => GatewayError.is(result);
 
 const isIterable = (value: object): boolean => Symbol.asyncIterator in value || Symbol.iterator in value;
+
+/** Whether a result is meant as a reply: a list of choices that are none of a chunk. */
+function isLikeReply(result: unknown): boolean {
+  const choices: unknown = (result as Completion | null | undefined)?.choices;
+  return Array.isArray(choices) && (choices.length === 0 || Boolean(choices[0]?.message));
+}
 
 /** What a result is, in words. */
 function described(result: unknown): string {

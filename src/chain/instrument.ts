@@ -41,6 +41,10 @@ export class StageTimes {
     this.#own_ms = new Array<number>(stages.length * timedHooks.length).fill(-1);
   }
 
+  nameOf(index: number): string {
+    return this.#stages[index]!.name;
+  }
+
   /** Runs and times a hook, awaits it only if it returned a promise, and counts what it throws. */
   run(index: number, hook: TimedHook, argument?: unknown): unknown {
     const start_ms = performance.now();

@@ -1,5 +1,7 @@
 import type { Chunk } from '../canonical.ts';
+import { chunkFault } from '../canonical-faults.ts';
 import type { ChunkSink, StreamController, StreamTransformer } from '../stream.ts';
+import { ChunkError } from './hook-result.ts';
 import type { StageTimes } from './instrument.ts';
 
 /** A stage's transformer, and the stage's place in the chain. */
@@ -93,6 +95,10 @@ export class StageLink implements ChunkSink, StreamController {
 
   enqueue(chunk: Chunk): void {
     if (this.#over) return;
+    const fault = chunkFault(chunk);
+    // Not thrown: a stage may be called by a timer, whose errors end the process.
+    if (fault !== undefined)
+      return this.#broke(new ChunkError(this.#times.nameOf(this.#index), 'enqueued', fault));
     const control = this.#control;
     const isRunning = this.#since_ms !== stopped;
     control.now_ms = performance.now();

@@ -14,12 +14,15 @@ import type { ReplySource } from './reply-source.ts';
 export class AnswerSource implements ReplySource {
   readonly outlivesClient = false;
   readonly #answer: Answer;
+  readonly #expectChunk: (chunk: unknown) => void;
   #ended = false;
   /** Rejects the pending read. */
   #interrupt: (() => void) | undefined;
 
-  constructor(exchange: Exchange, answer: Answer) {
+  /** `expectChunk` throws for what is no chunk. */
+  constructor(exchange: Exchange, answer: Answer, expectChunk: (chunk: unknown) => void) {
     this.#answer = answer;
+    this.#expectChunk = expectChunk;
     exchange.onAbort(() => this.cancel());
   }
 
@@ -59,6 +62,7 @@ export class AnswerSource implements ReplySource {
     let result: IteratorResult<Chunk> | undefined;
     try {
       for (result = await this.#next(iterator); !result.done; result = await this.#next(iterator)) {
+        this.#expectChunk(result.value);
         for (const { index, finish_reason } of result.value.choices)
           finished.set(index, finish_reason !== null || finished.get(index) === true);
         yield result.value;

@@ -125,7 +125,9 @@ export class ExchangeRun {
     const answer = format && (await this.#takeRequest(format));
     // While a stage was running, the client has left or the application has answered.
     if (exchange.client_gone || response.headersSent || response.writableEnded) return;
-    const source = answer ? new AnswerSource(exchange, answer) : this.#prepared.source();
+    const source = answer
+      ? new AnswerSource(exchange, answer, chunk => this.#stages.expectChunk(chunk))
+      : this.#prepared.source();
     this.#source = source instanceof Promise ? await source : source;
     if (exchange.client_gone) return;
     if (!format || !this.#source) await this.#prepared.pass();
@@ -151,7 +153,8 @@ export class ExchangeRun {
       }
     } finally {
       this.#body?.release();
-      this.#stages.onSettled(outcome ?? outcomeOf(exchange));
+      // What has failed may have been the price; stages must give back what they hold all the same.
+      this.#stages.onSettled(outcome ?? outcomeOf(exchange, '0'));
     }
   }
 

@@ -5,7 +5,14 @@ import type { Exchange } from '../exchange.ts';
 
 /** Applies to a whole reply what the protocol promises with any stages: usage, and null content only beside tool calls. */
 export function shapeReply(exchange: Exchange, reply: Completion): Completion {
-  return { choices: reply.choices.map(withContent), usage: reply.usage ?? shownUsage(exchange) };
+  const { choices, usage } = reply;
+  return { choices: choices.map(withContent), usage: usage ? withTotal(usage) : shownUsage(exchange) };
+}
+
+/** Usage that a stage may have changed, with the total of its parts. */
+function withTotal(usage: Usage): Usage {
+  const total_tokens = usage.prompt_tokens + usage.completion_tokens;
+  return usage.total_tokens === total_tokens ? usage : { ...usage, total_tokens };
 }
 
 function withContent(choice: Choice): Choice {

@@ -6,6 +6,7 @@ import { keepAliveComment } from '../sse/encode.ts';
 import type { ChunkSink, StreamHandle } from '../stream.ts';
 import { markEvent } from '../telemetry/tracing.ts';
 import { Framing } from './framing.ts';
+import { headFault } from './reply-headers.ts';
 import { closing_patience_ms, type StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { cutOff, untilRead } from './slow-client.ts';
@@ -131,16 +132,7 @@ export class StreamWriter implements ChunkSink {
     clearTimeout(this.#commitTimer);
     const exchange = this.#exchange;
     const { destroyed } = this.#response;
-    // Throws for a header of a stage that cannot be sent: then nothing has been.
-    if (!destroyed)
-      this.#response.writeHead(200, {
-        'content-type': this.#renderer.contentType ?? 'text/event-stream; charset=utf-8',
-        // Compression and proxies would hold the stream back.
-        'cache-control': 'no-cache, no-transform',
-        'x-accel-buffering': 'no',
-        'x-request-id': exchange.id,
-        ...exchange.replyHeaders,
-      });
+    if (!destroyed) this.#writeHead();
     this.committed = true;
     exchange.end.replied(200);
     markEvent(exchange.span, 'commit');
@@ -149,6 +141,22 @@ export class StreamWriter implements ChunkSink {
     const { keepalive_ms } = this.#limits;
     if (keepalive_ms > 0) this.#keepAlive = setTimeout(this.#beat, keepalive_ms);
     this.#written_ms = exchange.clock.elapsed_ms();
+  }
+
+  /** Throws for a header of a stage that cannot be sent: then nothing has been. */
+  #writeHead(): void {
+    try {
+      this.#response.writeHead(200, {
+        'content-type': this.#renderer.contentType ?? 'text/event-stream; charset=utf-8',
+        // Compression and proxies would hold the stream back.
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+        'x-request-id': this.#exchange.id,
+        ...this.#exchange.replyHeaders,
+      });
+    } catch (thrown) {
+      throw headFault(this.#exchange, thrown);
+    }
   }
 
   #commitEarly(): void {

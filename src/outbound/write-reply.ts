@@ -4,6 +4,7 @@ import { openAiErrorBody } from '../dialects/openai-error.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { waitsToContinue } from '../inbound/expect-continue.ts';
+import { headFault, sendable } from './reply-headers.ts';
 import type { ReplySink } from './reply-sink.ts';
 
 /** Sends a whole JSON body with the exchange's headers. Does nothing if the client has gone. */
@@ -19,13 +20,17 @@ export function writeJson(
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
   // Node has no name for 524, a status of proxies.
   if (status === 524) response.statusMessage = 'A Timeout Occurred';
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    'x-request-id': exchange.id,
-    ...exchange.replyHeaders,
-    ...headers,
-  });
+  try {
+    response.writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'x-request-id': exchange.id,
+      ...exchange.replyHeaders,
+      ...headers,
+    });
+  } catch (thrown) {
+    throw headFault(exchange, thrown);
+  }
   exchange.end.replyEnded();
   endWhenReceived(response, exchange.method === 'HEAD' ? '' : body);
 }
@@ -56,13 +61,11 @@ export function writeError(exchange: Exchange, response: ReplySink, error: Gatew
   exchange.end.errorSent(error.type);
   const { errorBody = openAiErrorBody } = exchange.endpoint;
   const body = bodyOf(exchange, errorBody, error);
-  const send = () => writeJson(exchange, response, error.status, body, error.headers);
   try {
-    send();
+    writeJson(exchange, response, error.status, body, error.headers);
   } catch (thrown) {
-    exchange.log.error({ err: thrown }, 'a reply header that a stage has set cannot be sent');
-    for (const name of Object.keys(exchange.replyHeaders)) delete exchange.replyHeaders[name];
-    send();
+    exchange.log.error({ err: thrown }, 'an error was sent without a header that a stage has set');
+    writeJson(exchange, response, error.status, body, sendable(error.headers));
   }
 }
 

@@ -38,8 +38,8 @@ export function endServerSpan({ span }: Exchange, outcome: Outcome): void {
   endSpan(span, outcome.error_type);
 }
 
-/** Outcome of an exchange so far; its record, once it has ended. */
-export function outcomeOf(exchange: Exchange): Outcome {
+/** Outcome of an exchange so far; its record, once it has ended. Throws only for a price that cannot be computed, if none is given. */
+export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchange)): Outcome {
   const { account, model, usage, first_token_ms, started_ms, end } = exchange;
   return {
     id: exchange.id,
@@ -50,7 +50,7 @@ export function outcomeOf(exchange: Exchange): Outcome {
     status: end.status,
     error_type: end.error_type,
     usage,
-    cost_usd: model ? costOf(usage, model.pricing) : '0',
+    cost_usd,
     provider: exchange.provider,
     attempts: exchange.attempts,
     failed_attempts: exchange.failed_attempts,
@@ -62,6 +62,8 @@ export function outcomeOf(exchange: Exchange): Outcome {
     },
   };
 }
+
+const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, model.pricing) : '0');
 
 function logLine(exchange: Exchange, outcome: Outcome): void {
   if (!exchange.isLogged('info')) return;

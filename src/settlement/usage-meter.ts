@@ -1,5 +1,7 @@
 import type { ChatRequest, Chunk, Completion, Usage } from '../canonical.ts';
 import { textOf } from '../canonical.ts';
+import { usageFault } from '../canonical-faults.ts';
+import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { type TokenCounter, TokenEstimator } from './token-estimator.ts';
 
@@ -116,8 +118,12 @@ export class UsageMeter {
     this.#uncounted = true;
   }
 
+  /** Throws for figures that no settlement could count: whatever a plugin made them of, none get further. */
   #tell(told: Usage): void {
     const { usage } = this.#exchange;
+    const fault = usageFault(told);
+    if (fault !== undefined)
+      throw refusal('provider_invalid', { cause: new Error(`usage cannot have ${fault}`) });
     if (this.#uncounted && told.completion_tokens > 0) {
       this.error_ratio = usage.completion_tokens / told.completion_tokens;
     }

@@ -1,3 +1,4 @@
+import { chunkFault } from '../canonical-faults.ts';
 import { HookResultError, isAnswer, isNothing, isReply, isTransformer } from '../chain/hook-result.ts';
 import type { Stage } from '../stage.ts';
 import type { StreamController, StreamTransformer } from '../stream.ts';
@@ -110,6 +111,13 @@ function watchedTransformer(
             rule: 'ending',
             problem: `the transformer of ${stage} enqueues a chunk after its stream has ended, where it is lost: what it waits for, flush must wait for`,
             expected: 'no chunk',
+            got: chunk,
+          });
+        if (chunkFault(chunk) !== undefined)
+          watch.note({
+            rule: 'conservation',
+            problem: 'yields what is no chunk',
+            expected: 'an object with choices',
             got: chunk,
           });
         controller.enqueue(chunk);

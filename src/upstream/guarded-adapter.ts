@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Chunk } from '../canonical.ts';
+import { chunkFault, replyFault } from '../canonical-faults.ts';
 import { ConfigError } from '../diagnostics/config-error.ts';
 import { GatewayError, refusal } from '../errors.ts';
 import { isObject } from '../json-object.ts';
@@ -62,7 +63,12 @@ export function guarded(name: string, adapter: Adapter): Adapter {
       credential: key => checkedHeaders(`credential of the adapter ${name}`, adapter.credential?.(key)),
     }),
     encode: (request, target) => guard.call('encode', () => adapter.encode(request, target)),
-    decodeReply: body => guard.call('decodeReply', () => adapter.decodeReply(body)),
+    decodeReply(body) {
+      const reply = guard.call('decodeReply', () => adapter.decodeReply(body));
+      const fault = replyFault(reply);
+      if (fault !== undefined) throw guard.faulty('decodeReply', `a reply with ${fault}`);
+      return reply;
+    },
     openStream: () =>
       new GuardedDecoder(
         guard,
@@ -102,6 +108,12 @@ class Guard {
     return refusal(promised[method].code, { cause: new Error(message, { cause: thrown }) });
   }
 
+  /** The error for a reply or chunk that cannot be sent or billed. */
+  faulty(method: Method, what: string): GatewayError {
+    const cause = new Error(`the adapter ${this.#name} returned ${what} from ${method}`);
+    return refusal(promised[method].code, { cause });
+  }
+
   wrong(method: Method, returned: unknown): GatewayError {
     const { must, code } = promised[method];
     const isPromise = typeof Object(returned).then === 'function';
@@ -138,8 +150,12 @@ class GuardedDecoder implements StreamDecoder {
     } catch (thrown) {
       throw this.#guard.known('decode', thrown);
     }
-    if (Array.isArray(chunks)) return chunks;
-    throw this.#guard.wrong('decode', chunks);
+    if (!Array.isArray(chunks)) throw this.#guard.wrong('decode', chunks);
+    for (const chunk of chunks) {
+      const fault = chunkFault(chunk);
+      if (fault !== undefined) throw this.#guard.faulty('decode', fault);
+    }
+    return chunks;
   }
 }
 

@@ -83,7 +83,10 @@ describe('checkStage', () => {
       'mine: onHeaders threw an Error that is no GatewayError (refusals)',
     );
     const differs = stageOf({
-      onReply: (_, reply) => ({ ...reply, choices: [] }),
+      onReply: (_, reply) => ({
+        ...reply,
+        choices: reply.choices.map(choice => ({ ...choice, message: { ...choice.message, content: 'x' } })),
+      }),
       onStream: () => ({ transform: (chunk, controller) => controller.enqueue(chunk) }),
     });
     expect(await messageOf(checkStage(differs, { fixtures }))).toMatch(

@@ -1,11 +1,13 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { z } from 'zod';
+import { defineStage } from '../../src/plugin.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { post } from '../support/chain-app.ts';
 import { alongside, startApp } from '../support/express-app.ts';
-import { ask } from '../support/gateway-under-test.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
 import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
@@ -40,4 +42,30 @@ it('releases the body and calls onSettled when a span processor of the applicati
   expect(lines.filter(({ msg }) => msg === 'failed to finalize request')).toMatchObject([
     { err: { message: 'the disk is full' } },
   ]);
+});
+
+it("gives back the account's place when what an exchange has used cannot be priced", async () => {
+  const upstream = alongside(await startScriptedUpstream(whole(200, completion('Hello.'))));
+  const { log, lines } = capturedLog();
+  let isBroken = true;
+  const breaking = defineStage({
+    name: 'breaking',
+    schema: z.strictObject({}),
+    create: () => ({
+      onReply(exchange, reply) {
+        if (isBroken) (exchange.usage as { completion_tokens: number }).completion_tokens = Number.NaN;
+        return reply;
+      },
+    }),
+  });
+  const plans = { one: { concurrent_requests: 1 } };
+  const accounts = { tester: { plan: 'one', keys: [{ value: clientKey }] } };
+  const stages = ['error-envelope', 'auth', 'rate-limit', breaking()];
+  const gateway = await mountable(upstream, { plans, accounts }, { log, stages });
+  const app = await startApp(app => app.use(gateway));
+  expect((await post(`${app.url}/v1/chat/completions`, ask('Hello?'))).status).toBe(200);
+  await until(() => gateway.inFlight === 0);
+  expect(JSON.stringify(lines)).toContain('failed to finalize request');
+  isBroken = false;
+  expect((await post(`${app.url}/v1/chat/completions`, ask('Hello?'))).status).toBe(200);
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Chunk, Completion } from '../../src/plugin.ts';
+import type { Answer, Chunk, Completion } from '../../src/plugin.ts';
 import { refusal, usageOf } from '../../src/plugin.ts';
 import { answeringChain, answeringGateway } from '../support/answering.ts';
 import { post } from '../support/chain-app.ts';
@@ -236,6 +236,60 @@ describe.each([
     expect((await chat(url)).status).toBe(524);
     await until(() => outcomes().length === 1);
     expect(outcomes()).toMatchObject([{ end_reason: 'time_limit', status: 524 }]);
+  });
+});
+
+describe.each([
+  ['createGateway', answeringGateway],
+  ['createChain', answeringChain],
+] as const)('an answer that cannot be meant, of a stage of %s', (_, start) => {
+  const choice = reply.choices[0]!;
+  const figures = (prompt_tokens: unknown, completion_tokens: unknown, more: object = {}) => ({
+    ...usageOf(prompt_tokens as number, completion_tokens as number),
+    ...more,
+  });
+  const bills = (usage: object) => [
+    () => ({ ...structuredClone(reply), usage }),
+    () => streamed([...chunks.slice(0, 3), { ...ended, usage } as Chunk]),
+  ];
+
+  it.each<[string, (() => unknown)[]]>([
+    ['usage with fractions', bills(figures(1.5, 4.3))],
+    ['usage with NaN', bills(figures(Number.NaN, 5))],
+    ['negative usage', bills(figures(7, -5))],
+    ['usage above any reply', bills(figures(7, 1e13))],
+    ['incomplete usage', bills({ prompt_tokens: 3 })],
+    ['usage without prompt_tokens_details', bills({ prompt_tokens: 3, completion_tokens: 4 })],
+    [
+      'usage with a broken breakdown',
+      bills(figures(7, 5, { completion_tokens_details: { reasoning_tokens: -1 } })),
+    ],
+    ['no choices', [() => ({ choices: [], usage })]],
+    ['no message', [() => ({ choices: [{ ...choice, message: null }] })]],
+    ['no finish_reason', [() => ({ choices: [{ ...choice, finish_reason: undefined }] })]],
+    ["a provider's finish_reason", [() => ({ choices: [{ ...choice, finish_reason: 'end_turn' }] })]],
+    ['a string among its chunks', [() => ['From the cache.']]],
+    ['a chunk without finish_reason', [() => [{ choices: [{ index: 0, delta: { content: 'Hi' } }] }]]],
+  ])('fails the request and holds nothing of the account: %s', async (_, answers) => {
+    let answer: () => unknown = () => undefined;
+    const { url, outcomes } = await start(() => answer() as Answer);
+    const chat = (more: object) => post(`${url}/v1/chat/completions`, ask('Hello?', more));
+    for (answer of answers)
+      for (const stream of [false, true]) {
+        const response = await chat({ stream });
+        const text = await response.text();
+        expect(text).toContain('"type":"server_error"');
+        if (!stream) expect(response.status).toBe(502);
+      }
+    await until(() => outcomes().length === 2 * answers.length);
+    for (const { end_reason, usage } of outcomes()) {
+      expect(end_reason).toBe('internal_error');
+      expect(Number.isInteger(usage.prompt_tokens + usage.completion_tokens)).toBe(true);
+    }
+    // The plan has two places.
+    answer = () => structuredClone(reply);
+    const replies = await Promise.all([chat({}), chat({})]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
   });
 });
 

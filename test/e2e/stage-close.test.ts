@@ -1,10 +1,11 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { createChain, defineStage } from '../../src/index.ts';
+import { createChain, createGateway, defineStage } from '../../src/index.ts';
 import { closed } from '../fixtures/stages/answering.ts';
 import { answeringGateway } from '../support/answering.ts';
 import { post } from '../support/chain-app.ts';
 import { closeApps } from '../support/express-app.ts';
 import { ask } from '../support/gateway-under-test.ts';
+import { sidecarConfig } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 afterEach(closeApps);
@@ -33,4 +34,19 @@ it('closes the stages of a chain once', async () => {
   await chain.close();
   await chain.close();
   expect(closes).toBe(1);
+});
+
+it.each([
+  ['throws', () => Promise.reject(new Error('the file is locked'))],
+  [
+    'throws at once',
+    () => {
+      throw new Error('the file is locked');
+    },
+  ],
+])('rejects the close of a gateway with the name of a stage whose close %s', async (_, close) => {
+  const hoarding = defineStage({ name: 'hoarding', create: () => ({ close }) });
+  const config = sidecarConfig('http://127.0.0.1:1', { log: { level: 'silent' } });
+  const gateway = await createGateway(config, { stages: ['auth', hoarding()] });
+  await expect(gateway.close()).rejects.toThrow('the stage hoarding failed to close: the file is locked');
 });

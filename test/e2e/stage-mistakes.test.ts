@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { type ChainOptions, errorEnvelope, validation } from '../../src/index.ts';
-import { type Chunk, defineStage, type Exchange, type Hooks, refusal } from '../../src/plugin.ts';
-import { capturedLog } from '../support/captured-log.ts';
+import { type Chunk, defineStage, type Exchange, type Hooks, refusal, usageOf } from '../../src/plugin.ts';
+import { capturedLog, type LogLine } from '../support/captured-log.ts';
 import { chainOf, post, settlements } from '../support/chain-app.ts';
 import { connected, requestOf } from '../support/chain-connection.ts';
 import { closeApps, startApp } from '../support/express-app.ts';
@@ -16,6 +16,8 @@ afterEach(closeApps);
 const inStream = (response: Response) => response.writeHead(200, { 'content-type': 'text/event-stream' });
 const answers = ({ body }: Request, response: Response) =>
   body.stream ? inStream(response).end(stream.join('')) : response.type('application/json').send(whole);
+
+const faultsIn = (lines: readonly LogLine[]) => lines.filter(({ level }) => level > 30);
 
 /** A stage with these hooks before a handler, whose calls are counted, and how the exchanges ended. */
 async function behind(
@@ -106,6 +108,65 @@ describe('a stage whose hook returns what cannot be meant', () => {
     expect(text).not.toContain('TypeError');
   });
 
+  it.each<[string, string, object]>([
+    ['no choices', 'with no choices', { choices: [] }],
+    ['a choice without finish_reason', 'finish_reason undefined', { choices: [{ index: 0, message: {} }] }],
+    ['usage with fractions', 'prompt_tokens 1.5', { ...reply, usage: usageOf(1.5, 4.3) }],
+    ['incomplete usage', 'completion_tokens undefined', { ...reply, usage: { prompt_tokens: 3 } }],
+  ])('fails the request and says in the log what is wrong with a reply of %s', async (_, what, broken) => {
+    const { log, lines } = capturedLog();
+    const { chat } = await behind({ onReply: () => broken } as unknown as Hooks, answers, { log });
+    expect((await chat(false)).status).toBe(502);
+    const text = JSON.stringify(lines);
+    expect(text).toContain('the stage own returned a reply with');
+    expect(text).toContain(what);
+    expect(text).toContain('a reply has at least one choice');
+  });
+
+  it('shows the total of the usage that a stage has changed', async () => {
+    const used = { ...usageOf(7, 5), total_tokens: 1 };
+    const { chat } = await behind({ onReply: (_, reply) => ({ ...reply, usage: used }) });
+    expect(await (await chat(false)).json()).toMatchObject({ usage: { total_tokens: 12 } });
+  });
+
+  it.each<[string, string, unknown]>([
+    ['a string', 'a string', 'x'],
+    ['the choice alone', 'an object without a list of choices', chunk.choices[0]],
+    ['no delta', 'a choice without a delta', { choices: [{ index: 0, finish_reason: null }] }],
+    ['no finish_reason', 'the finish_reason undefined', { choices: [{ index: 0, delta: {} }] }],
+    ['usage with fractions', 'the prompt_tokens 1.5', { ...chunk, usage: usageOf(1.5, 4.3) }],
+  ])('fails a stream and says in the log what was enqueued: %s', async (_, what, broken) => {
+    for (const isLate of [false, true]) {
+      const { log, lines } = capturedLog();
+      const enqueues = (_: Chunk, { enqueue }: { enqueue(chunk: Chunk): void }) => enqueue(broken as Chunk);
+      const { chat, outcomes } = await behind(
+        {
+          onStream: () => ({
+            transform(chunk, c) {
+              const through = { enqueue: (chunk: Chunk) => c.enqueue(chunk) };
+              if (!isLate) return enqueues(chunk, through);
+              // Nothing would catch what a timer throws.
+              return new Promise(resolve =>
+                setTimeout(() => {
+                  enqueues(chunk, through);
+                  resolve();
+                }, 1),
+              );
+            },
+          }),
+        },
+        answers,
+        { log },
+      );
+      expect(await (await chat(true)).text()).toContain('"type":"server_error"');
+      await until(() => outcomes.length === 1);
+      expect(faultsIn(lines)).toMatchObject([{ level: 50, stage: 'own', hook: 'onStream' }]);
+      expect(JSON.stringify(lines)).toContain('the stage own enqueued ');
+      expect(JSON.stringify(lines)).toContain(what);
+      expect(JSON.stringify(lines)).toContain('enqueue takes a chunk, { choices: […], usage? }');
+    }
+  });
+
   it('keeps the error when onError returns a promise', async () => {
     const { log, lines } = capturedLog();
     const hooks = {
@@ -137,6 +198,27 @@ describe('a stage that sets a header that cannot be sent', () => {
     expect(await reply.json()).toMatchObject({ error: { type: 'server_error' } });
     await until(() => outcomes.length === 1);
     expect(outcomes).toMatchObject([{ status: 502, end_reason: 'internal_error' }]);
+  });
+
+  it.each([true, false])('is in the log as such, in one line (stream: %s)', async isStream => {
+    const { log, lines } = capturedLog();
+    const hooks: Hooks = { ...setting, onRequest: ({ replyHeaders }) => void (replyHeaders['x bad'] = '1') };
+    const { chat, outcomes } = await behind(hooks, answers, { log });
+    expect((await chat(isStream)).status).toBe(502);
+    await until(() => outcomes.length === 1);
+    expect(faultsIn(lines)).toHaveLength(1);
+    expect(JSON.stringify(lines)).toContain('a stage has set a reply header that cannot be sent, ');
+  });
+
+  it('still refuses where the refusal has such a header', async () => {
+    const { chat, outcomes } = await behind({
+      onRequest() {
+        throw refusal('rate_limited', { message: 'Not now.', headers: { 'x bad': '1', 'retry-after': '3' } });
+      },
+    });
+    const reply = await chat(false);
+    expect([reply.status, reply.headers.get('retry-after')]).toEqual([429, '3']);
+    await until(() => outcomes.length === 1);
   });
 
   it('fails a stream that has to be committed before its first chunk', async () => {

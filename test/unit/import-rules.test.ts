@@ -61,6 +61,7 @@ const layers: readonly (readonly string[])[] = [
     'src/sse/',
     'src/text/',
     'src/canonical.ts',
+    'src/canonical-faults.ts',
     'src/stream.ts',
     'src/errors.ts',
     'src/clock.ts',

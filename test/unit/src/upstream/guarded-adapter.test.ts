@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { type Adapter, defineProvider, invalidField, UpstreamError } from '../../../../src/plugin.ts';
+import {
+  type Adapter,
+  type Completion,
+  defineProvider,
+  invalidField,
+  UpstreamError,
+} from '../../../../src/plugin.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
 import { guarded } from '../../../../src/upstream/guarded-adapter.ts';
 import { Provider } from '../../../../src/upstream/http/provider.ts';
@@ -8,7 +14,9 @@ import { providerBaseSchema } from '../../../../src/upstream/http/provider-schem
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
-const reply = { choices: [] };
+const reply: Completion = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+};
 const good = {
   providerName: 'gemini',
   encode: () => ({ path: '/generate', body: {} }),
