@@ -265,7 +265,7 @@ describe('a stage that rejects where no promise is waited for', () => {
 
 describe('a client that leaves', () => {
   it.each([
-    ['without a stage that wants the reply', {}],
+    ['without a stage that wants the reply', { onSettled() {} }],
     ['with a stage that wants the reply', { onReply: (_, reply) => reply } satisfies Hooks],
   ])('while its body is read away causes no call of the handler %s', async (_, hooks) => {
     const { app, outcomes, calls } = await behind(hooks);
