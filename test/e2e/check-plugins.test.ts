@@ -85,7 +85,7 @@ describe('sluice check', () => {
     expect(stderr).toMatch(
       /dialects\[0\] \(line \d+\): what create of the dialect mine returns: renderReply: /,
     );
-    expect(stderr).toMatch(/stages\[0\] \(line \d+\): cannot be created: no database/);
+    expect(stderr).toMatch(/stages\[0\] \(line \d+\): create of the stage broken threw: no database/);
     expect(code).not.toBe(0);
   });
 

@@ -66,7 +66,9 @@ it('names a stage whose close never settles, and closes everything else', async 
   const upstream = alongside(await startScriptedUpstream(whole(200, completion('Hello.'))));
   const stages = ownStages(['stuck', { hook: 'close' }]);
   const { gateway, close } = await startGateway({ upstream, stages });
-  await expect(gateway.close()).rejects.toThrow('the stage stuck did not close within 5 s');
+  await expect(gateway.close()).rejects.toThrow(
+    'the stage stuck failed to close: close did not settle within 5 s',
+  );
   await close().catch(() => {});
   await until(() => upstream.open === 0);
 });
