@@ -153,6 +153,6 @@ export interface ExchangeView {
   authenticate(account: Account): void;
   /** Value that a plugin has set for `key`. */
   get<T>(key: Key<T>): T | undefined;
-  /** Leaves a value for whoever imports `key`. */
+  /** Leaves a value for other plugins that import `key`. */
   set<T>(key: Key<T>, value: T): void;
 }

@@ -117,7 +117,7 @@ class Guard {
   wrong(method: Method, returned: unknown): GatewayError {
     const { must, code } = promised[method];
     const isPromise = typeof Object(returned).then === 'function';
-    // Nobody waits for it: without this, one that rejects would end the process.
+    // It is not awaited: without this, one that rejects would end the process.
     if (isPromise) Promise.resolve(returned).catch(() => {});
     const message = isPromise
       ? `the adapter ${this.#name} returned a promise from ${method}; adapters are synchronous`

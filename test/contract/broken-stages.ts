@@ -397,7 +397,7 @@ export const hasNoFlush = transforming('has-no-flush', () => {
   };
 });
 
-/** Enqueues what it held when nobody waits for it any more. */
+/** Enqueues what it held after the stream has ended. */
 export const enqueuesTooLate = transforming('enqueues-too-late', () => {
   let held: Chunk | undefined;
   return {
