@@ -9,7 +9,8 @@ const factor = 4;
 export const most_growth = 2.5 ** 2;
 /** Shorter times are not compared: some systems count CPU time in steps of 10 ms, and a garbage collection takes as long. */
 const least_ms = 25;
-const most_rounds = 8;
+/** A busy neighbour can slow the larger input for seconds; what is not linear disagrees in every round. */
+const most_rounds = 40;
 
 /**
  * How many times the CPU time of four times the input is that of the input; 0 when both are too short to tell. The larger input is measured
