@@ -82,9 +82,12 @@ function recovery({ deployment, samples, steps_ms }: Findings, options: RunOptio
   const early = deployment.providers[0]!.calls_at_ms.filter(
     at_ms => at_ms > back_ms && at_ms < closed_ms,
   ).length;
-  const sampled_ms = samples.at(-1)!.at_ms - samples.at(-2)!.at_ms;
+  const seen = samples.findIndex(({ at_ms }) => at_ms === closed_ms);
+  const sampled_ms = Math.max(
+    ...[seen, seen - 1, samples.length - 1].map(at => samples[at]!.at_ms - samples[at - 1]!.at_ms),
+  );
   const rate = deployment.providers[1]!.calls_at_ms.length / options.seconds;
-  // The breaker is seen closed at most two samples late, and a provider that hung answers what had been sent to it before.
+  // The breaker is seen closed at most two samples late, which a busy machine takes at longer intervals, and a provider that hung answers what had been sent to it before.
   const spare = Math.ceil(((2 * sampled_ms) / 1000) * rate * 0.2) + samples.at(-1)!.failovers;
   const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
   return [
