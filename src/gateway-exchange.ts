@@ -6,7 +6,7 @@ import type { Outcome } from './exchange/exchange-view.ts';
 import type { ReplySource } from './exchange/reply-source.ts';
 import type { PreparedExchange } from './exchange/runner.ts';
 import type { Exchange } from './exchange.ts';
-import { pathOf, type Route } from './inbound/routes.ts';
+import { formatOf, pathOf, type Route } from './inbound/routes.ts';
 import { writeAnswer } from './outbound/write-reply.ts';
 import { settle } from './settlement/settle.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
@@ -57,10 +57,6 @@ export class GatewayExchange implements PreparedExchange {
     return settle(this.exchange, this.#parts.metrics, this.#parts.records.ledger);
   }
 }
-
-/** The format of requests to a route that generates replies. */
-export const formatOf = (route: Route | undefined): GenerationFormat | undefined =>
-  route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
 
 interface Mounted extends IncomingMessage {
   readonly baseUrl?: string;

@@ -7,7 +7,7 @@ import type { PreparedExchange, RunnerParts } from '../exchange/runner.ts';
 import type { Exchange } from '../exchange.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { replayBody } from '../inbound/replay-body.ts';
-import { type Route, type Routes, unknownEndpoint } from '../inbound/routes.ts';
+import { formatOf, type Routes, unknownEndpoint } from '../inbound/routes.ts';
 import { headFault } from '../outbound/reply-headers.ts';
 import { outcomeOf, settle } from '../settlement/settle.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -132,11 +132,6 @@ export class ChainExchange implements PreparedExchange {
       ? settle(exchange, this.#shared.metrics ?? this.#parts.metrics)
       : outcomeOf(exchange);
   }
-}
-
-/** Dialect of a route that generates replies. */
-function formatOf(route: Route | undefined): (Dialect & GenerationFormat) | undefined {
-  return route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
 }
 
 /** Rewrites `url` and `originalUrl` to the handler's path for chat completions, so that a later chain reads the same. */

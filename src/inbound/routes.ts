@@ -1,4 +1,4 @@
-import type { Dialect } from '../dialects/define-dialect.ts';
+import type { Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
 import type { Endpoint } from '../exchange/exchange-view.ts';
 
 /** An endpoint with its methods. */
@@ -9,6 +9,10 @@ export interface Route extends Endpoint {
   /** One path for all of this route's paths, if it has several; for spans. */
   readonly pattern?: string;
 }
+
+/** Dialect of a route that generates replies. */
+export const formatOf = (route: Route | undefined): (Dialect & GenerationFormat) | undefined =>
+  route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
 
 /** Endpoint of every path that is not offered here. It needs a key, as behind a chain of stages it may be the parent's. */
 export const unknownEndpoint: Endpoint = { name: 'unknown', public: false };
