@@ -45,8 +45,9 @@ export function usageFault(usage: unknown): string | undefined {
   if (!isCount(prompt_tokens)) return `the prompt_tokens ${shown(prompt_tokens)}`;
   if (!isCount(completion_tokens)) return `the completion_tokens ${shown(completion_tokens)}`;
   if (!isObject(prompt_tokens_details)) return 'usage without prompt_tokens_details';
-  const { cached_tokens } = prompt_tokens_details;
+  const { cached_tokens, cache_creation_tokens = 0 } = prompt_tokens_details;
   if (!isCount(cached_tokens)) return `the cached_tokens ${shown(cached_tokens)}`;
+  if (!isCount(cache_creation_tokens)) return `the cache_creation_tokens ${shown(cache_creation_tokens)}`;
   if (completion_tokens_details === undefined) return undefined;
   if (!isObject(completion_tokens_details))
     return `completion_tokens_details that are ${shown(completion_tokens_details)}`;

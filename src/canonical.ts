@@ -4,12 +4,55 @@
  * so it stands in none of these types.
  */
 
-/** A part of a message whose content is a list. */
+/** A mark that the prompt up to here should be cached, in Anthropic's form; sent only by adapters that declare it. */
+export interface CacheControl {
+  /** Always `ephemeral`. */
+  type: 'ephemeral';
+  /** How long it is kept, such as `5m` or `1h`; absent for the provider's default. */
+  ttl?: string;
+}
+
+/** A text among the parts of a message. */
 export interface TextPart {
-  /** Always `text`: no other kind of part is accepted. */
+  /** Always `text`. */
   type: 'text';
   /** The text itself. */
   text: string;
+  /** Cache the prompt up to this part. */
+  cache_control?: CacheControl;
+}
+
+/** An image among the parts of a message, for models whose `architecture.modality` takes images. */
+export interface ImagePart {
+  /** Always `image_url`. */
+  type: 'image_url';
+  /** Where it is: an `https:` address or a `data:` URL in base64, and how closely to look at it. */
+  image_url: { url: string; detail?: 'auto' | 'low' | 'high' };
+  /** Cache the prompt up to this part. */
+  cache_control?: CacheControl;
+}
+
+/** A part of a message whose content is a list. */
+export type ContentPart = TextPart | ImagePart;
+
+/**
+ * Reasoning as one provider signed or encrypted it, in OpenRouter's form: `reasoning.text` with `text` and `signature`,
+ * `reasoning.summary` with `summary`, `reasoning.encrypted` with `data`. Goes back to the provider unchanged.
+ */
+export interface ReasoningDetail {
+  /** Kind of detail. */
+  type: string;
+  /** Whose form it is, such as `anthropic-claude-v1`. */
+  format?: string | null;
+  /** Text of the reasoning. */
+  text?: string | null;
+  /** Signature of the text. */
+  signature?: string | null;
+  /** Summary of the reasoning. */
+  summary?: string | null;
+  /** Encrypted reasoning. */
+  data?: string | null;
+  [key: string]: unknown;
 }
 
 /** A call of a tool by the model, whole. */
@@ -20,6 +63,8 @@ export interface ToolCall {
   type: 'function';
   /** The function to call; `arguments` is JSON as text, as the model wrote it. */
   function: { name: string; arguments: string };
+  /** Cache the prompt up to this call. */
+  cache_control?: CacheControl;
 }
 
 /** A message. `content` is absent or null only on an assistant message that calls tools. */
@@ -27,7 +72,11 @@ export interface Message {
   /** Who speaks; `tool` is the result of a call. */
   role: 'system' | 'user' | 'assistant' | 'tool';
   /** Text, or its parts. */
-  content?: string | TextPart[] | null;
+  content?: string | ContentPart[] | null;
+  /** Reasoning of an assistant message that the client sends back. Adapters get it only if they declare it. */
+  reasoning?: string;
+  /** The same reasoning, as its provider signed or encrypted it; absent if the client had none. */
+  reasoning_details?: ReasoningDetail[];
   /** Calls of an assistant message; absent if it made none. */
   tool_calls?: ToolCall[];
   /** The call whose result a `tool` message is. */
@@ -47,6 +96,8 @@ export interface Tool {
     parameters?: Record<string, unknown>;
     [key: string]: unknown;
   };
+  /** Cache the prompt up to this tool. */
+  cache_control?: CacheControl;
 }
 
 /** A client's request, translated by its dialect. Fields that the client left out are absent, never null. */
@@ -102,8 +153,8 @@ export interface Usage {
   completion_tokens: number;
   /** The sum of both. */
   total_tokens: number;
-  /** Of the prompt, the tokens that the provider had cached. */
-  prompt_tokens_details: { cached_tokens: number };
+  /** Of the prompt, the tokens that the provider had cached, and those that it has cached now if it says so. */
+  prompt_tokens_details: { cached_tokens: number; cache_creation_tokens?: number };
   /** The upstream's own breakdown; absent if it gave none. */
   completion_tokens_details?: { reasoning_tokens?: number; [key: string]: unknown };
 }
@@ -116,6 +167,8 @@ export interface ReplyMessage {
   content: string | null;
   /** The reasoning before the answer; absent without any. */
   reasoning?: string;
+  /** The same reasoning, as the provider signed or encrypted it; not shown in chat completions. */
+  reasoning_details?: ReasoningDetail[];
   /** Calls of tools; absent without any. */
   tool_calls?: ToolCall[];
   /** The text with which the model refused; absent or null if it did not. */
@@ -133,6 +186,8 @@ export interface Choice {
   message: ReplyMessage;
   /** Why it ended. */
   finish_reason: FinishReason;
+  /** The stop sequence at which it ended, if the provider says so. */
+  stop_sequence?: string;
   /** Log probabilities of the tokens, in OpenAI's form; absent unless the client asked for them. */
   logprobs?: unknown;
 }
@@ -165,6 +220,8 @@ export interface Delta {
   content?: string | null;
   /** A piece of the reasoning. */
   reasoning?: string;
+  /** Signed or encrypted reasoning, each detail whole, after the reasoning to which it belongs. */
+  reasoning_details?: ReasoningDetail[];
   /** Pieces of tool calls. */
   tool_calls?: ToolCallDelta[];
   /** A piece of a refusal. */
@@ -179,6 +236,8 @@ export interface ChunkChoice {
   delta: Delta;
   /** Why the choice ended, with its last piece; null before. */
   finish_reason: FinishReason | null;
+  /** The stop sequence at which it ended, with its last piece, if the provider says so. */
+  stop_sequence?: string;
   /** Log probabilities of the tokens, in OpenAI's form; absent unless the client asked for them. */
   logprobs?: unknown;
 }
@@ -197,12 +256,14 @@ export function usageOf(
   completion_tokens: number,
   cached_tokens = 0,
   completion_tokens_details?: Usage['completion_tokens_details'],
+  cache_creation_tokens?: number,
 ): Usage {
   const usage: Usage = {
     prompt_tokens,
     completion_tokens,
     total_tokens: prompt_tokens + completion_tokens,
-    prompt_tokens_details: { cached_tokens },
+    prompt_tokens_details:
+      cache_creation_tokens === undefined ? { cached_tokens } : { cached_tokens, cache_creation_tokens },
   };
   if (completion_tokens_details) usage.completion_tokens_details = completion_tokens_details;
   return usage;
@@ -215,8 +276,12 @@ const max_token_count = 1e12;
 export const tokenCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= max_token_count ? Math.trunc(value) : undefined;
 
-/** Text of a message, its parts joined. */
+/** Text of a message, its text parts joined. */
 export function textOf(content: Message['content']): string {
   if (typeof content === 'string') return content;
-  return content ? content.map(part => part.text).join('') : '';
+  return content ? content.map(part => (part.type === 'text' ? part.text : '')).join('') : '';
 }
+
+/** Number of images in a message. */
+export const imagesIn = (content: Message['content']): number =>
+  Array.isArray(content) ? content.filter(({ type }) => type === 'image_url').length : 0;

@@ -528,7 +528,14 @@ export interface ProviderOptions {
    *
    * @defaultValue `[]`
    */
-  drop_parameters?: ('temperature' | 'stop' | 'top_p' | 'presence_penalty' | 'frequency_penalty' | 'parallel_tool_calls' | 'user' | 'seed' | 'logit_bias' | 'logprobs' | 'top_logprobs' | 'response_format' | 'tool_choice')[] | undefined;
+  drop_parameters?: ('temperature' | 'stop' | 'top_p' | 'presence_penalty' | 'frequency_penalty' | 'parallel_tool_calls' | 'user' | 'prompt_cache_key' | 'seed' | 'logit_bias' | 'logprobs' | 'top_logprobs' | 'response_format' | 'tool_choice')[] | undefined;
+  /**
+   * Which reasoning that clients send back goes upstream: that of turns that called tools, as many reasoning
+   * models require; `always`; or `never`. What is left out is named in `x-ignored-parameters`.
+   *
+   * @defaultValue `"tool_turns"`
+   */
+  send_reasoning?: 'tool_turns' | 'always' | 'never' | undefined;
   /**
    * The longest wait for a connection. In milliseconds.
    *
@@ -641,7 +648,10 @@ export interface ModelOptions {
     /** `<input>-><output>`, such as `text+image->text`. */
     modality: string;
   } | undefined;
-  /** `prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. */
+  /**
+   * `prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token.
+   * `input_cache_write`, for providers that bill it, is not in the public catalog.
+   */
   pricing: {
     /** Price of one token as a decimal string without exponent. */
     prompt: string;
@@ -649,6 +659,8 @@ export interface ModelOptions {
     completion: string;
     /** Price of one token as a decimal string without exponent. */
     input_cache_read?: string | undefined;
+    /** Price of one token as a decimal string without exponent. */
+    input_cache_write?: string | undefined;
   };
   /** The model reasons before answering. */
   reasoning: boolean;
@@ -993,7 +1005,10 @@ export interface ModelConfig {
     /** `<input>-><output>`, such as `text+image->text`. */
     modality: string;
   };
-  /** `prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. */
+  /**
+   * `prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token.
+   * `input_cache_write`, for providers that bill it, is not in the public catalog.
+   */
   pricing: {
     /** Price of one token as a decimal string without exponent. */
     prompt: string;
@@ -1001,6 +1016,8 @@ export interface ModelConfig {
     completion: string;
     /** Price of one token as a decimal string without exponent. */
     input_cache_read?: string | undefined;
+    /** Price of one token as a decimal string without exponent. */
+    input_cache_write?: string | undefined;
   };
   /** The model reasons before answering. */
   reasoning: boolean;

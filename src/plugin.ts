@@ -1,13 +1,17 @@
 /** The plugin API, published as `sluice/plugin`. The built-in stages and adapters import nothing else, so it is sufficient for others. */
 export type {
+  CacheControl,
   ChatRequest,
   Choice,
   Chunk,
   ChunkChoice,
   Completion,
+  ContentPart,
   Delta,
   FinishReason,
+  ImagePart,
   Message,
+  ReasoningDetail,
   ReplyMessage,
   TextPart,
   Tool,
@@ -15,7 +19,7 @@ export type {
   ToolCallDelta,
   Usage,
 } from './canonical.ts';
-export { textOf, tokenCount, usageOf } from './canonical.ts';
+export { imagesIn, textOf, tokenCount, usageOf } from './canonical.ts';
 export type { Catalog, Model } from './catalog/catalog.ts';
 export type { FindAccount } from './chain/application-accounts.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';
@@ -37,7 +41,7 @@ export {
 export { type JsonSize, jsonSizeOf, mayExceed } from './dialects/json-size.ts';
 export { openAiErrorBody } from './dialects/openai-error.ts';
 export { arrayOf, parseBody } from './dialects/request-schema/first-fault.ts';
-export { setAsideUnknown } from './dialects/request-schema/shared-fields.ts';
+export { setAsideUnknown } from './dialects/request-schema/unknown-fields.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
 export { ReplyAssembler } from './exchange/assemble-reply.ts';
 export {

@@ -106,6 +106,9 @@ const signedBy = (signature: string | undefined) =>
 
 /** The API refuses empty texts. */
 function textParts(content: Message['content']): Part[] {
-  const texts = typeof content === 'string' ? [content] : (content ?? []).map(({ text }) => text);
+  const texts =
+    typeof content === 'string'
+      ? [content]
+      : (content ?? []).flatMap(part => (part.type === 'text' ? part.text : []));
   return texts.filter(text => text !== '').map(text => ({ text }));
 }

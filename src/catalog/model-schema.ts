@@ -63,9 +63,10 @@ export const modelSchema = z.strictObject({
       prompt: price,
       completion: price,
       input_cache_read: price.optional(),
+      input_cache_write: price.optional(),
     })
     .describe(
-      '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token.',
+      '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. `input_cache_write`, for providers that bill it, is not in the public catalog.',
     ),
   reasoning: z.boolean().describe('The model reasons before answering.'),
   tool_calls: z.boolean().describe('The model accepts tools.'),

@@ -1,4 +1,12 @@
-import type { Choice, Chunk, ChunkChoice, Completion, ToolCall, ToolCallDelta } from '../canonical.ts';
+import type {
+  Choice,
+  Chunk,
+  ChunkChoice,
+  Completion,
+  ReasoningDetail,
+  ToolCall,
+  ToolCallDelta,
+} from '../canonical.ts';
 import { refusal } from '../errors.ts';
 
 /** Assembles the chunks of a stream into a whole reply. Throws if a choice does not end. */
@@ -20,9 +28,10 @@ export class ReplyAssembler {
   reply(): Completion {
     const choices = [...this.#choices]
       .sort(([a], [b]) => a - b)
-      .map(([index, { finish_reason, content, reasoning, refusal, tool_calls, logprobs }]) => {
+      .map(([index, assembled]) => {
+        const { finish_reason } = assembled;
         if (!finish_reason) throw incomplete();
-        return choiceOf({ index, content, reasoning, refusal, tool_calls, logprobs, finish_reason });
+        return choiceOf(index, finish_reason, assembled);
       });
     if (choices.length === 0) throw incomplete();
     return { choices, ...(this.#usage && { usage: this.#usage }) };
@@ -34,6 +43,8 @@ export class ChoiceAssembler {
   content = '';
   reasoning = '';
   refusal = '';
+  readonly reasoning_details: ReasoningDetail[] = [];
+  stop_sequence: string | undefined;
   finish_reason: ChunkChoice['finish_reason'] = null;
   logprobs: Record<string, unknown[]> | undefined;
   readonly #calls: ToolCall[] = [];
@@ -42,13 +53,15 @@ export class ChoiceAssembler {
     return this.#calls.filter(Boolean);
   }
 
-  add({ delta, finish_reason, logprobs }: ChunkChoice): void {
+  add({ delta, finish_reason, stop_sequence, logprobs }: ChunkChoice): void {
     this.content += delta.content ?? '';
     this.reasoning += delta.reasoning ?? '';
     this.refusal += delta.refusal ?? '';
+    for (const detail of delta.reasoning_details ?? []) this.reasoning_details.push(detail);
     for (const call of delta.tool_calls ?? []) this.#addCall(call);
     if (logprobs != null) this.#addLogprobs(logprobs);
     this.finish_reason = finish_reason ?? this.finish_reason;
+    this.stop_sequence = stop_sequence ?? this.stop_sequence;
   }
 
   #addCall({ index, id, function: piece }: ToolCallDelta): void {
@@ -67,22 +80,27 @@ export class ChoiceAssembler {
   }
 }
 
-type Pieces = Pick<ChoiceAssembler, 'content' | 'reasoning' | 'refusal' | 'tool_calls'> &
-  Pick<Choice, 'index' | 'finish_reason' | 'logprobs'>;
+type Pieces = Pick<
+  ChoiceAssembler,
+  'content' | 'reasoning' | 'reasoning_details' | 'refusal' | 'tool_calls' | 'stop_sequence' | 'logprobs'
+>;
 
 /** The choice of a whole reply that says what its pieces do. */
-export function choiceOf({ index, content, reasoning, refusal, tool_calls, ...rest }: Pieces): Choice {
+function choiceOf(index: number, finish_reason: Choice['finish_reason'], pieces: Pieces): Choice {
+  const { content, reasoning, reasoning_details, refusal, tool_calls, stop_sequence, logprobs } = pieces;
   return {
     index,
     message: {
       role: 'assistant',
       content: content === '' && tool_calls.length > 0 ? null : content,
       ...(reasoning !== '' && { reasoning }),
+      ...(reasoning_details.length > 0 && { reasoning_details }),
       ...(tool_calls.length > 0 && { tool_calls }),
       ...(refusal !== '' && { refusal }),
     },
-    finish_reason: rest.finish_reason,
-    ...(rest.logprobs != null && { logprobs: rest.logprobs }),
+    finish_reason,
+    ...(stop_sequence !== undefined && { stop_sequence }),
+    ...(logprobs != null && { logprobs }),
   };
 }
 

@@ -26,6 +26,8 @@ export interface RunningUsage {
   completion_tokens: number;
   /** Tokens of the prompt that the provider had cached. */
   cached_tokens: number;
+  /** Tokens of the prompt that the provider has put into its cache, if it says so. */
+  cache_creation_tokens?: number | undefined;
   /** The upstream's own breakdown, unchanged. */
   completion_details: Usage['completion_tokens_details'];
   /** False once the upstream's own figure covers all that was generated. */

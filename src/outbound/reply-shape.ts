@@ -23,7 +23,9 @@ function withContent(choice: Choice): Choice {
 
 /** Usage as shown in replies and chunks: the same keys everywhere. */
 export function shownUsage({ usage }: Pick<Exchange, 'usage'>): Usage {
-  return usageOf(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.completion_details);
+  const { prompt_tokens, completion_tokens, cached_tokens, completion_details, cache_creation_tokens } =
+    usage;
+  return usageOf(prompt_tokens, completion_tokens, cached_tokens, completion_details, cache_creation_tokens);
 }
 
 /** The id, time and model of the reply, in place of the upstream's own. */

@@ -64,7 +64,8 @@ export class StreamShape implements ChunkSink {
     if (choices.length !== 1 || this.#finish) return false;
     const { index, delta, finish_reason } = choices[0]!;
     if (finish_reason !== null || delta.role !== undefined || !this.#begun.has(index)) return false;
-    return delta.tool_calls === undefined && delta.refusal === undefined && isText(delta);
+    if (delta.tool_calls !== undefined || delta.refusal !== undefined) return false;
+    return delta.reasoning_details === undefined && isText(delta);
   }
 
   #withUsage(chunk: Chunk): Chunk {
@@ -82,8 +83,15 @@ export class StreamShape implements ChunkSink {
     if (!says && !ends && this.#begun.has(index)) return;
     if (this.#finish && this.#finish.index !== index) this.#sendFinish(this.#running());
     if (!this.#begun.has(index)) this.#sendRole(index);
-    if (says) this.#send({ ...choice, delta: delta ?? {}, finish_reason: null }, this.#running());
-    if (ends) this.#finish = { index, delta: {}, finish_reason };
+    const { stop_sequence, ...piece } = choice;
+    if (says) this.#send({ ...piece, delta: delta ?? {}, finish_reason: null }, this.#running());
+    if (ends)
+      this.#finish = {
+        index,
+        delta: {},
+        finish_reason,
+        ...(stop_sequence !== undefined && { stop_sequence }),
+      };
   }
 
   #sendFinish(usage: Usage | undefined): void {
@@ -108,11 +116,13 @@ export class StreamShape implements ChunkSink {
    */
   #running(): Usage | undefined {
     if (!this.#continuous) return undefined;
-    const { prompt_tokens, completion_tokens, cached_tokens } = this.#exchange.usage;
+    const { prompt_tokens, completion_tokens, cached_tokens, cache_creation_tokens } = this.#exchange.usage;
     this.#shown = usageOf(
       Math.max(this.#shown.prompt_tokens, prompt_tokens),
       Math.max(this.#shown.completion_tokens, completion_tokens),
       cached_tokens,
+      undefined,
+      cache_creation_tokens,
     );
     return this.#shown;
   }
@@ -131,10 +141,18 @@ const isText = ({ reasoning, content }: Delta): boolean =>
   content ? reasoning === undefined : content === undefined && !!reasoning;
 
 /** The delta without its role and without empty texts, or `undefined` if nothing is left. */
-function withoutEmpty({ reasoning, content, tool_calls, refusal }: Delta): Delta | undefined {
-  if (!reasoning && !content && !tool_calls?.length && !refusal) return undefined;
+function withoutEmpty({
+  reasoning,
+  reasoning_details,
+  content,
+  tool_calls,
+  refusal,
+}: Delta): Delta | undefined {
+  const details = reasoning_details?.length ? reasoning_details : undefined;
+  if (!reasoning && !details && !content && !tool_calls?.length && !refusal) return undefined;
   return {
     ...(reasoning && { reasoning }),
+    ...(details && { reasoning_details: details }),
     ...(content && { content }),
     ...(tool_calls?.length && { tool_calls }),
     ...(refusal && { refusal }),

@@ -27,6 +27,7 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     prompt_tokens: usage.prompt_tokens,
     completion_tokens: usage.completion_tokens,
     cached_tokens: usage.cached_tokens,
+    cache_creation_tokens: usage.cache_creation_tokens ?? 0,
     reasoning_tokens: usage.completion_details?.reasoning_tokens ?? 0,
     // Usage of zero was not estimated.
     estimated: usage.estimated && usage.prompt_tokens + usage.completion_tokens > 0,

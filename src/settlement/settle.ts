@@ -78,6 +78,7 @@ function logLine(exchange: Exchange, outcome: Outcome): void {
       prompt_tokens: usage.prompt_tokens,
       completion_tokens: usage.completion_tokens,
       cached_tokens: usage.cached_tokens,
+      cache_creation_tokens: usage.cache_creation_tokens,
       reasoning_tokens: usage.completion_details?.reasoning_tokens,
       estimated: usage.estimated,
     },

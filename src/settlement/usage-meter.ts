@@ -1,5 +1,5 @@
 import type { ChatRequest, Chunk, Completion, Usage } from '../canonical.ts';
-import { textOf } from '../canonical.ts';
+import { imagesIn, textOf } from '../canonical.ts';
 import { usageFault } from '../canonical-faults.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
@@ -12,18 +12,23 @@ export function estimateTokens(text: string): number {
   return estimator.tokens;
 }
 
-/** Estimated prompt tokens as the upstream will count them: text, tools, and four for the frame of each message. */
+/** Servers count from 85 to about 1,500, by size and model; low, as every estimate that may be billed. */
+const tokens_per_image = 85;
+
+/** Estimated prompt tokens as the upstream will count them: text, tools, images, and four for the frame of each message. */
 export function estimatePrompt(
   { messages, tools }: ChatRequest,
   estimator: TokenCounter = new TokenEstimator(),
 ): number {
+  let images = 0;
   for (const message of messages) {
     // A space costs nothing and keeps the last word of one message apart from the first of the next.
     estimator.add(` ${textOf(message.content)}`);
+    images += imagesIn(message.content);
     if (message.tool_calls) estimator.add(JSON.stringify(message.tool_calls));
   }
   if (tools?.length) estimator.add(JSON.stringify(tools));
-  return estimator.tokens + 4 * messages.length;
+  return estimator.tokens + 4 * messages.length + tokens_per_image * images;
 }
 
 /** The parts of a message or delta that are generated text. */
@@ -129,7 +134,9 @@ export class UsageMeter {
     }
     usage.prompt_tokens = told.prompt_tokens;
     usage.completion_tokens = told.completion_tokens;
-    usage.cached_tokens = told.prompt_tokens_details.cached_tokens;
+    const { cached_tokens, cache_creation_tokens } = told.prompt_tokens_details;
+    usage.cached_tokens = cached_tokens;
+    usage.cache_creation_tokens = cache_creation_tokens;
     usage.completion_details = told.completion_tokens_details;
     usage.estimated = false;
     this.#told = told.completion_tokens;

@@ -22,6 +22,7 @@ export interface MeasuredUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly cached_tokens: number;
+  readonly cache_creation_tokens?: number | undefined;
   readonly completion_details: { readonly reasoning_tokens?: number } | undefined;
   readonly estimated: boolean;
 }

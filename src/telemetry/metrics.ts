@@ -141,6 +141,7 @@ export class Metrics extends MetricSet {
     };
     count('input', usage.prompt_tokens);
     count('cached', usage.cached_tokens);
+    count('cache_creation', usage.cache_creation_tokens ?? 0);
     count('output', usage.completion_tokens);
     count('reasoning', usage.completion_details?.reasoning_tokens ?? 0);
   }

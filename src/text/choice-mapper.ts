@@ -34,6 +34,7 @@ export class ChoiceMapper {
     const rest = isOther ? this.end() : undefined;
     if (rest) before.push(rest);
     const mapped: Delta = { ...delta };
+    dropReadable(mapped);
     for (const [at, kind] of kinds.entries()) {
       this.#current = kind;
       if (kind === 'tool_calls') mapped.tool_calls = this.#mapCalls(delta.tool_calls!);
@@ -122,4 +123,13 @@ function kindsIn(delta: Delta): Kind[] {
   const kinds: Kind[] = textKinds.filter(kind => delta[kind]);
   if (delta.tool_calls?.length) kinds.push('tool_calls');
   return kinds;
+}
+
+/** Removes signed reasoning whose text can be read: it says again what has been mapped. Encrypted reasoning stays. */
+export function dropReadable(from: Pick<Delta, 'reasoning_details'>): void {
+  const { reasoning_details: details } = from;
+  if (!details) return;
+  const kept = details.filter(({ text, summary }) => !text && !summary);
+  if (kept.length > 0) from.reasoning_details = kept;
+  else delete from.reasoning_details;
 }

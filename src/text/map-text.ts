@@ -4,14 +4,14 @@ import type {
   Chunk,
   ChunkChoice,
   Completion,
+  ContentPart,
   Message,
   ReplyMessage,
-  TextPart,
   ToolCall,
 } from '../canonical.ts';
 import type { StreamController, StreamTransformer } from '../stream.ts';
 import { ArgumentsMapper } from './arguments-mapper.ts';
-import { ChoiceMapper } from './choice-mapper.ts';
+import { ChoiceMapper, dropReadable } from './choice-mapper.ts';
 import { LogprobsMapper } from './logprobs-mapper.ts';
 import { PlainTextMapper, type Replacement, TextReplacer } from './text-replacer.ts';
 
@@ -25,9 +25,9 @@ export interface MapTextOptions {
 export interface TextMap {
   /** Maps a text that is whole. */
   text(text: string): string;
-  /** Maps the content and the tool call arguments of all messages, in place. */
+  /** Maps the content, the reasoning and the tool call arguments of all messages, in place. Signed reasoning that can be read is dropped. */
   request(request: ChatRequest): void;
-  /** The reply with its content, reasoning, refusals, tool call arguments and log probabilities mapped. */
+  /** The reply with its content, reasoning, refusals, tool call arguments and log probabilities mapped. Signed reasoning that can be read is dropped. */
   reply(reply: Completion): Completion;
   /** A transformer that does the same with one stream. Holds back only what may still become a match. */
   stream(): StreamTransformer;
@@ -57,6 +57,8 @@ export function mapText(
     request({ messages }) {
       for (const message of messages) {
         if (message.content) message.content = mapContent(message.content, replacer);
+        if (message.reasoning) message.reasoning = text(message.reasoning);
+        dropReadable(message);
         if (message.tool_calls) message.tool_calls = mapCalls(message.tool_calls);
       }
     },
@@ -69,14 +71,24 @@ export function mapText(
 }
 
 /** The parts of a message are read as one text, so a match may begin in one and end in the next. */
-function mapContent(content: NonNullable<Message['content']>, replacer: TextReplacer): string | TextPart[] {
+function mapContent(
+  content: NonNullable<Message['content']>,
+  replacer: TextReplacer,
+): string | ContentPart[] {
   if (typeof content === 'string') return replacer.replaceAll(content);
   const mapper = new PlainTextMapper(replacer);
-  const parts = content.map(part => ({ ...part, text: mapper.push(part.text) }));
-  const last = parts.at(-1);
+  const parts = content.map(part =>
+    part.type === 'text' ? { ...part, text: mapper.push(part.text) } : { ...part },
+  );
+  const last = parts.findLast(part => part.type === 'text');
   if (last) last.text += mapper.end();
-  return parts.filter(({ text }, at) => text !== '' || content[at]!.text === '' || parts.length === 1);
+  return parts.filter((part, at) => {
+    const given = content[at]!;
+    return part.type !== 'text' || part.text !== '' || parts.length === 1 || isEmptyText(given);
+  });
 }
+
+const isEmptyText = (part: ContentPart): boolean => part.type === 'text' && part.text === '';
 
 function mapChoice(
   choice: Choice,
@@ -93,6 +105,7 @@ function mapChoice(
     ...(refusal && { refusal: text(refusal) }),
     ...(tool_calls && { tool_calls: mapCalls(tool_calls) }),
   };
+  dropReadable(message);
   if (logprobs == null) return { ...choice, message };
   const mapper = new LogprobsMapper(replacer);
   if (tool_calls?.some(call => call.function.arguments.includes('\\'))) mapper.drop();
@@ -141,6 +154,7 @@ class TextMapTransformer implements StreamTransformer {
 
 /** Whether a choice has text, or ends one. */
 function concernsText({ delta, finish_reason, logprobs }: ChunkChoice): boolean {
-  const { content, reasoning, refusal, tool_calls } = delta;
-  return Boolean(content || reasoning || refusal || tool_calls?.length || finish_reason || logprobs);
+  const { content, reasoning, reasoning_details, refusal, tool_calls } = delta;
+  const says = content || reasoning || reasoning_details || refusal || tool_calls?.length;
+  return Boolean(says || finish_reason || logprobs);
 }

@@ -54,6 +54,7 @@ const rows: readonly LedgerRow[] = fc
     prompt_tokens: tokens * 3,
     completion_tokens: tokens,
     cached_tokens: tokens % 7,
+    cache_creation_tokens: 0,
     reasoning_tokens: tokens % 11,
     estimated,
     cost_usd: usdOf(BigInt(cost) * 1_000_003n),

@@ -58,6 +58,7 @@ function earlier(): LedgerRow[] {
     prompt_tokens: 1000 + at * 7,
     completion_tokens: 500 + at * 3,
     cached_tokens: at,
+    cache_creation_tokens: 0,
     reasoning_tokens: at * 2,
     estimated: at % 5 === 0,
     cost_usd: `0.${String(at * 1_000_003 + 1).padStart(12, '0')}`,

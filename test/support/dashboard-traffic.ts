@@ -57,6 +57,7 @@ export function madeUpRow(
     prompt_tokens,
     completion_tokens,
     cached_tokens: Math.floor(prompt_tokens * random() * 0.6),
+    cache_creation_tokens: 0,
     reasoning_tokens: Math.floor(completion_tokens * 0.4),
     estimated: random() < 0.01,
     cost_usd: (micro_usd / 1_000_000).toFixed(6),

@@ -60,7 +60,10 @@ function contentOf(message: Message, at: number, restore: Restore): readonly Blo
 
 /** The texts of a message that are not blank. */
 function textsOf(content: Message['content']): string[] {
-  const texts = typeof content === 'string' ? [content] : (content ?? []).map(({ text }) => text);
+  const texts =
+    typeof content === 'string'
+      ? [content]
+      : (content ?? []).flatMap(part => (part.type === 'text' ? part.text : []));
   return texts.filter(text => text.trim() !== '');
 }
 

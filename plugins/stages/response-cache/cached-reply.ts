@@ -32,8 +32,15 @@ export class CachedReply implements StreamTransformer {
   /** The reply as text, with what was billed; undefined if it was too large, or a choice has no end. */
   text(billed: Outcome['usage']): string | undefined {
     if (this.#characters_left < 0) return undefined;
-    const { prompt_tokens, completion_tokens, cached_tokens, completion_details } = billed;
-    const usage = usageOf(prompt_tokens, completion_tokens, cached_tokens, completion_details);
+    const { prompt_tokens, completion_tokens, cached_tokens, completion_details, cache_creation_tokens } =
+      billed;
+    const usage = usageOf(
+      prompt_tokens,
+      completion_tokens,
+      cached_tokens,
+      completion_details,
+      cache_creation_tokens,
+    );
     try {
       return JSON.stringify({ ...this.#assembler.reply(), usage });
     } catch {

@@ -24,6 +24,8 @@ export const rowSchema = z.object({
   prompt_tokens: count,
   completion_tokens: count,
   cached_tokens: count,
+  /** Tokens of the prompt that the provider has put into its cache; rows that wait on disk may be of an earlier version. */
+  cache_creation_tokens: count.default(0),
   reasoning_tokens: count,
   /** The tokens were estimated by the gateway, not reported by the upstream. */
   estimated: z.boolean(),

@@ -126,4 +126,9 @@ export const migrations: readonly Migration[] = [
       clustered('CREATE TABLE sluice.counted_batches (id TEXT PRIMARY KEY)'),
     ],
   },
+  {
+    version: 4,
+    name: 'tokens written to the cache',
+    statements: ['ALTER TABLE sluice.ledger ADD COLUMN cache_creation_tokens BIGINT NOT NULL DEFAULT 0'],
+  },
 ];

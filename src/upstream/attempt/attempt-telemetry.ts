@@ -103,6 +103,9 @@ export class AttemptTelemetry {
       'gen_ai.usage.input_tokens': usage.prompt_tokens,
       'gen_ai.usage.output_tokens': usage.completion_tokens,
       'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
+      ...(usage.cache_creation_tokens !== undefined && {
+        'gen_ai.usage.cache_creation.input_tokens': usage.cache_creation_tokens,
+      }),
       'gen_ai.usage.reasoning.output_tokens': usage.completion_details?.reasoning_tokens ?? 0,
     };
   }

@@ -82,6 +82,7 @@ describe('the ledger row of an exchange', () => {
         prompt_tokens: 7,
         completion_tokens: 5,
         cached_tokens: 3,
+        cache_creation_tokens: 0,
         reasoning_tokens: 2,
         estimated: false,
         cost_usd,

@@ -21,6 +21,7 @@ export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {
     prompt_tokens: 10,
     completion_tokens: 5,
     cached_tokens: 2,
+    cache_creation_tokens: 0,
     reasoning_tokens: 1,
     estimated: false,
     cost_usd: '0.000000000001',
