@@ -1,10 +1,13 @@
 import type { ChatRequest } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 
-/** The client's name of a top-level field of the canonical request; the same if the client sent it as an unknown field. */
+/** The client's name of a field of the canonical request, or of a member of one; the same if the client sent it as an unknown field. */
 export function clientFieldName({ client, unknown }: ChatRequest, field: string): string {
   const names = client?.field_names ?? {};
-  return Object.hasOwn(names, field) && !Object.hasOwn(unknown, field) ? names[field]! : field;
+  if (Object.hasOwn(unknown, field)) return field;
+  const end = field.indexOf('.');
+  const top = end === -1 ? field : field.slice(0, end);
+  return Object.hasOwn(names, top) ? names[top] + field.slice(top.length) : field;
 }
 
 /** The error with the client's name of the field at fault. Leaves out positions, which may differ between the two forms. */

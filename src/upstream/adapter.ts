@@ -8,6 +8,7 @@ import { isObject } from '../json-object.ts';
 import type { SseEvent } from '../sse/parse.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
+import { type MessageField, message_fields } from './attempt/fit-messages.ts';
 
 /** The model that a request goes to. */
 export interface Target {
@@ -51,6 +52,11 @@ export interface Adapter {
   readonly providerName: string;
   /** Forwarded parameters of the interface that the server takes, if not all; `encode` gets no others. */
   readonly parameters?: ReadonlySet<string>;
+  /**
+   * Parts of messages beyond text and tool calls that `encode` writes: `reasoning` of assistant messages, which many servers require back
+   * with the results of tools; `image_url` parts; `cache_control` marks. `encode` gets no others, and the reply names those left out.
+   */
+  readonly messageFields?: ReadonlySet<MessageField>;
   /** Headers of every request to such a server; the configuration's own replace them. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Headers that carry the key; without it, `Authorization: Bearer`. */
@@ -126,12 +132,20 @@ export function checkedProvider(definition: unknown): ProviderDefinition {
 export const isProviderDefinition = (value: unknown): value is ProviderDefinition =>
   isObject(value) && 'schema' in value && typeof value.create === 'function' && !('paths' in value);
 
+const messageFieldsSchema = z
+  .instanceof(Set, { error: 'must be a Set of names' })
+  .refine(
+    names => [...names].every(name => (message_fields as readonly unknown[]).includes(name)),
+    `must have no names but: ${message_fields.join(', ')}`,
+  );
+
 const adapterSchema = z.object({
   providerName: z.string().min(1),
   encode: aFunction('it returns the request to send'),
   decodeReply: aFunction('it returns the canonical reply'),
   openStream: aFunction('it returns the decoder of a stream'),
   parameters: z.instanceof(Set, { error: 'must be a Set of names' }).optional(),
+  messageFields: messageFieldsSchema.optional(),
   headers: z.record(z.string(), z.string()).optional(),
   credential: aFunction('it returns the headers that carry the key').optional(),
   errorStatus: aFunction('it returns a standard status').optional(),

@@ -54,10 +54,11 @@ type Method = keyof typeof promised;
  */
 export function guarded(name: string, adapter: Adapter): Adapter {
   const guard = new Guard(name);
-  const { parameters, headers } = adapter;
+  const { parameters, messageFields, headers } = adapter;
   return {
     providerName: adapter.providerName,
     ...(parameters && { parameters }),
+    ...(messageFields && { messageFields }),
     ...(headers && { headers }),
     ...(adapter.credential && {
       credential: key => checkedHeaders(`credential of the adapter ${name}`, adapter.credential?.(key)),

@@ -82,7 +82,7 @@ describe('unknown fields of a request', () => {
   });
 
   it('do not include the known ones', async () => {
-    const known = { metadata: { a: 'b' }, reasoning_split: true, user: 'ann', tool_choice: 'auto', seed: 1 };
+    const known = { metadata: { a: 'b' }, reasoning_split: true, user: 'ann', seed: 1 };
     expect(await ignoredOf(ask('Hello', known))).toBeNull();
   });
 

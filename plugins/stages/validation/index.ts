@@ -8,9 +8,11 @@ import {
   refusal,
   type StageFactory,
 } from '../../../src/plugin.ts';
+import { checkImages } from './images.ts';
 import { checkContext, checkMaxTokens } from './length.ts';
 import { checkMetadata } from './metadata.ts';
 import type { ValidationOptions } from './options.ts';
+import { dropToolChoice } from './tool-choice.ts';
 
 const schema = z.strictObject({
   unknown_parameters: z
@@ -48,7 +50,10 @@ export const validation: StageFactory<ValidationOptions> = defineStage({
         if (request.tools?.length && !model.tool_calls) {
           throw invalidField('tools', `${model.id} does not accept tools.`);
         }
+        checkImages(request, model);
+        const withoutTools = dropToolChoice(request);
         const ignored = Object.keys(request.unknown).filter(name => !model.extra_parameters.includes(name));
+        ignoreParameters(exchange, withoutTools);
         if (ignored.length === 0) return;
         if (unknown_parameters === 'reject') {
           throw refusal('invalid_request', {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import type { Tool } from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
-import { arrayOf } from '../request-schema/first-fault.ts';
+import { cacheControl } from '../request-schema/cache-control.ts';
+import { arrayOf, parsedBy } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
 import {
   anyObject,
   atLeastOne,
   checkStreamOptions,
   flag,
+  present,
   sharedFields,
   sharedParameters,
   tokens,
@@ -16,15 +18,28 @@ import {
 
 /** The shape of a chat completion request. */
 
-const tool = z.custom<Tool>(
-  value =>
-    isObject(value) &&
-    value.type === 'function' &&
-    isObject(value.function) &&
-    typeof value.function.name === 'string' &&
-    value.function.name !== '',
-  'must be an object {type: "function", function: {name, description, parameters}}',
-);
+const isTool = (value: unknown): boolean =>
+  isObject(value) &&
+  value.type === 'function' &&
+  isObject(value.function) &&
+  typeof value.function.name === 'string' &&
+  value.function.name !== '';
+
+const tool = z
+  .custom<Tool>(isTool, 'must be an object {type: "function", function: {name, description, parameters}}')
+  .transform((given, issues): Tool => {
+    if (given.cache_control == null) return given;
+    const cache_control = parsedBy(cacheControl, given.cache_control, issues, ['cache_control']);
+    return { ...given, ...present({ cache_control }) };
+  });
+
+/** Fields that change the form of the answer, so that they cannot be left out silently. */
+const notOffered = (reason: string, isDefault: (value: unknown) => boolean = () => false) =>
+  z.custom<unknown>(value => value == null || isDefault(value), `is not offered; ${reason}.`).nullish();
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+const isTextOnly = (value: unknown): boolean =>
+  Array.isArray(value) && value.length === 1 && value[0] === 'text';
 
 const stop = z
   .custom<string | string[]>(
@@ -61,5 +76,9 @@ export const chatRequest = z
     tools: arrayOf(tool, 'must be an array of tools').nullish(),
     n: z.int(atLeastOne).min(1, atLeastOne).nullish(),
     ...forwardedParameters,
+    functions: notOffered('use tools', isEmpty),
+    function_call: notOffered('use tool_choice'),
+    audio: notOffered('answers are text'),
+    modalities: notOffered('answers are text: leave it out or send ["text"]', isTextOnly),
   })
   .superRefine(checkStreamOptions);

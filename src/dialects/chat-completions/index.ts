@@ -3,7 +3,12 @@ import type { ChatRequest, Choice, ReplyMessage } from '../../canonical.ts';
 import { defineDialect } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
 import { parseBody } from '../request-schema/first-fault.ts';
-import { present, setAsideUnknown, sharedRequest } from '../request-schema/shared-fields.ts';
+import { present, sharedRequest } from '../request-schema/shared-fields.ts';
+import {
+  setAsideInMessages,
+  setAsideStreamOptions,
+  setAsideUnknown,
+} from '../request-schema/unknown-fields.ts';
 import { chatRequest, forwardedParameters } from './chat-request.ts';
 import { chatStream, named, type ReasoningNames, reasoningNames } from './chat-stream.ts';
 
@@ -60,6 +65,8 @@ function parseChatRequest(body: Record<string, unknown>): ChatRequest {
     if (value != null) request.parameters[name] = value;
   }
   setAsideUnknown(request, body, knownFields);
+  setAsideStreamOptions(request, body);
+  setAsideInMessages(request, body.messages);
   return request;
 }
 

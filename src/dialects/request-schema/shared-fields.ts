@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { ChatRequest } from '../../canonical.ts';
-import { type GatewayError, refusal } from '../../errors.ts';
 import { isObject } from '../../json-object.ts';
 
 /** Fields of both generation endpoints. Null is the same as absent, so they are nullish. */
@@ -42,6 +41,7 @@ export const sharedParameters = {
   frequency_penalty: number(-2, 2),
   parallel_tool_calls: flag,
   user: optionalText,
+  prompt_cache_key: optionalText,
 };
 
 export const sharedFields = {
@@ -107,32 +107,3 @@ export function present<T extends object>(fields: T): { [K in keyof T]?: NonNull
     [K in keyof T]?: NonNullable<T[K]>;
   };
 }
-
-/** Forwarding and naming unknown fields costs more than parsing them; clients send a handful. */
-const max_unknown_fields = 1000;
-
-/** Moves fields of `body` that are not `known` to `request.unknown`. Refuses more than a thousand. `prefix`: the field around them. */
-export function setAsideUnknown(
-  request: ChatRequest,
-  body: Readonly<Record<string, unknown>>,
-  known: ReadonlySet<string>,
-  prefix = '',
-): void {
-  let count = 0;
-  for (const name of Object.keys(body)) {
-    if (known.has(name) || body[name] === null) continue;
-    if (++count > max_unknown_fields) throw tooManyUnknown(prefix);
-    // Assigning `__proto__` would change the object's prototype.
-    Object.defineProperty(request.unknown, prefix + name, {
-      value: body[name],
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  }
-}
-
-const tooManyUnknown = (prefix: string): GatewayError =>
-  refusal('invalid_request', {
-    message: `${prefix && `${prefix.slice(0, -1)}: `}more than the ${max_unknown_fields} unknown parameters accepted.`,
-  });

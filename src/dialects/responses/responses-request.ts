@@ -8,13 +8,13 @@ import {
   isStringOrArray,
   optionalText,
   present,
-  setAsideUnknown,
   sharedFields,
   sharedParameters,
   sharedRequest,
   tokens,
   topLogprobs,
 } from '../request-schema/shared-fields.ts';
+import { setAsideStreamOptions, setAsideUnknown } from '../request-schema/unknown-fields.ts';
 import { item } from './input-items.ts';
 import { messagesOf } from './input-messages.ts';
 import { functionTool, textField, toolChoice } from './responses-tools.ts';
@@ -58,7 +58,6 @@ const responsesRequest = z
     truncation: ignored,
     service_tier: ignored,
     max_tool_calls: ignored,
-    prompt_cache_key: ignored,
     prompt_cache_retention: ignored,
     safety_identifier: ignored,
     previous_response_id: notOffered(wholeConversation),
@@ -97,6 +96,7 @@ export function parseResponsesRequest(body: Record<string, unknown>): ChatReques
   Object.assign(request, present({ reasoning_effort, max_tokens, tools }));
   Object.assign(request.parameters, parametersOf(from));
   setAsideUnknown(request, body, knownFields);
+  setAsideStreamOptions(request, body);
   if (isObject(body.reasoning)) setAsideUnknown(request, body.reasoning, knownInReasoning, 'reasoning.');
   if (isObject(body.text)) setAsideUnknown(request, body.text, knownInText, 'text.');
   request.client = { field_names: namesIn(from), ...(instructions && { echo: { instructions } }) };

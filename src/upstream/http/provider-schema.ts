@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sendReasoning } from '../attempt/fit-messages.ts';
 import { droppableParameters } from '../attempt/fit-request.ts';
 import { breakerSchema } from '../routing/circuit-breaker.ts';
 import { healthCheckSchema } from '../routing/health-check.ts';
@@ -36,6 +37,12 @@ export const providerBaseSchema = z.strictObject({
     .array(z.enum(droppableParameters))
     .default([])
     .describe('Parameters that this server does not take: not sent, and named in `x-ignored-parameters`.'),
+  send_reasoning: z
+    .enum(sendReasoning)
+    .default('tool_turns')
+    .describe(
+      'Which reasoning that clients send back goes upstream: that of turns that called tools, as many reasoning models require; `always`; or `never`. What is left out is named in `x-ignored-parameters`.',
+    ),
   connect_timeout_ms: positive.default(5000).describe('The longest wait for a connection.'),
   first_token_timeout_ms: positive
     .default(120_000)

@@ -25,6 +25,8 @@ import { UpstreamCall } from './upstream-call.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
+const noFields: ReadonlySet<never> = new Set();
+
 /** The parts of the gateway that a provider uses. */
 export interface ProviderSetup {
   readonly clock: Clock;
@@ -127,6 +129,10 @@ export class Provider {
       parameters: this.adapter.parameters,
       drop: this.config.drop_parameters,
       extra: target.extraParameters,
+      messages: {
+        fields: this.adapter.messageFields ?? noFields,
+        send_reasoning: this.config.send_reasoning,
+      },
     });
     const encoded = this.adapter.encode(fit.request, target);
     if (fit.ignored.length === 0) return encoded;

@@ -23,6 +23,8 @@ export interface OpenAiServer
   readonly streamFields?: Readonly<Json>;
 }
 
+const openAiMessageFields = new Set(['reasoning', 'image_url'] as const);
+
 /** The adapter of a server that speaks OpenAI's chat completions. */
 export function openAiAdapter(server: OpenAiServer): Adapter {
   const { providerName, headers, errorStatus, effort, runningUsage, streamFields } = server;
@@ -30,6 +32,7 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
   const stream_options = { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) };
   return {
     providerName,
+    messageFields: openAiMessageFields,
     ...(headers && { headers }),
     ...(errorStatus && { errorStatus }),
     encode(request, target) {

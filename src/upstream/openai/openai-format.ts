@@ -3,6 +3,7 @@ import type {
   ChatRequest,
   Completion,
   FinishReason,
+  Message,
   ReplyMessage,
   ToolCall,
   Usage,
@@ -27,7 +28,7 @@ export const indexIn = (value: unknown): number | undefined =>
 
 /** The body of an OpenAI request without what adapters differ in: effort, streaming options. */
 export function encodeOpenAi(request: ChatRequest, target: Target): Json {
-  const body: Json = { model: target.model, messages: request.messages };
+  const body: Json = { model: target.model, messages: request.messages.map(writtenMessage) };
   if (request.stream) body.stream = true;
   if (request.temperature !== undefined) body.temperature = request.temperature;
   if (request.max_tokens !== undefined) body.max_tokens = request.max_tokens;
@@ -39,6 +40,13 @@ export function encodeOpenAi(request: ChatRequest, target: Target): Json {
     if (Object.hasOwn(request.unknown, name)) body[name] = request.unknown[name];
   }
   return body;
+}
+
+/** A message with its reasoning under the name that most servers read. */
+function writtenMessage(message: Message): object {
+  if (message.reasoning === undefined && !message.reasoning_details) return message;
+  const { reasoning, reasoning_details, ...rest } = message;
+  return reasoning === undefined ? rest : { ...rest, reasoning_content: reasoning };
 }
 
 /** Canonical finish reason for any server's value. `undefined`: not ended yet. Throws if the value means a failure. */

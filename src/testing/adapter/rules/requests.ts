@@ -85,7 +85,8 @@ function encode(
   const asked: ChatRequest = structuredClone({ ...leastRequest, ...request });
   const before = JSON.stringify(asked);
   const { extraParameters: extra } = whole;
-  const fit = fitted(asked, { parameters: adapter.parameters, drop: [], extra });
+  const messages = { fields: adapter.messageFields ?? new Set<never>(), send_reasoning: 'always' as const };
+  const fit = fitted(asked, { parameters: adapter.parameters, drop: [], extra, messages });
   let encoded: UpstreamRequest;
   try {
     encoded = setting.inTime(place, () => adapter.encode(fit.request, whole));

@@ -39,12 +39,46 @@ describe('the error about an invalid field', () => {
             role: 'user',
             content: [
               { type: 'text', text: 'a' },
-              { type: 'image_url', image_url: {} },
+              { type: 'input_audio', input_audio: {} },
             ],
           },
         ],
       },
+      `must be "text" or "image_url"; other content is not accepted, not 'input_audio'`,
+    ],
+    [
+      'messages[0].content[0].type',
+      { messages: [{ role: 'system', content: [{ type: 'image_url', image_url: {} }] }] },
       `must be "text"; other content is not accepted, not 'image_url'`,
+    ],
+    [
+      'messages[0].content[0].image_url.url',
+      {
+        messages: [
+          { role: 'user', content: [{ type: 'image_url', image_url: { url: 'http://a.example/b.png' } }] },
+        ],
+      },
+      "must be an https: address, or a data: URL of a PNG, JPEG, GIF or WebP image in base64, of at most 20 MiB, not 'http://a.example/b.png'",
+    ],
+    [
+      'messages[0].content[0].cache_control',
+      { messages: [{ role: 'user', content: [{ type: 'text', text: 'a', cache_control: 'yes' }] }] },
+      'must be {type: "ephemeral"}, with ttl as a text if any, not \'yes\'',
+    ],
+    [
+      'functions',
+      { messages: [{ role: 'user', content: 'a' }], functions: [{}] },
+      'is not offered; use tools.',
+    ],
+    [
+      'modalities',
+      { messages: [{ role: 'user', content: 'a' }], modalities: ['text', 'audio'] },
+      'is not offered; answers are text: leave it out or send ["text"].',
+    ],
+    [
+      'messages[0].function_call',
+      { messages: [{ role: 'assistant', content: null, function_call: {} }] },
+      'is not offered; use tool_calls.',
     ],
     [
       'messages[0].content[0].text',

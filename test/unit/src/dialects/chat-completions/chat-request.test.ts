@@ -130,7 +130,35 @@ describe('the parser of chat requests', () => {
     [
       "a client's copy of our reply",
       { role: 'assistant', content: 'a', reasoning: 'b', refusal: null },
-      { role: 'assistant', content: 'a' },
+      { role: 'assistant', content: 'a', reasoning: 'b' },
+    ],
+    [
+      'reasoning under its older name',
+      { role: 'assistant', content: '', reasoning_content: 'b' },
+      { role: 'assistant', content: '', reasoning: 'b' },
+    ],
+    [
+      'signed reasoning',
+      { role: 'assistant', content: 'a', reasoning_details: [{ type: 'reasoning.text', signature: 's' }] },
+      { role: 'assistant', content: 'a', reasoning_details: [{ type: 'reasoning.text', signature: 's' }] },
+    ],
+    [
+      'a refusal in place of content',
+      { role: 'assistant', content: null, refusal: 'no' },
+      { role: 'assistant', content: 'no' },
+    ],
+    [
+      'an image',
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example/b.png' } }] },
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example/b.png' } }] },
+    ],
+    [
+      'a cache mark',
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral', ttl: null } }],
+      },
+      { role: 'user', content: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }] },
     ],
   ])('accepts a message with %s', (_, given, expected) => {
     expect(message(given)).toEqual(expected);
@@ -150,7 +178,7 @@ describe('a hostile body', () => {
       request.parameters.logit_bias,
     ])
       expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
-    expect(Object.keys(request.unknown)).toEqual(['__proto__', 'constructor']);
+    expect(Object.keys(request.unknown)).toEqual(['__proto__', 'constructor', 'messages.__proto__']);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 });

@@ -153,7 +153,6 @@ describe('the parser of Responses requests', () => {
         background: false,
         service_tier: 'flex',
         max_tool_calls: 3,
-        prompt_cache_key: 'k',
         prompt_cache_retention: '24h',
         safety_identifier: 's',
       },

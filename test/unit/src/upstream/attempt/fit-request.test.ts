@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { fitted } from '../../../../../src/upstream/attempt/fit-request.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 
-const all = { parameters: undefined, drop: [], extra: [] };
+const messages = { fields: new Set<never>(), send_reasoning: 'tool_turns' as const };
+const all = { parameters: undefined, drop: [], extra: [], messages };
 
 describe('a request fitted to its upstream', () => {
   const request = () =>
