@@ -110,6 +110,7 @@ function partsOf(
     provider.watch(metrics.routing);
     metrics.client.prepare(provider.name, failureKinds);
   }
+  const background = new Background(settings.server, metrics);
   return {
     settings,
     terminal: options.terminal ?? false,
@@ -133,8 +134,8 @@ function partsOf(
     ),
     providers,
     router: new Router(settings, providers, { clock, metrics }),
-    passthrough: new Passthrough(settings.passthrough, providers, settings.server, metrics),
-    background: new Background(settings.server, metrics),
+    passthrough: new Passthrough(settings, providers, metrics, background),
+    background,
     buffered: new BufferedBytes(settings.server, metrics.bodies),
     newCounter: settings.newCounter,
   };

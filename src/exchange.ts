@@ -42,6 +42,8 @@ export class Exchange implements ExchangeView {
   account: Account | undefined;
   /** Set once the body was read and names a model of the catalog. */
   model: Model | undefined;
+  /** Operation in the words of OpenTelemetry's GenAI conventions; undefined if they have none for it. */
+  operation: string | undefined = 'chat';
   /** Headers that stages add to the reply, whatever it is. */
   readonly replyHeaders: Record<string, string> = {};
   readonly usage: RunningUsage = {

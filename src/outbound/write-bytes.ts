@@ -6,8 +6,8 @@ import type { ReplySink } from './reply-sink.ts';
 import { ClientWatch, cutOff } from './slow-client.ts';
 
 /**
- * Sends the bytes of `body` as a reply, paused while the client does not read. Destroys the rest of `body` when the client has left or was
- * cut off. When `body` throws, cuts the client's connection, since a reply that broke off must not look complete, and rethrows.
+ * Sends the bytes of `body` as a reply, paused while the client does not read. When the client has left or was cut off, destroys the rest
+ * of `body`; with `readsOn` lets it run on for its other readers. When `body` throws, cuts the client's connection, since a reply that broke off must not look complete, and rethrows.
  */
 export async function writeBytes(
   exchange: Exchange,
@@ -16,17 +16,25 @@ export async function writeBytes(
   headers: OutgoingHttpHeaders,
   body: Readable,
   { slow_client_ms }: Pick<StreamLimits, 'slow_client_ms'>,
+  readsOn = false,
 ): Promise<void> {
   exchange.end.replied(status);
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
   headers['x-request-id'] = exchange.id;
   response.writeHead(status, Object.assign(headers, exchange.replyHeaders));
   try {
-    await passedOn(exchange, response, body, Number(headers['content-length'] ?? Number.NaN), slow_client_ms);
+    const length_bytes = Number(headers['content-length'] ?? Number.NaN);
+    await passedOn(exchange, response, body, { length_bytes, slow_client_ms, readsOn });
   } catch (thrown) {
     if (!exchange.client_gone) cutOff(response);
     throw thrown;
   }
+}
+
+interface Passing {
+  readonly length_bytes: number;
+  readonly slow_client_ms: number;
+  readonly readsOn: boolean;
 }
 
 /**
@@ -37,8 +45,7 @@ function passedOn(
   exchange: Exchange,
   response: ReplySink,
   body: Readable,
-  length_bytes: number,
-  slow_client_ms: number,
+  { length_bytes, slow_client_ms, readsOn }: Passing,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     // Created only for a client that has to be waited for; most take their whole reply at once.
@@ -48,7 +55,8 @@ function passedOn(
       client.wait();
     };
     const closed = () => {
-      if (!exchange.end.reply_ended) body.destroy();
+      if (readsOn) body.off('data', write).off('end', ended).resume();
+      else if (!exchange.end.reply_ended) body.destroy();
       over(resolve);
     };
     const watcher = { onDrained: () => body.resume(), onOver: closed };
@@ -71,8 +79,9 @@ function passedOn(
     // Events from before these listeners are not repeated.
     if (body.destroyed) return void broke(body.errored ?? cut());
     let left_bytes = length_bytes;
+    if (readsOn) exchange.readOn = left;
     exchange.onAbort(left);
-    body.on('data', (part: Buffer) => {
+    const write = (part: Buffer) => {
       left_bytes -= part.length;
       if (left_bytes === 0) return end(part);
       const keepsUp = response.write(part);
@@ -80,9 +89,9 @@ function passedOn(
       if (keepsUp) return;
       body.pause();
       wait();
-    });
-    body.on('end', () => exchange.end.reply_ended || end());
-    body.on('error', broke);
+    };
+    const ended = () => exchange.end.reply_ended || end();
+    body.on('data', write).on('end', ended).on('error', broke);
     // Closed without an end means cut off. The error is created only then, since it costs more than a reply.
     body.on('close', () => exchange.end.reply_ended || broke(cut()));
   });

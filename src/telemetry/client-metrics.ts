@@ -15,13 +15,13 @@ export class ClientMetrics extends MetricSet {
   readonly #duration = this.metrics.histogram({
     name: 'gen_ai_client_operation_duration_seconds',
     help: 'Duration of one attempt at one provider, from sending to the last byte.',
-    labels: [...labels, 'error_type'],
+    labels: ['gen_ai_operation_name', ...labels, 'error_type'],
     buckets: operationBuckets_s,
   });
   readonly #tokens = this.metrics.histogram({
     name: 'gen_ai_client_token_usage',
     help: 'Billable tokens of an exchange by the provider that answered it.',
-    labels: [...labels, 'gen_ai_token_type'],
+    labels: ['gen_ai_operation_name', ...labels, 'gen_ai_token_type'],
     buckets: tokenBuckets,
   });
   readonly #firstChunk = this.metrics.histogram({
@@ -49,7 +49,12 @@ export class ClientMetrics extends MetricSet {
 
   /** Counts an attempt that has ended; `kind` is that of its failure, if it failed. */
   attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
-    const series = this.#duration.labels(provider, modelLabel(exchange), kind ?? '');
+    const series = this.#duration.labels(
+      exchange.operation ?? '',
+      provider,
+      modelLabel(exchange),
+      kind ?? '',
+    );
     series.observe(duration_ms / 1000, exchange.trace_id);
     if (kind !== undefined) this.#errors.labels(provider, kind).inc();
   }
@@ -65,8 +70,9 @@ export class ClientMetrics extends MetricSet {
 
   /** Counts the tokens of a settled exchange. */
   used(exchange: Measured, provider: string, input: number, output: number): void {
+    const { operation = '' } = exchange;
     const model = modelLabel(exchange);
-    this.#tokens.labels(provider, model, 'input').observe(input);
-    this.#tokens.labels(provider, model, 'output').observe(output);
+    this.#tokens.labels(operation, provider, model, 'input').observe(input);
+    this.#tokens.labels(operation, provider, model, 'output').observe(output);
   }
 }

@@ -2,6 +2,8 @@
 export interface Measured {
   readonly endpoint: { readonly name: string; readonly public: boolean };
   readonly model: { readonly id: string } | undefined;
+  /** `gen_ai.operation.name`, if there is one for it. */
+  readonly operation?: string | undefined;
   /** Id of the recorded trace, if any. */
   readonly trace_id?: string | undefined;
 }

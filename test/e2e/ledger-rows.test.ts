@@ -58,7 +58,9 @@ beforeAll(async () => {
   upstream.replyOnce(whole(500, { error: { message: 'no' } }));
   expect(await post('failed', ask('Hello'))).toBe(502);
   const passed = { path: '/v1/embeddings', headers: { 'x-request-id': 'passed' } };
-  await (await gateway.post({ input: 'Hello' }, passed)).arrayBuffer();
+  await (await gateway.post({ model, input: 'Hello' }, passed)).arrayBuffer();
+  const unpriced = { ...passed, headers: { 'x-request-id': 'unpriced' } };
+  await (await gateway.post({ input: 'Hello' }, unpriced)).arrayBuffer();
   expect((await fetch(`${gateway.url}/v1/models`, { headers: { 'x-request-id': 'models' } })).status).toBe(
     200,
   );
@@ -141,7 +143,7 @@ describe('the ledger', () => {
         requests: 2,
       },
     ]);
-    expect(usage).toMatchObject([{ requests: 9, failed_requests: 3 }]);
+    expect(usage).toMatchObject([{ requests: 10, failed_requests: 3 }]);
   });
 
   it('records failures of the upstream at no cost', () => {
@@ -156,8 +158,11 @@ describe('the ledger', () => {
     });
   });
 
-  it('records passed-through requests without token counts', () => {
-    expect(rowOf('passed')).toMatchObject({ account: 'tester', status: 200, model: null, cost_usd: '0' });
+  it('records the usage that the reply to a passed-through request reports', () => {
+    const told = { prompt_tokens: 7, completion_tokens: 3, estimated: false, endpoint: 'passthrough' };
+    const expected = { account: 'tester', status: 200, ...told };
+    expect(rowOf('passed')).toMatchObject({ ...expected, model, cost_usd: '0.000039' });
+    expect(rowOf('unpriced')).toMatchObject({ ...expected, model: null, cost_usd: '0' });
   });
 
   it('records what was sent before the client left as an estimate', () => {
@@ -170,6 +175,6 @@ describe('the ledger', () => {
   it('records nothing for requests without an account', () => {
     expect(rowOf('no-key')).toBeUndefined();
     expect(rowOf('models')).toBeUndefined();
-    expect(rows).toHaveLength(7);
+    expect(rows).toHaveLength(8);
   });
 });

@@ -7,8 +7,10 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 
 const exporter = new InMemorySpanExporter();
 const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
@@ -35,9 +37,13 @@ const traced = { headers: { traceparent: `00-${trace_id}-${caller_id}-01` } };
 const spansOf = (content: string, more: object = {}): Promise<ReadableSpan[]> =>
   spansOfRequest(ask(content, more), traced);
 
-async function spansOfRequest(...request: Parameters<typeof gateway.post>): Promise<ReadableSpan[]> {
-  const reply = await gateway.post(...request);
-  await reply.text();
+const spansOfRequest = (...request: Parameters<typeof gateway.post>) => spansAt(gateway, ...request);
+
+async function spansAt(
+  { post }: GatewayUnderTest,
+  ...request: Parameters<typeof gateway.post>
+): Promise<ReadableSpan[]> {
+  await (await post(...request)).text();
   const isThere = () => exporter.getFinishedSpans().some(({ kind }) => kind === SpanKind.SERVER);
   for (const end_ms = Date.now() + 5000; !isThere() && Date.now() < end_ms; ) await new Promise(setImmediate);
   return exporter.getFinishedSpans();
@@ -96,6 +102,33 @@ describe('the trace of an exchange', () => {
     const attempt = named(spans, 'chat aion-3.5')!;
     expect(attempt.parentSpanContext?.spanId).toBe(exchange.spanContext().spanId);
     expect(attempt.attributes).toMatchObject({ 'gen_ai.operation.name': 'chat' });
+  });
+
+  it('has the operation and the usage of a call that is passed through', async () => {
+    const upstream = await startScriptedUpstream(
+      whole(200, { usage: { prompt_tokens: 4, total_tokens: 4 } }),
+    );
+    const path = '/v1/embeddings';
+    const config = { passthrough: [{ path, provider: 'upstream' }] } as Partial<GatewayConfig>;
+    const other = await startGateway({ upstream, config });
+    try {
+      const spans = await spansAt(
+        other,
+        { model: 'aion-labs/aion-3.5', input: 'Hello' },
+        { ...traced, path },
+      );
+      const call = spans.find(({ kind }) => kind === SpanKind.CLIENT)!;
+      expect(call.attributes).toMatchObject({
+        'gen_ai.operation.name': 'embeddings',
+        'gen_ai.provider.name': 'vllm',
+        'gen_ai.request.model': 'aion-labs/aion-3.5',
+        'gen_ai.usage.input_tokens': 4,
+        'server.port': upstream.port,
+      });
+    } finally {
+      await other.close();
+      await upstream.close();
+    }
   });
 
   it('propagates to the upstream and contains no prompt or answer', async () => {

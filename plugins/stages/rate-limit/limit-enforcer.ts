@@ -83,6 +83,7 @@ export class LimitEnforcer {
     if (limits.length === 0) return;
     const held = this.#hold(exchange);
     held.isComplete = isUnread;
+    held.countsMoney = isUnread && set.countsMoney;
     return this.#reserve(exchange, held, limits, oneRequest);
   }
 

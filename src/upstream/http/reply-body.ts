@@ -10,6 +10,8 @@ const decompressors = {
   br: createBrotliDecompress,
 };
 
+type Decompressor = ReturnType<(typeof decompressors)[keyof typeof decompressors]>;
+
 /** Bytes of an error body that are read: some servers repeat the whole prompt in it. */
 const error_body_bytes = 1024 * 1024;
 /** Time to read an error body: its status is known, and a client waits for it. */
@@ -52,13 +54,21 @@ export class StreamBody implements Body {
   }
 }
 
-/** The body, decompressed if the upstream compressed it unasked. */
-export function decompressed(body: Body, { headers }: Head): Body {
+/** Creates the decompressor of a reply: undefined if it needs none, null if its encoding is unknown. */
+export function decompressorOf({ headers }: Head): (() => Decompressor) | undefined | null {
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (encoding === 'identity') return body;
-  const create = decompressors[encoding as keyof typeof decompressors];
-  if (!create) {
-    const cause = new Error(`content-encoding ${encoding}`);
+  if (encoding === 'identity') return undefined;
+  return Object.hasOwn(decompressors, encoding)
+    ? decompressors[encoding as keyof typeof decompressors]
+    : null;
+}
+
+/** The body, decompressed if the upstream compressed it unasked. */
+export function decompressed(body: Body, head: Head): Body {
+  const create = decompressorOf(head);
+  if (create === undefined) return body;
+  if (create === null) {
+    const cause = new Error(`content-encoding ${head.headers['content-encoding']}`);
     body.cancel(cause);
     throw refusal('provider_invalid', { cause });
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { SpanKind } from '@opentelemetry/api';
+import type { Model } from '../../catalog/catalog.ts';
 import { GatewayError, refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type BodyLimits, tooLarge } from '../../inbound/body-limits.ts';
@@ -8,8 +8,8 @@ import type { Route } from '../../inbound/routes.ts';
 import { UploadAborted } from '../../inbound/upload.ts';
 import type { StreamLimits } from '../../outbound/reply-limits.ts';
 import { writeBytes } from '../../outbound/write-bytes.ts';
+import type { Background } from '../../settlement/background.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
 import {
   AttemptFailed,
   causeOf,
@@ -21,8 +21,10 @@ import {
 import type { Provider } from '../http/provider.ts';
 import { errorTextOf, StreamBody } from '../http/reply-body.ts';
 import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
+import { PassthroughMeter } from './passthrough-meter.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
 import type { PassthroughRule } from './passthrough-rule.ts';
+import { PassthroughTelemetry } from './passthrough-telemetry.ts';
 import { ProviderProxy } from './provider-proxy.ts';
 
 /** A configured route to one provider. */
@@ -32,11 +34,17 @@ export interface PassthroughRoute extends Route {
 
 type PassthroughLimits = StreamLimits & Pick<BodyLimits, 'body_idle_ms' | 'body_timeout_ms'>;
 
+interface PassthroughSettings {
+  readonly passthrough: readonly PassthroughRule[];
+  readonly server: PassthroughLimits;
+  readonly models: readonly Model[];
+}
+
 export const isPassthrough = (route: Route): route is PassthroughRoute => route.name === 'passthrough';
 
 /**
- * Paths beside the interface that go to one provider with their bytes untouched: embeddings, audio, files. Keys, request limits, metrics,
- * spans and the error envelope are the gateway's.
+ * Paths beside the interface that go to one provider with their bytes untouched: embeddings, audio, files. Keys, limits, metrics, spans,
+ * the bill of reported usage and the error envelope are the gateway's.
  */
 export class Passthrough {
   readonly #routes: readonly {
@@ -45,16 +53,20 @@ export class Passthrough {
   }[];
   readonly #upstreams = new Map<string, { readonly provider: Provider; readonly proxy: ProviderProxy }>();
   readonly #limits: PassthroughLimits;
+  readonly #models: readonly Model[];
   readonly #metrics: Metrics;
+  readonly #background: Background;
 
   constructor(
-    rules: readonly PassthroughRule[],
+    { passthrough: rules, server, models }: PassthroughSettings,
     providers: readonly Provider[],
-    limits: PassthroughLimits,
     metrics: Metrics,
+    background: Background,
   ) {
-    this.#limits = limits;
+    this.#limits = server;
+    this.#models = models;
     this.#metrics = metrics;
+    this.#background = background;
     // Whole paths first, so that they take precedence over the patterns that include them.
     const ordered = rules.toSorted((a, b) => Number(a.path.endsWith('*')) - Number(b.path.endsWith('*')));
     this.#routes = ordered.map(rule => ({ matches: pathTest(rule.path), route: routeOfRule(rule) }));
@@ -85,10 +97,9 @@ export class Passthrough {
     const query = queryOf(request.url ?? '/');
     if (query === undefined) throw refusal('unknown_url');
     if (Number(request.headers['content-length']) > rule.max_body_bytes) throw tooLarge(rule.max_body_bytes);
-    const span = startChildSpan(exchange.span, `${request.method} ${rule.path}`, SpanKind.CLIENT, {});
+    const call = new PassthroughTelemetry(exchange, provider, rule.path, this.#metrics.client);
+    const meter = PassthroughMeter.of(exchange, name => this.#modelOf(rule.provider, name));
     const key = provider.keys.next();
-    const sent_ms = exchange.clock.elapsed_ms();
-    const waited = () => (exchange.upstream_wait_ms ||= exchange.clock.elapsed_ms() - sent_ms);
     exchange.provider = rule.provider;
     exchange.attempts++;
     let kind: string | undefined;
@@ -96,20 +107,23 @@ export class Passthrough {
       // Node destroys a request after its `end` event, in which a body parser may have called this; that must not hit the restored body.
       if (request.readableEnded) await Promise.resolve();
       restoreBody(request);
-      const own = { ...traceHeaders(span), ...provider.ownHeaders, ...key?.headers };
+      const own = { ...call.headers, ...provider.ownHeaders, ...key?.headers };
       const reply = await proxy.forward(exchange, request, response, {
         url: exchange.path.slice('/v1'.length) + query,
         headers: headersForUpstream(request.headers, rule.forward_headers, own),
         limits: { ...this.#limits, ...rule },
+        onBody: meter?.onBody,
       });
-      waited();
+      call.waited();
       const { statusCode: status = 502 } = reply;
       provider.keys.answered(key, status, retryAfter_s(reply.headers, exchange.clock.epoch_ms()));
       if (status >= 300 && status !== 304)
         throw new AttemptFailed(await failureOfReply(status, reply, provider));
-      await writeBytes(exchange, response, status, headersForClient(reply.headers), reply, this.#limits);
+      meter?.begin(reply);
+      if (meter?.readsOn) proxy.readOn(request, response);
+      await this.#passOn(exchange, response, status, reply, meter);
     } catch (thrown) {
-      waited();
+      call.waited();
       if (exchange.client_gone) return;
       if (request.errored) throw new UploadAborted('the client left while sending its request');
       const failure = failureOfCall(thrown, response.headersSent);
@@ -120,10 +134,32 @@ export class Passthrough {
       exchange.end.errorSent(failure.error.type);
       exchange.log.warn({ err: thrown, provider: rule.provider }, 'passthrough reply broke off');
     } finally {
+      meter?.settle();
       proxy.end(request);
-      this.#metrics.client.attempted(exchange, rule.provider, exchange.clock.elapsed_ms() - sent_ms, kind);
-      endSpan(span, kind);
+      call.ended(kind);
     }
+  }
+
+  /** Sends the reply to the client, and resolves when its usage is known as well. */
+  async #passOn(
+    exchange: Exchange,
+    response: ServerResponse,
+    status: number,
+    reply: IncomingMessage,
+    meter: PassthroughMeter | undefined,
+  ): Promise<void> {
+    const headers = headersForClient(reply.headers);
+    await writeBytes(exchange, response, status, headers, reply, this.#limits, meter?.readsOn);
+    const rest = { ended: false, cancel: () => void reply.destroy() };
+    if (meter?.readsOn && exchange.client_gone) await this.#background.finish(exchange, rest, meter.done);
+    else await meter?.done;
+  }
+
+  /** The catalog's model of this name, or the one that the provider serves under it. */
+  #modelOf(provider: string, name: string): Model | undefined {
+    const isServed = ({ upstreams }: Model) =>
+      upstreams.some(upstream => upstream.provider === provider && upstream.model === name);
+    return this.#models.find(({ id }) => id === name) ?? this.#models.find(isServed);
   }
 
   close(): void {

@@ -11,11 +11,24 @@ import { limitUpload, type UploadLimits } from './upload-limits.ts';
 /** Milliseconds that an idle connection is kept; servers such as uvicorn close theirs after 5 s. */
 const keep_alive_ms = 4000;
 
+/** Takes the parts of a request body as they pass. */
+type OnBody = (part: Buffer) => void;
+
+/** How a request is sent on. */
+interface Forwarding extends Pick<IncomingMessage, 'headers'> {
+  readonly url: string;
+  readonly limits: UploadLimits;
+  readonly onBody?: OnBody | undefined;
+}
+
 /** One request that http-proxy-middleware forwards. */
 interface Transfer {
   readonly exchange: Exchange;
   readonly limits: UploadLimits;
+  readonly onBody: OnBody | undefined;
   readonly replied: PromiseWithResolvers<IncomingMessage>;
+  /** What httpxy does when the client's connection closes: it destroys the call. */
+  readonly onClose: (() => void)[];
   outgoing?: ClientRequest;
   reply?: IncomingMessage;
 }
@@ -42,7 +55,11 @@ export class ProviderProxy {
       plugins: [
         server => {
           server.on('proxyReq', (outgoing, request) => this.#onSending(request, outgoing));
-          server.on('proxyRes', (reply, request) => this.#onReply(request, reply));
+          server.on('start', (request, response) => this.#onListening(request, response));
+          server.on('proxyRes', (reply, request, response) => {
+            this.#onListening(request, response);
+            this.#onReply(request, reply);
+          });
           server.on('error', (error, request) => this.#onError(request, error));
           server.on('econnreset', (error, request) => this.#onError(request, error));
         },
@@ -55,10 +72,10 @@ export class ProviderProxy {
     exchange: Exchange,
     request: IncomingMessage,
     response: ServerResponse,
-    { url, headers, limits }: Pick<IncomingMessage, 'headers'> & { url: string; limits: UploadLimits },
+    { url, headers, limits, onBody }: Forwarding,
   ): Promise<IncomingMessage> {
     const replied = Promise.withResolvers<IncomingMessage>();
-    this.#transfers.set(request, { exchange, limits, replied });
+    this.#transfers.set(request, { exchange, limits, onBody, replied, onClose: [] });
     // The application around the gateway must find the request unchanged.
     const own = { url: request.url, headers: request.headers };
     Object.assign(request, { url, headers });
@@ -74,9 +91,15 @@ export class ProviderProxy {
     }
   }
 
+  /** Lets a reply that has begun run on when its client leaves; an abort of the exchange still ends it. */
+  readOn(request: IncomingMessage, response: ServerResponse): void {
+    for (const listener of this.#transfers.get(request)?.onClose ?? []) response.off('close', listener);
+  }
+
   /** Closes the upstream's connection, unless both the request and its reply are complete: then it is kept for the next request. */
   end(request: IncomingMessage): void {
-    const { outgoing, reply } = this.#transfers.get(request) ?? {};
+    const { outgoing, reply, onBody } = this.#transfers.get(request) ?? {};
+    if (onBody) request.off('data', onBody);
     if (!outgoing || (reply?.complete && outgoing.writableFinished)) return;
     request.unpipe(outgoing);
     outgoing.destroy();
@@ -86,10 +109,19 @@ export class ProviderProxy {
     this.#agent.destroy();
   }
 
+  /** Called when httpxy is about to add its listeners to the response, which are recognized by that. */
+  #onListening(request: IncomingMessage, response: ServerResponse): void {
+    const before = response.listeners('close');
+    queueMicrotask(() => {
+      const added = response.listeners('close').filter(listener => !before.includes(listener));
+      this.#transfers.get(request)?.onClose.push(...(added as (() => void)[]));
+    });
+  }
+
   /** Called when there is a connection and the body is about to be piped. */
   #onSending(request: IncomingMessage, outgoing: ClientRequest): void {
     const transfer = this.#transfers.get(request)!;
-    const { exchange, limits } = transfer;
+    const { exchange, limits, onBody } = transfer;
     transfer.outgoing = outgoing;
     const fail = (error: Error) => {
       request.unpipe(outgoing);
@@ -109,6 +141,8 @@ export class ProviderProxy {
     );
     outgoing.on('close', () => exchange.offAbort(abort));
     sendContinue(request);
+    // Not earlier: a listener makes the body flow, before anybody else takes it.
+    if (onBody) request.on('data', onBody);
     limitUpload(request, outgoing, exchange.clock, limits, fail);
     exchange.onAbort(abort);
   }

@@ -14,9 +14,11 @@ beforeEach(() => {
 const exchange = {
   endpoint: { name: 'chat.completions', public: false },
   model: { id: 'a/one' },
+  operation: 'embeddings',
   trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
 };
-const labels = 'gen_ai_provider_name="a",gen_ai_request_model="a/one"';
+const provider = 'gen_ai_provider_name="a",gen_ai_request_model="a/one"';
+const labels = `gen_ai_operation_name="embeddings",${provider}`;
 
 it('measures attempts in seconds and counts failed ones by kind', async () => {
   metrics.attempted(exchange, 'a', 2500, undefined);
@@ -55,11 +57,11 @@ it('shows a trace beside its bucket where a scraper accepts OpenMetrics', async 
   const text = await openMetricsOf(registry);
   expect(text).toMatch(
     new RegExp(
-      `_bucket\\{le="0.64",${labels}\\} 1 # \\{trace_id="${exchange.trace_id}"\\} 0.5 \\d+\\.\\d{3}\n`,
+      `_bucket\\{le="0.64",${provider}\\} 1 # \\{trace_id="${exchange.trace_id}"\\} 0.5 \\d+\\.\\d{3}\n`,
     ),
   );
   expect(text).toContain('# TYPE sluice_upstream_errors counter\n');
-  expect(text).toContain(`_bucket{le="+Inf",${labels}} 1\n`);
+  expect(text).toContain(`_bucket{le="+Inf",${provider}} 1\n`);
   expect(text.endsWith('# EOF\n')).toBe(true);
 });
 

@@ -1,0 +1,216 @@
+const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c] as const;
+const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d] as const;
+
+/** Bytes of a name as it is written, each character escaped at most. */
+const max_name_bytes = 256;
+
+/**
+ * Reads some members of the outermost object of a JSON text that comes in parts, without holding the rest: a list of embeddings has many
+ * megabytes before its usage. Takes linear time. Invalid JSON gives some values or none; values themselves are parsed.
+ */
+export class JsonMembers {
+  readonly #names: ReadonlySet<string>;
+  readonly #max_value_bytes: number;
+  readonly #values = new Map<string, Buffer>();
+  /** Nesting at this byte: 0 outside of the object, 1 among its members. */
+  #level = 0;
+  #isComplete = false;
+  /** True once the text is known to be no object. */
+  #isOther = false;
+  #inString = false;
+  #isEscaped = false;
+  #awaitsName = true;
+  /** The member whose value is read; undefined between members, and for those that are not wanted. */
+  #name: string | undefined;
+  readonly #capture = new Capture();
+
+  /** `names` are the members to read; values above `max_value_bytes` are not. */
+  constructor(names: readonly string[], max_value_bytes: number) {
+    this.#names = new Set(names);
+    this.#max_value_bytes = max_value_bytes;
+  }
+
+  /** True once the object has ended. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** The value of a member, the last one if it is repeated; undefined if it is absent, too large or not JSON. */
+  get(name: string): unknown {
+    try {
+      return JSON.parse(this.#values.get(name)?.toString('utf8') ?? '');
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Takes the next part of the text. */
+  write(part: Buffer): void {
+    if (this.#isComplete || this.#isOther) return;
+    this.#capture.begins(part);
+    const structure = new Structure(part);
+    for (let at = 0; at < part.length; at++) {
+      if (this.#inString) at = this.#inside(part, at);
+      else if (this.#level > 1) at = this.#nested(part, structure.next(at));
+      else if (this.#level === 1) this.#member(part[at]!, at);
+      else if (!this.#begins(part[at]!)) return;
+    }
+    this.#capture.ends();
+  }
+
+  /** Skips the rest of a string; returns the place of its end. */
+  #inside(part: Buffer, from: number): number {
+    const found = part.indexOf(quote, from);
+    const end = found === -1 ? part.length : found;
+    let at = end;
+    while (at > from && part[at - 1] === backslash) at--;
+    const isEscaped = (end - at + Number(at === from && this.#isEscaped)) % 2 === 1;
+    this.#isEscaped = found === -1 && isEscaped;
+    if (found === -1 || isEscaped) return end;
+    this.#inString = false;
+    if (this.#level === 1 && this.#awaitsName) this.#named(end);
+    return end;
+  }
+
+  /** A byte of a value that is an object or an array. */
+  #nested(part: Buffer, at: number): number {
+    const byte = part[at];
+    if (byte === quote) this.#inString = true;
+    else if (byte === openObject || byte === openArray) this.#level++;
+    else if (byte === closeObject || byte === closeArray) this.#level--;
+    return at;
+  }
+
+  /** A byte of the object itself. */
+  #member(byte: number, at: number): void {
+    if (byte === quote) {
+      this.#inString = true;
+      if (this.#awaitsName) this.#capture.start(at + 1, max_name_bytes);
+    } else if (byte === colon) {
+      this.#awaitsName = false;
+      if (this.#name !== undefined) this.#capture.start(at + 1, this.#max_value_bytes);
+    } else if (byte === comma) this.#valueEnded(at);
+    else if (byte === openObject || byte === openArray) this.#level++;
+    else if (byte === closeObject || byte === closeArray) {
+      this.#valueEnded(at);
+      this.#level = 0;
+      this.#isComplete = true;
+    }
+  }
+
+  /** A byte outside of the object; false if no object will come or it has ended. */
+  #begins(byte: number): boolean {
+    if (this.#isComplete) return false;
+    // Spaces, and the bytes of a byte order mark.
+    if (byte <= 0x20 || byte === 0xef || byte === 0xbb || byte === 0xbf) return true;
+    this.#isOther = byte !== openObject;
+    this.#level = 1;
+    return !this.#isOther;
+  }
+
+  #named(at: number): void {
+    const name = nameOf(this.#capture.stop(at));
+    this.#name = name !== undefined && this.#names.has(name) ? name : undefined;
+  }
+
+  #valueEnded(at: number): void {
+    if (this.#name !== undefined && !this.#awaitsName) {
+      const value = this.#capture.stop(at);
+      if (value) this.#values.set(this.#name, value);
+      else this.#values.delete(this.#name);
+    }
+    this.#name = undefined;
+    this.#awaitsName = true;
+  }
+}
+
+/** A name as a parser would read it, so that an escaped one is not another. */
+function nameOf(bytes: Buffer | undefined): string | undefined {
+  const text = bytes?.toString('utf8');
+  if (!text?.includes('\\')) return text;
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes looked at one by one, before a search with a call for each mark. */
+const near_bytes = 48;
+const marks = [quote, openObject, closeObject, openArray, closeArray] as const;
+
+/**
+ * Finds quotes and brackets in one part of a text. Lists of numbers have thousands of bytes between them, which are searched as a whole:
+ * a fifth of the time of a look at each. What was found is kept, so that no byte is searched twice for the same mark.
+ */
+class Structure {
+  readonly #part: Buffer;
+  readonly #found = marks.map(() => -1);
+
+  constructor(part: Buffer) {
+    this.#part = part;
+  }
+
+  /** The next quote or bracket from `from` on, or the end of the part. */
+  next(from: number): number {
+    const part = this.#part;
+    const near = Math.min(from + near_bytes, part.length);
+    for (let at = from; at < near; at++) if (isMark(part[at]!)) return at;
+    return near === part.length ? near : this.#search(near);
+  }
+
+  #search(from: number): number {
+    let next = this.#part.length;
+    for (const [at, mark] of marks.entries()) {
+      if (this.#found[at]! < from) {
+        const found = this.#part.indexOf(mark, from);
+        this.#found[at] = found === -1 ? this.#part.length : found;
+      }
+      next = Math.min(next, this.#found[at]!);
+    }
+    return next;
+  }
+}
+
+/** Brackets differ from braces in one bit. */
+const isMark = (byte: number): boolean =>
+  byte === quote || (byte | 0x20) === openObject || (byte | 0x20) === closeObject;
+
+/** Bytes from one place of a text to another, which may lie in different parts. Copied, since parts are views of large blocks. */
+class Capture {
+  #part: Buffer | undefined;
+  #from: number | undefined;
+  #kept: Buffer[] = [];
+  #left_bytes = 0;
+
+  begins(part: Buffer): void {
+    this.#part = part;
+    if (this.#from !== undefined) this.#from = 0;
+  }
+
+  ends(): void {
+    if (this.#from !== undefined) this.#keep(this.#part!.length);
+    this.#part = undefined;
+  }
+
+  start(at: number, max_bytes: number): void {
+    this.#from = at;
+    this.#kept = [];
+    this.#left_bytes = max_bytes;
+  }
+
+  /** The bytes up to `at`; undefined if there are too many. */
+  stop(at: number): Buffer | undefined {
+    if (this.#from === undefined) return undefined;
+    this.#keep(at);
+    this.#from = undefined;
+    return this.#left_bytes < 0 ? undefined : Buffer.concat(this.#kept);
+  }
+
+  #keep(to: number): void {
+    const from = this.#from!;
+    this.#left_bytes -= to - from;
+    if (this.#left_bytes >= 0) this.#kept.push(Buffer.from(this.#part!.subarray(from, to)));
+    else this.#kept = [];
+  }
+}

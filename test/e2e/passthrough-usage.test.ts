@@ -1,0 +1,320 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { ledgerOf } from '../fixtures/stages/ledger.ts';
+import { clientKey, type GatewayUnderTest, startGateway, sumOf } from '../support/gateway-under-test.ts';
+import { expectRefusal } from '../support/hostile-setting.ts';
+import { RawConnection } from '../support/raw-client.ts';
+import {
+  chunk,
+  events,
+  head,
+  lastChunk,
+  pieces,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  streamed,
+  streamHead,
+  thenReset,
+  whole,
+} from '../support/scripted-upstream.ts';
+import { ownStages } from '../support/settlement.ts';
+import { until } from '../support/until.ts';
+
+const model = 'aion-labs/aion-3.5';
+const book = 'passthrough-usage';
+let upstream: ScriptedUpstream;
+let gateway: GatewayUnderTest;
+
+const configWith = (more: object): Partial<GatewayConfig> =>
+  ({
+    passthrough: ['/v1/embeddings', '/v1/rerank', '/v1/completions', '/v1/batches'].map(path => ({
+      path,
+      provider: 'upstream',
+      methods: ['GET', 'POST'],
+    })),
+    ...more,
+  }) as Partial<GatewayConfig>;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  gateway = await startGateway({ upstream, stages: ownStages(['ledger', { book }]), config: configWith({}) });
+});
+const others: GatewayUnderTest[] = [];
+afterEach(async () => {
+  for (const one of others.splice(0)) await one.close();
+});
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+let requests = 0;
+/** The record of a request, once it is settled. */
+async function outcomeOf(send: (request_id: string) => Promise<unknown>): Promise<object> {
+  const request_id = `usage-${++requests}`;
+  await send(request_id);
+  const find = () => ledgerOf(book).find(({ outcome }) => outcome.id === request_id)?.outcome;
+  await until(() => find() !== undefined);
+  const { usage, ...outcome } = find()!;
+  return { ...usage, ...outcome };
+}
+
+const embed = { path: '/v1/embeddings' };
+const vectors = (numbers: number) =>
+  Array.from({ length: numbers }, (_, index) => ({
+    object: 'embedding',
+    index,
+    embedding: [0.25, -1.5e-7, index],
+  }));
+const embeddings = (usage: unknown, more: object = {}) => ({
+  object: 'list',
+  data: vectors(3),
+  model: 'bge-m3',
+  usage,
+  ...more,
+});
+
+/** The record of a POST whose whole reply is `reply`; expects its bytes to reach the client as they are. */
+const outcomeOfReply = (body: unknown, reply: Buffer, path = embed.path) =>
+  outcomeOf(async request_id => {
+    upstream.replyOnce(reply);
+    const response = await gateway.post(body, { path, headers: { 'x-request-id': request_id } });
+    expect(response.status).toBe(200);
+    await response.arrayBuffer();
+  });
+
+describe('the usage of a reply that is passed through', () => {
+  it('is billed at the price of the model that the request names', async () => {
+    const text = JSON.stringify(embeddings({ prompt_tokens: 8, total_tokens: 8 }));
+    const outcome = await outcomeOf(async request_id => {
+      upstream.replyOnce(whole(200, text));
+      const init = { ...embed, headers: { 'x-request-id': request_id } };
+      const response = await gateway.post({ input: ['a', 'b', 'c'], model }, init);
+      expect(await response.text()).toBe(text);
+    });
+    expect(upstream.last.text).toBe(JSON.stringify({ input: ['a', 'b', 'c'], model }));
+    expect(outcome).toMatchObject({
+      endpoint: 'passthrough',
+      account: 'tester',
+      provider: 'upstream',
+      model,
+      status: 200,
+      prompt_tokens: 8,
+      completion_tokens: 0,
+      estimated: false,
+      cost_usd: '0.000024',
+    });
+  });
+
+  it.each<[string, object, object, string, object]>([
+    [
+      'the name of a model at its provider',
+      { model: 'aion-3.5' },
+      { usage: { total_tokens: 9 } },
+      '/v1/rerank',
+      { model, prompt_tokens: 9 },
+    ],
+    [
+      'the model of the reply where the request names none',
+      { query: 'a' },
+      { model, usage: { total_tokens: 5 } },
+      '/v1/rerank',
+      { model, prompt_tokens: 5 },
+    ],
+    [
+      'a model outside the catalog, unpriced',
+      { model: 'bge' },
+      { usage: { prompt_tokens: 5, total_tokens: 5 } },
+      '/v1/embeddings',
+      { model: undefined, prompt_tokens: 5, cost_usd: '0', estimated: false },
+    ],
+    [
+      'input and output tokens',
+      { model },
+      { usage: { input_tokens: 4, output_tokens: 2, input_tokens_details: { cached_tokens: 1 } } },
+      '/v1/completions',
+      { prompt_tokens: 4, completion_tokens: 2, cached_tokens: 1 },
+    ],
+    [
+      "Cohere's billed units",
+      { model },
+      {
+        results: [],
+        meta: { billed_units: { input_tokens: 7, output_tokens: 0 }, tokens: { input_tokens: 99 } },
+      },
+      '/v1/rerank',
+      { prompt_tokens: 7, completion_tokens: 0 },
+    ],
+    [
+      "Cohere's tokens, where it bills searches",
+      { model },
+      { meta: { billed_units: { search_units: 1 }, tokens: { input_tokens: 6 } } },
+      '/v1/rerank',
+      { prompt_tokens: 6 },
+    ],
+    [
+      'a whole legacy completion',
+      { model },
+      {
+        choices: [{ text: 'usage": {' }],
+        usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+      },
+      '/v1/completions',
+      { prompt_tokens: 3, completion_tokens: 4 },
+    ],
+  ])('is read from %s', async (_, body, reply, path, expected) => {
+    expect(await outcomeOfReply(body, whole(200, reply), path)).toMatchObject(expected);
+  });
+
+  it('is read from a reply in gzip, whose bytes stay compressed', async () => {
+    const packed = gzipSync(JSON.stringify(embeddings({ prompt_tokens: 11, total_tokens: 11 })));
+    const outcome = await outcomeOf(async request_id => {
+      upstream.replyOnce(whole(200, packed, { 'content-encoding': 'gzip' }));
+      const response = await gateway.post({ model }, { ...embed, headers: { 'x-request-id': request_id } });
+      expect(response.headers.get('content-length')).toBe(String(packed.length));
+      expect(await response.json()).toMatchObject({ object: 'list' });
+    });
+    expect(outcome).toMatchObject({ model, prompt_tokens: 11, cost_usd: '0.000033' });
+  });
+
+  it('is read behind megabytes of embeddings', async () => {
+    const body = { data: vectors(100_000), usage: { prompt_tokens: 12, total_tokens: 12 } };
+    expect(await outcomeOfReply({ model }, whole(200, body))).toMatchObject({ prompt_tokens: 12 });
+  });
+
+  it('is the last one of a stream of completions', async () => {
+    const usage = (completion_tokens: number) => ({
+      choices: [],
+      usage: { prompt_tokens: 3, completion_tokens, total_tokens: 3 + completion_tokens },
+    });
+    const parts = events({ choices: [{ text: 'Yes' }], usage: null }, usage(1), usage(5), '[DONE]');
+    const outcome = await outcomeOfReply({ model, stream: true }, streamed(parts), '/v1/completions');
+    expect(outcome).toMatchObject({ model, prompt_tokens: 3, completion_tokens: 5, estimated: false });
+  });
+
+  it.each<[string, Buffer]>([
+    ['is not JSON', whole(200, '{"usage":{"prompt_tokens":5')],
+    ['has negative counts', whole(200, embeddings({ prompt_tokens: -5, total_tokens: 5 }))],
+    ['has counts that are text', whole(200, embeddings({ prompt_tokens: '5', total_tokens: 5 }))],
+    ['is a list', whole(200, [{ usage: { total_tokens: 5 } }])],
+    ['has usage within another value', whole(200, { data: { usage: { total_tokens: 5 } } })],
+    ['is of another type', whole(200, embeddings({ total_tokens: 5 }), { 'content-type': 'text/plain' })],
+    [
+      'is not in the encoding that it names',
+      whole(200, embeddings({ total_tokens: 5 }), { 'content-encoding': 'zstd' }),
+    ],
+  ])('is not counted when the reply %s', async (_, reply) => {
+    const outcome = await outcomeOf(async request_id => {
+      upstream.replyOnce(reply);
+      const init = { ...embed, headers: { 'x-request-id': request_id, 'accept-encoding': 'identity' } };
+      await (await gateway.post({ model }, init)).arrayBuffer().catch(() => {});
+    });
+    expect(outcome).toMatchObject({
+      model,
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      cost_usd: '0',
+      end_reason: 'completed',
+    });
+  });
+
+  it('is not counted when it is only shown again, as that of a batch', async () => {
+    const outcome = await outcomeOf(async request_id => {
+      upstream.replyOnce(whole(200, { model, usage: { input_tokens: 500, output_tokens: 5 } }));
+      const headers = { authorization: `Bearer ${clientKey}`, 'x-request-id': request_id };
+      await (await fetch(`${gateway.url}/v1/batches`, { headers })).arrayBuffer();
+    });
+    expect(outcome).toMatchObject({ prompt_tokens: 0, cost_usd: '0' });
+  });
+});
+
+describe('a client that leaves a reply that is passed through', () => {
+  const leave = (request_id: string, seen: string, path: string): Promise<void> => {
+    const client = new RawConnection(gateway.url);
+    const body = JSON.stringify({ model });
+    client.write(
+      `POST ${path} HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${clientKey}\r\nx-request-id: ${request_id}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    return until(() => client.text.includes(seen)).then(() => client.destroy());
+  };
+
+  it('pays for a whole reply, which is read to its end', async () => {
+    const gone = Promise.withResolvers<void>();
+    upstream.replyOnce(async socket => {
+      socket.write(streamHead({ 'content-type': 'application/json' }) + chunk('{"data":[').toString());
+      await gone.promise;
+      socket.write(Buffer.concat([chunk('1],"usage":{"total_tokens":21}}'), Buffer.from(lastChunk)]));
+    });
+    const outcome = await outcomeOf(async request_id => {
+      await leave(request_id, '"data"', '/v1/embeddings');
+      await until(async () => (await gateway.metric('sluice_background_reads')) === 1);
+      gone.resolve();
+    });
+    expect(outcome).toMatchObject({ end_reason: 'client_gone', prompt_tokens: 21, estimated: false });
+  });
+
+  it('pays for the last usage that a stream has told', async () => {
+    const told = { choices: [{ text: 'Yes' }], usage: { prompt_tokens: 3, completion_tokens: 2 } };
+    upstream.replyOnce(pieces([streamHead(), chunk(events(told))]));
+    const outcome = await outcomeOf(request_id => leave(request_id, 'Yes', '/v1/completions'));
+    expect(outcome).toMatchObject({ end_reason: 'client_gone', prompt_tokens: 3, completion_tokens: 2 });
+    expect(await upstream.last.closed).toBe('gateway');
+  });
+
+  it('costs nothing when the upstream breaks off instead', async () => {
+    upstream.replyOnce(
+      thenReset(
+        `${head(200, { 'content-type': 'application/json', 'content-length': 99 })}{"usage":{"total_tokens":5},`,
+      ),
+    );
+    const outcome = await outcomeOf(async request_id => {
+      const init = { ...embed, headers: { 'x-request-id': request_id } };
+      await expect(gateway.post({ model }, init).then(reply => reply.text())).rejects.toThrow();
+    });
+    expect(outcome).toMatchObject({ end_reason: 'upstream_failed', prompt_tokens: 0 });
+  });
+});
+
+describe('limits on tokens and money', () => {
+  const limited = async (plan: object): Promise<GatewayUnderTest> => {
+    const accounts = { tester: { plan: 'tested', keys: [{ value: clientKey }] } };
+    const other = await startGateway({ upstream, config: configWith({ plans: { tested: plan }, accounts }) });
+    others.push(other);
+    return other;
+  };
+
+  it.each<[string, object, RegExp]>([
+    ['tokens', { tokens_per_day: 20 }, /^Daily token limit exceeded/],
+    ['money', { usd_per_month: '0.00006' }, /^Monthly spending limit exceeded/],
+  ])('refuse calls that are passed through once %s limit is used up', async (_, plan, message) => {
+    const other = await limited(plan);
+    upstream.replyOnce(whole(200, embeddings({ prompt_tokens: 21, total_tokens: 21 })));
+    expect((await other.post({ model }, embed)).status).toBe(200);
+    await until(() => other.gateway.inFlight === 0);
+    const refused = await expectRefusal(await other.post({ model }, embed), 429, 'rate_limit_error');
+    expect(refused).toMatch(message);
+  });
+});
+
+it('counts tokens, cost and the operation of what is passed through in the metrics', async () => {
+  const other = await startGateway({ upstream, config: configWith({}) });
+  others.push(other);
+  upstream.replyOnce(whole(200, embeddings({ prompt_tokens: 21, total_tokens: 21 })));
+  await (await other.post({ model }, embed)).text();
+  upstream.replyOnce(whole(200, { usage: { prompt_tokens: 1, completion_tokens: 2 } }));
+  await (await other.post({ model }, { path: '/v1/completions' })).text();
+  await until(() => other.gateway.inFlight === 0);
+  const text = await other.metrics();
+  const of = (name: string, labels: Record<string, string>) =>
+    sumOf(text, name, { gen_ai_request_model: model, ...labels });
+  expect(of('sluice_tokens_total', { kind: 'input', source: 'exact' })).toBe(22);
+  expect(of('sluice_cost_usd_total', {})).toBeCloseTo((3 * 22 + 6 * 2) / 1e6, 12);
+  expect(
+    of('gen_ai_client_token_usage_sum', { gen_ai_operation_name: 'embeddings', gen_ai_token_type: 'input' }),
+  ).toBe(21);
+  expect(
+    of('gen_ai_client_operation_duration_seconds_count', { gen_ai_operation_name: 'text_completion' }),
+  ).toBe(1);
+});
