@@ -157,6 +157,8 @@ export interface Usage {
   prompt_tokens_details: { cached_tokens: number; cache_creation_tokens?: number };
   /** The upstream's own breakdown; absent if it gave none. */
   completion_tokens_details?: { reasoning_tokens?: number; [key: string]: unknown };
+  /** True if `completion_tokens` counts only some of the choices; the gateway then estimates the completion. */
+  is_partial?: true;
 }
 
 /** The message of a whole reply. */
@@ -188,6 +190,8 @@ export interface Choice {
   finish_reason: FinishReason;
   /** The stop sequence at which it ended, if the provider says so. */
   stop_sequence?: string;
+  /** The upstream's own word for it, if that is none that is known; it is logged and counted, and never sent. */
+  native_finish_reason?: string;
   /** Log probabilities of the tokens, in OpenAI's form; absent unless the client asked for them. */
   logprobs?: unknown;
 }
@@ -238,6 +242,8 @@ export interface ChunkChoice {
   finish_reason: FinishReason | null;
   /** The stop sequence at which it ended, with its last piece, if the provider says so. */
   stop_sequence?: string;
+  /** The upstream's own word for it, if that is none that is known; it is logged and counted, and never sent. */
+  native_finish_reason?: string;
   /** Log probabilities of the tokens, in OpenAI's form; absent unless the client asked for them. */
   logprobs?: unknown;
 }

@@ -104,6 +104,7 @@ export {
 } from './upstream/adapter.ts';
 export { chunkOf, eventObject } from './upstream/http/decode-reply.ts';
 export { scrubbed, UpstreamError } from './upstream/http/upstream-error.ts';
+export { type Finish, finishOf } from './upstream/openai/finish-reason.ts';
 export { type OpenAiServer, openAiAdapter } from './upstream/openai/openai-adapter.ts';
 export {
   decodeOpenAiReply,

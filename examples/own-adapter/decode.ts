@@ -13,7 +13,7 @@ import {
   type ToolCall,
 } from 'sluice/plugin';
 import { errorIn } from './errors.ts';
-import { finishReasonOf } from './finish-reason.ts';
+import { geminiFinishOf } from './finish-reason.ts';
 import type { SignatureMemory } from './signatures.ts';
 import { RunningUsage } from './usage.ts';
 
@@ -81,13 +81,14 @@ export class GeminiStream implements StreamDecoder {
     const parts = isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : [];
     const delta: Delta = {};
     for (const part of parts) addPart(delta, part, candidate);
-    const reason = finishReasonOf(finishReason, finishMessage);
-    if (!reason) return { index, delta, finish_reason: null };
-    if (reason === 'content_filter' && typeof finishMessage === 'string') delta.refusal = finishMessage;
+    const finish = geminiFinishOf(finishReason, finishMessage);
+    if (!finish) return { index, delta, finish_reason: null };
+    if (finish.finish_reason === 'content_filter' && typeof finishMessage === 'string')
+      delta.refusal = finishMessage;
     if (!candidate.isFinished) this.#keep(candidate);
     candidate.isFinished = true;
-    const hasCalls = candidate.calls.length > 0;
-    return { index, delta, finish_reason: reason === 'stop' && hasCalls ? 'tool_calls' : reason };
+    if (finish.finish_reason === 'stop' && candidate.calls.length > 0) finish.finish_reason = 'tool_calls';
+    return { index, delta, ...finish };
   }
 
   #keep({ calls, signed, text_signature: text }: Candidate): void {

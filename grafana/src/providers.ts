@@ -183,6 +183,24 @@ export const providers: Board = {
         },
         {
           kind: 'stacked',
+          title: 'Odd ends',
+          description:
+            'Finish reasons that no adapter knows, which clients see as stop, and errors after the last finish reason, when the answer was whole.',
+          unit: 'reqps',
+          queries: [
+            {
+              expr: `sum by (${by}, finish_reason) (${perSecond(`sluice_unknown_finish_reasons_total{${provider}}`)})`,
+              legend: `{{${by}}} {{finish_reason}}`,
+            },
+            {
+              expr: `sum by (${by}) (${perSecond(`sluice_late_upstream_errors_total{${provider}}`)})`,
+              legend: `{{${by}}} late error`,
+            },
+          ],
+          mayBeEmpty: true,
+        },
+        {
+          kind: 'stacked',
           title: 'Output tokens by provider',
           description: 'Billable output tokens per second, by who generated them.',
           unit: 'short',

@@ -123,8 +123,10 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   }
 
   /** Waits for the handler: closed before it has ended, it would cut its connection, which could serve the next request. */
-  finish(): void {
+  finish(late?: unknown): void {
     this.stop();
+    if (late !== undefined)
+      this.#exchange.log.warn({ err: late }, 'the handler failed after its last finish_reason');
     const patience = sleep(done_patience_ms, undefined, { ref: false });
     void Promise.race([this.#reply.body.over, patience]).then(() => this.#sink.end());
   }

@@ -46,6 +46,7 @@ export class ChoiceAssembler {
   readonly reasoning_details: ReasoningDetail[] = [];
   stop_sequence: string | undefined;
   finish_reason: ChunkChoice['finish_reason'] = null;
+  native_finish_reason: string | undefined;
   logprobs: Record<string, unknown[]> | undefined;
   readonly #calls: ToolCall[] = [];
 
@@ -53,7 +54,7 @@ export class ChoiceAssembler {
     return this.#calls.filter(Boolean);
   }
 
-  add({ delta, finish_reason, stop_sequence, logprobs }: ChunkChoice): void {
+  add({ delta, finish_reason, native_finish_reason, stop_sequence, logprobs }: ChunkChoice): void {
     this.content += delta.content ?? '';
     this.reasoning += delta.reasoning ?? '';
     this.refusal += delta.refusal ?? '';
@@ -62,6 +63,7 @@ export class ChoiceAssembler {
     if (logprobs != null) this.#addLogprobs(logprobs);
     this.finish_reason = finish_reason ?? this.finish_reason;
     this.stop_sequence = stop_sequence ?? this.stop_sequence;
+    this.native_finish_reason ??= native_finish_reason;
   }
 
   #addCall({ index, id, function: piece }: ToolCallDelta): void {
@@ -80,14 +82,12 @@ export class ChoiceAssembler {
   }
 }
 
-type Pieces = Pick<
-  ChoiceAssembler,
-  'content' | 'reasoning' | 'reasoning_details' | 'refusal' | 'tool_calls' | 'stop_sequence' | 'logprobs'
->;
+type Pieces = Omit<ChoiceAssembler, 'finish_reason' | 'add'>;
 
 /** The choice of a whole reply that says what its pieces do. */
 function choiceOf(index: number, finish_reason: Choice['finish_reason'], pieces: Pieces): Choice {
-  const { content, reasoning, reasoning_details, refusal, tool_calls, stop_sequence, logprobs } = pieces;
+  const { content, reasoning, reasoning_details, refusal, tool_calls, logprobs } = pieces;
+  const { stop_sequence, native_finish_reason } = pieces;
   return {
     index,
     message: {
@@ -100,6 +100,7 @@ function choiceOf(index: number, finish_reason: Choice['finish_reason'], pieces:
     },
     finish_reason,
     ...(stop_sequence !== undefined && { stop_sequence }),
+    ...(native_finish_reason !== undefined && { native_finish_reason }),
     ...(logprobs != null && { logprobs }),
   };
 }

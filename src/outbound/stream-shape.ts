@@ -53,10 +53,9 @@ export class StreamShape implements ChunkSink {
     this.#next.end();
   }
 
+  /** Fails the stream. The finish chunk that is held back is dropped: a client would take what precedes it for the whole answer. */
   fail(fault: unknown): void {
-    if (this.#failed) return;
-    this.#sendFinish(this.#running());
-    this.#next.fail(fault);
+    if (!this.#failed) this.#next.fail(fault);
   }
 
   /** Whether a chunk is the most frequent kind: one more text of a choice that has begun and has not ended. */
@@ -83,7 +82,7 @@ export class StreamShape implements ChunkSink {
     if (!says && !ends && this.#begun.has(index)) return;
     if (this.#finish && this.#finish.index !== index) this.#sendFinish(this.#running());
     if (!this.#begun.has(index)) this.#sendRole(index);
-    const { stop_sequence, ...piece } = choice;
+    const { stop_sequence, native_finish_reason: _, ...piece } = choice;
     if (says) this.#send({ ...piece, delta: delta ?? {}, finish_reason: null }, this.#running());
     if (ends)
       this.#finish = {

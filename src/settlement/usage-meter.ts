@@ -71,10 +71,11 @@ export class UsageMeter {
   }
 
   chunk(chunk: Chunk): void {
-    if (chunk.usage) {
+    if (chunk.usage && !chunk.usage.is_partial) {
       this.#tell(chunk.usage);
       return;
     }
+    if (chunk.usage) this.#tellPartly(chunk.usage);
     for (const { index, delta } of chunk.choices) this.#count(index, delta);
     if (!this.#uncounted) return;
     const { usage, request } = this.#exchange;
@@ -84,9 +85,11 @@ export class UsageMeter {
   }
 
   reply({ choices, usage }: Completion): void {
-    if (usage) return this.#tell(usage);
+    if (usage && !usage.is_partial) return this.#tell(usage);
+    if (usage) this.#tellPartly(usage);
     for (const { index, message } of choices) this.#count(index, message);
-    this.#exchange.usage.completion_tokens = capped(this.#counted, this.#exchange.request);
+    const { usage: running, request } = this.#exchange;
+    running.completion_tokens = Math.max(running.completion_tokens, capped(this.#counted, request));
   }
 
   /**
@@ -123,25 +126,38 @@ export class UsageMeter {
     this.#uncounted = true;
   }
 
-  /** Throws for figures that no settlement could count: whatever a plugin made them of, none get further. */
-  #tell(told: Usage): void {
+  /** Takes partial figures: those of the prompt are exact, those of the completion its least. */
+  #tellPartly(told: Usage): void {
+    this.#tellPrompt(told);
     const { usage } = this.#exchange;
-    const fault = usageFault(told);
-    if (fault !== undefined)
-      throw refusal('provider_invalid', { cause: new Error(`usage cannot have ${fault}`) });
+    usage.completion_tokens = Math.max(usage.completion_tokens, told.completion_tokens);
+    usage.estimated = true;
+  }
+
+  #tell(told: Usage): void {
+    this.#tellPrompt(told);
+    const { usage } = this.#exchange;
     if (this.#uncounted && told.completion_tokens > 0) {
       this.error_ratio = usage.completion_tokens / told.completion_tokens;
     }
-    usage.prompt_tokens = told.prompt_tokens;
     usage.completion_tokens = told.completion_tokens;
-    const { cached_tokens, cache_creation_tokens } = told.prompt_tokens_details;
-    usage.cached_tokens = cached_tokens;
-    usage.cache_creation_tokens = cache_creation_tokens;
     usage.completion_details = told.completion_tokens_details;
     usage.estimated = false;
     this.#told = told.completion_tokens;
     this.#base = this.#counted;
     this.#uncounted = false;
+  }
+
+  /** Throws for figures that no settlement could count: whatever a plugin made them of, none get further. */
+  #tellPrompt(told: Usage): void {
+    const { usage } = this.#exchange;
+    const fault = usageFault(told);
+    if (fault !== undefined)
+      throw refusal('provider_invalid', { cause: new Error(`usage cannot have ${fault}`) });
+    const { cached_tokens, cache_creation_tokens } = told.prompt_tokens_details;
+    usage.prompt_tokens = told.prompt_tokens;
+    usage.cached_tokens = cached_tokens;
+    usage.cache_creation_tokens = cache_creation_tokens;
   }
 }
 

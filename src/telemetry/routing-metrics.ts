@@ -15,7 +15,10 @@ export interface WatchedProvider {
 /** Why no further upstream was asked after one had failed. */
 export type DeniedRetry = 'attempts' | 'budget' | 'upstreams' | 'time';
 
-/** Failovers, circuit breakers and concurrency permits of providers. All labels are names of the configuration or of closed sets. */
+/**
+ * Failovers, circuit breakers, concurrency permits and odd replies of providers. Labels are names of the configuration or of closed sets,
+ * except the bounded `finish_reason`.
+ */
 export class RoutingMetrics extends MetricSet {
   readonly failedOver = this.counting({
     name: 'sluice_failovers_total',
@@ -31,6 +34,18 @@ export class RoutingMetrics extends MetricSet {
     name: 'sluice_breaker_transitions_total',
     help: "State changes of a provider's circuit breaker, by the new state.",
     labels: ['gen_ai_provider_name', 'state'],
+  });
+  readonly finishedUnknown = this.counting({
+    name: 'sluice_unknown_finish_reasons_total',
+    help: 'Choices with a finish_reason that the adapter does not know, which clients see as stop.',
+    labels: ['gen_ai_provider_name', 'finish_reason'],
+    // The words are the servers' own.
+    max_series: 100,
+  });
+  readonly endedLate = this.counting({
+    name: 'sluice_late_upstream_errors_total',
+    help: 'Errors of an upstream after the last finish reason of its stream; the client got the whole answer.',
+    labels: ['gen_ai_provider_name'],
   });
   readonly #queueTime = this.metrics.histogram({
     name: 'sluice_provider_queue_seconds',

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { Chunk } from '../canonical.ts';
+import type { Choice, Chunk, ChunkChoice } from '../canonical.ts';
 import { chunkFault, replyFault } from '../canonical-faults.ts';
 import { ConfigError } from '../diagnostics/config-error.ts';
 import { GatewayError, refusal } from '../errors.ts';
@@ -48,12 +48,22 @@ const promised = {
 
 type Method = keyof typeof promised;
 
+/** Characters that are kept of a finish reason. */
+const max_word_characters = 64;
+
+/** Takes the finish reasons of a server that its adapter does not know. */
+export type OnUnknownFinish = (word: string) => void;
+
 /**
  * `adapter` as a provider calls it. What its methods throw is an error that the gateway knows, or else one whose cause names the adapter and
  * the method, as it is when a method returns a promise or anything else that it may not. A bug in `encode` is no fault of the upstream.
  */
-export function guarded(name: string, adapter: Adapter): Adapter {
-  const guard = new Guard(name);
+export function guarded(
+  name: string,
+  adapter: Adapter,
+  onUnknownFinish: OnUnknownFinish = () => {},
+): Adapter {
+  const guard = new Guard(name, onUnknownFinish);
   const { parameters, messageFields, headers } = adapter;
   return {
     providerName: adapter.providerName,
@@ -68,6 +78,7 @@ export function guarded(name: string, adapter: Adapter): Adapter {
       const reply = guard.call('decodeReply', () => adapter.decodeReply(body));
       const fault = replyFault(reply);
       if (fault !== undefined) throw guard.faulty('decodeReply', `a reply with ${fault}`);
+      guard.finished(reply.choices);
       return reply;
     },
     openStream: () =>
@@ -86,9 +97,11 @@ export function guarded(name: string, adapter: Adapter): Adapter {
 
 class Guard {
   readonly #name: string;
+  readonly #onUnknownFinish: OnUnknownFinish;
 
-  constructor(name: string) {
+  constructor(name: string, onUnknownFinish: OnUnknownFinish) {
     this.#name = name;
+    this.#onUnknownFinish = onUnknownFinish;
   }
 
   call<T>(method: Method, run: () => T): T {
@@ -113,6 +126,15 @@ class Guard {
   faulty(method: Method, what: string): GatewayError {
     const cause = new Error(`the adapter ${this.#name} returned ${what} from ${method}`);
     return refusal(promised[method].code, { cause });
+  }
+
+  /** Takes unknown finish reasons from `choices` and reports them. */
+  finished(choices: readonly (Choice | ChunkChoice)[]): void {
+    for (const choice of choices) {
+      if (choice.native_finish_reason === undefined) continue;
+      this.#onUnknownFinish(String(choice.native_finish_reason).slice(0, max_word_characters));
+      delete choice.native_finish_reason;
+    }
   }
 
   wrong(method: Method, returned: unknown): GatewayError {
@@ -155,6 +177,7 @@ class GuardedDecoder implements StreamDecoder {
     for (const chunk of chunks) {
       const fault = chunkFault(chunk);
       if (fault !== undefined) throw this.#guard.faulty('decode', fault);
+      this.#guard.finished(chunk.choices);
     }
     return chunks;
   }

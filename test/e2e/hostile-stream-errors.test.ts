@@ -6,12 +6,14 @@ import {
   expectBrokenStream,
   expectNoTrace,
   expectRefusal,
+  expectWholeStream,
   finished,
   hostileSetting,
   reasoningOf,
   said,
+  used,
 } from '../support/hostile-setting.ts';
-import { chunk, events, streamed, streamHead } from '../support/scripted-upstream.ts';
+import { chunk, events, streamed, streamHead, thenReset } from '../support/scripted-upstream.ts';
 
 afterEach(closeHealthy);
 
@@ -101,14 +103,33 @@ describe.each(all)('$kind in a stream: $form', ({ kind, text }) => {
 describe('an error in a stream', () => {
   const failing = events({ error: { message: 'gpu-7' } });
 
-  it('is reported even when every choice has ended', async () => {
+  it('is not shown after the finish reason of every choice: the answer is whole', async () => {
+    const { upstream, stream, gateway } = await hostileSetting();
+    for (const { text } of all) {
+      upstream.reply(streamed(events(said('Hello'), finished()) + text));
+      expectWholeStream(await stream(), 'Hello');
+    }
+    upstream.reply(thenReset(streamHead(), chunk(events(said('Hello'), finished(), used(7, 3)) + failing)));
+    const counted = expectWholeStream(await stream(), 'Hello').at(-1)?.json.usage;
+    expect(counted).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
+    const provider = { gen_ai_provider_name: 'upstream' };
+    expect(await gateway.metric('sluice_late_upstream_errors_total', provider)).toBe(all.length + 1);
+    expect(await gateway.metric('sluice_requests_total', { end_reason: 'completed' })).toBe(all.length + 1);
+  });
+
+  it('is not shown after the end of every choice on /v1/responses either', async () => {
+    const { upstream, gateway } = await hostileSetting();
+    upstream.reply(streamed(events(said('Hello'), finished()) + failing));
+    const ask = { model: 'aion-labs/aion-3.5', input: 'Hello?', stream: true };
+    const text = await (await gateway.post(ask, { path: '/v1/responses' })).text();
+    expect(text).toContain('event: response.completed\n');
+    expect(text).not.toMatch(/event: (error|response.failed)/);
+  });
+
+  it('is shown while one of two choices has not ended', async () => {
     const { upstream, stream } = await hostileSetting();
     upstream.reply(streamed(events(said('Hello'), finished()) + failing));
-    const reply = await stream();
-    expect(contentOf(reply)).toBe('Hello');
-    expect(reply.events.at(-2)?.json.error?.type).toBe('provider_error');
-    expect(reply.events.at(-1)?.data).toBe('[DONE]');
-    expect(reply.text.match(/"error"/g)).toHaveLength(1);
+    expectBrokenStream(await stream({ n: 2 }), 'Hello', 'provider_error');
   });
 
   it('loses no text that was buffered to detect a tag', async () => {

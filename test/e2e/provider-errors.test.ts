@@ -35,7 +35,7 @@ describe.each(providerNames)("the errors of %s in the interface's format (b6 to 
   });
 });
 
-describe('an error as the first event of a stream', () => {
+describe('an error as the first event of a stream, or in place of a whole reply', () => {
   it.each([
     [
       'anthropic',
@@ -63,18 +63,27 @@ describe('an error as the first event of a stream', () => {
       400,
       'invalid_request_error',
     ],
+    [
+      'openai',
+      { error: { message: 'too long', type: 'invalid_request_error', code: 'context_length_exceeded' } },
+      400,
+      'invalid_request_error',
+    ],
+    ['openai', { error: { message: 'x', code: 403 } }, 400, 'configuration_error'],
     // These call every fault 400 once a stream has begun, and it may be their own.
     ['vllm', { error: { code: 400, message: 'too long' } }, 502, 'provider_error'],
     ['sglang', { error: { code: 400, message: 'too long' } }, 502, 'provider_error'],
   ] as const)('gets its true status: %s %j', async (provider, event, status, type) => {
     const setting = await providerSetting(provider);
     try {
-      setting.upstream.reply(streamed(events(event)));
-      expect(await envelopeOf(await setting.gateway.post(ask('Hello', { stream: true })))).toMatchObject({
-        status,
-        type,
-        ...(status === 400 && type === 'invalid_request_error' && { message: 'too long' }),
-      });
+      for (const stream of bothWays) {
+        setting.upstream.reply(stream ? streamed(events(event)) : whole(200, event));
+        expect(await envelopeOf(await setting.gateway.post(ask('Hello', { stream })))).toMatchObject({
+          status,
+          type,
+          ...(status === 400 && type === 'invalid_request_error' && { message: 'too long' }),
+        });
+      }
     } finally {
       await setting.close();
     }

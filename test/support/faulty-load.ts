@@ -73,6 +73,8 @@ async function load({ post }: GatewayUnderTest, seconds: number): Promise<void> 
     () => post(ask('Tell me all at once.')),
     () => post(ask('Fail everywhere [[sim:status=503]]')),
     () => post(ask('Break off [[sim:reset_after=3]]', { stream: true })),
+    () => post(ask('End oddly [[sim:finish=repetition]]')),
+    () => post(ask('Fail after the end [[sim:error=1000]]', { stream: true })),
     () => post(ask('Take too long [[sim:ttft=2500]]')),
     () => post(ask('Not so', { temperature: 9 })),
     () => post(ask('Not with this model', { model: 'no/such' })),

@@ -1,5 +1,6 @@
 import {
   type Completion,
+  finishOf,
   isObject,
   type Json,
   ReplyAssembler,
@@ -8,7 +9,7 @@ import {
 } from '../../../src/plugin.ts';
 import { textOf } from './blocks.ts';
 import type { ThinkingMemory } from './history.ts';
-import { AnthropicStream, finishReasonOf } from './stream.ts';
+import { AnthropicStream } from './stream.ts';
 
 /** Messages about money, for which the operator is responsible although the API answers 400. */
 const billing = /credit balance|usage limit|spend(?:ing)? limit|billing/i;
@@ -25,7 +26,7 @@ export function decodeReply(body: unknown, memory: ThinkingMemory): Completion {
   if (error) throw error;
   if (!isObject(body) || !Array.isArray(body.content))
     throw refusal('provider_invalid', { cause: new Error('a message without content') });
-  if (!finishReasonOf(body.stop_reason))
+  if (!finishOf(body.stop_reason))
     throw refusal('provider_invalid', { cause: new Error('a message without stop_reason') });
   const stream = new AnthropicStream(memory);
   const reply = new ReplyAssembler();

@@ -2,7 +2,7 @@ import {
   type Chunk,
   type Delta,
   eventObject,
-  type FinishReason,
+  finishOf,
   isObject,
   type Json,
   newCallId,
@@ -127,13 +127,13 @@ export class AnthropicStream implements StreamDecoder {
 
   #end({ delta, usage: told }: Json): Chunk[] {
     const usage = this.#usage.seen(told);
-    const finish_reason = isObject(delta) ? finishReasonOf(delta.stop_reason) : undefined;
-    if (!finish_reason) return usage ? [{ choices: [], usage }] : [];
+    const finish = isObject(delta) ? finishOf(delta.stop_reason) : undefined;
+    if (!finish) return usage ? [{ choices: [], usage }] : [];
     // Only once: the outline stored is the whole turn so far.
     if (!this.complete) this.#memory.keep(this.#calls, this.#outline());
     this.complete = true;
     const declined = isObject(delta) ? refusalIn(delta.stop_details) : undefined;
-    const choice = { index: 0, delta: declined === undefined ? {} : { refusal: declined }, finish_reason };
+    const choice = { index: 0, delta: declined === undefined ? {} : { refusal: declined }, ...finish };
     return [{ choices: [choice], ...(usage && { usage }) }];
   }
 
@@ -174,23 +174,6 @@ function argued(call: ToolCall & { readonly index: number }, text: string): Chun
   if (text === '') return [];
   call.function.arguments += text;
   return [chunkOf({ tool_calls: [{ index: call.index, function: { arguments: text } }] })];
-}
-
-/** Canonical finish reason. `undefined`: not ended yet. */
-export function finishReasonOf(reason: unknown): FinishReason | undefined {
-  if (typeof reason !== 'string' || reason === '') return undefined;
-  switch (reason) {
-    case 'max_tokens':
-    case 'model_context_window_exceeded':
-      return 'length';
-    case 'tool_use':
-      return 'tool_calls';
-    case 'refusal':
-      return 'content_filter';
-    default:
-      // `end_turn`, `stop_sequence`, and `pause_turn`, which only the API's own tools cause.
-      return 'stop';
-  }
 }
 
 /** The API's explanation of a refusal, if any. */

@@ -9,7 +9,6 @@ import {
   openAiAdapter,
   templateEffort,
   thinkingSwitches,
-  UpstreamError,
 } from '../../../src/plugin.ts';
 
 /** llama.cpp's server, `llama-server`. */
@@ -44,12 +43,11 @@ export const llamaCpp = defineProvider({
     }),
 });
 
-/** Drops the usage of several choices, which counts the first alone and would be billed as exact; it is estimated instead. */
+/** Decodes a whole reply. Of several choices, only the first one's completion is counted by the server. */
 function decodeReply(body: unknown): Completion {
-  const told = UpstreamError.in(body);
-  if (told) throw told;
-  const { usage, ...reply } = decodeOpenAiReply(body);
-  return reply.choices.length > 1 || !usage ? reply : { ...reply, usage };
+  const { usage, ...reply } = decodeOpenAiReply(body, { errorsHaveStatus: true });
+  if (!usage) return reply;
+  return { ...reply, usage: reply.choices.length > 1 ? { ...usage, is_partial: true } : usage };
 }
 
 /** Running usage from the server's statistics, which count cached and other prompt tokens apart. */

@@ -20,6 +20,8 @@ export const openai = defineProvider({
   create: ({ provider_name, max_tokens_field }) =>
     openAiAdapter({
       providerName: provider_name,
+      // A prompt that is too long, or a bad key, is also said inside a reply of status 200.
+      errorsHaveStatus: true,
       // The server knows the catalog's effort levels, unless the model's configuration maps them.
       effort: reasoning_effort => ({ reasoning_effort }),
       usesCompletionCap: model =>

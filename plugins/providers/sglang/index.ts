@@ -20,6 +20,7 @@ export const sglang = defineProvider({
       // The server separates reasoning by default, if started with a reasoning parser.
       fields: (request, target) => (leavesReasoning(request, target) ? { separate_reasoning: false } : {}),
       runningUsage: true,
+      stopSequenceField: 'matched_stop',
       // Only the final usage is the sum of all choices.
       usagePerChoice: true,
     }),

@@ -17,6 +17,7 @@ export const vllm = defineProvider({
       providerName: 'vllm',
       effort: templateEffort(thinking_switches),
       runningUsage: true,
+      stopSequenceField: 'stop_reason',
       // Only the final usage is the sum of all choices.
       usagePerChoice: true,
     }),

@@ -97,8 +97,9 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     return !this.#stream?.isFull;
   }
 
-  finish(): void {
+  finish(late?: unknown): void {
     if (this.isOver) return this.fault(new Error('the attempt was over'), false);
+    if (late !== undefined) this.#endedLate(late);
     this.#end(undefined);
     this.#stream?.end();
   }
@@ -169,6 +170,14 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
       throw thrown;
     }
     return decodeText(text, adapter);
+  }
+
+  /** Reports an error that came when the answer was whole. */
+  #endedLate(thrown: unknown): void {
+    const { name: provider } = this.#provider;
+    this.#metrics.routing.endedLate(provider);
+    const err = this.#sent?.failureOf(thrown).error;
+    this.#exchange.log.warn({ err, provider }, 'the upstream failed after its last finish_reason');
   }
 
   /** Fails the attempt because a time limit has passed. */

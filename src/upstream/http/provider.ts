@@ -25,6 +25,9 @@ import { UpstreamCall } from './upstream-call.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
+/** Unknown finish reasons of one provider that are logged. */
+const max_unknown_finishes = 20;
+
 const noFields: ReadonlySet<never> = new Set();
 
 /** The parts of the gateway that a provider uses. */
@@ -56,6 +59,7 @@ export class Provider {
   readonly #basePath: string;
   readonly #headers: Headers;
   readonly #unwatchKeys: (() => void) | undefined;
+  readonly #unknownFinishes = new Set<string>();
   #metrics: RoutingMetrics | undefined;
   #unwatch: (() => void) | undefined;
 
@@ -77,7 +81,7 @@ export class Provider {
       clock,
       metrics: pluginMetrics(registry, definition.name),
     });
-    this.adapter = guarded(definition.name, created);
+    this.adapter = guarded(definition.name, created, word => this.#finishedUnknown(word));
     if (created.headers) checkedHeaders(`headers of the adapter ${definition.name}`, created.headers);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
     this.#basePath = url.pathname.replace(/\/+$/, '');
@@ -189,6 +193,14 @@ export class Provider {
       call.cancel(cause instanceof Error ? cause : new Error(String(cause)));
     }
     return call;
+  }
+
+  /** Counts a finish reason that the adapter does not know, and logs the first of each word. */
+  #finishedUnknown(word: string): void {
+    this.#metrics?.finishedUnknown(this.name, word);
+    if (this.#unknownFinishes.has(word) || this.#unknownFinishes.size >= max_unknown_finishes) return;
+    this.#unknownFinishes.add(word);
+    this.#log.warn({ provider: this.name, finish_reason: word }, 'unknown finish_reason, taken as stop');
   }
 
   #breakerBecame(state: BreakerState): void {

@@ -3,7 +3,6 @@ import type { Chunk } from '../../canonical.ts';
 import { GatewayError, refusal } from '../../errors.ts';
 import { type SseEvent, SseParser } from '../../sse/parse.ts';
 import type { StreamDecoder } from '../adapter.ts';
-import { failureOf } from '../attempt/attempt-failure.ts';
 import type { Body, BodyConsumer } from './upstream-call.ts';
 
 /** Time for an upstream to end its reply after `[DONE]`, before its connection is closed. */
@@ -17,7 +16,8 @@ export interface StreamReaderOwner {
   readonly isOver: boolean;
   /** Takes chunks that arrived together. False asks for a pause until `drained`. */
   give(chunks: readonly Chunk[]): boolean;
-  finish(): void;
+  /** Ends the stream. `late`: an error after every choice had its finish reason, which the client does not see. */
+  finish(late?: unknown): void;
   /** Ends the stream with an error. `tooLarge`: one event, or the whole stream, exceeds its limit. */
   fault(thrown: unknown, tooLarge: boolean): void;
 }
@@ -32,8 +32,9 @@ export class StreamReader implements BodyConsumer {
   readonly #decoder: StreamDecoder;
   readonly #owner: StreamReaderOwner;
   readonly #max_reply_bytes: number;
-  /** True for one choice; of several, one may end long before the next begins. */
-  readonly #isSingle: boolean;
+  readonly #choices: number;
+  /** Choices with a finish reason. Counted for several only, of which one may end long before the next begins. */
+  readonly #finished = new Set<number>();
   readonly #parser: SseParser;
   /** Joins characters that were cut between two reads. */
   readonly #characters = new StringDecoder('utf8');
@@ -49,7 +50,7 @@ export class StreamReader implements BodyConsumer {
     this.#decoder = decoder;
     this.#owner = owner;
     this.#max_reply_bytes = limits.max_reply_bytes;
-    this.#isSingle = choices === 1;
+    this.#choices = choices;
     this.#parser = new SseParser(limits.max_event_bytes);
   }
 
@@ -67,11 +68,11 @@ export class StreamReader implements BodyConsumer {
     const wantsMore = this.#give(
       this.#tooLarge ? [] : this.#decode(this.#parser.feed(this.#characters.write(part))),
     );
-    if (this.#done && this.#fault === undefined) {
+    if (this.#fault !== undefined) return wantsMore;
+    if (this.#done) {
       this.#finish();
       this.#body?.release(done_patience_ms);
-    } else if (this.#decoder.complete && this.#isSingle)
-      this.#patience ??= setTimeout(this.#late, finish_patience_ms).unref();
+    } else if (this.#isWhole) this.#patience ??= setTimeout(this.#late, finish_patience_ms).unref();
     return wantsMore;
   }
 
@@ -87,12 +88,7 @@ export class StreamReader implements BodyConsumer {
 
   fail(error: Error): void {
     // This error follows from the one that was reported.
-    if (this.#fault !== undefined) return;
-    const { kind } = failureOf(error, true);
-    // All choices had finished before the connection broke or timed out: nothing is lost.
-    const survives = this.#decoder.complete && (kind === 'broken' || kind === 'timeout');
-    if (survives && !this.#owner.isOver) this.#finish();
-    else this.#owner.fault(error, false);
+    if (this.#fault === undefined) this.#failed(error);
   }
 
   /** Reads on, because all chunks were taken. */
@@ -103,6 +99,11 @@ export class StreamReader implements BodyConsumer {
   /** Stops waiting for the end of the stream. */
   close(): void {
     clearTimeout(this.#patience);
+  }
+
+  /** True once every choice that was asked for has its finish reason: no error after it loses anything. */
+  get #isWhole(): boolean {
+    return this.#decoder.complete && (this.#choices === 1 || this.#finished.size >= this.#choices);
   }
 
   #decode(events: readonly SseEvent[]): Chunk[] {
@@ -127,9 +128,20 @@ export class StreamReader implements BodyConsumer {
   }
 
   #give(chunks: readonly Chunk[]): boolean {
+    if (this.#choices > 1)
+      for (const { choices } of chunks)
+        for (const { index, finish_reason } of choices) if (finish_reason !== null) this.#finished.add(index);
     const wantsMore = this.#owner.give(chunks);
-    if (this.#fault !== undefined) this.#owner.fault(this.#fault, this.#tooLarge);
+    if (this.#fault !== undefined) {
+      this.#failed(this.#fault);
+      if (this.#isWhole) this.#body?.cancel(new Error('the upstream failed after its answer'));
+    }
     return wantsMore;
+  }
+
+  #failed(thrown: unknown): void {
+    if (this.#isWhole && !this.#owner.isOver) this.#owner.finish(thrown);
+    else this.#owner.fault(thrown, this.#tooLarge);
   }
 
   #exceeded(limit: string): void {

@@ -49,7 +49,7 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
       }
       return { path: '/chat/completions', body };
     },
-    decodeReply: server.decodeReply ?? decodeOpenAiReply,
+    decodeReply: server.decodeReply ?? (body => decodeOpenAiReply(body, server)),
     openStream: server.openStream ?? (() => new OpenAiStreamDecoder(server)),
   };
 }

@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type {
-  ChatRequest,
-  Completion,
-  FinishReason,
-  Message,
-  ReplyMessage,
-  ToolCall,
-  Usage,
-} from '../../canonical.ts';
-import { tokenCount, usageOf } from '../../canonical.ts';
+import type { ChatRequest, Choice, Completion, Message, ReplyMessage, ToolCall } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { Target } from '../adapter.ts';
 import { UpstreamError } from '../http/upstream-error.ts';
+import { finishOf } from './finish-reason.ts';
+import { readUsage } from './openai-usage.ts';
 
 /**
  * The OpenAI chat completion format as servers really speak it, for adapters to build on: what is sent, and how the many ways of
@@ -49,27 +42,6 @@ function writtenMessage(message: Message): object {
   return reasoning === undefined ? rest : { ...rest, reasoning_content: reasoning };
 }
 
-/** Canonical finish reason for any server's value. `undefined`: not ended yet. Throws if the value means a failure. */
-export function finishReasonOf(value: unknown): FinishReason | undefined {
-  if (typeof value !== 'string' || value === '') return undefined;
-  switch (value) {
-    case 'length':
-    case 'max_tokens':
-      return 'length';
-    case 'tool_calls':
-    case 'tool_use':
-    case 'function_call':
-      return 'tool_calls';
-    case 'content_filter':
-      return 'content_filter';
-    case 'abort':
-    case 'error':
-      throw refusal('provider_broke_off', { cause: new Error(`finish_reason ${value}`) });
-    default:
-      return 'stop';
-  }
-}
-
 /** Text of a string or of content parts; `thinking` parts are reasoning. */
 export function textsOf(content: unknown): { content?: string; reasoning?: string } {
   if (typeof content === 'string') return { content };
@@ -104,61 +76,48 @@ export function reasoningOf(message: Json): string | undefined {
 export const argumentsText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 
-/** Usage with the four keys that the interface shows; `undefined` if the server's figures are incomplete. */
-export function readUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined;
-  // Incomplete usage would be billed as if it were exact, and no estimate would replace it.
-  const prompt_tokens = tokenCount(value.prompt_tokens);
-  const completion_tokens = tokenCount(value.completion_tokens);
-  if (prompt_tokens === undefined || completion_tokens === undefined) return undefined;
-  const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
-  const completion = completionDetails(value);
-  return usageOf(prompt_tokens, completion_tokens, tokenCount(prompt.cached_tokens), completion);
-}
-
-/** Breakdown of completion tokens. SGLang counts reasoning beside the other figures, all other servers in the breakdown. */
-function completionDetails({ completion_tokens_details: details, reasoning_tokens }: Json) {
-  const counts = isObject(details) ? countsOf(details) : undefined;
-  const beside = tokenCount(reasoning_tokens);
-  return beside ? { reasoning_tokens: beside, ...counts } : counts;
-}
-
-/** Figures kept of a breakdown. No server has more, and it is written with every chunk of running usage. */
-const max_details = 32;
-
-/** The upstream's breakdown goes to clients and metrics as it is, so nothing but numbers may be in it. */
-const countsOf = (details: Json): Record<string, number> =>
-  Object.fromEntries(
-    Object.entries(details)
-      .filter((entry): entry is [string, number] => tokenCount(entry[1]) !== undefined)
-      .slice(0, max_details),
-  );
-
 /** An id for a tool call of a server that gives none; clients find calls by it across a whole conversation. */
 export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 
-/** A whole OpenAI reply in the canonical form. */
-export function decodeOpenAiReply(body: unknown): Completion {
+/** How whole replies of servers of this format differ. */
+export interface OpenAiReplyOptions {
+  /** The status of an error inside a reply or a stream can be trusted; some servers use 400 for all errors. */
+  readonly errorsHaveStatus?: boolean;
+  /** The field of a choice with the stop sequence at which it ended; what is no text there, such as a token id, is ignored. */
+  readonly stopSequenceField?: string;
+}
+
+/** A whole OpenAI reply in the canonical form. Throws an UpstreamError for an error in its place. */
+export function decodeOpenAiReply(body: unknown, options: OpenAiReplyOptions = {}): Completion {
   const told = UpstreamError.in(body);
-  if (told) throw told.withoutStatus();
+  if (told) throw options.errorsHaveStatus ? told : told.withoutStatus();
   if (!isObject(body) || !Array.isArray(body.choices) || body.choices.length === 0) {
     throw refusal('provider_invalid', { cause: new Error('a reply without choices') });
   }
   const usage = readUsage(body.usage);
-  return { choices: body.choices.map(decodeChoice), ...(usage && { usage }) };
+  const choices = body.choices.map((choice, position) => decodeChoice(choice, position, options));
+  return { choices, ...(usage && { usage }) };
 }
 
-function decodeChoice(choice: unknown, position: number): Completion['choices'][number] {
+/** The stop sequence at which a choice ended, if the server says so. */
+export function stopSequenceIn(choice: Json, { stopSequenceField: field }: OpenAiReplyOptions) {
+  const text = field === undefined ? undefined : choice[field];
+  return typeof text === 'string' && text !== '' ? { stop_sequence: text } : undefined;
+}
+
+function decodeChoice(choice: unknown, position: number, options: OpenAiReplyOptions): Choice {
   if (!isObject(choice) || !isObject(choice.message)) {
     throw refusal('provider_invalid', { cause: new Error('a choice without message') });
   }
-  const finish = finishReasonOf(choice.finish_reason);
+  const finish = finishOf(choice.finish_reason);
   if (!finish) throw refusal('provider_invalid', { cause: new Error('a choice without finish_reason') });
   const message = decodeMessage(choice.message);
   return {
     index: indexIn(choice.index) ?? position,
     message,
-    finish_reason: message.tool_calls && finish === 'stop' ? 'tool_calls' : finish,
+    ...finish,
+    ...stopSequenceIn(choice, options),
+    ...(message.tool_calls && finish.finish_reason === 'stop' && { finish_reason: 'tool_calls' }),
     ...(choice.logprobs != null && { logprobs: choice.logprobs }),
   };
 }

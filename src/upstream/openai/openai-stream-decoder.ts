@@ -1,26 +1,25 @@
 import type { Chunk, ChunkChoice, Delta, ToolCallDelta, Usage } from '../../canonical.ts';
-import { usageOf } from '../../canonical.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { SseEvent } from '../../sse/parse.ts';
 import type { StreamDecoder } from '../adapter.ts';
 import { eventObject } from '../http/decode-reply.ts';
 import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from '../http/upstream-error.ts';
+import { finishOf } from './finish-reason.ts';
 import {
   argumentsText,
-  finishReasonOf,
   indexIn,
   newCallId,
-  readUsage,
+  type OpenAiReplyOptions,
   reasoningOf,
+  stopSequenceIn,
   textsOf,
 } from './openai-format.ts';
+import { readUsage } from './openai-usage.ts';
 
 /** How streams of servers of this format differ. */
-export interface OpenAiStreamOptions {
+export interface OpenAiStreamOptions extends OpenAiReplyOptions {
   /** The server's running usage counts each choice for itself. */
   readonly usagePerChoice?: boolean;
-  /** The status of an error inside a stream can be trusted; some servers use 400 for all errors. */
-  readonly errorsHaveStatus?: boolean;
   /** The final usage, too, counts one choice only: the one that ended last. */
   readonly finalUsagePerChoice?: boolean;
   /** Finds the usage of an event; the default is its `usage`. */
@@ -79,7 +78,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   /** Decodes a choice as it was sent. */
   protected choice(choice: Json): ChunkChoice {
     const index = indexIn(choice.index) ?? 0;
-    const finish = finishReasonOf(choice.finish_reason);
+    const finish = finishOf(choice.finish_reason);
     this.#begun = true;
     this.#last = index;
     // Some servers repeat an ended choice beside the final usage.
@@ -87,10 +86,11 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (this.#finished.has(index)) this.#open.delete(index);
     else this.#open.add(index);
     const delta = isObject(choice.delta) ? this.#delta(index, choice.delta) : {};
-    const finish_reason = finish === 'stop' && this.#toolCalls.has(index) ? 'tool_calls' : (finish ?? null);
-    return choice.logprobs == null
-      ? { index, delta, finish_reason }
-      : { index, delta, finish_reason, logprobs: choice.logprobs };
+    const decoded: ChunkChoice = { index, delta, finish_reason: null };
+    if (finish) Object.assign(decoded, finish, stopSequenceIn(choice, this.#options));
+    if (decoded.finish_reason === 'stop' && this.#toolCalls.has(index)) decoded.finish_reason = 'tool_calls';
+    if (choice.logprobs != null) decoded.logprobs = choice.logprobs;
+    return decoded;
   }
 
   #delta(index: number, from: Json): Delta {
@@ -116,9 +116,18 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (!usage || !usagePerChoice || (choices.length === 0 && !finalUsagePerChoice)) return usage;
     const indexes = choices.length === 0 ? [this.#last] : choices.map(({ index }) => index);
     for (const index of indexes) this.#setTokens(index, usage.completion_tokens);
-    if (this.#tokensByChoice.size === 1) return usage;
+    if (this.#tokensByChoice.size === 1 && !this.#lacksChoices(choices)) return usage;
     // The breakdown is of one choice, and would not add up.
-    return usageOf(usage.prompt_tokens, this.#tokens, usage.prompt_tokens_details.cached_tokens);
+    const { completion_tokens_details: _, ...rest } = usage;
+    const completion_tokens = this.#tokens;
+    const total_tokens = usage.prompt_tokens + completion_tokens;
+    const counted = { ...rest, completion_tokens, total_tokens };
+    return this.#lacksChoices(choices) ? { ...counted, is_partial: true } : counted;
+  }
+
+  /** Whether this is the final usage, and there are choices that were never counted. */
+  #lacksChoices(choices: readonly ChunkChoice[]): boolean {
+    return choices.length === 0 && this.#tokensByChoice.size < this.#open.size + this.#finished.size;
   }
 
   #setTokens(index: number, tokens: number): void {

@@ -11,6 +11,7 @@ import { createLog } from '../../../../src/telemetry/log.ts';
 import { guarded } from '../../../../src/upstream/guarded-adapter.ts';
 import { Provider } from '../../../../src/upstream/http/provider.ts';
 import { providerBaseSchema } from '../../../../src/upstream/http/provider-schema.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
@@ -25,6 +26,13 @@ const good = {
 } as unknown as Adapter;
 const adapterWith = (methods: object) => guarded('gemini', { ...good, ...methods });
 const target = { model: 'm', effortMap: {}, extraParameters: [] };
+
+function providerOf(adapter: Adapter, log = createLog('silent')): Provider {
+  const definition = defineProvider({ name: 'gemini', schema: z.strictObject({}), create: () => adapter });
+  const config = providerBaseSchema.parse({ base_url: 'http://127.0.0.1:9', api_key: 'the-secret-key' });
+  const content = { capture_content: false, max_content_characters: 1 };
+  return new Provider('google', definition, config, {}, { clock: new FakeClock(), log, content });
+}
 
 const encode = (adapter: Adapter) => adapter.encode(sampleRequest({}), target);
 const methods: Readonly<Record<string, (adapter: Adapter) => unknown>> = {
@@ -150,28 +158,30 @@ describe('an adapter of a provider', () => {
     ],
     ['invalid headers', { headers: { a: 'b\r\nc' } }, "the header 'a' has characters"],
   ])('with %s is refused at the start', (_, methods, message) => {
-    const definition = defineProvider({
-      name: 'gemini',
-      schema: z.strictObject({}),
-      create: () => ({ ...good, ...methods }),
-    });
-    const config = providerBaseSchema.parse({ base_url: 'http://127.0.0.1:9', api_key: 'the-secret-key' });
-    const thrown = thrownBy(
-      () =>
-        new Provider(
-          'google',
-          definition,
-          config,
-          {},
-          {
-            clock: new FakeClock(),
-            log: createLog('silent'),
-            content: { capture_content: false, max_content_characters: 1 },
-          },
-        ),
-    ) as Error;
+    const thrown = thrownBy(() => providerOf({ ...good, ...methods })) as Error;
     expect(thrown.message).toMatch(/^(credential|headers) of the adapter gemini: 1 mistake/);
     expect(thrown.message).toContain(message);
     expect(thrown.message).not.toContain('the-secret-key');
+  });
+});
+
+describe('a finish reason that an adapter does not know', () => {
+  it('is taken from replies and chunks, and logged once per word of a provider', async () => {
+    const { log, lines } = capturedLog();
+    const ended = () => ({ index: 0, finish_reason: 'stop', native_finish_reason: 'Bored' }) as const;
+    const { adapter } = providerOf(
+      {
+        ...good,
+        decodeReply: () => ({ choices: [{ ...ended(), message: { role: 'assistant', content: 'Hi' } }] }),
+        openStream: () => ({ complete: true, decode: () => [{ choices: [{ ...ended(), delta: {} }] }] }),
+      },
+      log,
+    );
+    expect(adapter.decodeReply({}).choices).toEqual(reply.choices);
+    const [chunk] = adapter.openStream().decode({ data: '{}' });
+    expect(chunk).toEqual({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+    expect(lines).toMatchObject([
+      { provider: 'google', finish_reason: 'Bored', msg: 'unknown finish_reason, taken as stop' },
+    ]);
   });
 });

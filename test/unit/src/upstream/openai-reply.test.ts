@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { usageOf } from '../../../../src/canonical.ts';
-import { decodeOpenAiReply, readUsage } from '../../../../src/upstream/openai/openai-format.ts';
+import { decodeOpenAiReply } from '../../../../src/upstream/openai/openai-format.ts';
+import { readUsage } from '../../../../src/upstream/openai/openai-usage.ts';
 
 /** A whole reply with one choice, as a server sends it. */
 const replyOf = (choice: object, rest: object = {}) => ({
@@ -39,6 +40,50 @@ describe('the usage of a reply', () => {
       },
       usageOf(1, 2, 0, { reasoning_tokens: 2, audio_tokens: 0 }),
     ],
+    // DeepSeek, Moonshot, LiteLLM, servers with the names of the Responses API, and a figure that cannot be.
+    [{ prompt_tokens: 12, completion_tokens: 9, prompt_cache_hit_tokens: 4 }, usageOf(12, 9, 4)],
+    [{ prompt_tokens: 12, completion_tokens: 9, cached_tokens: 4 }, usageOf(12, 9, 4)],
+    [
+      {
+        prompt_tokens: 12,
+        completion_tokens: 9,
+        cache_read_input_tokens: 4,
+        prompt_tokens_details: { cached_tokens: null },
+      },
+      usageOf(12, 9, 4),
+    ],
+    [
+      { prompt_tokens: 12, completion_tokens: 9, input_tokens_details: { cached_tokens: 4 } },
+      usageOf(12, 9, 4),
+    ],
+    [{ prompt_tokens: 12, completion_tokens: 9, cached_tokens: 400 }, usageOf(12, 9, 12)],
+    // What was written to a cache, by OpenRouter and by Alibaba; no more than the rest of the prompt.
+    [
+      {
+        prompt_tokens: 12,
+        completion_tokens: 9,
+        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 5 },
+      },
+      usageOf(12, 9, 4, undefined, 5),
+    ],
+    [
+      {
+        prompt_tokens: 12,
+        completion_tokens: 9,
+        prompt_tokens_details: { cache_creation_input_tokens: 99, cached_tokens: 4 },
+      },
+      usageOf(12, 9, 4, undefined, 8),
+    ],
+    // xAI counts reasoning in the total only.
+    [
+      {
+        prompt_tokens: 37,
+        completion_tokens: 530,
+        total_tokens: 1258,
+        completion_tokens_details: { reasoning_tokens: 691 },
+      },
+      usageOf(37, 1221, 0, { reasoning_tokens: 691 }),
+    ],
     [{}, undefined],
     [{ total_tokens: 5 }, undefined],
     [{ prompt_tokens: '12' }, undefined],
@@ -63,20 +108,44 @@ describe('the finish reason of a reply', () => {
     ['max_tokens', 'length'],
     ['tool_use', 'tool_calls'],
     ['function_call', 'tool_calls'],
+    ['content-filter', 'content_filter'],
+    ['SAFETY', 'content_filter'],
+    ['Recitation', 'content_filter'],
+    ['model_length', 'length'],
+    ['MAX_TOKENS', 'length'],
+    ['STOP', 'stop'],
   ])('turns %s into %s', (given, expected) => {
-    expect(decodeOpenAiReply(replyOf({ finish_reason: given })).choices[0]!.finish_reason).toBe(expected);
+    const [choice] = decodeOpenAiReply(replyOf({ finish_reason: given })).choices;
+    expect(choice).toMatchObject({ finish_reason: expected });
+    expect(choice).not.toHaveProperty('native_finish_reason');
   });
 
-  it.each(['abort', 'error'])('rejects %s as a failure of the provider', given => {
-    expect(() => decodeOpenAiReply(replyOf({ finish_reason: given }))).toThrow(
-      expect.objectContaining({ status: 502, type: 'provider_error' }),
-    );
+  it('turns any other word into stop, and keeps the word', () => {
+    const [choice] = decodeOpenAiReply(replyOf({ finish_reason: 'Repetition' })).choices;
+    expect(choice).toMatchObject({ finish_reason: 'stop', native_finish_reason: 'Repetition' });
   });
+
+  it.each(['abort', 'error', 'network_error', 'insufficient_system_resource', 'CANCELLED', 'timeout'])(
+    'rejects %s as a failure of the provider',
+    given => {
+      expect(() => decodeOpenAiReply(replyOf({ finish_reason: given }))).toThrow(
+        expect.objectContaining({ status: 502, type: 'provider_error' }),
+      );
+    },
+  );
 
   it.each([null, '', undefined])('treats %j as no end, and invents none', given => {
     expect(() => decodeOpenAiReply(replyOf({ finish_reason: given }))).toThrow(
       expect.objectContaining({ status: 502, code: 'provider_invalid' }),
     );
+  });
+
+  it('has the stop sequence of a server that names it, and ignores a token id there', () => {
+    const options = { stopSequenceField: 'stop_reason' };
+    const choiceOf = (choice: object) => decodeOpenAiReply(replyOf(choice), options).choices[0];
+    expect(choiceOf({ stop_reason: 'END' })).toMatchObject({ finish_reason: 'stop', stop_sequence: 'END' });
+    for (const stop_reason of [2, null, ''])
+      expect(choiceOf({ stop_reason })).not.toHaveProperty('stop_sequence');
   });
 
   it('is tool_calls where there are some, even if the server says stop', () => {

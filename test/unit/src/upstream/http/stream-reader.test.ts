@@ -26,6 +26,8 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+const messageOf = (thrown: unknown) => (thrown as Error).message;
+
 /** An intake whose owner and call note what they hear. */
 function intakeOf(choices = 1, body?: Body) {
   const heard: string[] = [];
@@ -38,8 +40,8 @@ function intakeOf(choices = 1, body?: Body) {
       given.push(...chunks);
       return client.keepsUp;
     },
-    finish: () => end('finished'),
-    fault: (thrown: unknown) => end(`failed: ${(thrown as Error).message}`),
+    finish: (late?: unknown) => end(late === undefined ? 'finished' : `finished before: ${messageOf(late)}`),
+    fault: (thrown: unknown) => end(`failed: ${messageOf(thrown)}`),
   };
   const end = (what: string) => {
     heard.push(what);
@@ -125,7 +127,34 @@ describe('the bytes of a stream', () => {
     const { intake, heard } = intakeOf();
     intake.bytes(Buffer.concat([word, last]));
     intake.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
-    expect(heard).toEqual(['finished']);
+    expect(heard).toEqual(['finished before: reset']);
+  });
+
+  it.each([
+    ['an error', 'data: {"error":{"message":"CUDA"}}\n\n', 'CUDA'],
+    ['what is not JSON', 'data: {\n\n', 'The upstream provider returned an invalid response.'],
+    ['a failed finish', `${event({ finish_reason: 'error' })}`, /closed the stream unexpectedly/],
+    ['too much', `: ${' '.repeat(limits.max_reply_bytes)}`, /invalid response/],
+  ])('end the answer and the call when %s follows the last finish reason', (_, text, message) => {
+    const { intake, heard } = intakeOf();
+    intake.bytes(Buffer.concat([word, last]));
+    intake.bytes(Buffer.from(text));
+    expect(heard).toEqual([
+      expect.stringMatching(/^finished before: /),
+      'cancelled: the upstream failed after its answer',
+    ]);
+    expect(heard[0]).toMatch(message);
+  });
+
+  it('fail with an error while one of two choices has not begun', () => {
+    const { intake, heard } = intakeOf(2);
+    intake.bytes(Buffer.concat([word, last]));
+    intake.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+    expect(heard).toEqual(['failed: reset']);
+    const both = intakeOf(2);
+    both.intake.bytes(Buffer.concat([word, last, event({ index: 1, delta: {}, finish_reason: 'stop' })]));
+    both.intake.fail(new Error('reset'));
+    expect(both.heard).toEqual(['finished before: reset']);
   });
 });
 
