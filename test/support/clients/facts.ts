@@ -4,13 +4,17 @@ export interface ClientFacts {
   /** The npm packages that are tested. */
   readonly packages: readonly string[];
   readonly endpoint: '/v1/chat/completions' | '/v1/responses';
-  /** The configuration that this row is true of; the defaults without it. */
+  /** The client's own setting without which it does not work. */
+  readonly needs?: string;
+  /** The gateway's configuration that this row is true of; the defaults without it. */
   readonly under?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Takes whole replies and streams of reasoning models. */
   readonly reply: boolean;
   readonly stream: boolean;
   /** Where the client shows reasoning, if it does. */
   readonly reasoning?: string;
+  /** Sends the reasoning of a tool call back with the tool's answer. */
+  readonly returns_reasoning?: true;
   /** Shows usage while a stream goes on. */
   readonly running_usage: boolean;
   /** Sends a request again that was answered 524, although `x-should-retry: false` asks it not to. */
@@ -27,10 +31,18 @@ const asItem = { under: { responses: { reasoning_placement: 'item' } } };
 const asSummary = { under: { responses: { reasoning_placement: 'summary' } } };
 
 const openAi = { client: 'OpenAI SDK', packages: ['openai'], repeats_after_524: false };
+const openAi6 = { ...openAi, packages: ['openai-6'] };
 const vercel = { client: 'Vercel AI SDK', repeats_after_524: true };
 const vercelOpenAi = { ...vercel, packages: ['ai', '@ai-sdk/openai'] };
 const langChain = { client: 'LangChain JS', packages: ['@langchain/openai'], repeats_after_524: true };
 const agents = { client: 'OpenAI Agents SDK', packages: ['@openai/agents'], repeats_after_524: false };
+const tanStack = {
+  client: 'TanStack AI',
+  packages: ['@tanstack/ai', '@tanstack/ai-openai'],
+  // It streams every reply.
+  repeats_after_524: false,
+  running_usage: false,
+};
 const incomplete = 'ended with unsuccessful terminal state "response.incomplete"';
 const agentsOnItems = { ...agents, ...responses, capped: { reply: incomplete, stream: incomplete } };
 
@@ -39,12 +51,21 @@ export const clientFacts = {
   openAiChat: { ...openAi, ...chat, reasoning: 'message.reasoning' },
   openAiResponses: { ...openAi, ...responses, reasoning: 'output[0].content' },
   openAiSummaries: { ...openAi, ...responses, ...asSummary, reasoning: 'output[0].summary' },
+  openAi6Chat: { ...openAi6, ...chat, reasoning: 'message.reasoning' },
+  openAi6Responses: { ...openAi6, ...responses, reasoning: 'output[0].content' },
   vercelChat: {
     ...vercel,
     ...chat,
     packages: ['ai', '@ai-sdk/openai-compatible'],
     reasoning: 'reasoningText',
   },
+  vercelOpenRouter: {
+    ...vercel,
+    ...chat,
+    packages: ['ai', '@openrouter/ai-sdk-provider'],
+    reasoning: 'reasoningText',
+  },
+  vercelOpenAiChat: { ...vercelOpenAi, ...chat },
   vercelResponses: { ...vercelOpenAi, ...responses, reply: false },
   vercelSummaries: { ...vercelOpenAi, ...responses, ...asSummary, reasoning: 'reasoningText' },
   langChainChat: { ...langChain, ...chat },
@@ -62,6 +83,8 @@ export const clientFacts = {
     running_usage: false,
     reasoning: 'contentBlocks',
   },
+  tanStackChat: { ...chat, ...tanStack, reasoning: 'REASONING_MESSAGE_CONTENT' },
+  tanStackResponses: { ...responses, ...tanStack, reasoning: 'REASONING_MESSAGE_CONTENT' },
   agentsChat: {
     ...agents,
     ...chat,

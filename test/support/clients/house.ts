@@ -13,35 +13,60 @@ export interface Truth {
   readonly usage: ShownUsage;
 }
 
-/** A sidecar in front of a simulated server, and a client library in front of the sidecar. */
-export class ClientHouse {
-  readonly facts: ClientFacts;
-  readonly #connect: Connect;
-  readonly network = new NetworkWatch();
+/** A sidecar in front of a simulated server. */
+class ClientPlace {
+  readonly under: ClientFacts['under'];
   simulator!: Simulator;
   sidecar!: SidecarProcess;
-  /** The client with a valid key, which repeats nothing by itself. */
-  client!: Client;
 
-  constructor(facts: ClientFacts, connect: Connect) {
-    this.facts = facts;
-    this.#connect = connect;
+  constructor(under: ClientFacts['under']) {
+    this.under = under;
   }
 
   async open(): Promise<void> {
     this.simulator = await startSimulator({ cached_tokens: 0.5 });
-    this.sidecar = await startSidecar(sidecarConfig(this.simulator.url, this.facts.under));
-    this.client = this.connect(clientKey);
+    this.sidecar = await startSidecar(sidecarConfig(this.simulator.url, this.under));
+  }
+
+  async close(): Promise<void> {
+    await this.sidecar?.stop();
+    await this.simulator?.close();
+  }
+}
+
+/** A client library in front of a sidecar in front of a simulated server. */
+export class ClientHouse {
+  readonly facts: ClientFacts;
+  readonly #connect: Connect;
+  readonly #place: ClientPlace;
+  readonly network = new NetworkWatch();
+
+  constructor(facts: ClientFacts, connect: Connect, place: ClientPlace) {
+    this.facts = facts;
+    this.#connect = connect;
+    this.#place = place;
+  }
+
+  get simulator(): Simulator {
+    return this.#place.simulator;
+  }
+
+  get sidecar(): SidecarProcess {
+    return this.#place.sidecar;
+  }
+
+  /** The client with a valid key, which repeats nothing by itself. */
+  get client(): Client {
+    return this.connect(clientKey);
+  }
+
+  /** The same in front of the simulated server itself. */
+  get direct(): Client {
+    return this.#connect({ url: this.simulator.url, key: clientKey, retries: 0 });
   }
 
   connect(key: string): Client {
     return this.#connect({ url: `${this.sidecar.url}/v1`, key, retries: 0 });
-  }
-
-  async close(): Promise<void> {
-    this.network.stop();
-    await this.sidecar?.stop();
-    await this.simulator?.close();
   }
 
   /** The last request as it reached the upstream. */
@@ -87,8 +112,18 @@ interface WireReply {
 
 /** A house that stands while the tests of a file, or of a `describe`, run. */
 export function clientHouse(facts: ClientFacts, connect: Connect): ClientHouse {
-  const house = new ClientHouse(facts, connect);
-  beforeAll(() => house.open());
-  afterAll(() => house.close());
-  return house;
+  const [house] = clientHouses([facts, connect]);
+  return house!;
+}
+
+/** A house for each client, in front of one sidecar with the configuration of the first. */
+export function clientHouses(...clients: readonly (readonly [ClientFacts, Connect])[]): ClientHouse[] {
+  const place = new ClientPlace(clients[0]?.[0].under);
+  const houses = clients.map(([facts, connect]) => new ClientHouse(facts, connect, place));
+  beforeAll(() => place.open());
+  afterAll(async () => {
+    for (const { network } of houses) network.stop();
+    await place.close();
+  });
+  return houses;
 }

@@ -5,6 +5,7 @@ import type {
   ResponseStreamEvent,
   ResponseUsage,
 } from 'openai/resources/responses/responses';
+import OpenAI6 from 'openai-6';
 import {
   type Client,
   type Connect,
@@ -16,8 +17,14 @@ import {
 } from './client.ts';
 
 /** The `openai` SDK on responses. */
-export const openAiResponses: Connect = ({ url, key, retries }): Client => {
-  const openai = new OpenAI({ apiKey: key, baseURL: url, maxRetries: retries });
+export const openAiResponses: Connect = ({ url, key, retries }) =>
+  openAiClient(new OpenAI({ apiKey: key, baseURL: url, maxRetries: retries }));
+
+/** Its major version before. What is used of it here has the same types. */
+export const openAi6Responses: Connect = ({ url, key, retries }) =>
+  openAiClient(new OpenAI6({ apiKey: key, baseURL: url, maxRetries: retries }) as unknown as OpenAI);
+
+function openAiClient(openai: OpenAI): Client {
   const asked = (
     input: string | ResponseInput,
     { model = 'aion-labs/aion-3.5', max_tokens, continuous }: Wish = {},
@@ -86,7 +93,7 @@ export const openAiResponses: Connect = ({ url, key, retries }): Client => {
       return leaveWithin(stream, () => stream.controller.abort(), tokensIn);
     },
   };
-};
+}
 
 /** The text of all parts of reasoning, wherever they stand. */
 function reasoningOf({ output }: Pick<ResponseObject, 'output'>): string | undefined {

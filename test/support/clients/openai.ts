@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import type { ChatCompletion, ChatCompletionMessageParam, CompletionUsage } from 'openai/resources';
+import OpenAI6 from 'openai-6';
 import {
   type Client,
   type Connect,
@@ -16,8 +17,14 @@ interface Reasoning {
 }
 
 /** The `openai` SDK on chat completions. */
-export const openAiChat: Connect = ({ url, key, retries }): Client => {
-  const openai = new OpenAI({ apiKey: key, baseURL: url, maxRetries: retries });
+export const openAiChat: Connect = ({ url, key, retries }) =>
+  openAiClient(new OpenAI({ apiKey: key, baseURL: url, maxRetries: retries }));
+
+/** Its major version before, which many packages still have. What is used of it here has the same types. */
+export const openAi6Chat: Connect = ({ url, key, retries }) =>
+  openAiClient(new OpenAI6({ apiKey: key, baseURL: url, maxRetries: retries }) as unknown as OpenAI);
+
+function openAiClient(openai: OpenAI): Client {
   const asked = (content: string, { model = 'aion-labs/aion-3.5', max_tokens, continuous }: Wish = {}) => ({
     model,
     messages: [{ role: 'user' as const, content }],
@@ -91,7 +98,7 @@ export const openAiChat: Connect = ({ url, key, retries }): Client => {
       return leaveWithin(stream, abort, ({ usage }) => usage?.completion_tokens);
     },
   };
-};
+}
 
 const usageOf = (usage: CompletionUsage | undefined): ShownUsage => ({
   input: usage?.prompt_tokens,

@@ -1,5 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { createOpenRouter } from '@openrouter/ai-sdk-provider';
 import {
   generateText,
   isStepCount,
@@ -32,15 +33,30 @@ export const vercelChat: Connect = ({ url, key, retries }) => {
   return vercelClient((model, wish) => (wish.continuous ? continuous : plain)(model), retries);
 };
 
+/** The Vercel AI SDK with the provider for OpenRouter, which takes the address of any such server. */
+export const vercelOpenRouter: Connect = ({ url, key, retries }) => {
+  const settings = { apiKey: key, baseURL: url };
+  const plain = createOpenRouter(settings);
+  const continuous = createOpenRouter({
+    ...settings,
+    extraBody: { stream_options: { include_usage: true, continuous_usage_stats: true } },
+  });
+  return vercelClient((model, wish) => (wish.continuous ? continuous : plain)(model), retries);
+};
+
+/** The Vercel AI SDK with its OpenAI provider, on chat completions. */
+export const vercelOpenAiChat: Connect = ({ url, key, retries }) => {
+  const settings = { apiKey: key, baseURL: url };
+  const plain = createOpenAI(settings);
+  const continuous = createOpenAI(withFetch(settings));
+  return vercelClient((model, wish) => (wish.continuous ? continuous : plain).chat(model), retries);
+};
+
 /** The Vercel AI SDK with its OpenAI provider, on responses. */
 export const vercelResponses: Connect = ({ url, key, retries }) => {
   const settings = { apiKey: key, baseURL: url };
   const plain = createOpenAI(settings);
-  // The provider has no option for it.
-  const continuous = createOpenAI({
-    ...settings,
-    fetch: (target, init) => fetch(target, { ...init, body: withRunningUsage(String(init?.body)) }),
-  });
+  const continuous = createOpenAI(withFetch(settings));
   // Otherwise it refers to items of earlier replies, which are not stored here.
   const providerOptions = { openai: { store: false } };
   return vercelClient(
@@ -49,6 +65,13 @@ export const vercelResponses: Connect = ({ url, key, retries }) => {
     providerOptions,
   );
 };
+
+/** The OpenAI provider has no option for running usage. */
+const withFetch = (settings: { apiKey: string; baseURL: string }) => ({
+  ...settings,
+  fetch: (target: string | URL | Request, init?: RequestInit) =>
+    fetch(target, { ...init, body: withRunningUsage(String(init?.body)) }),
+});
 
 const withRunningUsage = (body: string): string =>
   JSON.stringify({ ...JSON.parse(body), stream_options: { continuous_usage_stats: true } });
