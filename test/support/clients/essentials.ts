@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { rolledText } from './client.ts';
 import type { ClientHouse } from './house.ts';
+import { leaves } from './replies.ts';
 
 const question = 'Why do rivers bend? [[sim:tokens=30 reasoning_tokens=10]]';
 
@@ -22,6 +23,8 @@ export function showsEssentials(house: ClientHouse): void {
     expect(answer).toContain(rolledText);
     expect(answer).toBe((await house.truth()).text);
   });
+
+  leaves(house);
 
   it('raises a refusal with its message', async () => {
     const running = house.client.reply('Hello', { model: 'aion-labs/aion-9' });

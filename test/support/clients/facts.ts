@@ -17,6 +17,8 @@ export interface ClientFacts {
   readonly returns_reasoning?: true;
   /** Shows usage while a stream goes on. */
   readonly running_usage: boolean;
+  /** Has no whole replies on the wire, and so no 524. */
+  readonly always_streams?: true;
   /** Sends a request again that was answered 524, although `x-should-retry: false` asks it not to. */
   readonly repeats_after_524: boolean;
   /** What it throws when `max_tokens` is reached while reasoning; without it its text is empty then. */
@@ -39,7 +41,7 @@ const agents = { client: 'OpenAI Agents SDK', packages: ['@openai/agents'], repe
 const tanStack = {
   client: 'TanStack AI',
   packages: ['@tanstack/ai', '@tanstack/ai-openai'],
-  // It streams every reply.
+  always_streams: true as const,
   repeats_after_524: false,
   running_usage: false,
 };
@@ -58,6 +60,7 @@ export const clientFacts = {
     ...chat,
     packages: ['ai', '@ai-sdk/openai-compatible'],
     reasoning: 'reasoningText',
+    returns_reasoning: true as const,
   },
   vercelOpenRouter: {
     ...vercel,
@@ -89,10 +92,26 @@ export const clientFacts = {
     ...agents,
     ...chat,
     reasoning: 'rawItem.rawContent',
+    returns_reasoning: true as const,
     // It takes a stream without text for a turn that is not over, and asks again with an empty message.
     capped: { stream: '400 messages[1].content: must be a string' },
   },
   agentsResponses: { ...agents, ...responses, reply: false, stream: false, running_usage: false },
   agentsItems: { ...agentsOnItems, ...asItem, reasoning: 'rawItem.providerData.content' },
   agentsSummaries: { ...agentsOnItems, ...asSummary, reasoning: 'rawItem.content' },
+  instructor: {
+    ...chat,
+    client: 'Instructor',
+    packages: ['@instructor-ai/instructor', 'openai'],
+    running_usage: false,
+    repeats_after_524: false,
+  },
+  mcp: {
+    ...chat,
+    client: 'MCP client',
+    packages: ['@modelcontextprotocol/sdk', 'openai'],
+    reasoning: 'message.reasoning',
+    returns_reasoning: true as const,
+    repeats_after_524: false,
+  },
 } satisfies Record<string, ClientFacts>;

@@ -51,7 +51,7 @@ function wholeReplies(house: ClientHouse): void {
 }
 
 function streams(house: ClientHouse): void {
-  const { reasoning: place, running_usage } = house.facts;
+  const { reasoning: place } = house.facts;
 
   it('has the text of the upstream, piece by piece and in the end, and its usage', async () => {
     const { text, final, pieces, usage } = await house.client.stream(question);
@@ -76,6 +76,13 @@ function streams(house: ClientHouse): void {
     const { usage } = await house.client.stream(question, { continuous: true });
     expect(usage).toEqual((await house.truth()).usage);
   });
+
+  leaves(house);
+}
+
+/** The test of a client that leaves in the middle of a stream with running usage. */
+export function leaves(house: ClientHouse): void {
+  const { running_usage } = house.facts;
 
   it(`is aborted upstream when the client leaves, which ${running_usage ? 'knows' : 'does not know'} what it has used`, async () => {
     const { aborted } = house.simulator.stats;

@@ -5,44 +5,55 @@ const { devDependencies } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
 ) as { devDependencies: Record<string, string> };
 
-/** The README's table of clients: what each takes, and under which configuration. */
+/** The README's table of clients: what each needs, and what it makes of reasoning, tools and usage. */
 export function clientTable(): string {
   const rows = Object.values<ClientFacts>(clientFacts).map(facts => `| ${cellsOf(facts).join(' | ')} |`);
   return [
-    '| client | endpoint | configuration | whole | streamed | reasoning is in | running usage | after 524 |',
+    '| client | endpoint | works by default | what must be set | reasoning is in | tools | usage | after 524 |',
     '|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
 }
 
-function cellsOf({ client, packages, endpoint, under, ...facts }: ClientFacts): string[] {
+function cellsOf({ client, packages, endpoint, under, needs, ...facts }: ClientFacts): string[] {
+  const settings = [...(needs ? [needs] : []), ...settingsOf(under)];
   return [
-    `${client}: ${packages.map(name => `\`${name}\` ${versionOf(name)}`).join(', ')}`,
+    `${client}: ${packages.map(versionOf).join(', ')}`,
     `\`${endpoint}\``,
-    settingsOf(under),
-    taken(facts.reply),
-    taken(facts.stream),
+    worksOf(facts, settings),
+    settings.map(setting => `\`${setting}\``).join(', ') || '–',
     facts.reasoning === undefined ? '–' : `\`${facts.reasoning}\``,
-    facts.running_usage ? 'shown' : '–',
-    facts.repeats_after_524 ? 'repeats' : 'does not repeat',
+    facts.returns_reasoning ? 'yes, with reasoning' : 'yes',
+    facts.running_usage ? 'running' : 'at the end',
+    after524(facts),
   ];
 }
 
-/** `^7.55.0` as `7.55`. */
+/** `^7.55.0` as `7.55`; an alias under the name of its package. */
 function versionOf(name: string): string {
-  const version = /\d+\.\d+/.exec(devDependencies[name] ?? '');
+  const wanted = devDependencies[name] ?? '';
+  const [, alias] = /^npm:(.+)@/.exec(wanted) ?? [];
+  const version = /\d+\.\d+/.exec(wanted);
   if (!version) throw new Error(`${name} is not among the devDependencies`);
-  return version[0];
+  return `\`${alias ?? name}\` ${version[0]}`;
 }
 
-function settingsOf(under: ClientFacts['under']): string {
-  if (!under) return 'default';
-  return Object.entries(under)
-    .flatMap(([section, options]) =>
-      Object.entries(options).map(([name, value]) => `${section}.${name}: ${value}`),
-    )
-    .map(setting => `\`${setting}\``)
-    .join(', ');
+function settingsOf(under: ClientFacts['under']): string[] {
+  return Object.entries(under ?? {}).flatMap(([section, options]) =>
+    Object.entries(options).map(([name, value]) => `${section}.${name}: ${value}`),
+  );
 }
 
-const taken = (is: boolean): string => (is ? 'yes' : '**rejects**');
+function worksOf(
+  { reply, stream }: Pick<ClientFacts, 'reply' | 'stream'>,
+  settings: readonly string[],
+): string {
+  if (settings.length > 0) return 'with the setting';
+  if (reply && stream) return 'yes';
+  return stream ? '**streams only**' : '**no**';
+}
+
+function after524(facts: Pick<ClientFacts, 'always_streams' | 'repeats_after_524'>): string {
+  if (facts.always_streams) return 'always streams';
+  return facts.repeats_after_524 ? 'repeats' : 'does not repeat';
+}

@@ -37,10 +37,7 @@ export const vercelChat: Connect = ({ url, key, retries }) => {
 export const vercelOpenRouter: Connect = ({ url, key, retries }) => {
   const settings = { apiKey: key, baseURL: url };
   const plain = createOpenRouter(settings);
-  const continuous = createOpenRouter({
-    ...settings,
-    extraBody: { stream_options: { include_usage: true, continuous_usage_stats: true } },
-  });
+  const continuous = createOpenRouter(withFetch(settings));
   return vercelClient((model, wish) => (wish.continuous ? continuous : plain)(model), retries);
 };
 
@@ -66,7 +63,7 @@ export const vercelResponses: Connect = ({ url, key, retries }) => {
   );
 };
 
-/** The OpenAI provider has no option for running usage. */
+/** For providers that have no option for running usage. */
 const withFetch = (settings: { apiKey: string; baseURL: string }) => ({
   ...settings,
   fetch: (target: string | URL | Request, init?: RequestInit) =>
