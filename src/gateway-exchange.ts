@@ -6,7 +6,7 @@ import type { Outcome } from './exchange/exchange-view.ts';
 import type { ReplySource } from './exchange/reply-source.ts';
 import type { PreparedExchange } from './exchange/runner.ts';
 import type { Exchange } from './exchange.ts';
-import { formatOf, pathOf, type Route } from './inbound/routes.ts';
+import { formatOf, type Located, pathOf, type Route, routeFault } from './inbound/routes.ts';
 import { writeAnswer } from './outbound/write-reply.ts';
 import { settle } from './settlement/settle.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
@@ -50,7 +50,11 @@ export class GatewayExchange implements PreparedExchange {
     const { exchange, request, response } = this;
     const route = this.#route!;
     if (isPassthrough(route)) return this.#parts.passthrough.send(exchange, route, request, response);
-    writeAnswer(exchange, response, (route.dialect as CatalogAnswers).answer(exchange.headers));
+    writeAnswer(
+      exchange,
+      response,
+      (route.dialect as CatalogAnswers).answer(exchange.headers, exchange.path),
+    );
   }
 
   settle(): Outcome {
@@ -76,22 +80,11 @@ export function located({ url = '/', baseUrl = '' }: Mounted, { routes, passthro
   return isBelow ? { path: below, route } : { path: rest, route: routeOf(rest) };
 }
 
-/** Where a request was sent. */
-interface Located {
-  readonly path: string;
-  readonly route: Route | undefined;
-}
-
 /** Error for requests that are refused before the chain: unknown paths and methods, and all requests while closing. */
 export function refusalOf({ method, path, end }: Exchange, route: Route | undefined, isClosing: boolean) {
   if (isClosing) {
     end.causedBy('shutdown');
     return refusal('server_error', { headers: { connection: 'close' } });
   }
-  if (!route)
-    return refusal('unknown_url', { message: `Unknown request URL: ${method} ${path.slice(0, 256)}.` });
-  if (route.methods.includes(method)) return undefined;
-  const allow = route.methods.join(', ');
-  const message = `${path} does not accept ${method}; use ${allow}.`;
-  return refusal('method_not_allowed', { message, headers: { allow } });
+  return routeFault(method, path, route);
 }

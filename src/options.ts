@@ -846,7 +846,8 @@ export interface ChainModelOptions extends Omit<ModelOptions, 'upstreams'> {
 /** Options of a chain in the form of a configuration. */
 export interface ChainConfig {
   /**
-   * The catalog; `validation` needs it.
+   * The catalog; `validation` needs it. With it the chain answers `GET /v1/models` and `/v1/models/{id}` itself,
+   * without a key.
    *
    * @defaultValue `[]`
    */
@@ -855,6 +856,13 @@ export interface ChainConfig {
   accounts?: Record<string, AccountOptions> | undefined;
   /** Limits by plan; `rate-limit` holds them. */
   plans?: Record<string, PlanOptions> | undefined;
+  /**
+   * Answer 404 for unknown paths below `/v1`, and 405 for wrong methods, before a key is asked for. Otherwise
+   * they go to the handler.
+   *
+   * @defaultValue `false`
+   */
+  terminal?: boolean | undefined;
   /**
    * Accounts or plans without the stage `auth`, or one of your own with `authenticates: true`, are refused,
    * unless this says that it is meant: everybody is served, or a stage before this chain finds the account.

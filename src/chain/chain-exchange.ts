@@ -1,14 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
-import type { Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
+import type { CatalogAnswers, Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { ReplySource } from '../exchange/reply-source.ts';
 import type { PreparedExchange, RunnerParts } from '../exchange/runner.ts';
 import type { Exchange } from '../exchange.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { replayBody } from '../inbound/replay-body.ts';
-import { formatOf, type Routes, unknownEndpoint } from '../inbound/routes.ts';
+import { formatOf, type Route, type Routes, unknownEndpoint } from '../inbound/routes.ts';
 import { headFault } from '../outbound/reply-headers.ts';
+import { writeAnswer } from '../outbound/write-reply.ts';
 import { outcomeOf, settle } from '../settlement/settle.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -17,7 +19,7 @@ import { handlerDialect, isFromChat } from './dialect-options.ts';
 import { foreignBody } from './handler-request.ts';
 import { HandlerSource } from './handler-source.ts';
 import { interceptResponse, isIntercepted } from './intercept-response.ts';
-import { type Incoming, routeFor, type SharedExchange, sharedExchangeOf } from './shared-exchange.ts';
+import { type Incoming, locatedIn, type SharedExchange, sharedExchangeOf } from './shared-exchange.ts';
 import { watchSilence } from './watch-silence.ts';
 
 type Next = (error?: unknown) => void;
@@ -40,6 +42,7 @@ export class ChainExchange implements PreparedExchange {
   readonly exchange: Exchange;
   readonly request: Incoming;
   readonly response: ServerResponse;
+  readonly refusal: GatewayError | undefined;
   readonly parserFault: Error | undefined;
   readonly format: GenerationFormat | undefined;
   readonly isInner: boolean;
@@ -48,16 +51,23 @@ export class ChainExchange implements PreparedExchange {
   readonly #isFirst: boolean;
   readonly #next: Next;
   readonly #looksBack: boolean;
+  readonly #path: string;
+  /** The dialect that answers from the chain's catalog. */
+  readonly #catalog: CatalogAnswers | undefined;
   /** The client's dialect, if the handler is asked for a chat completion instead. */
   readonly #converted: Dialect | undefined;
 
   constructor(parts: ChainParts, request: Incoming, response: ServerResponse, next: Next, fault?: Error) {
     this.#parts = parts;
-    this.parserFault = fault;
     this.request = request;
     this.response = response;
     this.#next = next;
-    const route = routeFor(request, parts.routes);
+    const { path, route, fault: refused } = locatedIn(request, parts);
+    this.refusal = refused;
+    this.#path = path;
+    this.#catalog = catalogOf(route, parts);
+    // A reply from the catalog needs no body.
+    this.parserFault = this.#catalog ? undefined : fault;
     this.#shared = sharedExchangeOf(request, response, route ?? unknownEndpoint, parts.log, parts.measured);
     this.#isFirst = this.#shared.chains === 1;
     this.exchange = this.#shared.exchange;
@@ -91,9 +101,11 @@ export class ChainExchange implements PreparedExchange {
     return new HandlerSource(exchange, interception, readOn);
   }
 
-  /** Leaves the reply to the handler. */
-  pass(): Promise<void> {
+  /** Answers from the catalog, or leaves the reply to the handler. */
+  pass(): void | Promise<void> {
     const { exchange, response } = this;
+    if (this.#catalog)
+      return writeAnswer(exchange, response, this.#catalog.answer(exchange.headers, this.#path));
     const { idle_timeout_ms } = this.#parts.options;
     exchange.attempts = 1;
     try {
@@ -132,6 +144,12 @@ export class ChainExchange implements PreparedExchange {
       ? settle(exchange, this.#shared.metrics ?? this.#parts.metrics)
       : outcomeOf(exchange);
   }
+}
+
+/** The dialect of a route that is answered from the catalog, if the chain has one. */
+function catalogOf(route: Route | undefined, { catalog }: ChainParts): CatalogAnswers | undefined {
+  const { dialect } = route ?? {};
+  return dialect && 'answer' in dialect && catalog.models.length > 0 ? dialect : undefined;
 }
 
 /** Rewrites `url` and `originalUrl` to the handler's path for chat completions, so that a later chain reads the same. */

@@ -24,9 +24,17 @@ export const chainOptionsSchema = z.strictObject({
   models: z
     .array(modelSchema.partial({ upstreams: true }))
     .default([])
-    .describe('The catalog; `validation` needs it.'),
+    .describe(
+      'The catalog; `validation` needs it. With it the chain answers `GET /v1/models` and `/v1/models/{id}` itself, without a key.',
+    ),
   accounts: accountsSchema.default({}).describe('Accounts with their keys; `auth` needs them.'),
   plans: plansSchema.default({}).describe('Limits by plan; `rate-limit` holds them.'),
+  terminal: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Answer 404 for unknown paths below `/v1`, and 405 for wrong methods, before a key is asked for. Otherwise they go to the handler.',
+    ),
   open: z
     .boolean()
     .default(false)

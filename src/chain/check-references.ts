@@ -95,7 +95,7 @@ function* checkTwice<Name extends string>(
 function* checkPassthrough({ passthrough, providers }: Names, { paths }: Known): Generator<ConfigIssue> {
   const known = providers && Object.keys(providers);
   for (const [at, { path, provider } = {}] of passthrough.entries()) {
-    if (path !== undefined && paths.includes(path))
+    if (path !== undefined && paths.some(own => covers(own, path)))
       yield {
         path: ['passthrough', at, 'path'],
         message: `${path} is the gateway's own and cannot be let through`,
@@ -106,6 +106,10 @@ function* checkPassthrough({ passthrough, providers }: Names, { paths }: Known):
   }
   yield* checkTwice(passthrough, 'passthrough', 'path');
 }
+
+/** Whether the gateway's path `own` is `path`, or stands for all paths below one of which that is one. */
+const covers = (own: string, path: string): boolean =>
+  own === path || (own.endsWith('/*') && path.startsWith(own.slice(0, -1)));
 
 /** Reports effort levels that an upstream's adapter does not support. */
 function* checkEfforts({ models, providers = {} }: Names, { adapters }: Known): Generator<ConfigIssue> {

@@ -4,6 +4,7 @@ import { Catalog, type Model } from '../catalog/catalog.ts';
 import { systemClock } from '../clock.ts';
 import { madeAt } from '../diagnostics/config-error.ts';
 import { builtInDialects, createDialects } from '../dialects/built-in-dialects.ts';
+import type { Dialect } from '../dialects/define-dialect.ts';
 import { ExchangeRun } from '../exchange/runner.ts';
 import { BufferedBytes } from '../inbound/buffered-bytes.ts';
 import { parserFault } from '../inbound/parser-fault.ts';
@@ -27,7 +28,7 @@ import {
 } from './chain-options.ts';
 import { holdsLimits } from './check-access.ts';
 import { createStages } from './create-stages.ts';
-import { isShared, routeFor } from './shared-exchange.ts';
+import { isShared, locatedIn } from './shared-exchange.ts';
 import type { ErrorHandler, RequestHandler } from './stage-plan.ts';
 
 /**
@@ -50,10 +51,10 @@ export function createChain<R extends IncomingMessage = IncomingMessage>(
     void new ExchangeRun(parts, new ChainExchange(parts, request, response, next)).run();
   };
   const errorHandler: ErrorHandler = (error, request, response, next) => {
-    const route = routeFor(request, parts.routes);
+    const { route, fault: refused } = locatedIn(request, parts);
     // A request that has passed a chain has an error of a handler behind it.
     const isAnswered = response.headersSent || response.writableEnded || isShared(request);
-    const fault = route && !isAnswered && parserFault(error, request, parts.options, true);
+    const fault = (route || refused) && !isAnswered && parserFault(error, request, parts.options, true);
     if (!fault) return next(error);
     void new ExchangeRun(parts, new ChainExchange(parts, request, response, next, fault)).run();
   };
@@ -78,6 +79,18 @@ export type ChainHandler = RequestHandler & {
    */
   close(): Promise<void>;
 };
+
+/**
+ * Without models the handler answers for the catalog. Its own path is public even so, and no path below: what a server makes of the rest of
+ * a path, such as dot segments, is not known here.
+ */
+const withCatalog =
+  (models: readonly unknown[]) =>
+  (dialect: Dialect): Dialect => {
+    if (models.length > 0 || !('answer' in dialect)) return dialect;
+    const paths = Object.entries(dialect.paths).filter(([path]) => !path.endsWith('/*'));
+    return { ...dialect, paths: Object.fromEntries(paths) };
+  };
 
 function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainParts {
   const { registry, state = new MemoryStateStore(), accountOf } = options;
@@ -118,7 +131,7 @@ function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainP
     metrics,
     background: new Background(options, metrics),
     buffered: new BufferedBytes(options, metrics.bodies),
-    routes: new Routes(createDialects(builtInDialects, options, { models })),
+    routes: new Routes(createDialects(builtInDialects, options, { models }).map(withCatalog(models))),
     options,
     log,
     measured,

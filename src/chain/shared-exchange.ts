@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock } from '../clock.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Endpoint } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
-import { pathOf, type Route, type Routes } from '../inbound/routes.ts';
+import { type Located, pathOf, type Route, type Routes, routeFault } from '../inbound/routes.ts';
 import { startExchange } from '../inbound/start-exchange.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -30,14 +31,14 @@ export const isShared = (request: IncomingMessage): boolean => requests.has(requ
 export function sharedExchangeOf(
   request: Incoming,
   response: ServerResponse,
-  endpoint: Endpoint,
+  endpoint: Endpoint & Pick<Route, 'pattern'>,
   log: Log,
   measured: Metrics | undefined,
 ): SharedExchange {
   let shared = requests.get(request);
   if (!shared) {
     const path = pathOf(targetOf(request));
-    const route = endpoint.name === 'unknown' ? undefined : path;
+    const route = endpoint.name === 'unknown' ? undefined : (endpoint.pattern ?? path);
     const exchange = startExchange(request, response, { endpoint, path, route, log, clock: systemClock });
     requests.set(request, (shared = { exchange, chains: 0, metrics: undefined, pending: undefined }));
   }
@@ -49,10 +50,33 @@ export function sharedExchangeOf(
   return shared;
 }
 
-/** Route of a request, if its method is offered there; anything else is for the handler, and needs a key. */
-export function routeFor(request: Incoming, routes: Routes): Route | undefined {
-  const route = routes.mounted(pathOf(targetOf(request)), request.baseUrl ?? '');
-  return route?.methods.includes(request.method ?? '') ? route : undefined;
+/**
+ * Path of a request below its chain's mount path, and its route if its method is offered there; anything else is for the handler, and needs a
+ * key. With `terminal`, the route whatever the method, and the error for a path below `/v1` that the chain does not have, or not with this
+ * method.
+ */
+export function locatedIn(
+  request: Incoming,
+  {
+    routes,
+    options: { terminal },
+  }: { readonly routes: Routes; readonly options: { readonly terminal: boolean } },
+): Located & { readonly fault?: GatewayError | undefined } {
+  const { method = '', baseUrl: mount = '' } = request;
+  const whole = pathOf(targetOf(request));
+  const { path, route } = routes.mounted(whole, mount) ?? {
+    path: belowMount(whole, mount),
+    route: undefined,
+  };
+  if (terminal && (route || /^\/v1(?:\/|$)/.test(path)))
+    return { path, route, fault: routeFault(method, path, route) };
+  return { path, route: route?.methods.includes(method) ? route : undefined };
+}
+
+/** The part of a path from `/v1` on, if only the mount path or a part of it is before that. */
+function belowMount(path: string, mount: string): string {
+  const at = path.search(/\/v1(?:\/|$)/);
+  return at !== -1 && mount.startsWith(path.slice(0, at)) ? path.slice(at) : path;
 }
 
 const targetOf = ({ originalUrl, url }: Incoming): string => originalUrl ?? url ?? '/';

@@ -7,7 +7,7 @@ import type { GatewayError } from '../errors.ts';
 import { isObject } from '../json-object.ts';
 
 const section_form = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
-const path_form = /^(\/[A-Za-z0-9._~-]+)+$/;
+const path_form = /^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/;
 
 const definitionSchema = z.strictObject({
   name: z
@@ -20,7 +20,7 @@ const definitionSchema = z.strictObject({
     )
     .refine(
       paths => Object.keys(paths).length > 0 && Object.keys(paths).every(path => path_form.test(path)),
-      "must have paths with their methods, such as { '/v1/my-format': ['POST'] }, without a slash at their end",
+      "must have paths with their methods, such as { '/v1/my-format': ['POST'] }, without a slash at their end; '/v1/my-format/*' stands for all paths below one",
     ),
   public: z.boolean().optional(),
   errorBody: aFunction('it gets the error, and returns the body of the reply'),
@@ -73,8 +73,11 @@ export interface StreamRenderer {
 
 /** A format of generated replies. Checks the shape of requests; the `validation` stage checks what depends on the catalog. */
 export interface GenerationFormat {
-  /** Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. */
-  parse(body: Record<string, unknown>): ChatRequest;
+  /**
+   * Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. `path` is
+   * that of the request, without its query, as it was sent: percent-encoded.
+   */
+  parse(body: Record<string, unknown>, path: string): ChatRequest;
   /** The JSON of a whole reply. */
   renderReply(identity: Identity, reply: Completion): string;
   /** Creates the writer of one stream. */
@@ -83,8 +86,8 @@ export interface GenerationFormat {
 
 /** Answers from the catalog, without a request body and without an upstream. */
 export interface CatalogAnswers {
-  /** The answer to a request with these headers. */
-  answer(headers: { readonly 'if-none-match'?: string | undefined }): CatalogAnswer;
+  /** The answer to a request with these headers. `path` is as in `parse`. Throws a GatewayError if there is nothing there. */
+  answer(headers: { readonly 'if-none-match'?: string | undefined }, path: string): CatalogAnswer;
 }
 
 /** An answer from the catalog. */
@@ -107,7 +110,7 @@ export interface DialectSetup {
 export interface DialectFacts<Name extends string = string> {
   /** In lower case, words divided by dots: the endpoint in metrics, spans and the ledger. */
   readonly name: Name;
-  /** Methods by path. */
+  /** Methods by path. One that ends in a slash and a star stands for all paths below; whole paths go before it, then longer ones. */
   readonly paths: Readonly<Record<string, readonly string[]>>;
   /** Whether its paths need no key. */
   readonly public: boolean;
@@ -177,10 +180,10 @@ export function createDialect(definition: DialectDefinition, options: unknown, s
   const schema = isPublic || 'answer' in Object(format) ? answersSchema : formatSchema;
   checkCreated(`what create of the dialect ${name} returns`, schema, format);
   const facts = { name, paths, public: isPublic, errorBody };
-  if ('answer' in format) return { ...facts, answer: headers => format.answer(headers) };
+  if ('answer' in format) return { ...facts, answer: (headers, path) => format.answer(headers, path) };
   return {
     ...facts,
-    parse: body => format.parse(body),
+    parse: (body, path) => format.parse(body, path),
     renderReply: (identity, reply) => format.renderReply(identity, reply),
     renderStream: identity => format.renderStream(identity),
   };

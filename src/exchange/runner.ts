@@ -186,7 +186,10 @@ export class ExchangeRun {
     const { limits, buffered, catalog } = this.#parts;
     this.#body = buffered.open(exchange);
     if (!exchange.hasRequest)
-      exchange.request = format.parse(await readBody(this.#prepared.request, limits, exchange, this.#body));
+      exchange.request = format.parse(
+        await readBody(this.#prepared.request, limits, exchange, this.#body),
+        exchange.path,
+      );
     exchange.model ??= catalog.find(exchange.request.model);
     exchange.received_ms ??= exchange.clock.elapsed_ms();
     return this.#stages.onRequest();

@@ -1,4 +1,5 @@
 import type { Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
+import { type GatewayError, refusal } from '../errors.ts';
 import type { Endpoint } from '../exchange/exchange-view.ts';
 
 /** An endpoint with its methods. */
@@ -28,31 +29,64 @@ export function pathOf(url: string): string {
 /** Path and query of a request target in absolute form, which servers must accept (RFC 9112, 3.2.2). */
 const withoutOrigin = (url: string): string => url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 
-/** Routes by path, from the dialects. */
+/** Where a request was sent. */
+export interface Located {
+  /** The path as the routes have it, without what is before it in an application. */
+  readonly path: string;
+  readonly route: Route | undefined;
+}
+
+/** Routes by path, from the dialects: whole paths first, then the longest of those that end in a slash and a star. */
 export class Routes {
   readonly #byPath: ReadonlyMap<string, Route>;
+  readonly #below: readonly (readonly [prefix: string, route: Route])[];
 
   constructor(dialects: readonly Dialect[]) {
-    this.#byPath = new Map(dialects.flatMap(routesOf));
+    const routes = dialects.flatMap(routesOf);
+    const [below, whole] = [routes.filter(isPattern), routes.filter(entry => !isPattern(entry))];
+    this.#byPath = new Map(whole);
+    this.#below = below
+      .map(([path, route]) => [path.slice(0, -1), { ...route, pattern: path }] as const)
+      .sort(([one], [other]) => other.length - one.length);
   }
 
   of(path: string): Route | undefined {
-    return this.#byPath.get(path);
+    const whole = this.#byPath.get(path);
+    if (whole || this.#below.length === 0) return whole;
+    return this.#below.find(([prefix]) => path.startsWith(prefix) && path.length > prefix.length)?.[1];
   }
 
   /**
    * Route for a path in an application, where the part before it is `mount` or a prefix of that: `/llm/v1/models` in `/llm`. A path that
    * only ends like a route has none: a public route would let it through without a key.
    */
-  mounted(path: string, mount: string): Route | undefined {
+  mounted(path: string, mount: string): Located | undefined {
     for (const [known, route] of this.#byPath)
-      if (path.endsWith(known) && mount.startsWith(path.slice(0, -known.length))) return route;
+      if (path.endsWith(known) && mount.startsWith(path.slice(0, -known.length)))
+        return { path: known, route };
+    for (const [prefix, route] of this.#below) {
+      const at = path.indexOf(prefix);
+      if (at !== -1 && mount.startsWith(path.slice(0, at)) && path.length > at + prefix.length)
+        return { path: path.slice(at), route };
+    }
     return undefined;
   }
 }
+
+const isPattern = ([path]: readonly [string, Route]): boolean => path.endsWith('/*');
 
 const routesOf = (dialect: Dialect): [string, Route][] =>
   Object.entries(dialect.paths).map(([path, methods]) => {
     const { name, public: isPublic, errorBody } = dialect;
     return [path, { name, public: isPublic, errorBody, methods, dialect }];
   });
+
+/** Error for a path that is not offered, or not with this method; undefined if it is. */
+export function routeFault(method: string, path: string, route: Route | undefined): GatewayError | undefined {
+  if (!route)
+    return refusal('unknown_url', { message: `Unknown request URL: ${method} ${path.slice(0, 256)}.` });
+  if (route.methods.includes(method)) return undefined;
+  const allow = route.methods.join(', ');
+  const message = `${path.slice(0, 256)} does not accept ${method}; use ${allow}.`;
+  return refusal('method_not_allowed', { message, headers: { allow } });
+}

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { auth } from '../../src/index.ts';
-import { chainOf, type Echo, proxyTo, startEcho } from '../support/chain-app.ts';
+import { allStages, chainOf, type Echo, proxyTo, startEcho } from '../support/chain-app.ts';
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
-import { send } from '../support/raw-client.ts';
+import { RawConnection, send } from '../support/raw-client.ts';
 
 const accounts = { tester: { keys: [{ value: clientKey }] } };
 const credentials = { authorization: `Bearer ${clientKey}` };
@@ -20,16 +20,15 @@ const echoOf = (text: string): Echo => JSON.parse(text);
 
 describe('other endpoints behind the chain', () => {
   it.each([
-    ['GET', '/v1/models', false],
-    ['GET', '/v1/models?after=x', false],
-    ['GET', '/v1/files', true],
-    ['POST', '/v1/embeddings', true],
-    ['PUT', '/anything/at/all', true],
-    ['GET', '/v1/chat/completions', true],
-  ])('pass to the handler: %s %s', async (method, path, needsKey) => {
+    ['GET', '/v1/files'],
+    ['POST', '/v1/embeddings'],
+    ['POST', '/v1/models'],
+    ['PUT', '/anything/at/all'],
+    ['GET', '/v1/chat/completions'],
+  ])('pass to the handler: %s %s', async (method, path) => {
     const app = await startApp(app => app.use(chainOf(), proxyTo(upstream)));
     const body = method === 'GET' ? {} : { body: '  {"not": "touched" }\n' };
-    const reply = await send(app.url + path, { method, ...body, headers: needsKey ? credentials : {} });
+    const reply = await send(app.url + path, { method, ...body, headers: credentials });
     expect(reply.status).toBe(200);
     expect(reply.headers['x-upstream']).toBe('echo');
     expect(echoOf(reply.text)).toMatchObject({ method, path, text: body.body ?? '' });
@@ -66,6 +65,63 @@ describe('other endpoints behind the chain', () => {
     });
     const reply = await send(`${app.url}/v1/files/1`, { headers: credentials });
     expect([reply.status, reply.text]).toEqual([404, '<p>nothing here</p>']);
+  });
+});
+
+describe('a chain with models', () => {
+  const read = async (url: string, method = 'GET') => {
+    const { status, headers, text } = await send(url, { method });
+    return { status, allow: headers.allow, upstream: headers['x-upstream'], text };
+  };
+
+  it('answers for its catalog itself and without a key, also below a mount path', async () => {
+    const app = await startApp(app => {
+      app.use('/llm', chainOf(), proxyTo(upstream));
+      app.use('/v1', chainOf(), proxyTo(upstream));
+    });
+    for (const at of ['/v1', '/llm/v1']) {
+      const list = await read(`${app.url}${at}/models`);
+      expect([list.status, list.upstream, JSON.parse(list.text).data.length]).toEqual([200, undefined, 6]);
+      const one = await read(`${app.url}${at}/models/aion-labs%2Faion-3.5`);
+      expect([one.status, JSON.parse(one.text).id]).toEqual([200, 'aion-labs/aion-3.5']);
+      expect((await read(`${app.url}${at}/models/none`)).status).toBe(404);
+      // These go to the handler, for which a key is needed.
+      expect((await read(`${app.url}${at}/models`, 'POST')).status).toBe(401);
+      expect((await read(`${app.url}${at}/files`)).status).toBe(401);
+    }
+  });
+
+  it('leaves the catalog to the handler when it has none, and protects what is below it', async () => {
+    const app = await startApp(app => app.use(chainOf(allStages(), { models: [] }), proxyTo(upstream)));
+    expect((await read(`${app.url}/v1/models`)).upstream).toBe('echo');
+    for (const path of ['/v1/models/x', '/v1/models/../chat/completions', '/v1/models/%2e%2e/files']) {
+      const connection = new RawConnection(app.url);
+      connection.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+      await connection.closed;
+      expect([path, connection.text.slice(0, 13)]).toEqual([path, 'HTTP/1.1 401 ']);
+    }
+  });
+
+  it('refuses unknown paths and wrong methods below /v1 before it asks for a key, when it is terminal', async () => {
+    const app = await startApp(app => {
+      app.use('/llm', chainOf(allStages(), { terminal: true }), proxyTo(upstream));
+      app.use(chainOf(allStages(), { terminal: true }), proxyTo(upstream));
+    });
+    for (const at of ['', '/llm']) {
+      const unknown = await read(`${app.url}${at}/v1/embeddings?a=b`, 'POST');
+      expect([unknown.status, JSON.parse(unknown.text).error]).toEqual([
+        404,
+        { message: 'Unknown request URL: POST /v1/embeddings.', type: 'invalid_request_error' },
+      ]);
+      const wrong = await read(`${app.url}${at}/v1/chat/completions`);
+      expect([wrong.status, wrong.allow]).toEqual([405, 'POST']);
+      const models = await read(`${app.url}${at}/v1/models/x`, 'DELETE');
+      expect([models.status, models.allow]).toEqual([405, 'GET, HEAD']);
+      expect((await read(`${app.url}${at}/v1/chat/completions`, 'POST')).status).toBe(401);
+      expect((await read(`${app.url}${at}/other/v1/embeddings`)).status).toBe(401);
+      const through = await send(`${app.url}${at}/v2/files`, { headers: credentials });
+      expect([through.status, through.headers['x-upstream']]).toEqual([200, 'echo']);
+    }
   });
 });
 

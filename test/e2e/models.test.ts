@@ -155,6 +155,61 @@ describe('GET /v1/models', () => {
   });
 });
 
+describe('GET /v1/models/{id}', () => {
+  it.each([
+    ['with its slash', 'aion-labs/aion-3.5'],
+    ['with its slash encoded', 'aion-labs%2Faion-3.5'],
+    [
+      'with all of it encoded',
+      [...'aion-labs/aion-3.5'].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join(''),
+    ],
+    ['with a slash at its end and a query', 'aion-labs/aion-3.5/?a=b'],
+  ])('answers with the entry of the list when the id is sent %s', async (_, id) => {
+    const reply = await send(`${url}/${id}`);
+    expect([reply.status, reply.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(JSON.parse(reply.text)).toEqual(expected[0]);
+  });
+
+  it('answers HEAD, and a client that has the entry already, without a body', async () => {
+    const { headers } = await send(`${url}/aion-labs/aion-3.5`);
+    const head = await send(`${url}/aion-labs/aion-3.5`, { method: 'HEAD' });
+    expect([head.status, head.text, head.headers.etag]).toEqual([200, '', headers.etag]);
+    const known = await send(`${url}/aion-labs/aion-3.5`, { headers: { 'if-none-match': headers.etag! } });
+    expect([known.status, known.text]).toEqual([304, '']);
+    expect((await send(`${url}/aion-labs/aion-3.0`)).headers.etag).not.toBe(headers.etag);
+  });
+
+  it.each([
+    ['aion-3.5', 'aion-3.5'],
+    ['aion-labs', 'aion-labs'],
+    ['aion-labs%252Faion-3.5', 'aion-labs%2Faion-3.5'],
+    ['%zz%', '%zz%'],
+    ['..%2fchat%2fcompletions', '../chat/completions'],
+    ['%00%0d%0a', '\0\r\n'],
+    ['__proto__', '__proto__'],
+    ['x'.repeat(4000), 'x'.repeat(256)],
+  ])('answers 404 for an id that is not in the catalog: %s', async (path, id) => {
+    const { status, text } = await send(`${url}/${path}`);
+    expect(status).toBe(404);
+    expect(JSON.parse(text)).toEqual({
+      error: { message: `The model '${id}' does not exist.`, type: 'invalid_request_error' },
+    });
+  });
+
+  it('takes dot segments for a part of the id', async () => {
+    const connection = new RawConnection(url);
+    connection.write('GET /v1/models/../chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    await connection.closed;
+    expect(connection.text).toContain('HTTP/1.1 404 ');
+    expect(connection.text).toContain("The model '../chat/completions' does not exist.");
+  });
+
+  it('answers 405 for other methods', async () => {
+    const { status, headers } = await send(`${url}/aion-labs/aion-3.5`, { method: 'DELETE' });
+    expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
 describe('the entity tag of the catalog', () => {
   const tagOf = async (): Promise<string> => (await fetch(url)).headers.get('etag') ?? '';
 

@@ -174,6 +174,40 @@ describe('a dialect that throws', () => {
     },
   );
 
+  it('can take all paths below one, and is told which was asked', async () => {
+    const dialect = defineDialect({
+      name: 'by.path',
+      paths: { '/v1beta/models/*': ['POST'] },
+      errorBody: ({ message }) => message,
+      create: () => ({
+        parse({ text }, path): ChatRequest {
+          const model = decodeURIComponent(path.slice('/v1beta/models/'.length).replace(/:generate$/, ''));
+          return {
+            model,
+            messages: [{ role: 'user', content: String(text) }],
+            stream: false,
+            parameters: {},
+            unknown: {},
+          };
+        },
+        renderReply: (_, { choices }) => JSON.stringify(choices[0]?.message.content),
+        renderStream: () => ({ chunk: () => '', error: () => '', end: () => '' }),
+      }),
+    });
+    simulator = await startSimulator();
+    const mounted = await mountable(simulator, {}, { dialects: [dialect] });
+    const app = await startApp(app => void app.use('/llm', mounted));
+    const send = (path: string) =>
+      post(
+        `${app.url}/llm/v1beta/models/${path}`,
+        { text: '[[sim:say=Yes]]' },
+        { authorization: `Bearer ${clientKey}` },
+      );
+    expect(await (await send('aion-labs%2Faion-3.5:generate')).json()).toBe('Yes');
+    expect([(await send('none:generate')).status, (await send('')).status]).toEqual([400, 404]);
+    await closeMounted();
+  });
+
   it('is found where the application mounts the gateway at the beginning of its path', async () => {
     simulator = await startSimulator();
     const mounted = await mountable(simulator, {}, { dialects: [dialect] });

@@ -39,7 +39,6 @@ describe('request paths', () => {
     '/',
     '/v1',
     '/v1/model',
-    '/v1/models/aion-labs/aion-3.5',
     '/v1/Models',
     '/v1/m%6fdels',
     '/v1/chat',

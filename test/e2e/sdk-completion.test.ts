@@ -73,6 +73,17 @@ describe('models.list', () => {
   });
 });
 
+describe('models.retrieve', () => {
+  it('returns the entry of one model, and throws for an unknown one', async () => {
+    const { data } = await openai.models.list();
+    expect(await openai.models.retrieve('aion-labs/aion-3.5')).toEqual(data[0]);
+    await expect(openai.models.retrieve('aion-labs/none')).rejects.toMatchObject({
+      status: 404,
+      type: 'invalid_request_error',
+    });
+  });
+});
+
 describe('chat.completions.create', () => {
   it('returns the answer and its reasoning apart, with usage that adds up', async () => {
     const reply = await complete('Why do rivers bend?');

@@ -1,24 +1,49 @@
 import { hash } from 'node:crypto';
 import type { Model } from '../../catalog/catalog.ts';
+import { refusal } from '../../errors.ts';
 import { defineDialect } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
 
-/** The public catalog, with a strong entity tag for clients that have it already. */
+/** What the paths of single models begin with. */
+const below = '/v1/models/';
+
+/** The public catalog as a list and model by model, with a strong entity tag for clients that have it already. */
 export const models = defineDialect({
   name: 'models',
-  paths: { '/v1/models': ['GET', 'HEAD'] },
+  paths: { '/v1/models': ['GET', 'HEAD'], '/v1/models/*': ['GET', 'HEAD'] },
   public: true,
   errorBody: openAiErrorBody,
   create(_options, setup) {
-    const body = encodeCatalog(setup.models);
-    const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`;
-    const headers = { etag, 'cache-control': 'public, max-age=60' };
+    const list = taggedBody(encodeCatalog(setup.models));
+    const single = new Map(
+      setup.models.map(model => [model.id, taggedBody(JSON.stringify(catalogEntry(model)))]),
+    );
     return {
-      answer: ({ 'if-none-match': known }) =>
-        isAmong(known, etag) ? { status: 304, headers } : { status: 200, headers, body },
+      answer({ 'if-none-match': known }, path) {
+        const id = path.startsWith(below) ? decoded(path.slice(below.length)) : undefined;
+        const found = id === undefined ? list : single.get(id);
+        if (!found)
+          throw refusal('unknown_url', { message: `The model '${id?.slice(0, 256)}' does not exist.` });
+        const { headers, body } = found;
+        return isAmong(known, headers.etag) ? { status: 304, headers } : { status: 200, headers, body };
+      },
     };
   },
 });
+
+function taggedBody(body: string) {
+  const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`;
+  return { body, headers: { etag, 'cache-control': 'public, max-age=60' } };
+}
+
+/** The id in a path: clients send its slash as it is or encoded. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 /** Whether `If-None-Match` names `etag` (RFC 9110, 13.1.2: tags are compared weakly). */
 const isAmong = (known: string | undefined, etag: string): boolean =>

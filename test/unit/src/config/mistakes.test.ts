@@ -219,6 +219,7 @@ describe('an invalid configuration', () => {
           { path: '/v1/chat/completions', provider: 'local' },
           { path: '/v1/embeddings', provider: 'remote', forward_headers: ['Cookie'] },
           { path: '/v1/embeddings', provider: 'local' },
+          { path: '/v1/models/mine', provider: 'local' },
         ],
       }),
       [
@@ -226,6 +227,7 @@ describe('an invalid configuration', () => {
         'passthrough[2].forward_headers[0]: is never passed on: it belongs to the client or its connection',
         "passthrough[1].path: /v1/chat/completions is the gateway's own and cannot be let through",
         "passthrough[2].provider: there is no provider 'remote'; there are: local",
+        "passthrough[4].path: /v1/models/mine is the gateway's own and cannot be let through",
         'passthrough[3].path: /v1/embeddings is listed twice',
       ],
     ],

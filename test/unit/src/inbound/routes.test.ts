@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { builtInDialects, createDialects } from '../../../../src/dialects/built-in-dialects.ts';
+import type { Dialect } from '../../../../src/dialects/define-dialect.ts';
 import { pathOf, Routes } from '../../../../src/inbound/routes.ts';
 
 const options = {
@@ -29,6 +30,7 @@ describe('the path of a request', () => {
 describe('the routes', () => {
   it.each([
     ['/v1/models', 'models', true, ['GET', 'HEAD']],
+    ['/v1/models/a/b', 'models', true, ['GET', 'HEAD']],
     ['/v1/chat/completions', 'chat.completions', false, ['POST']],
     ['/v1/responses', 'responses', false, ['POST']],
   ])('serve %s in the dialect %s', (path, name, isPublic, methods) => {
@@ -40,7 +42,8 @@ describe('the routes', () => {
     '/v1',
     '/v1/',
     '/v1/model',
-    '/v1/models/x',
+    '/v1/models/',
+    '/v1/modelsx',
     '/v1/responses/resp_1',
     '/V1/models',
     '/v1//models',
@@ -52,13 +55,35 @@ describe('the routes', () => {
   });
 
   it.each([
-    ['/v1/models', '', 'models'],
-    ['/llm/v1/models', '/llm', 'models'],
-    ['/llm/v1/chat/completions', '/llm/v1/chat/completions', 'chat.completions'],
-    ['/other/v1/models', '/llm', undefined],
-    ['/admin/v1/models', '', undefined],
-    ['/v1/embeddings', '', undefined],
-  ])('map %s below the mount path "%s" to %s', (path, mount, name) => {
-    expect(routes.mounted(path, mount)?.name).toBe(name);
+    ['/v1/models', '', 'models', '/v1/models'],
+    ['/llm/v1/models', '/llm', 'models', '/v1/models'],
+    ['/llm/v1/models/a/b', '/llm', 'models', '/v1/models/a/b'],
+    ['/v1/models/a', '/v1', 'models', '/v1/models/a'],
+    ['/llm/v1/chat/completions', '/llm/v1/chat/completions', 'chat.completions', '/v1/chat/completions'],
+    ['/other/v1/models', '/llm', undefined, undefined],
+    ['/admin/v1/models', '', undefined, undefined],
+    ['/admin/v1/models/a', '', undefined, undefined],
+    ['/v1/embeddings', '', undefined, undefined],
+  ])('map %s below the mount path "%s" to %s', (path, mount, name, below) => {
+    const found = routes.mounted(path, mount);
+    expect([found?.route?.name, found?.path]).toEqual([name, below]);
+  });
+
+  it('prefer whole paths, then the longest of those that stand for all below', () => {
+    const dialect = (name: string, path: string): Dialect => ({
+      name,
+      paths: { [path]: ['GET'] },
+      public: true,
+      errorBody: () => '',
+      answer: () => ({ status: 200, headers: {} }),
+    });
+    const paths = ['/v1/*', '/v1/a/*', '/v1/a/b'];
+    const nested = new Routes(paths.map(path => dialect(path, path)));
+    expect(['/v1/x', '/v1/a/x/y', '/v1/a/b', '/v1/a'].map(path => nested.of(path)?.name)).toEqual([
+      '/v1/*',
+      '/v1/a/*',
+      '/v1/a/b',
+      '/v1/*',
+    ]);
   });
 });

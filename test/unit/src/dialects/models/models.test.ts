@@ -13,7 +13,8 @@ interface Body {
   data: Record<string, unknown>[];
   models: Record<string, unknown>[];
 }
-const answerOf = (catalog: typeof models) => modelsDialect.create({}, { models: catalog }).answer({});
+const answerOf = (catalog: typeof models) =>
+  modelsDialect.create({}, { models: catalog }).answer({}, '/v1/models');
 const {
   body: text = '',
   headers: { etag },
