@@ -143,6 +143,8 @@ export interface ClientForm {
   readonly field_names?: Readonly<Record<string, string>>;
   /** Values that the reply repeats and no field here has, such as `instructions`, which are among the messages. */
   readonly echo?: Readonly<Record<string, unknown>>;
+  /** What the dialect itself needs to write the reply in the client's form; nothing else reads it. */
+  readonly kept?: unknown;
 }
 
 /** Tokens, cumulative over the whole exchange. `total = prompt + completion`. */

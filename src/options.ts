@@ -252,12 +252,16 @@ export interface ChatCompletionsOptions {
 export interface ResponsesOptions {
   /**
    * Where reasoning stands in a response: `message`, first in the message's content; `item`, an output item of
-   * its own as OpenAI has it, which agent frameworks expect; `summary`, such an item with the text as its
-   * summary, the only reasoning that some clients show.
+   * its own as OpenAI has it; `summary`, such an item with the text as its summary, where all clients look.
+   * `auto`: `summary` for requests with `include`, `store`, `reasoning`, `text`, `tools`, `parallel_tool_calls`,
+   * `truncation` or `prompt_cache_key`, as agent clients send them; `message` for others. The header
+   * `x-reasoning-placement` overrides it.
    *
-   * @defaultValue `"message"`
+   * @defaultValue `"auto"`
    */
-  reasoning_placement?: 'message' | 'item' | 'summary' | undefined;
+  reasoning_placement?: 'auto' | 'message' | 'item' | 'summary' | undefined;
+  /** The same by the name of an account, wherever the account is kept. */
+  reasoning_placement_by_account?: Record<string, 'auto' | 'message' | 'item' | 'summary'> | undefined;
 }
 
 /** Where limits, keys, accounts and usage are kept. */
@@ -880,12 +884,16 @@ export interface ChainConfig {
   responses?: {
     /**
      * Where reasoning stands in a response: `message`, first in the message's content; `item`, an output item of
-     * its own as OpenAI has it, which agent frameworks expect; `summary`, such an item with the text as its
-     * summary, the only reasoning that some clients show.
+     * its own as OpenAI has it; `summary`, such an item with the text as its summary, where all clients look.
+     * `auto`: `summary` for requests with `include`, `store`, `reasoning`, `text`, `tools`,
+     * `parallel_tool_calls`, `truncation` or `prompt_cache_key`, as agent clients send them; `message` for
+     * others. The header `x-reasoning-placement` overrides it.
      *
-     * @defaultValue `"message"`
+     * @defaultValue `"auto"`
      */
-    reasoning_placement?: 'message' | 'item' | 'summary' | undefined;
+    reasoning_placement?: 'auto' | 'message' | 'item' | 'summary' | undefined;
+    /** The same by the name of an account, wherever the account is kept. */
+    reasoning_placement_by_account?: Record<string, 'auto' | 'message' | 'item' | 'summary'> | undefined;
     /**
      * Answer `/v1/responses` here, asking the handler for a chat completion.
      *

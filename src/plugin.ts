@@ -36,6 +36,7 @@ export {
   defineDialect,
   type GenerationFormat,
   type Identity,
+  type RequestContext,
   type StreamRenderer,
 } from './dialects/define-dialect.ts';
 export { type JsonSize, jsonSizeOf, mayExceed } from './dialects/json-size.ts';

@@ -34,7 +34,7 @@ const definitionSchema = z.strictObject({
 });
 
 const formatSchema = z.object({
-  parse: aFunction('it gets the body, and returns the canonical request'),
+  parse: aFunction('it gets the body and the context, and returns the canonical request'),
   renderReply: aFunction('it returns the body of a whole reply'),
   renderStream: aFunction('it returns the renderer of a stream'),
 });
@@ -71,13 +71,20 @@ export interface StreamRenderer {
   heartbeat?(): string;
 }
 
+/** What is known of a request beside its body. */
+export interface RequestContext {
+  /** Path of the request without its query, as it was sent: percent-encoded. */
+  readonly path: string;
+  /** The client's headers, names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Name of the account; undefined if the client has none. */
+  readonly account_id: string | undefined;
+}
+
 /** A format of generated replies. Checks the shape of requests; the `validation` stage checks what depends on the catalog. */
 export interface GenerationFormat {
-  /**
-   * Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. `path` is
-   * that of the request, without its query, as it was sent: percent-encoded.
-   */
-  parse(body: Record<string, unknown>, path: string): ChatRequest;
+  /** Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. */
+  parse(body: Record<string, unknown>, context: RequestContext): ChatRequest;
   /** The JSON of a whole reply. */
   renderReply(identity: Identity, reply: Completion): string;
   /** Creates the writer of one stream. */
@@ -183,7 +190,7 @@ export function createDialect(definition: DialectDefinition, options: unknown, s
   if ('answer' in format) return { ...facts, answer: (headers, path) => format.answer(headers, path) };
   return {
     ...facts,
-    parse: (body, path) => format.parse(body, path),
+    parse: (body, context) => format.parse(body, context),
     renderReply: (identity, reply) => format.renderReply(identity, reply),
     renderStream: identity => format.renderStream(identity),
   };

@@ -185,11 +185,11 @@ export class ExchangeRun {
     const { exchange } = this;
     const { limits, buffered, catalog } = this.#parts;
     this.#body = buffered.open(exchange);
-    if (!exchange.hasRequest)
-      exchange.request = format.parse(
-        await readBody(this.#prepared.request, limits, exchange, this.#body),
-        exchange.path,
-      );
+    if (!exchange.hasRequest) {
+      const body = await readBody(this.#prepared.request, limits, exchange, this.#body);
+      const { path, headers, account } = exchange;
+      exchange.request = format.parse(body, { path, headers, account_id: account?.id });
+    }
     exchange.model ??= catalog.find(exchange.request.model);
     exchange.received_ms ??= exchange.clock.elapsed_ms();
     return this.#stages.onRequest();

@@ -10,7 +10,3 @@ describe('LangChain over responses with its default settings', () => {
   showsReplies(house);
   raisesFailures(house);
 });
-
-describe('LangChain over responses with reasoning as a summary', () => {
-  showsReplies(clientHouse(clientFacts.langChainSummaries, langChainResponses));
-});

@@ -13,6 +13,20 @@ describe('the AI SDK over responses with its default settings', () => {
   showsReplies(house);
   raisesFailures(house);
 
+  it('rejects a whole reply of the interface itself, unless a header asks for a summary', async () => {
+    const ask = (headers: Record<string, string>) => {
+      const provider = createOpenAI({ apiKey: clientKey, baseURL: `${house.sidecar.url}/v1`, headers });
+      // Without `store: false` nothing in the request tells that it comes from a client of OpenAI's.
+      return generateText({ model: provider('aion-labs/aion-3.5'), maxRetries: 0, prompt: 'Hello' });
+    };
+    await expect(ask({})).rejects.toThrow();
+    const { text, reasoningText } = await ask({ 'x-reasoning-placement': 'summary' });
+    expect({ text, reasoningText }).toEqual({
+      text: expect.stringMatching(/./),
+      reasoningText: expect.stringMatching(/./),
+    });
+  });
+
   it('receives an error that asks for store: false when it refers to items of an earlier reply', async () => {
     const provider = createOpenAI({ apiKey: clientKey, baseURL: `${house.sidecar.url}/v1` });
     const answer = generateText({
@@ -29,8 +43,4 @@ describe('the AI SDK over responses with its default settings', () => {
     });
     await expect(answer).rejects.toThrow(/^input\[1\]\.type: must not be 'item_reference'.* store: false\.$/);
   });
-});
-
-describe('the AI SDK over responses with reasoning as a summary', () => {
-  showsReplies(clientHouse(clientFacts.vercelSummaries, vercelResponses));
 });

@@ -180,7 +180,7 @@ describe('a dialect that throws', () => {
       paths: { '/v1beta/models/*': ['POST'] },
       errorBody: ({ message }) => message,
       create: () => ({
-        parse({ text }, path): ChatRequest {
+        parse({ text }, { path }): ChatRequest {
           const model = decodeURIComponent(path.slice('/v1beta/models/'.length).replace(/:generate$/, ''));
           return {
             model,

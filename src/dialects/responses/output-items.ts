@@ -1,13 +1,9 @@
 import type { Choice, ToolCall } from '../../canonical.ts';
 import type { Identity } from '../define-dialect.ts';
+import type { ReasoningPlacement } from './reasoning-placement.ts';
+import type { ReplyForm } from './reply-form.ts';
 
 /** Output items of the Responses format, in the order of keys in which people read them. */
-
-/**
- * Where reasoning stands in a response: in the message's content, or in an item of its own, as OpenAI has it: as the item's
- * content, or as its summary, which is all that some clients show.
- */
-export type ReasoningPlacement = 'message' | 'item' | 'summary';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -92,7 +88,7 @@ export class ItemIds {
 export function outputOf(
   { key, request }: Identity,
   { message, finish_reason, logprobs }: Pick<Choice, 'message' | 'finish_reason' | 'logprobs'>,
-  placement: ReasoningPlacement,
+  { placement }: ReplyForm,
 ): OutputItem[] {
   const { reasoning, content, refusal, tool_calls: calls = [] } = message;
   const ids = new ItemIds(key);

@@ -10,10 +10,10 @@ import {
   messageItem,
   type OutputItem,
   outputOf,
-  type ReasoningPlacement,
   reasoningItem,
   reasoningPartOf,
 } from './output-items.ts';
+import type { ReplyForm } from './reply-form.ts';
 import { ResponseObject } from './response-object.ts';
 import {
   EventWriter,
@@ -36,7 +36,7 @@ interface UnnamedCall {
  */
 export class ResponseStream implements StreamRenderer {
   readonly #identity: Identity;
-  readonly #placement: ReasoningPlacement;
+  readonly #form: ReplyForm;
   readonly #response: ResponseObject;
   readonly #events: EventWriter;
   readonly #ids: ItemIds;
@@ -62,9 +62,9 @@ export class ResponseStream implements StreamRenderer {
   #begun = false;
   #failed = false;
 
-  constructor(identity: Identity, placement: ReasoningPlacement) {
+  constructor(identity: Identity, form: ReplyForm) {
     this.#identity = identity;
-    this.#placement = placement;
+    this.#form = form;
     this.#response = new ResponseObject(identity);
     this.#events = new EventWriter(identity.request);
     this.#ids = new ItemIds(identity.key);
@@ -114,7 +114,7 @@ export class ResponseStream implements StreamRenderer {
   #choice({ delta, finish_reason, logprobs }: ChunkChoice): string {
     if (finish_reason) this.#finish = finish_reason;
     const { reasoning, content, refusal, tool_calls } = delta;
-    let text = reasoning ? this.#text(reasoningPartOf(this.#placement), reasoning) : '';
+    let text = reasoning ? this.#text(reasoningPartOf(this.#form.placement), reasoning) : '';
     if (content)
       text += this.#text(
         'output_text',
@@ -195,7 +195,9 @@ export class ResponseStream implements StreamRenderer {
 
   #lacksMessage(): boolean {
     if (this.#items.some(({ item }) => item.type === 'message')) return false;
-    return this.#calls.size === 0 || (this.#placement === 'message' && this.#generated.reasoning_text !== '');
+    return (
+      this.#calls.size === 0 || (this.#form.placement === 'message' && this.#generated.reasoning_text !== '')
+    );
   }
 
   #finished(finish: FinishReason): string {
@@ -207,12 +209,12 @@ export class ResponseStream implements StreamRenderer {
 
   /** The items in the order of the stream, as OpenAI has them; with reasoning in the message, as in a whole reply. */
   #output(finish_reason: FinishReason): OutputItem[] {
-    if (this.#placement !== 'message') return this.#items.map(({ item }) => item);
+    if (this.#form.placement !== 'message') return this.#items.map(({ item }) => item);
     const { reasoning_text: reasoning, output_text: content, refusal, logprobs } = this.#generated;
     const tool_calls = this.#items.filter(item => item instanceof StreamedCall).map(({ call }) => call);
     const message = { role: 'assistant' as const, reasoning, content, refusal, tool_calls };
     const choice = { message, finish_reason, logprobs: { content: logprobs } };
-    return outputOf(this.#identity, choice, this.#placement);
+    return outputOf(this.#identity, choice, this.#form);
   }
 }
 

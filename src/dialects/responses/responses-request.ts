@@ -17,6 +17,8 @@ import {
 import { setAsideStreamOptions, setAsideUnknown } from '../request-schema/unknown-fields.ts';
 import { item } from './input-items.ts';
 import { messagesOf } from './input-messages.ts';
+import type { ReasoningPlacement } from './reasoning-placement.ts';
+import type { ReplyForm } from './reply-form.ts';
 import { functionTool, textField, toolChoice } from './responses-tools.ts';
 
 /** The shape of a Responses request. Null is the same as absent. */
@@ -86,7 +88,10 @@ const knownInReasoning: ReadonlySet<string> = new Set(['effort']);
 const knownInText: ReadonlySet<string> = new Set(['format']);
 
 /** A Responses request in the canonical form. Throws `invalid_request` naming the first field at fault. */
-export function parseResponsesRequest(body: Record<string, unknown>): ChatRequest {
+export function parseResponsesRequest(
+  body: Record<string, unknown>,
+  placement: ReasoningPlacement,
+): ChatRequest {
   const from = parseBody(responsesRequest, body);
   const { instructions, tools, max_output_tokens: max_tokens } = from;
   const messages = from.input ?? from.messages ?? [];
@@ -99,7 +104,8 @@ export function parseResponsesRequest(body: Record<string, unknown>): ChatReques
   setAsideStreamOptions(request, body);
   if (isObject(body.reasoning)) setAsideUnknown(request, body.reasoning, knownInReasoning, 'reasoning.');
   if (isObject(body.text)) setAsideUnknown(request, body.text, knownInText, 'text.');
-  request.client = { field_names: namesIn(from), ...(instructions && { echo: { instructions } }) };
+  const kept: ReplyForm = { placement };
+  request.client = { field_names: namesIn(from), ...(instructions && { echo: { instructions } }), kept };
   return request;
 }
 

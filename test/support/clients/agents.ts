@@ -15,13 +15,13 @@ import {
 export const agentsChat: Connect = connection =>
   agentsClient(connection, false, ({ rawContent }) => rawContent);
 
-/** The OpenAI Agents SDK on responses, with reasoning as the content of its item. */
+/** The OpenAI Agents SDK on responses, with reasoning as the summary of its item. */
 export const agentsResponses: Connect = connection =>
-  agentsClient(connection, true, ({ providerData }) => providerData?.content);
-
-/** The same with reasoning as the summary of its item. */
-export const agentsSummaries: Connect = connection =>
   agentsClient(connection, true, ({ content }) => content);
+
+/** The same with reasoning as the content of its item. */
+export const agentsItems: Connect = connection =>
+  agentsClient(connection, true, ({ providerData }) => providerData?.content);
 
 type ReasoningItem = Extract<RunItem['rawItem'], { type: 'reasoning' }>;
 type Texts = readonly { readonly text: string }[];

@@ -1,4 +1,4 @@
-import { agentsChat, agentsSummaries } from './agents.ts';
+import { agentsChat, agentsResponses } from './agents.ts';
 import type { Connect } from './client.ts';
 import { type ClientFacts, clientFacts } from './facts.ts';
 import { langChainChat, langChainResponses } from './langchain.ts';
@@ -16,11 +16,11 @@ export const allClients: readonly (readonly [string, ClientFacts, Connect])[] = 
   ['the AI SDK on chat', clientFacts.vercelChat, vercelChat],
   ["the AI SDK with OpenRouter's provider", clientFacts.vercelOpenRouter, vercelOpenRouter],
   ["the AI SDK with OpenAI's provider on chat", clientFacts.vercelOpenAiChat, vercelOpenAiChat],
-  ['the AI SDK on responses', clientFacts.vercelSummaries, vercelResponses],
+  ['the AI SDK on responses', clientFacts.vercelResponses, vercelResponses],
   ['LangChain on chat', clientFacts.langChainChat, langChainChat],
-  ['LangChain on responses', clientFacts.langChainSummaries, langChainResponses],
+  ['LangChain on responses', clientFacts.langChainResponses, langChainResponses],
   ['TanStack AI on chat', clientFacts.tanStackChat, tanStackChat],
   ['TanStack AI on responses', clientFacts.tanStackResponses, tanStackResponses],
   ['the Agents SDK on chat', clientFacts.agentsChat, agentsChat],
-  ['the Agents SDK on responses', clientFacts.agentsSummaries, agentsSummaries],
+  ['the Agents SDK on responses', clientFacts.agentsResponses, agentsResponses],
 ];

@@ -69,8 +69,7 @@ export const clientFacts = {
     reasoning: 'reasoningText',
   },
   vercelOpenAiChat: { ...vercelOpenAi, ...chat },
-  vercelResponses: { ...vercelOpenAi, ...responses, reply: false },
-  vercelSummaries: { ...vercelOpenAi, ...responses, ...asSummary, reasoning: 'reasoningText' },
+  vercelResponses: { ...vercelOpenAi, ...responses, reasoning: 'reasoningText' },
   langChainChat: { ...langChain, ...chat },
   langChainBoth: {
     ...langChain,
@@ -78,14 +77,7 @@ export const clientFacts = {
     ...asBoth,
     reasoning: 'additional_kwargs.reasoning_content',
   },
-  langChainResponses: { ...langChain, ...responses, running_usage: false },
-  langChainSummaries: {
-    ...langChain,
-    ...responses,
-    ...asSummary,
-    running_usage: false,
-    reasoning: 'contentBlocks',
-  },
+  langChainResponses: { ...langChain, ...responses, running_usage: false, reasoning: 'contentBlocks' },
   tanStackChat: { ...chat, ...tanStack, reasoning: 'REASONING_MESSAGE_CONTENT' },
   tanStackResponses: { ...responses, ...tanStack, reasoning: 'REASONING_MESSAGE_CONTENT' },
   agentsChat: {
@@ -96,9 +88,8 @@ export const clientFacts = {
     // It takes a stream without text for a turn that is not over, and asks again with an empty message.
     capped: { stream: '400 messages[1].content: must be a string' },
   },
-  agentsResponses: { ...agents, ...responses, reply: false, stream: false, running_usage: false },
+  agentsResponses: { ...agentsOnItems, reasoning: 'rawItem.content' },
   agentsItems: { ...agentsOnItems, ...asItem, reasoning: 'rawItem.providerData.content' },
-  agentsSummaries: { ...agentsOnItems, ...asSummary, reasoning: 'rawItem.content' },
   instructor: {
     ...chat,
     client: 'Instructor',

@@ -7,7 +7,8 @@ import { parseResponsesRequest } from '../../../../../src/dialects/responses/res
 const model = 'aion-labs/aion-3.5';
 const parseChat = (body: Record<string, unknown>) =>
   chatCompletions.create({ reasoning_key: 'reasoning' }, { models: [] }).parse({ model, ...body });
-const parseResponses = (body: Record<string, unknown>) => parseResponsesRequest({ model, ...body });
+const parseResponses = (body: Record<string, unknown>) =>
+  parseResponsesRequest({ model, ...body }, 'message');
 
 const count = 10_000;
 

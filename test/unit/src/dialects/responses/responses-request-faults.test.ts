@@ -6,7 +6,7 @@ const dialect = responses.create({ reasoning_placement: 'message' }, { models: [
 
 function refused(fields: object): GatewayError {
   try {
-    dialect.parse({ model: 'a/b', ...fields });
+    dialect.parse({ model: 'a/b', ...fields }, { path: '/v1/responses', headers: {}, account_id: undefined });
   } catch (error) {
     return error as GatewayError;
   }

@@ -3,7 +3,9 @@ import type { ChatRequest, Message } from '../../../../../src/canonical.ts';
 import { responses } from '../../../../../src/dialects/responses/index.ts';
 
 const dialect = responses.create({ reasoning_placement: 'message' }, { models: [] });
-const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', ...fields });
+const context = { path: '/v1/responses', headers: {}, account_id: undefined };
+const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', ...fields }, context);
+const kept = { placement: 'message' };
 const names = { max_tokens: 'max_output_tokens', messages: 'input', response_format: 'text.format' };
 const least: ChatRequest = {
   model: 'a/b',
@@ -11,7 +13,7 @@ const least: ChatRequest = {
   stream: false,
   parameters: {},
   unknown: {},
-  client: { field_names: names },
+  client: { field_names: names, kept },
 };
 
 const tool = {
@@ -33,7 +35,7 @@ describe('the parser of Responses requests', () => {
     const { messages: _, ...own } = names;
     expect(parse({ messages: [{ role: 'user', content: 'Hello' }] })).toEqual({
       ...least,
-      client: { field_names: own },
+      client: { field_names: own, kept },
     });
   });
 
@@ -171,7 +173,7 @@ describe('the parser of Responses requests', () => {
     expect(parse({ input: 'Hello', reasoning: { effort: 'low' } })).toEqual({
       ...least,
       reasoning_effort: 'low',
-      client: { field_names: { ...names, reasoning_effort: 'reasoning.effort' } },
+      client: { field_names: { ...names, reasoning_effort: 'reasoning.effort' }, kept },
     });
   });
 
@@ -352,7 +354,7 @@ describe('a hostile body', () => {
     const text = `{"model":"a/b","input":[{"role":"user","content":"a","__proto__":{"x":1}}],
       "__proto__":{"polluted":true},"reasoning":{"__proto__":{"effort":7}},"text":{"__proto__":{"format":7}},
       "tools":[{"type":"function","name":"a","__proto__":{"x":1},"parameters":{"__proto__":{"x":1}}}],"constructor":1}`;
-    const request = dialect.parse(JSON.parse(text));
+    const request = dialect.parse(JSON.parse(text), context);
     for (const value of [request, request.unknown, request.messages[0], request.tools?.[0]?.function])
       expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect(request.reasoning_effort).toBeUndefined();

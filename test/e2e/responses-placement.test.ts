@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import {
   events,
   type ScriptedUpstream,
@@ -9,14 +9,21 @@ import {
 } from '../support/scripted-upstream.ts';
 
 const path = '/v1/responses';
-const asked = { model: 'aion-labs/aion-3.5', input: 'Hello' };
+const plain = { model: 'aion-labs/aion-3.5', input: 'Hello' };
+/** As agent clients ask. */
+const asked = { ...plain, include: [], tools: [] };
 const thought = 'The user greets me.';
 let upstream: ScriptedUpstream;
 let gateway: GatewayUnderTest;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  gateway = await startGateway({ upstream, config: { responses: { reasoning_placement: 'summary' } } });
+  const accounts = {
+    tester: { keys: [{ value: clientKey }] },
+    agents: { keys: [{ value: 'sk-agents-key' }] },
+  };
+  const responses = { reasoning_placement_by_account: { agents: 'summary' as const } };
+  gateway = await startGateway({ upstream, config: { accounts, responses } });
 });
 
 afterAll(async () => {
@@ -101,5 +108,38 @@ describe('reasoning as a summary', () => {
       { type: 'reasoning', summary: [{ text: thought }] },
       { type: 'message', status: 'incomplete', content: [{ type: 'output_text', text: '' }] },
     ]);
+  });
+});
+
+describe('the place of reasoning', () => {
+  const reply = { role: 'assistant', content: 'Hello there.', reasoning: thought };
+  async function itemsOf(body: object, headers: Record<string, string> = {}): Promise<string[]> {
+    upstream.reply(whole(200, { choices: [{ index: 0, message: reply, finish_reason: 'stop' }], usage }));
+    const { output } = (await (await gateway.post(body, { path, headers })).json()) as {
+      output: { type: string }[];
+    };
+    return output.map(({ type }) => type);
+  }
+
+  it('is the message for a plain request, unless a header or its account says otherwise', async () => {
+    expect(await itemsOf(plain)).toEqual(['message']);
+    expect(await itemsOf(plain, { 'x-reasoning-placement': 'item' })).toEqual(['reasoning', 'message']);
+    expect(await itemsOf(plain, { authorization: 'Bearer sk-agents-key' })).toEqual(['reasoning', 'message']);
+    expect(
+      await itemsOf(asked, { authorization: 'Bearer sk-agents-key', 'x-reasoning-placement': 'message' }),
+    ).toEqual(['message']);
+  });
+
+  it('is refused before the upstream is asked if the header names none', async () => {
+    const before = upstream.requests.length;
+    const refused = await gateway.post(asked, { path, headers: { 'x-reasoning-placement': 'nowhere' } });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toEqual({
+      error: {
+        message: "x-reasoning-placement: must be one of: message, item, summary, not 'nowhere'",
+        type: 'invalid_request_error',
+      },
+    });
+    expect(upstream.requests).toHaveLength(before);
   });
 });

@@ -1,0 +1,13 @@
+import type { ChatRequest } from '../../canonical.ts';
+import type { PlacementOptions, ReasoningPlacement } from './reasoning-placement.ts';
+
+/** What a request says about the form of its response. */
+export interface ReplyForm {
+  readonly placement: ReasoningPlacement;
+}
+
+/** The form that `parse` has kept with the request; the configuration's for a request that a stage has made. */
+export function replyFormOf({ client }: ChatRequest, { reasoning_placement }: PlacementOptions): ReplyForm {
+  const placement = reasoning_placement === 'auto' ? 'message' : reasoning_placement;
+  return (client?.kept as ReplyForm | undefined) ?? { placement };
+}
