@@ -3,6 +3,22 @@ import { Refusal } from './error-body.ts';
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
+/** Fields in which clients send reasoning back. */
+const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
+
+/** A message of the conversation, in whatever form it came. */
+export interface PromptMessage {
+  readonly role: string;
+  /** Its text, and its calls as text. */
+  readonly text: string;
+  /** Addresses of its images. */
+  readonly images: readonly string[];
+  /** Number of its tool calls. */
+  readonly calls: number;
+  /** Fields in which it has reasoning. */
+  readonly reasoning: readonly string[];
+}
+
 const choice_counts = 'must be an integer from 1 to 128.';
 const boolean = z.boolean('must be a boolean.').nullish();
 const tokenLimit = z
@@ -15,6 +31,11 @@ const textPart = z.object({ text: z.string() }).transform(part => part.text);
 const content = z
   .union([z.string(), z.array(textPart.catch('')).transform(parts => parts.join(''))])
   .catch('');
+const imagePart = z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) });
+const images = z
+  .array(imagePart.transform(part => [part.image_url.url]).catch([]))
+  .transform(urls => urls.flat())
+  .catch([]);
 const calls = z
   .array(
     z
@@ -24,11 +45,19 @@ const calls = z
   )
   .catch([]);
 const message = z
-  .object(
-    { role: z.string('must be a string.'), content, tool_calls: calls },
-    'must be an object with a role.',
-  )
-  .transform(({ role, content: text, tool_calls }) => ({ role, text: text + tool_calls.join('') }));
+  .looseObject({ role: z.string('must be a string.'), tool_calls: calls }, 'must be an object with a role.')
+  .transform(
+    ({ role, tool_calls, ...fields }): PromptMessage => ({
+      role,
+      text: content.parse(fields.content) + tool_calls.join(''),
+      images: images.parse(fields.content),
+      calls: tool_calls.length,
+      reasoning: REASONING_FIELDS.filter(name => isFilled(fields[name])),
+    }),
+  );
+
+const isFilled = (value: unknown): boolean =>
+  (typeof value === 'string' || Array.isArray(value)) && value.length > 0;
 
 const tool = z
   .object(
@@ -71,7 +100,7 @@ const schema = z.object(
   'must be a JSON object.',
 );
 
-/** What a chat completion request asks for, checked as vLLM checks it. */
+/** What a request asks for, in the terms of chat completions. */
 export type ChatRequest = ReturnType<typeof readChatRequest>;
 /** A function offered to the model. */
 export type ToolFunction = ChatRequest['tools'][number];
@@ -134,6 +163,13 @@ export function renderPrompt({ tools, messages }: ChatRequest): string {
   const offered = tools.length > 0 ? `<|tools|>\n${JSON.stringify(tools)}<|end|>\n` : '';
   const turns = messages.map(({ role, text }) => `<|${role}|>\n${text}<|end|>\n`);
   return `${offered}${turns.join('')}<|assistant|>\n`;
+}
+
+/** Number of the tool results since the last user message, those of one turn together: the step of a tool loop. */
+export function stepOf(messages: ChatRequest['messages']): number {
+  const begin = messages.findLastIndex(({ role }) => role === 'user') + 1;
+  const roles = messages.slice(begin).map(({ role }) => role);
+  return roles.filter((role, at) => role === 'tool' && roles[at - 1] !== 'tool').length;
 }
 
 /** Text of the last message of a role, or '' when there is none. */

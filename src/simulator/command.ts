@@ -3,12 +3,13 @@ import { DIRECTIVE_GROUPS, type DirectiveEntry } from './directives.ts';
 import { OPTION_NAMES, OPTIONS, type SimulatorOptions } from './options.ts';
 import type { Simulator } from './server.ts';
 
-const introduction = `A stand-in for vLLM's OpenAI-compatible server: real sockets, real SSE, no model. The answer to a request is
-prose made up from a hash of its messages: the same request always gets the same answer. A fixed splitter
-counts tokens, and usage is exact for it.
+const introduction = `A stand-in for vLLM's OpenAI-compatible server, and for Anthropic's: real sockets, real SSE, no model. The
+answer to a request is prose made up from a hash of its messages: the same request always gets the same
+answer. A fixed splitter counts tokens, and usage is exact for it.
 
   GET  /v1/models              POST /v1/chat/completions (stream or not)
-  GET  /health                 GET  /version`;
+  GET  /health                 POST /v1/messages (stream or not)
+  GET  /version                POST /v1/messages/count_tokens`;
 
 const directive_introduction = `
 Directives
@@ -25,6 +26,9 @@ Examples
 
   "Tell me about rivers. [[sim:tokens=200 tps=20]]"       a long, slow answer
   "What is the weather? [[sim:tool]]"                     calls the first tool that is offered
+  'List it. [[sim:tool=bash args={"command":"ls"}]]'      calls that tool with these arguments, then answers
+  '[[sim:step tool=read]] [[sim:step tool=write]]'        calls one after the other, then answers
+  "[[sim:require_reasoning]]"                             wants the reasoning of tool calls back
   "Hello [[sim:reset=5]]"                                 the connection is reset after five chunks
   "Hello [[sim:status=429 retry_after=3 body=openrouter]]"
   "Hello [[sim:reasoning=none say=<think>no tags</think> please]]"`;

@@ -1,6 +1,6 @@
 import { ERROR_SHAPES, Refusal } from './error-body.ts';
 import { OPTIONS } from './options.ts';
-import { integer, oneOf, text, type ValueKind } from './value-kind.ts';
+import { integer, jsonObject, oneOf, text, type ValueKind } from './value-kind.ts';
 
 /** Position of a fault before anything is sent; other positions count the chunks sent before it. */
 export const BEFORE_HEADERS = -1;
@@ -34,17 +34,34 @@ const answerTokens: ValueKind<number> = {
 const REPLY = {
   say: valued('The exact answer: everything after say= up to ]]. With a failure: its message.', text('TEXT')),
   echo: flag('The answer is the body of the request as it arrived.'),
+  images: flag('The answer lists the images of the prompt as JSON: their kind and size, or their address.'),
   tokens: valued(
     'Length of the answer; endless goes on until max_tokens or until the client leaves.',
     answerTokens,
   ),
   reasoning_tokens: valued('Length of the reasoning.', count('N')),
   reasoning: valued('As the option reasoning.', OPTIONS.reasoning.kind),
+  require_reasoning: optional(
+    'As the option require_reasoning; reasoning_content if not set.',
+    OPTIONS.require_reasoning.kind,
+    'reasoning_content',
+  ),
+  require_signatures: optional(
+    'As the option require_signatures; demanded if not set.',
+    OPTIONS.require_signatures.kind,
+    'demanded',
+  ),
   usage: valued('As the option usage.', OPTIONS.usage.kind),
+  cached_tokens: valued('As the option cached_tokens.', OPTIONS.cached_tokens.kind),
+  cache_creation: valued('As the option cache_creation.', OPTIONS.cache_creation.kind),
   tool: optional(
     'Calls the tool of that name, or the first one, when the request offers tools.',
     text('NAME'),
     '',
+  ),
+  args: valued("The call's arguments: everything after args= up to ]].", jsonObject('JSON')),
+  step: flag(
+    'This pair of brackets holds for one step of a tool loop: the first one before any result, the second after one result, and so on.',
   ),
   calls: valued('That many tool calls instead of one.', integer(1, 100)),
   finish: valued('Says this finish_reason whatever the true one is.', text('REASON')),
@@ -92,12 +109,20 @@ export type Directives = {
 };
 
 const MARK = /\[\[sim:(.*?)\]\]/gs;
-const SAY = /(?:^|[\s,])say=/;
+/** Directives that take the rest of their brackets. */
+const REST = /(?:^|[\s,])(say|args)=/;
 
-/** Reads every `[[sim:…]]` in the text; throws a Refusal that names the directive which is unknown or wrong. */
-export function findDirectives(message: string): Directives {
+/**
+ * Reads every `[[sim:…]]` in the text, those of a `step` only at that step of a tool loop, from 0; throws a Refusal that names the directive
+ * which is unknown or wrong.
+ */
+export function findDirectives(message: string, step = 0): Directives {
   let found: Directives = {};
-  for (const [, inside = ''] of message.matchAll(MARK)) found = { ...found, ...readDirectives(inside) };
+  let steps = 0;
+  for (const [, inside = ''] of message.matchAll(MARK)) {
+    const read = readDirectives(inside);
+    if (!read.step || steps++ === step) found = { ...found, ...read };
+  }
   return found;
 }
 
@@ -108,12 +133,14 @@ export function stripDirectives(message: string): string {
 
 /** Reads the text between `[[sim:` and `]]`: `key=value` or bare keys, separated by spaces or commas. */
 export function readDirectives(source: string): Directives {
-  const say = SAY.exec(source);
-  const words = (say === null ? source : source.slice(0, say.index))
+  const rest = REST.exec(source);
+  const words = (rest === null ? source : source.slice(0, rest.index))
     .split(/[\s,]+/)
     .filter(word => word !== '');
   const found = Object.fromEntries(words.map(readWord));
-  return say === null ? found : { ...found, say: source.slice(say.index + say[0].length) };
+  if (rest === null) return found;
+  const [key, value] = readWord(source.slice(rest.index + rest[0].length - `${rest[1]}=`.length));
+  return { ...found, [key]: value };
 }
 
 function readWord(word: string): [string, unknown] {

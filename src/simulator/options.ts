@@ -6,6 +6,12 @@ const REASONING_MODES = ['field', 'reasoning_content', 'tags', 'implicit', 'none
 /** Usage that is sent: all that vLLM sends, never `continuous_usage_stats`, or none at all. */
 const USAGE_MODES = ['vllm', 'final', 'none'] as const;
 
+/** Reasoning that must come back with the assistant's tool calls, by its field; `any` of them, or none. */
+const RETURNED_REASONING = ['none', 'reasoning_content', 'reasoning', 'reasoning_details', 'any'] as const;
+
+/** Whether signatures of thinking are ignored, checked, or checked and demanded while a tool loop goes on. */
+const SIGNATURE_MODES = ['ignored', 'checked', 'demanded'] as const;
+
 /** `initial` is accepted whatever its kind; `null` stands for "not set". */
 interface OptionEntry<T, Initial> {
   readonly initial: Initial;
@@ -28,7 +34,7 @@ export const OPTIONS = {
     list('A,B,…'),
     'Served model names; any other name is answered 404. Not set: any name is served.',
   ),
-  api_key: option(null, text('KEY'), 'Key that /v1 paths ask for (Authorization: Bearer KEY).'),
+  api_key: option(null, text('KEY'), 'Key that /v1 paths ask for (Authorization: Bearer KEY, or x-api-key).'),
   max_model_len: option(
     262_144,
     integer(1),
@@ -39,6 +45,21 @@ export const OPTIONS = {
     oneOf(REASONING_MODES),
     'Reasoning in `reasoning`, in the older `reasoning_content`, in <think> tags, in tags without the opening one, or none.',
   ),
+  require_reasoning: option(
+    'none',
+    oneOf(RETURNED_REASONING),
+    "Field in which the reasoning of an assistant's tool calls must come back; without it a request is answered 400, as by DeepSeek.",
+  ),
+  require_signatures: option(
+    'checked',
+    oneOf(SIGNATURE_MODES),
+    "What is done with signatures of thinking on /v1/messages: nothing, checked, or also demanded as by Anthropic's models.",
+  ),
+  images: option(
+    'accepted',
+    oneOf(['accepted', 'refused']),
+    'Whether the model takes images; each counts as 85 tokens.',
+  ),
   usage: option(
     'vllm',
     oneOf(USAGE_MODES),
@@ -48,6 +69,11 @@ export const OPTIONS = {
     null,
     decimal('FRACTION', 1),
     'Part of the prompt reported as cached_tokens. Not set: prompt_tokens_details is null.',
+  ),
+  cache_creation: option(
+    0,
+    decimal('FRACTION', 1),
+    'Part of the prompt reported as cache_creation_input_tokens on /v1/messages.',
   ),
   ttft_ms: option(0, decimal('MS'), 'Time to the first token, milliseconds.'),
   tokens_per_second: option(0, decimal('N'), 'Speed of each reply; 0 is as fast as the client reads.'),

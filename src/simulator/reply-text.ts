@@ -32,6 +32,7 @@ export function planReasoning({ request, directives }: Source, seed: number): To
 export function planAnswer({ request, directives, body_text }: Source, seed: number): TokenRun {
   if (directives.say !== undefined) return textRun(directives.say);
   if (directives.echo) return textRun(body_text);
+  if (directives.images) return textRun(JSON.stringify({ images: request.messages.flatMap(imagesIn) }));
   const count = directives.tokens ?? ANSWER_TOKENS.min + (seed % (ANSWER_TOKENS.max - ANSWER_TOKENS.min + 1));
   return count === 0 ? listRun([]) : proseRun(seed, answerOpening(request), count);
 }
@@ -40,6 +41,13 @@ function reasoningTokens(request: ChatRequest, directives: Directives, seed: num
   if (!request.enable_thinking || request.reasoning_effort === 'none' || directives.echo) return 0;
   return (REASONING_TOKENS[request.reasoning_effort ?? DEFAULT_EFFORT] ?? 0) + (seed % 8);
 }
+
+/** The images of a message: kind and size of those that it carries, the address of others. */
+const imagesIn = ({ images }: ChatRequest['messages'][number]): string[] =>
+  images.map(url => {
+    const [, type, data = ''] = /^data:([^;,]*);base64,(.*)$/s.exec(url) ?? [];
+    return type === undefined ? url : `${type} ${Buffer.from(data, 'base64').length} bytes`;
+  });
 
 function answerOpening(request: ChatRequest): string {
   const last = request.messages.at(-1);

@@ -1,4 +1,4 @@
-import { renderPrompt } from './chat-request.ts';
+import { type ChatRequest, renderPrompt } from './chat-request.ts';
 import { type Choice, finishChoice, type Segment, type Tally } from './choice.ts';
 import { stripDirectives } from './directives.ts';
 import { Refusal } from './error-body.ts';
@@ -8,6 +8,9 @@ import { hashText, saltSeed } from './seed.ts';
 import type { Source } from './source.ts';
 import { countTokens, joinRuns, listRun, type TokenRun } from './tokens.ts';
 import { planToolCalls } from './tool-call.ts';
+
+/** What every image adds to the prompt. */
+const IMAGE_TOKENS = 85;
 
 /** A reply that is fully planned before its first byte; the same for a stream and for a plain completion. */
 export interface Reply extends Source {
@@ -23,7 +26,7 @@ export interface Reply extends Source {
 export function planReply(source: Source): Reply {
   const { request, directives, options } = source;
   const prompt = renderPrompt(request);
-  const prompt_tokens = countTokens(prompt);
+  const prompt_tokens = promptTokens(request, prompt);
   checkContext(prompt_tokens, request.max_tokens ?? 1, options.max_model_len);
   const seed = hashText(stripDirectives(prompt));
   const mode = options.reasoning;
@@ -42,6 +45,12 @@ export function planReply(source: Source): Reply {
   };
   const reasoning_key = mode === 'field' ? 'reasoning' : mode === 'reasoning_content' ? mode : null;
   return { ...source, choices, total, prompt_tokens, reasoning_key };
+}
+
+/** Tokens of a prompt, its images included. */
+export function promptTokens(request: ChatRequest, prompt = renderPrompt(request)): number {
+  const images = request.messages.reduce((sum, message) => sum + message.images.length, 0);
+  return countTokens(prompt) + images * IMAGE_TOKENS;
 }
 
 function planChoice(source: Source, seed: number, limit: number): Choice {

@@ -1,16 +1,18 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ChatService } from './chat-service.ts';
+import { chatFormat } from './chat-format.ts';
 import { errorBody, jsonBody, Refusal } from './error-body.ts';
+import { countTokensReply, messagesFormat } from './messages/messages-format.ts';
 import { resolveOptions, type SimulatorOptions } from './options.ts';
+import { DEFAULT_MODEL } from './read-source.ts';
+import { ReplyService } from './reply-service.ts';
 import {
   type ReceivedRequest,
   receivedRequest,
   SimulatedExchange,
   type SimulatorStats,
 } from './simulated-exchange.ts';
-import { DEFAULT_MODEL } from './source.ts';
 
 export type { SimulatorOptions } from './options.ts';
 export type { ReceivedRequest, SimulatorStats } from './simulated-exchange.ts';
@@ -23,6 +25,14 @@ export async function startSimulator(options: Partial<SimulatorOptions> = {}): P
 }
 
 type Route = readonly [method: string, answer: (exchange: SimulatedExchange, text: string) => void];
+
+const formatOf = ({ url = '/' }: IncomingMessage) =>
+  url.startsWith('/v1/messages') ? messagesFormat : chatFormat;
+
+const unauthorized = (request: IncomingMessage) =>
+  formatOf(request) === chatFormat
+    ? jsonBody({ error: 'Unauthorized' })
+    : errorBody(messagesFormat.errors, 401, 'invalid x-api-key');
 
 /** A simulated server. */
 export class Simulator {
@@ -44,13 +54,20 @@ export class Simulator {
     '/version': ['GET', exchange => exchange.send(200, jsonBody({ version: '0.12.0+simulated' }))],
     '/v1/models': ['GET', exchange => exchange.send(200, jsonBody(this.#models()))],
     '/v1/chat/completions': ['POST', (exchange, text) => this.#chat.answer(exchange, text)],
+    '/v1/messages': ['POST', (exchange, text) => this.#answerMessage(exchange, text)],
+    '/v1/messages/count_tokens': [
+      'POST',
+      (exchange, text) => exchange.send(200, jsonBody(countTokensReply(text))),
+    ],
   };
   #options: SimulatorOptions;
-  #chat: ChatService;
+  #chat: ReplyService;
+  #messages: ReplyService;
 
   constructor(options: SimulatorOptions) {
     this.#options = options;
-    this.#chat = new ChatService(options);
+    this.#chat = new ReplyService(chatFormat, options);
+    this.#messages = new ReplyService(messagesFormat, options);
   }
 
   get port(): number {
@@ -67,7 +84,8 @@ export class Simulator {
   configure(options: Partial<Omit<SimulatorOptions, 'host' | 'port'>>): void {
     const { host, port } = this.#options;
     this.#options = resolveOptions({ ...options, host, port }, this.#options);
-    this.#chat = new ChatService(this.#options);
+    this.#chat = new ReplyService(chatFormat, this.#options);
+    this.#messages = new ReplyService(messagesFormat, this.#options);
   }
 
   async listen(): Promise<void> {
@@ -95,8 +113,14 @@ export class Simulator {
     } catch (error) {
       if (request.readableAborted) return;
       const { status, message, param } = error instanceof Refusal ? error : new Refusal(500, String(error));
-      exchange.refuse(status, errorBody('vllm', status, message, param));
+      exchange.refuse(status, errorBody(formatOf(request).errors, status, message, param));
     }
+  }
+
+  #answerMessage(exchange: SimulatedExchange, text: string): void {
+    if (!exchange.request.headers['anthropic-version'])
+      throw new Refusal(400, 'anthropic-version: header is required');
+    this.#messages.answer(exchange, text);
   }
 
   #record(request: IncomingMessage, text: string): void {
@@ -109,7 +133,7 @@ export class Simulator {
     const path = url.split('?', 1)[0] ?? '/';
     const route = this.#routes[path];
     if (path.startsWith('/v1') && !this.#admits(exchange.request))
-      exchange.refuse(401, jsonBody({ error: 'Unauthorized' }));
+      exchange.refuse(401, unauthorized(exchange.request));
     else if (!route) exchange.refuse(404, jsonBody({ detail: 'Not Found' }));
     else if (method !== route[0])
       exchange.refuse(405, jsonBody({ detail: 'Method Not Allowed' }), { allow: route[0] });
@@ -118,7 +142,8 @@ export class Simulator {
 
   #admits(request: IncomingMessage): boolean {
     const { api_key } = this.#options;
-    return api_key === null || request.headers.authorization === `Bearer ${api_key}`;
+    const { authorization, 'x-api-key': key } = request.headers;
+    return api_key === null || authorization === `Bearer ${api_key}` || key === api_key;
   }
 
   #models(): object {

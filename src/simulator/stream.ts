@@ -9,6 +9,8 @@ export interface StreamScript {
   readonly ttft_ms: number;
   /** 0: as fast as the client reads. */
   readonly ms_per_token: number;
+  /** The event that ends it. */
+  readonly done: string;
 }
 
 /** Maximum characters of one write: few system calls, and an endless stream still lets others run. */
@@ -20,7 +22,7 @@ const BLOCK_CHARS = 32_768;
  */
 export function sendStream(exchange: SimulatedExchange, script: StreamScript): void {
   const { response } = exchange;
-  const { head, events, ttft_ms, ms_per_token } = script;
+  const { head, events, ttft_ms, ms_per_token, done } = script;
   const started_ms = performance.now();
   let next = events.next();
   let timer: NodeJS.Timeout | undefined;
@@ -50,7 +52,7 @@ export function sendStream(exchange: SimulatedExchange, script: StreamScript): v
   }
 
   function finish(block: string, ending: Ending): void {
-    if (ending === 'done') response.end(`${block}data: [DONE]\n\n`);
+    if (ending === 'done') response.end(block + done);
     else if (ending === 'end') response.end(block);
     else if (ending !== 'stall') exchange.breakOff(ending, block);
     else if (block !== '') response.write(block);

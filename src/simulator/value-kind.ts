@@ -59,6 +59,20 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 export const text = (label: string): ValueKind<string> =>
   kindOf<string>('a text that is not empty', label, isText, given => given);
 
+/** A JSON object. */
+export const jsonObject = (label: string): ValueKind<string> =>
+  kindOf<string>('a JSON object', label, isJsonObject, given => given.trim());
+
+function isJsonObject(value: unknown): boolean {
+  if (typeof value !== 'string' || !value.startsWith('{')) return false;
+  try {
+    JSON.parse(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A list of texts, written with commas. */
 export const list = (label: string): ValueKind<readonly string[]> =>
   kindOf(

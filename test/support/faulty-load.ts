@@ -87,7 +87,7 @@ async function load({ post }: GatewayUnderTest, seconds: number): Promise<void> 
       .then(response => response.text())
       .catch(() => {});
     if (at % 20 === 0) leave(post);
-    await sleep(30);
+    await sleep(25);
   }
 }
 

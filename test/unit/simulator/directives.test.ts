@@ -32,12 +32,28 @@ describe('findDirectives', () => {
     });
   });
 
+  it('takes everything after args= as a JSON object', () => {
+    expect(readDirectives('tool=bash args={"command": "say=1, ls"}')).toEqual({
+      tool: 'bash',
+      args: '{"command": "say=1, ls"}',
+    });
+    expect(() => readDirectives('tool=bash args=[1]')).toThrow("'args' must be a JSON object");
+    expect(() => readDirectives('args={"a"')).toThrow("'args' must be a JSON object");
+  });
+
+  it('reads those of a step at that step only', () => {
+    const text = '[[sim:chunk=2]] [[sim:step tool=read]] then [[sim:step tool=write]]';
+    const at = (step: number) => findDirectives(text, step);
+    expect([at(0).tool, at(1).tool, at(2).tool]).toEqual(['read', 'write', undefined]);
+    expect([at(0).chunk, at(2).chunk]).toEqual([2, 2]);
+  });
+
   it('reads an endless answer', () => {
     expect(readDirectives('tokens=endless')).toEqual({ tokens: Number.POSITIVE_INFINITY });
   });
 
   it.each([
-    ['stauts=503', /Unknown simulator directive 'stauts'; accepted: body, calls/],
+    ['stauts=503', /Unknown simulator directive 'stauts'; accepted: args, body/],
     ['status=banana', /'status' must be an integer of at least 400 and at most 599/],
     ['body=xml', /'body' must be one of vllm, object/],
     ['tokens', /'tokens' must be an integer of at least 0, or endless/],

@@ -1,15 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import QuickLRU from 'quick-lru';
-import { renderChunks, type StreamEvent } from './chunks.ts';
-import { renderCompletion } from './completion.ts';
+import type { StreamEvent } from './chunks.ts';
 import { type Directives, readDirectives } from './directives.ts';
 import { failureInstead, hasStreamFaults, isFailure, sendCompletion, withFaults } from './faults.ts';
 import type { SimulatorOptions } from './options.ts';
+import { readSource } from './read-source.ts';
 import { planReply, type Reply } from './reply.ts';
 import { saltSeed } from './seed.ts';
 import type { SimulatedExchange } from './simulated-exchange.ts';
-import { readSource } from './source.ts';
 import { sendStream } from './stream.ts';
+import type { WireFormat } from './wire-format.ts';
 
 /** Longer request bodies are not cached. */
 const KEPT_BODY_CHARS = 16_384;
@@ -21,8 +20,9 @@ interface Kept extends Reply {
   completion?: string;
 }
 
-/** Answers chat completion requests as the options and the requests' own directives say. */
-export class ChatService {
+/** Answers requests in one format as the options and the requests' own directives say. */
+export class ReplyService {
+  readonly #format: WireFormat;
   readonly #options: SimulatorOptions;
   readonly #failure: Directives;
   /** Requests of which it was decided whether they fail. */
@@ -31,7 +31,8 @@ export class ChatService {
   readonly #healthy = new QuickLRU<string, Kept>({ maxSize: 256 });
   readonly #failing = new QuickLRU<string, Kept>({ maxSize: 256 });
 
-  constructor(options: SimulatorOptions) {
+  constructor(format: WireFormat, options: SimulatorOptions) {
+    this.#format = format;
     this.#options = options;
     this.#failure = readDirectives(options.fail ?? 'status=503');
   }
@@ -47,17 +48,17 @@ export class ChatService {
     if (failure) {
       exchange.after(ttft_ms, () => failure(exchange));
     } else if (reply.request.stream && !directives.json) {
-      const head = `data: ${headOf('chat.completion.chunk', model)}`;
-      const whole = eventsOf(reply);
+      const head = this.#format.head(model, true);
+      const whole = this.#eventsOf(reply);
       const events = hasStreamFaults(directives) ? withFaults(whole, directives) : whole[Symbol.iterator]();
-      sendStream(exchange, { head, events, ttft_ms, ms_per_token });
+      sendStream(exchange, { head, events, ttft_ms, ms_per_token, done: this.#format.done });
     } else {
       const longest = Math.max(...reply.choices.map(({ tally }) => tally.completion));
       // An endless completion is never sent: the client waits until it gives up.
       if (longest === Number.POSITIVE_INFINITY) return;
       exchange.after(ttft_ms + longest * ms_per_token, () => {
-        reply.completion ??= renderCompletion(reply);
-        sendCompletion(exchange, headOf('chat.completion', model) + reply.completion, directives);
+        reply.completion ??= this.#format.completion(reply);
+        sendCompletion(exchange, this.#format.head(model, false) + reply.completion, directives);
       });
     }
   }
@@ -72,20 +73,13 @@ export class ChatService {
     const cache = fails ? this.#failing : this.#healthy;
     const known = cache.get(body_text);
     if (known) return known;
-    const reply = planReply(readSource(body_text, this.#options, fails ? this.#failure : {}));
+    const reply = planReply(readSource(this.#format, body_text, this.#options, fails ? this.#failure : {}));
     if (body_text.length <= KEPT_BODY_CHARS) cache.set(body_text, reply);
     return reply;
   }
-}
 
-function eventsOf(reply: Kept): Iterable<StreamEvent> {
-  if (reply.total.completion > KEPT_STREAM_TOKENS) return renderChunks(reply);
-  return (reply.events ??= [...renderChunks(reply)]);
-}
-
-/** The start of a reply or chunk, up to its choices. */
-function headOf(object: string, model: string): string {
-  const id = `chatcmpl-${randomUUID().replaceAll('-', '')}`;
-  const created = Math.floor(Date.now() / 1_000);
-  return `${JSON.stringify({ id, object, created, model }).slice(0, -1)},`;
+  #eventsOf(reply: Kept): Iterable<StreamEvent> {
+    if (reply.total.completion > KEPT_STREAM_TOKENS) return this.#format.events(reply);
+    return (reply.events ??= [...this.#format.events(reply)]);
+  }
 }
