@@ -61,7 +61,7 @@ export interface Identity {
 export interface StreamRenderer {
   /** Header of the reply; `text/event-stream; charset=utf-8` by default. */
   readonly contentType?: string;
-  /** One chunk. */
+  /** One chunk; empty if this format shows nothing of it. */
   chunk(chunk: Chunk): string;
   /** The error event of a stream that has begun, without the end. */
   error(error: GatewayError): string;

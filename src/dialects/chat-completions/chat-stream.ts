@@ -23,17 +23,24 @@ export function chatStream({ key, created, model }: Identity, names: ReasoningNa
   const head = JSON.stringify(shared).slice(0, -1);
   return {
     chunk({ choices, usage }) {
-      const shown = JSON.stringify(choices.map(choice => renamed(choice, names)));
-      return encodeEvent(`${head},"choices":${shown}${usage ? `,"usage":${JSON.stringify(usage)}` : ''}}`);
+      const shown = choices.flatMap(choice => shownChoice(choice, names));
+      // Signed reasoning is not shown here, and a chunk of nothing else would have no choices.
+      if (shown.length === 0 && choices.length > 0) return '';
+      const fields = usage ? `,"usage":${JSON.stringify(usage)}` : '';
+      return encodeEvent(`${head},"choices":${JSON.stringify(shown)}${fields}}`);
     },
     error: error => encodeEvent(openAiErrorBody(error)),
     end: () => doneEvent,
   };
 }
 
-/** The choice with its reasoning under the names of the wire. */
-function renamed(choice: ChunkChoice, names: ReasoningNames): object {
-  const { reasoning, ...delta } = choice.delta;
-  if (reasoning === undefined || names === reasoningNames.reasoning) return choice;
-  return { ...choice, delta: { ...delta, ...named(reasoning, names) } };
+/** The choice with its reasoning under the names of the wire, and without what this format does not have. */
+function shownChoice(choice: ChunkChoice, names: ReasoningNames): object[] {
+  const { reasoning, reasoning_details, ...delta } = choice.delta;
+  const isPlain = reasoning === undefined || names === reasoningNames.reasoning;
+  if (isPlain && !reasoning_details && choice.stop_sequence === undefined) return [choice];
+  const { stop_sequence, ...shown } = choice;
+  const said = { ...delta, ...(reasoning !== undefined && named(reasoning, names)) };
+  const isEmpty = Object.keys(said).length === 0 && choice.finish_reason === null && choice.logprobs == null;
+  return isEmpty ? [] : [{ ...shown, delta: said }];
 }

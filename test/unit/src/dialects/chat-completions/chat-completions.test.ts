@@ -131,3 +131,24 @@ describe('the name of the reasoning field', () => {
     expect(deltaOf(stream.chunk(chunkOf({ content: 'Yes.' })))).toEqual({ content: 'Yes.' });
   });
 });
+
+describe('signed reasoning and stop sequences', () => {
+  const reasoning_details = [{ type: 'reasoning.text', text: 'Hm.', signature: 's' }];
+
+  it.each(['reasoning', 'both'] as const)('are not shown in chat completions, key: %s', key => {
+    const chat = chatCompletions.create({ reasoning_key: key }, { models: [] });
+    const end = { index: 0, finish_reason: 'stop' as const, stop_sequence: 'END' };
+    const message = { role: 'assistant' as const, content: 'Hi.', reasoning: 'Hm.', reasoning_details };
+    const reply = chat.renderReply(identity, { choices: [{ ...end, message }], usage });
+    const stream = chat.renderStream(identity);
+    const written = [
+      chunkOf({ reasoning: 'Hm.', reasoning_details }),
+      chunkOf({ reasoning_details }),
+      { choices: [{ ...end, delta: {} }], usage },
+    ].map(chunk => stream.chunk(chunk));
+    expect(reply + written.join('')).not.toMatch(/reasoning_details|stop_sequence/);
+    expect(written[0]).toContain('"reasoning":"Hm."');
+    expect(written[1]).toBe('');
+    expect(written[2]).toContain('"finish_reason":"stop"');
+  });
+});
