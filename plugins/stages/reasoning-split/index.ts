@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineStage, type Exchange, type StageFactory } from '../../../src/plugin.ts';
-import { joinReply, StreamJoiner } from './join.ts';
+import { joinReply, StreamJoiner, separateJoined } from './join.ts';
 import type { ReasoningSplitOptions } from './options.ts';
 import { StreamSplitter, splitReply } from './split.ts';
 
@@ -20,6 +20,9 @@ export const reasoningSplit: StageFactory<ReasoningSplitOptions> = defineStage({
   schema,
   create({ trim }) {
     return {
+      onRequest({ request }) {
+        if (request.reasoning_split === false) separateJoined(request);
+      },
       onReply: (exchange, reply) =>
         isActive(exchange) ? splitReply(reply, startsInside(exchange), trim) : joinReply(reply),
       onStream(exchange) {

@@ -19,6 +19,7 @@ export function splitReply(
     const { content } = message;
     // Text that the upstream has separated is not searched for tags.
     if (message.reasoning) return message;
+    if (message.reasoning_details) return { ...message, reasoning: '' };
     if (!content) return { ...message, reasoning: '' };
     const isClosedOnly = !content.trimStart().startsWith('<think>') && content.includes('</think>');
     const implicit = starts_in_reasoning === 'auto' ? isClosedOnly : starts_in_reasoning;
@@ -73,7 +74,7 @@ export class StreamSplitter implements StreamTransformer {
     const { index, delta, finish_reason } = choice;
     const splitter = this.#splitterOf(choice);
     if (!splitter) return void after.push(choice);
-    if (delta.reasoning) {
+    if (hasReasoning(delta)) {
       // The upstream does separate reasoning; what was held back comes first.
       const held = splitter.end();
       this.#splitters.set(index, null);
@@ -98,12 +99,16 @@ export class StreamSplitter implements StreamTransformer {
     let splitter = this.#splitters.get(index);
     if (splitter === undefined) {
       // A choice that begins with a reasoning field is separated by the upstream.
-      splitter = delta.reasoning ? null : new ThinkSplitter(this.#options);
+      splitter = hasReasoning(delta) ? null : new ThinkSplitter(this.#options);
       this.#splitters.set(index, splitter);
     }
     return splitter;
   }
 }
+
+/** Whether the upstream has separated reasoning, be it encrypted. */
+const hasReasoning = ({ reasoning, reasoning_details }: Delta): boolean =>
+  Boolean(reasoning || reasoning_details);
 
 const choiceOf = (index: number, { reasoning, content }: Split): ChunkChoice => ({
   index,

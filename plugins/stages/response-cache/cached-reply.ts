@@ -22,8 +22,9 @@ export class CachedReply implements StreamTransformer {
   transform(chunk: Chunk, controller?: StreamController): void {
     for (const { delta, logprobs } of chunk.choices) {
       this.#characters_left -= (delta.content?.length ?? 0) + (delta.reasoning?.length ?? 0);
-      if (delta.tool_calls || logprobs)
-        this.#characters_left -= JSON.stringify([delta.tool_calls, logprobs]).length;
+      const { tool_calls, reasoning_details } = delta;
+      if (tool_calls || reasoning_details || logprobs)
+        this.#characters_left -= JSON.stringify([tool_calls, reasoning_details, logprobs]).length;
     }
     if (this.#characters_left >= 0) this.#assembler.add(chunk);
     controller?.enqueue(chunk);

@@ -68,6 +68,7 @@ function textPiece({ choices }: Chunk): Held | undefined {
   if (choices.length !== 1) return undefined;
   const { index, delta, finish_reason, logprobs } = choices[0] as ChunkChoice;
   if (finish_reason || logprobs != null || delta.tool_calls || delta.refusal || delta.role) return undefined;
+  if (delta.reasoning_details) return undefined;
   if (delta.content && delta.reasoning) return undefined;
   if (delta.content) return { index, kind: 'content', text: delta.content };
   return delta.reasoning ? { index, kind: 'reasoning', text: delta.reasoning } : undefined;

@@ -58,11 +58,17 @@ export function isEventStream(headers: IncomingHttpHeaders): boolean {
 /** A whole reply as the one chunk of a stream. */
 export function chunkOf({ choices, usage }: Completion): Chunk {
   return {
-    choices: choices.map(({ index, message, finish_reason, logprobs }) => {
+    choices: choices.map(({ index, message, finish_reason, stop_sequence, logprobs }) => {
       const { tool_calls, ...rest } = message;
       const calls = tool_calls?.map((call, at) => ({ index: at, ...call }));
       const delta = { ...rest, ...(calls && { tool_calls: calls }) };
-      return { index, delta, finish_reason, ...(logprobs != null && { logprobs }) };
+      return {
+        index,
+        delta,
+        finish_reason,
+        ...(stop_sequence !== undefined && { stop_sequence }),
+        ...(logprobs != null && { logprobs }),
+      };
     }),
     ...(usage && { usage }),
   };

@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { Chunk } from '../../../../../src/canonical.ts';
+import { reasoningSplit } from '../../../../../plugins/stages/reasoning-split/index.ts';
+import type { Chunk, Message } from '../../../../../src/canonical.ts';
 import { thinkTexts } from '../../../../fixtures/think-texts.ts';
 import { assembled, chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
+import { sampleSetup } from '../../../sample-setup.ts';
 import { type Asked, call, choiceOf, replied, stageOf, streamed } from './split-stage.ts';
 import { thinkText } from './think-text.ts';
 
@@ -143,5 +146,78 @@ describe('the decision to split reasoning', () => {
       reasoning: 'One.',
       content: null,
     });
+  });
+});
+
+describe('signed reasoning in the reasoning-split stage', () => {
+  const signed = { type: 'reasoning.text', text: 'Hm.', signature: 's' };
+  const encrypted = { type: 'reasoning.encrypted', data: 'x' };
+  const given = [{ reasoning: 'Hm.' }, { reasoning_details: [signed, encrypted] }, { content: 'Hi.' }];
+  const message = { content: 'Hi.', reasoning: 'Hm.', reasoning_details: [signed, encrypted] };
+
+  it('passes where reasoning is separated', async () => {
+    const asked = { request: { reasoning_split: true } };
+    expect(await streamed(asked, given)).toEqual(given);
+    expect(replied(asked, message)).toMatchObject(message);
+  });
+
+  it('is left out where it is in the text as well, but for what is encrypted', async () => {
+    const asked = { request: { reasoning_split: false } };
+    expect(await streamed(asked, given)).toEqual([
+      { content: '<think>Hm.' },
+      { reasoning_details: [encrypted] },
+      { content: '</think>Hi.' },
+    ]);
+    expect(replied(asked, message)).toEqual({
+      role: 'assistant',
+      content: '<think>Hm.</think>Hi.',
+      reasoning_details: [encrypted],
+    });
+  });
+
+  it('shows that the upstream separates reasoning, be it all encrypted', async () => {
+    const asked = { request: { reasoning_split: true } };
+    const text = { content: '<think> is a tag.' };
+    const details = { reasoning_details: [encrypted] };
+    expect(await streamed(asked, [details, text])).toEqual([details, text]);
+    expect(replied(asked, { ...text, ...details })).toEqual({
+      role: 'assistant',
+      reasoning: '',
+      ...text,
+      ...details,
+    });
+  });
+});
+
+describe('joined reasoning that a client sends back', () => {
+  const sent = (message: Partial<Message>, reasoning_split?: boolean) => {
+    const messages: Message[] = [{ role: 'assistant', content: null, ...message }];
+    const exchange = sampleExchange({
+      request: { messages, ...(reasoning_split !== undefined && { reasoning_split }) },
+    });
+    reasoningSplit({}).plan.create(sampleSetup()).onRequest?.(exchange);
+    return exchange.request.messages[0]!;
+  };
+  const tool_calls = [call];
+
+  it('is separated again on turns that called tools', () => {
+    const joined = { content: '<think>Hm.</think>Rolling.', tool_calls };
+    expect(sent(joined, false)).toMatchObject({ content: 'Rolling.', reasoning: 'Hm.' });
+    expect(sent({ content: '<think>Hm.</think>', tool_calls }, false)).toMatchObject({
+      content: null,
+      reasoning: 'Hm.',
+    });
+  });
+
+  it('stays as it is without calls, without the end of it, beside reasoning, and where it is separated', () => {
+    const content = '<think>Hm.</think>Rolling.';
+    for (const [message, split] of [
+      [{ content }, false],
+      [{ content: '<think>Hm.', tool_calls }, false],
+      [{ content, reasoning: 'Own.', tool_calls }, false],
+      [{ content, tool_calls }, true],
+      [{ content, tool_calls }, undefined],
+    ] as const)
+      expect(sent({ ...message } as Partial<Message>, split)).toEqual({ role: 'assistant', ...message });
   });
 });

@@ -30,6 +30,20 @@ describe('coalescing small chunks', () => {
     expect(await deltas(stream)).toEqual([{ content: 'a' }, { content: 'bcd' }, { content: 'ef' }]);
   });
 
+  it('passes signed reasoning on, after the reasoning to which it belongs', async () => {
+    const signed = { reasoning: 'c', reasoning_details: [{ type: 'reasoning.text', signature: 's' }] };
+    const chunks = [{ reasoning: 'a' }, { reasoning: 'b' }, signed, { reasoning: 'd' }].map(delta =>
+      chunkOf(delta),
+    );
+    const stream = coalesced(streamOf(chunks), 100, patient_ms);
+    expect(await deltas(stream)).toEqual([
+      { reasoning: 'a' },
+      { reasoning: 'b' },
+      signed,
+      { reasoning: 'd' },
+    ]);
+  });
+
   it('does not join across reasoning and content, nor past tool calls or the finish', async () => {
     const call = { tool_calls: [{ index: 0, function: { arguments: '{' } }] };
     const stream = coalesced(
