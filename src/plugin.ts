@@ -103,6 +103,7 @@ export {
   type Target,
   type UpstreamRequest,
 } from './upstream/adapter.ts';
+export type { MessageField } from './upstream/attempt/fit-messages.ts';
 export { chunkOf, eventObject } from './upstream/http/decode-reply.ts';
 export { scrubbed, UpstreamError } from './upstream/http/upstream-error.ts';
 export { type Finish, finishOf } from './upstream/openai/finish-reason.ts';
@@ -112,6 +113,7 @@ export {
   encodeOpenAi,
   newCallId,
 } from './upstream/openai/openai-format.ts';
+export type { OpenAiMessageForm } from './upstream/openai/openai-messages.ts';
 export { OpenAiStreamDecoder, type OpenAiStreamOptions } from './upstream/openai/openai-stream-decoder.ts';
 export { ReasoningCache, type ReasoningCacheLimits } from './upstream/openai/reasoning-cache.ts';
 export {

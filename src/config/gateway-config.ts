@@ -28,6 +28,13 @@ export interface OpenaiProvider extends ProviderOptions {
    * @defaultValue `"auto"`
    */
   max_tokens_field?: 'auto' | 'max_tokens' | 'max_completion_tokens' | undefined;
+  /**
+   * The upstream's name for reasoning that clients send back. Set `send_reasoning: never` for a server that
+   * refuses both.
+   *
+   * @defaultValue `"reasoning_content"`
+   */
+  reasoning_field?: 'reasoning_content' | 'reasoning' | undefined;
 }
 
 /** A provider with the adapter `vllm`. */
@@ -136,8 +143,8 @@ export interface AnthropicProvider extends ProviderOptions {
    */
   strict_tools?: boolean | undefined;
   /**
-   * Have the prompt cached this long. Writing to the cache costs more than plain input, which no price here
-   * covers.
+   * Have the prompt cached this long, beside what clients mark with `cache_control`. Writing to the cache costs
+   * more than plain input: set `pricing.input_cache_write`.
    *
    * @defaultValue `"off"`
    */

@@ -4,11 +4,13 @@ import {
   invalidField,
   isObject,
   type Json,
+  type MessageField,
   type Target,
   type UpstreamRequest,
 } from '../../../src/plugin.ts';
 
-import { History, type ThinkingMemory } from './history.ts';
+import { withCacheMarks } from './cache-marks.ts';
+import { History, hasReasoning, type ThinkingMemory } from './history.ts';
 import { conversationOf, type Restore } from './messages.ts';
 import { isSilenced, isThinking, type Traits, thinkingOf, traitsOf } from './thinking.ts';
 import { isForcing, toolFields } from './tools.ts';
@@ -28,6 +30,8 @@ export const parameters: ReadonlySet<string> = new Set([
   'response_format',
   'user',
 ]);
+/** All that messages can have. */
+export const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'cache_control']);
 /** Fields that are translated; all others were set by the operator and are sent unchanged. */
 const translated: ReadonlySet<string> = new Set([...parameters, 'metadata']);
 /** Default for a model without a cap, as where this adapter is used alone. */
@@ -48,23 +52,31 @@ export function encodeRequest(
   const tools = toolFields(request, options.strict_tools);
   const obstacles = { isForced: isForcing(tools), isForgotten: history.isForgotten };
   const effort = thinkingOf(request, target, traits, max_tokens, obstacles);
+  const isSilent = isSilenced(effort.fields);
+  const isForgetting = isSilent ? request.messages.some(hasReasoning) : history.isDropped;
   const sampling = samplingOf(request, traits, isThinking(effort.fields));
   const stop = stopOf(request);
-  const body = {
-    model: target.model,
-    max_tokens,
-    ...conversationOf(request.messages, isSilenced(effort.fields) ? unrestored : history.restore),
-    ...(request.stream && { stream: true }),
-    ...sampling.fields,
-    ...stop.fields,
-    ...tools,
-    ...withFormat(withBinding(effort.fields, options), request),
-    ...cacheFields(options),
-    ...userFields(request),
-    ...operatorFields(request, target),
-  };
-  const dropped = effort.isDropped ? ['reasoning_effort'] : [];
-  return { body, ignored: [...sampling.ignored, ...stop.ignored, ...dropped] };
+  const { request: body, isDropped } = withCacheMarks(
+    {
+      model: target.model,
+      max_tokens,
+      ...conversationOf(request.messages, isSilent ? unrestored : history.restore),
+      ...(request.stream && { stream: true }),
+      ...sampling.fields,
+      ...stop.fields,
+      ...tools,
+      ...withFormat(withBinding(effort.fields, options), request),
+      ...userFields(request),
+      ...operatorFields(request, target),
+    },
+    options.prompt_caching,
+  );
+  const dropped = [
+    ...(effort.isDropped ? ['reasoning_effort'] : []),
+    ...(isForgetting ? ['messages.reasoning'] : []),
+    ...(isDropped ? ['cache_control'] : []),
+  ];
+  return { body: { ...body }, ignored: [...sampling.ignored, ...stop.ignored, ...dropped] };
 }
 
 const unrestored: Restore = (_message, _at, rebuilt) => rebuilt;
@@ -127,9 +139,6 @@ function withFormat(fields: Json, { parameters: { response_format: format } }: C
   const others = isObject(fields.output_config) ? fields.output_config : {};
   return { ...fields, output_config: { ...others, format: { type: 'json_schema', schema } } };
 }
-
-const cacheFields = ({ prompt_caching: ttl }: EncodeOptions): Json =>
-  ttl === 'off' ? {} : { cache_control: { type: 'ephemeral', ttl } };
 
 const userFields = ({ parameters: { user } }: ChatRequest): Json =>
   typeof user === 'string' && user !== '' ? { metadata: { user_id: user } } : {};

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineProvider, knownEfforts, ReasoningCache } from '../../../src/plugin.ts';
 import { decodeReply, errorStatus } from './decode.ts';
-import { encodeRequest, parameters } from './encode.ts';
+import { encodeRequest, messageFields, parameters } from './encode.ts';
 import type { ThinkingMemory } from './history.ts';
 import { AnthropicStream } from './stream.ts';
 
@@ -45,7 +45,7 @@ export const anthropic = defineProvider({
       .enum(['off', '5m', '1h'])
       .default('off')
       .describe(
-        'Have the prompt cached this long. Writing to the cache costs more than plain input, which no price here covers.',
+        'Have the prompt cached this long, beside what clients mark with `cache_control`. Writing to the cache costs more than plain input: set `pricing.input_cache_write`.',
       ),
   }),
   efforts: knownEfforts,
@@ -60,6 +60,7 @@ export const anthropic = defineProvider({
       providerName: 'anthropic',
       headers,
       parameters,
+      messageFields,
       credential: api_key => ({ 'x-api-key': api_key }),
       encode: (request, target) => ({
         path: '/messages',

@@ -1,9 +1,16 @@
-import { invalidField, type Message, toolArguments } from '../../../src/plugin.ts';
+import {
+  type CacheControl,
+  type ContentPart,
+  invalidField,
+  type Message,
+  toolArguments,
+} from '../../../src/plugin.ts';
 import { type Block, callIdOf } from './blocks.ts';
 
 /** A conversation in the API's form: alternating turns of blocks, with the system prompt apart. */
 export interface Conversation {
-  readonly system?: string;
+  /** Blocks where one of them has a cache mark. */
+  readonly system?: string | readonly Block[];
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[];
 }
 
@@ -35,37 +42,60 @@ export function conversationOf(given: readonly Message[], restore: Restore): Con
 }
 
 /** The system prompt, from wherever its messages are. */
-function systemOf(given: readonly Message[]): string {
-  const words = given
-    .filter(({ role }) => role === 'system')
-    .map(({ content }) => textsOf(content).join('\n'));
-  return words.filter(text => text !== '').join('\n\n');
+function systemOf(given: readonly Message[]): string | Block[] {
+  const prompts = given.filter(({ role }) => role === 'system').map(({ content }) => blocksOf(content));
+  if (prompts.flat().some(({ cache_control }) => cache_control)) return prompts.flat();
+  return prompts
+    .map(blocks => blocks.map(({ text }) => text).join('\n'))
+    .filter(text => text !== '')
+    .join('\n\n');
 }
 
 function contentOf(message: Message, at: number, restore: Restore): readonly Block[] {
-  const texts = textsOf(message.content).map(text => ({ type: 'text', text }));
-  if (message.role === 'tool') {
-    const content = texts.length > 0 && { content: texts };
-    return [{ type: 'tool_result', tool_use_id: callIdOf(message.tool_call_id ?? ''), ...content }];
-  }
-  if (message.role !== 'assistant') return texts;
+  const blocks = blocksOf(message.content);
+  if (message.role === 'tool') return [resultOf(message, blocks)];
+  if (message.role !== 'assistant') return blocks;
   const calls = (message.tool_calls ?? []).map((call, number) => ({
     type: 'tool_use',
     id: callIdOf(call.id),
     name: call.function.name,
     input: toolArguments(call, `messages[${at}].tool_calls[${number}].function.arguments`),
+    ...markOf(call),
   }));
-  return restore(message, at, [...texts, ...calls]);
+  return restore(message, at, [...blocks, ...calls]);
 }
 
-/** The texts of a message that are not blank. */
-function textsOf(content: Message['content']): string[] {
-  const texts =
-    typeof content === 'string'
-      ? [content]
-      : (content ?? []).flatMap(part => (part.type === 'text' ? part.text : []));
-  return texts.filter(text => text.trim() !== '');
+/** The result of a tool. A mark on the last of its parts is one on the whole. */
+function resultOf({ tool_call_id = '' }: Message, blocks: readonly Block[]): Block {
+  const { cache_control, ...last }: Partial<Block> = blocks.at(-1) ?? {};
+  return {
+    type: 'tool_result',
+    tool_use_id: callIdOf(tool_call_id),
+    ...(blocks.length > 0 && { content: [...blocks.slice(0, -1), last] }),
+    ...(cache_control !== undefined && { cache_control }),
+  };
 }
+
+/** The parts of a message that are not blank text. */
+function blocksOf(content: Message['content']): Block[] {
+  const parts: ContentPart[] =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  return parts.flatMap(part => {
+    if (part.type === 'image_url')
+      return { type: 'image', source: sourceOf(part.image_url.url), ...markOf(part) };
+    return part.text.trim() === '' ? [] : { type: 'text', text: part.text, ...markOf(part) };
+  });
+}
+
+/** An address, or the image itself from a `data:` URL. */
+function sourceOf(url: string): object {
+  const [, media_type] = /^data:([^;,]+);base64,/.exec(url.slice(0, 100)) ?? [];
+  if (media_type === undefined) return { type: 'url', url };
+  return { type: 'base64', media_type, data: url.slice(url.indexOf(',') + 1) };
+}
+
+const markOf = ({ cache_control }: { readonly cache_control?: CacheControl }) =>
+  cache_control ? { cache_control } : {};
 
 const resultsFirst = (content: readonly Block[]): Block[] => [
   ...content.filter(({ type }) => type === 'tool_result'),

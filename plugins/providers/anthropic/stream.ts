@@ -13,6 +13,7 @@ import {
 } from '../../../src/plugin.ts';
 import { type Block, isBlock, textOf } from './blocks.ts';
 import { outlined, type ThinkingMemory } from './history.ts';
+import { detailOf } from './reasoning-details.ts';
 import { RunningUsage } from './usage.ts';
 
 /** Joins blocks of thinking, which are one text for the client. */
@@ -35,6 +36,8 @@ export class AnthropicStream implements StreamDecoder {
   readonly #blocks = new Map<number, OpenBlock>();
   readonly #calls: ToolCall[] = [];
   #hasThought = false;
+  /** Number of signed or encrypted blocks of thinking. */
+  #details = 0;
   /** Separator for a block of thinking that follows another. */
   #separator = '';
 
@@ -118,11 +121,17 @@ export class AnthropicStream implements StreamDecoder {
     }
   }
 
-  /** Gives a call that came without argument deltas its block's `input`, since clients parse arguments. */
   #stop({ index }: Json): Chunk[] {
     const open = this.#blocks.get(Number(index));
-    if (open?.call?.function.arguments !== '') return [];
-    return argued(open.call, JSON.stringify(isObject(open.block.input) ? open.block.input : {}));
+    if (!open) return [];
+    const { block, call } = open;
+    // Clients parse arguments: a call that came without argument deltas gets its block's `input`.
+    if (call?.function.arguments === '')
+      return argued(call, JSON.stringify(isObject(block.input) ? block.input : {}));
+    const detail = detailOf(block, this.#details);
+    if (!detail) return [];
+    this.#details++;
+    return [chunkOf({ reasoning_details: [detail] })];
   }
 
   #end({ delta, usage: told }: Json): Chunk[] {
@@ -133,7 +142,13 @@ export class AnthropicStream implements StreamDecoder {
     if (!this.complete) this.#memory.keep(this.#calls, this.#outline());
     this.complete = true;
     const declined = isObject(delta) ? refusalIn(delta.stop_details) : undefined;
-    const choice = { index: 0, delta: declined === undefined ? {} : { refusal: declined }, ...finish };
+    const stop_sequence = isObject(delta) ? textOf(delta.stop_sequence) : '';
+    const choice = {
+      index: 0,
+      delta: declined === undefined ? {} : { refusal: declined },
+      ...finish,
+      ...(stop_sequence !== '' && { stop_sequence }),
+    };
     return [{ choices: [choice], ...(usage && { usage }) }];
   }
 

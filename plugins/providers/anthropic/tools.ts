@@ -21,12 +21,14 @@ export function toolFields({ tools, parameters, messages }: ChatRequest, strict_
 export const isForcing = ({ tool_choice: choice }: Json): boolean =>
   isObject(choice) && (choice.type === 'any' || choice.type === 'tool');
 
-function toolOf({ function: { name, description, parameters, strict } }: Tool, strict_tools: boolean): Json {
+function toolOf({ function: called, cache_control }: Tool, strict_tools: boolean): Json {
+  const { name, description, parameters, strict } = called;
   return {
     name,
     ...(typeof description === 'string' && description !== '' && { description }),
     input_schema: isObject(parameters) ? parameters : { type: 'object', properties: {} },
     ...(strict_tools && strict === true && { strict }),
+    ...(cache_control && { cache_control }),
   };
 }
 

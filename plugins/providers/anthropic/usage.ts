@@ -31,6 +31,8 @@ export class RunningUsage {
       tokens.output_tokens,
       tokens.cache_read_input_tokens,
       this.#thinking === undefined ? undefined : { reasoning_tokens: this.#thinking },
+      // Without caching, usage has only what every server's has.
+      tokens.cache_creation_input_tokens || undefined,
     );
   }
 }

@@ -28,6 +28,7 @@ export const llamaCpp = defineProvider({
   create: ({ thinking_switches, cache_prompt, timings_per_token }) =>
     openAiAdapter({
       providerName: 'llama.cpp',
+      unsupported: ['prompt_cache_key'],
       effort: templateEffort(thinking_switches),
       fields: (request, target) => ({
         // By default the server splits reasoning if the template supports it.

@@ -15,13 +15,20 @@ export const openai = defineProvider({
       .describe(
         "The upstream's name for the cap; `auto` takes the second for OpenAI's reasoning models, by their names.",
       ),
+    reasoning_field: z
+      .enum(['reasoning_content', 'reasoning'])
+      .default('reasoning_content')
+      .describe(
+        "The upstream's name for reasoning that clients send back. Set `send_reasoning: never` for a server that refuses both.",
+      ),
   }),
   efforts: knownEfforts,
-  create: ({ provider_name, max_tokens_field }) =>
+  create: ({ provider_name, max_tokens_field, reasoning_field }) =>
     openAiAdapter({
       providerName: provider_name,
       // A prompt that is too long, or a bad key, is also said inside a reply of status 200.
       errorsHaveStatus: true,
+      reasoningNames: [reasoning_field],
       // The server knows the catalog's effort levels, unless the model's configuration maps them.
       effort: reasoning_effort => ({ reasoning_effort }),
       usesCompletionCap: model =>

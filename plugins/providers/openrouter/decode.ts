@@ -6,10 +6,11 @@ import {
   type Json,
   OpenAiStreamDecoder,
   type ReasoningCache,
+  type ReasoningDetail,
   type ToolCall,
   UpstreamError,
 } from '../../../src/plugin.ts';
-import { addDetails, detailsIn, type OwnDetail, type ReasoningDetail } from './reasoning-details.ts';
+import { addDetails, detailsIn, isWhole } from './reasoning-details.ts';
 
 type Memory = ReasoningCache<readonly ReasoningDetail[]>;
 
@@ -35,7 +36,9 @@ export function decodeReply(body: unknown, memory: Memory): Completion {
   for (const [at, { message }] of reply.choices.entries()) {
     const from = raw[at]?.message;
     const details = isObject(from) ? detailsIn(from.reasoning_details) : [];
-    if (details.length > 0 && message.tool_calls) memory.keep(message.tool_calls, details);
+    if (details.length === 0) continue;
+    message.reasoning_details = [...details];
+    if (message.tool_calls) memory.keep(message.tool_calls, details);
   }
   return reply;
 }
@@ -48,8 +51,10 @@ function throwIfFailed({ error }: Json): void {
 
 /** Reasoning details and calls of a choice so far, needed again with its tools' results. */
 interface Turn {
-  readonly details: OwnDetail[];
+  readonly details: ReasoningDetail[];
   readonly calls: ToolCall[];
+  /** Number of details that have been passed on, each whole. */
+  shown: number;
 }
 
 /** Decodes OpenAI's stream, and stores the reasoning behind tool calls. */
@@ -75,8 +80,21 @@ export class OpenRouterStream extends OpenAiStreamDecoder {
       call.function.name ||= called?.name ?? '';
       call.function.arguments += called?.arguments ?? '';
     }
+    const whole = this.#wholeDetails(choice);
     if (finish_reason) this.#keep(index);
-    return choice;
+    return whole.length === 0 ? choice : { ...choice, delta: { ...delta, reasoning_details: whole } };
+  }
+
+  /** The details that are whole with this piece: those before the last, and the last once anything follows it. */
+  #wholeDetails({ index, delta, finish_reason }: ChunkChoice): ReasoningDetail[] {
+    const turn = this.#turns.get(index);
+    const last = turn?.details.at(-1);
+    if (!turn || !last) return [];
+    const isOver = delta.content || delta.tool_calls || finish_reason;
+    const end = isOver || isWhole(last) ? turn.details.length : turn.details.length - 1;
+    const whole = turn.details.slice(turn.shown, end).map(detail => ({ ...detail }));
+    turn.shown = Math.max(turn.shown, end);
+    return whole;
   }
 
   #keep(index: number): void {
@@ -87,7 +105,7 @@ export class OpenRouterStream extends OpenAiStreamDecoder {
 
   #turnOf(index: number): Turn {
     let turn = this.#turns.get(index);
-    if (!turn) this.#turns.set(index, (turn = { details: [], calls: [] }));
+    if (!turn) this.#turns.set(index, (turn = { details: [], calls: [], shown: 0 }));
     return turn;
   }
 }

@@ -2,14 +2,16 @@ import { z } from 'zod';
 import {
   defineProvider,
   knownEfforts,
-  type Message,
+  type MessageField,
   openAiAdapter,
   ReasoningCache,
+  type ReasoningDetail,
 } from '../../../src/plugin.ts';
 import { decodeReply, errorStatus, OpenRouterStream } from './decode.ts';
-import type { ReasoningDetail } from './reasoning-details.ts';
 
 const max_age_ms = 3_600_000;
+
+const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'cache_control']);
 
 /** OpenRouter's chat completions. Usage is sent without request, at the end of a stream. */
 export const openrouter = defineProvider({
@@ -44,10 +46,12 @@ export const openrouter = defineProvider({
         ...(title !== undefined && { 'x-title': title }),
       },
       effort: effort => ({ reasoning: reasoningOf(effort) }),
-      fields: request => ({
-        messages: withDetails(request.messages, memory),
-        ...(routing && { provider: routing }),
-      }),
+      fields: () => (routing ? { provider: routing } : {}),
+      messageFields,
+      reasoningNames: ['reasoning'],
+      // Most clients do not keep details; those of a client that does are its own.
+      reasoningDetails: ({ reasoning_details, tool_calls }) =>
+        reasoning_details ?? (tool_calls && memory.recall(tool_calls)),
       decodeReply: body => decodeReply(body, memory),
       openStream: () => new OpenRouterStream(memory),
       errorStatus,
@@ -59,15 +63,4 @@ export const openrouter = defineProvider({
 function reasoningOf(effort: string): Record<string, unknown> {
   if (effort === 'none') return { enabled: false };
   return { effort: effort === 'max' ? 'xhigh' : effort };
-}
-
-/** The messages, with the stored reasoning on those that called tools. */
-function withDetails(
-  messages: readonly Message[],
-  memory: ReasoningCache<readonly ReasoningDetail[]>,
-): readonly object[] {
-  return messages.map(message => {
-    const details = message.tool_calls && memory.recall(message.tool_calls);
-    return details ? { ...message, reasoning_details: details } : message;
-  });
 }

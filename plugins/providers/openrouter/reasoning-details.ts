@@ -1,23 +1,24 @@
-import { isObject } from '../../../src/plugin.ts';
-
-/** One of OpenRouter's `reasoning_details`: text, a summary, or an encrypted block; must be sent back unchanged. */
-export type ReasoningDetail = Readonly<Record<string, unknown>>;
+import { isObject, type ReasoningDetail } from '../../../src/plugin.ts';
 
 /** The details listed in `value`. */
 export const detailsIn = (value: unknown): readonly ReasoningDetail[] =>
-  Array.isArray(value) ? value.filter(isObject) : [];
+  Array.isArray(value) ? value.filter(isDetail) : [];
 
-/** A detail that is being assembled. */
-export type OwnDetail = Record<string, unknown>;
+const isDetail = (value: unknown): value is ReasoningDetail =>
+  isObject(value) && typeof value.type === 'string';
 
 /** Adds the details of one event, and joins the pieces of texts and summaries that belong to one block. */
-export function addDetails(to: OwnDetail[], pieces: readonly ReasoningDetail[]): void {
+export function addDetails(to: ReasoningDetail[], pieces: readonly ReasoningDetail[]): void {
   for (const piece of pieces) {
     const last = to.at(-1);
     if (last && isSameBlock(last, piece)) join(last, piece);
     else to.push({ ...piece });
   }
 }
+
+/** Whether nothing can be added to a detail. */
+export const isWhole = ({ type, signature }: ReasoningDetail): boolean =>
+  type === 'reasoning.encrypted' || signature != null;
 
 const isSameBlock = (last: ReasoningDetail, piece: ReasoningDetail): boolean =>
   last.type === piece.type &&
@@ -27,7 +28,7 @@ const isSameBlock = (last: ReasoningDetail, piece: ReasoningDetail): boolean =>
   last.signature == null;
 
 /** Joins in place: copying at every piece would take quadratic time. */
-function join(last: OwnDetail, piece: ReasoningDetail): void {
+function join(last: ReasoningDetail, piece: ReasoningDetail): void {
   const key = piece.type === 'reasoning.summary' ? 'summary' : 'text';
   const text = textOf(last[key]) + textOf(piece[key]);
   for (const [name, value] of Object.entries(piece)) {

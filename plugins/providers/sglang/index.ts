@@ -16,6 +16,7 @@ export const sglang = defineProvider({
   create: ({ thinking_switches }) =>
     openAiAdapter({
       providerName: 'sglang',
+      unsupported: ['prompt_cache_key'],
       effort: templateEffort(thinking_switches),
       // The server separates reasoning by default, if started with a reasoning parser.
       fields: (request, target) => (leavesReasoning(request, target) ? { separate_reasoning: false } : {}),

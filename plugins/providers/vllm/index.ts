@@ -15,6 +15,9 @@ export const vllm = defineProvider({
   create: ({ thinking_switches }) =>
     openAiAdapter({
       providerName: 'vllm',
+      unsupported: ['prompt_cache_key'],
+      // Versions from 0.16 on read the first name, some of them only that; older ones the second.
+      reasoningNames: ['reasoning', 'reasoning_content'],
       effort: templateEffort(thinking_switches),
       runningUsage: true,
       stopSequenceField: 'stop_reason',

@@ -1,13 +1,17 @@
 import type { ChatRequest } from '../../canonical.ts';
+import { forwardedParameters } from '../../dialects/chat-completions/chat-request.ts';
 import type { Json } from '../../json-object.ts';
 import type { Adapter, Target } from '../adapter.ts';
+import type { MessageField } from '../attempt/fit-messages.ts';
 import { decodeOpenAiReply, encodeOpenAi } from './openai-format.ts';
+import type { OpenAiMessageForm } from './openai-messages.ts';
 import { OpenAiStreamDecoder, type OpenAiStreamOptions } from './openai-stream-decoder.ts';
 import { effortFields } from './reasoning-effort.ts';
 
 /** How one server differs from others that speak OpenAI's chat completions. */
 export interface OpenAiServer
   extends OpenAiStreamOptions,
+    OpenAiMessageForm,
     Partial<Pick<Adapter, 'headers' | 'decodeReply' | 'openStream' | 'errorStatus'>> {
   /** `gen_ai.provider.name` on spans. */
   readonly providerName: string;
@@ -17,27 +21,32 @@ export interface OpenAiServer
   usesCompletionCap?(model: string): boolean;
   /** Fields added to the body of a request. */
   fields?(request: ChatRequest, target: Target): Readonly<Json>;
+  /** Forwarded parameters of the interface that the server does not take; none without it. */
+  readonly unsupported?: readonly string[];
+  /** Parts of messages that the server takes beyond text and tool calls; reasoning and images without it. */
+  readonly messageFields?: ReadonlySet<MessageField>;
   /** Asks for usage with every event of a stream, not only with the last. */
   readonly runningUsage?: boolean;
   /** Fields added to the body of a streamed request, beside those that ask for usage. */
   readonly streamFields?: Readonly<Json>;
 }
 
-const openAiMessageFields = new Set(['reasoning', 'image_url'] as const);
+const openAiMessageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url']);
 
 /** The adapter of a server that speaks OpenAI's chat completions. */
 export function openAiAdapter(server: OpenAiServer): Adapter {
-  const { providerName, headers, errorStatus, effort, runningUsage, streamFields } = server;
+  const { providerName, headers, errorStatus, effort, runningUsage, streamFields, unsupported } = server;
   // Servers ignore running usage unless final usage is requested as well.
   const stream_options = { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) };
   return {
     providerName,
-    messageFields: openAiMessageFields,
+    ...(unsupported && { parameters: parametersBut(unsupported) }),
+    messageFields: server.messageFields ?? openAiMessageFields,
     ...(headers && { headers }),
     ...(errorStatus && { errorStatus }),
     encode(request, target) {
       const body: Json = {
-        ...encodeOpenAi(request, target),
+        ...encodeOpenAi(request, target, server),
         ...(effort && effortFields(request, target, effort)),
         ...server.fields?.(request, target),
         ...(request.stream && { stream_options, ...streamFields }),
@@ -53,3 +62,7 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
     openStream: server.openStream ?? (() => new OpenAiStreamDecoder(server)),
   };
 }
+
+/** The forwarded parameters without `names`. */
+const parametersBut = (names: readonly string[]): ReadonlySet<string> =>
+  new Set(Object.keys(forwardedParameters).filter(name => !names.includes(name)));

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ChatRequest, Choice, Completion, Message, ReplyMessage, ToolCall } from '../../canonical.ts';
+import type { ChatRequest, Choice, Completion, ReplyMessage, ToolCall } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { Target } from '../adapter.ts';
 import { UpstreamError } from '../http/upstream-error.ts';
 import { finishOf } from './finish-reason.ts';
+import { type OpenAiMessageForm, openAiMessages } from './openai-messages.ts';
 import { readUsage } from './openai-usage.ts';
 
 /**
@@ -20,8 +21,8 @@ export const indexIn = (value: unknown): number | undefined =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max_index ? Number(value) : undefined;
 
 /** The body of an OpenAI request without what adapters differ in: effort, streaming options. */
-export function encodeOpenAi(request: ChatRequest, target: Target): Json {
-  const body: Json = { model: target.model, messages: request.messages.map(writtenMessage) };
+export function encodeOpenAi(request: ChatRequest, target: Target, form: OpenAiMessageForm = {}): Json {
+  const body: Json = { model: target.model, messages: openAiMessages(request.messages, form) };
   if (request.stream) body.stream = true;
   if (request.temperature !== undefined) body.temperature = request.temperature;
   if (request.max_tokens !== undefined) body.max_tokens = request.max_tokens;
@@ -33,13 +34,6 @@ export function encodeOpenAi(request: ChatRequest, target: Target): Json {
     if (Object.hasOwn(request.unknown, name)) body[name] = request.unknown[name];
   }
   return body;
-}
-
-/** A message with its reasoning under the name that most servers read. */
-function writtenMessage(message: Message): object {
-  if (message.reasoning === undefined && !message.reasoning_details) return message;
-  const { reasoning, reasoning_details, ...rest } = message;
-  return reasoning === undefined ? rest : { ...rest, reasoning_content: reasoning };
 }
 
 /** Text of a string or of content parts; `thinking` parts are reasoning. */

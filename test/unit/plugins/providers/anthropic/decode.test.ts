@@ -51,7 +51,7 @@ describe('Anthropic usage', () => {
       cache_creation_input_tokens: 3,
       output_tokens: 7,
     };
-    expect(adapter.decodeReply(message({ usage })).usage).toEqual(usageOf(24, 7, 16));
+    expect(adapter.decodeReply(message({ usage })).usage).toEqual(usageOf(24, 7, 16, undefined, 3));
   });
 
   it('keeps earlier values when later stream events omit or zero them', () => {
@@ -160,6 +160,70 @@ describe('an Anthropic stream', () => {
   ])('reports %s with its status', (type, status) => {
     expect(() => decoded({ type: 'error', error: { type, message: 'x' } })).toThrow(
       expect.objectContaining({ name: 'UpstreamError', message: 'x', status }),
+    );
+  });
+});
+
+describe('signed reasoning of a message', () => {
+  const content = [
+    { type: 'thinking', thinking: 'One.', signature: 'a' },
+    { type: 'redacted_thinking', data: 'Emw' },
+    { type: 'thinking', thinking: 'Unsigned.', signature: '' },
+    { type: 'thinking', thinking: 'Two.', signature: 'b' },
+    { type: 'text', text: 'Hi.' },
+  ];
+  const format = 'anthropic-claude-v1';
+  const details = [
+    { type: 'reasoning.text', text: 'One.', signature: 'a', format, index: 0 },
+    { type: 'reasoning.encrypted', data: 'Emw', format, index: 1 },
+    { type: 'reasoning.text', text: 'Two.', signature: 'b', format, index: 2 },
+  ];
+
+  it('is in a whole reply, a detail for each block that is signed or encrypted', () => {
+    expect(adapter.decodeReply(message({ content })).choices[0]!.message).toEqual({
+      role: 'assistant',
+      content: 'Hi.',
+      reasoning: 'One.\nUnsigned.\nTwo.',
+      reasoning_details: details,
+    });
+  });
+
+  it('comes in a stream after the reasoning of its block, whole', () => {
+    const block = (index: number, ...deltas: object[]) => [
+      {
+        type: 'content_block_start',
+        index,
+        content_block: { type: 'thinking', thinking: '', signature: '' },
+      },
+      ...deltas.map(delta => ({ type: 'content_block_delta', index, delta })),
+      { type: 'content_block_stop', index },
+    ];
+    const thought = (thinking: string) => ({ type: 'thinking_delta', thinking });
+    const chunks = decoded(
+      ...block(0, thought('O'), thought('ne.'), { type: 'signature_delta', signature: 'a' }),
+      { type: 'content_block_start', index: 1, content_block: content[1] },
+      { type: 'content_block_stop', index: 1 },
+      ...block(2, thought('Two.'), { type: 'signature_delta', signature: 'b' }),
+    );
+    expect(chunks.map(({ choices }) => choices[0]!.delta)).toEqual([
+      { reasoning: 'O' },
+      { reasoning: 'ne.' },
+      { reasoning_details: [details[0]] },
+      { reasoning_details: [details[1]] },
+      { reasoning: '\nTwo.' },
+      { reasoning_details: [details[2]] },
+    ]);
+  });
+});
+
+describe('the stop sequence of a message', () => {
+  it('is that of the API, whole and streamed, and absent without one', () => {
+    const ended = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
+    expect(adapter.decodeReply(message(ended)).choices[0]).toMatchObject({ stop_sequence: 'END' });
+    const [chunk] = decoded({ type: 'message_delta', delta: ended, usage: { output_tokens: 1 } });
+    expect(chunk!.choices[0]).toMatchObject({ stop_sequence: 'END', finish_reason: 'stop' });
+    expect(adapter.decodeReply(message({ stop_sequence: null })).choices[0]).not.toHaveProperty(
+      'stop_sequence',
     );
   });
 });

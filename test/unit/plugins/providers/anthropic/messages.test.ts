@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Message, ToolCall } from '../../../../../src/canonical.ts';
-import { bodyOf } from './encoded.ts';
+import { bodyOf, budgeted, encoded } from './encoded.ts';
 
 const call = (id: string, text = '{"sides":20}'): ToolCall => ({
   id,
@@ -155,5 +155,87 @@ describe('a conversation for the Messages API', () => {
         expect.objectContaining({ status: 400, message }),
       );
     }
+  });
+});
+
+const cache_control = { type: 'ephemeral' as const, ttl: '1h' };
+const png = 'data:image/png;base64,iVBORw0KGgo=';
+
+describe('images for the Messages API', () => {
+  it('are blocks with an address or the image itself, also in the results of tools', () => {
+    const parts: Message['content'] = [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image_url', image_url: { url: png, detail: 'low' } },
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' }, cache_control },
+    ];
+    const blocks = [
+      text('What is this?'),
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
+      { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+    ];
+    const marked = { ...blocks[2], cache_control };
+    expect(sent(user(parts), calling('a'), result('a', parts)).turns).toEqual([
+      ['user', [blocks[0], blocks[1], marked]],
+      ['assistant', [use('a')]],
+      // A mark on the last part of a result is one on the result.
+      ['user', [{ type: 'tool_result', tool_use_id: 'a', content: blocks, cache_control }]],
+    ]);
+  });
+});
+
+describe('cache marks for the Messages API', () => {
+  const marked = (words: string) => ({ type: 'text' as const, text: words, cache_control });
+  const rolling = { ...calling('a'), content: [marked('Rolling.')] };
+
+  it('stand on the blocks of the system prompt, texts, calls and tools', () => {
+    const [{ tool_calls }] = [calling('a')];
+    const { system, tools, messages } = bodyOf({
+      messages: [
+        { role: 'system', content: [text('Be brief.') as never, marked('Be kind.')] },
+        { role: 'system', content: 'Be quick.' },
+        user([marked('Roll.')]),
+        { ...calling('a'), tool_calls: [{ ...tool_calls![0]!, cache_control }] },
+        result('a'),
+      ],
+      tools: [{ type: 'function', function: { name: 'roll' }, cache_control }],
+    });
+    expect(system).toEqual([text('Be brief.'), marked('Be kind.'), text('Be quick.')]);
+    expect(tools).toMatchObject([{ name: 'roll', cache_control }]);
+    expect(messages).toEqual([
+      { role: 'user', content: [marked('Roll.')] },
+      { role: 'assistant', content: [{ ...use('a'), cache_control }] },
+      { role: 'user', content: [used('a')] },
+    ]);
+  });
+
+  it('are the last four where there are more, and the others are named', () => {
+    const { body, ignored } = encoded({
+      messages: [
+        { role: 'system', content: [marked('Be kind.')] },
+        user([marked('a'), marked('b')]),
+        rolling,
+        result('a', [marked('c'), marked('d')]),
+      ],
+    });
+    expect(ignored).toEqual(['cache_control']);
+    expect(body.system).toEqual([text('Be kind.')]);
+    expect(body.messages).toMatchObject([
+      { content: [text('a'), marked('b')] },
+      { content: [marked('Rolling.'), use('a')] },
+      { content: [{ content: [marked('c'), text('d')], cache_control }] },
+    ]);
+    expect(JSON.stringify(body).split('cache_control')).toHaveLength(1 + 4);
+  });
+
+  it.each([
+    ['none', [], '5m', true],
+    ['one as long', [cache_control], '1h', true],
+    ['one for longer', [cache_control], '5m', false],
+    ['one for the default time', [{ type: 'ephemeral' as const }], '5m', true],
+    ['four', [cache_control, cache_control, cache_control, cache_control], '1h', false],
+  ] as const)('leave a place for those of prompt_caching beside %s', (_, marks, prompt_caching, isAdded) => {
+    const parts = marks.map(mark => ({ type: 'text' as const, text: 'a', cache_control: mark }));
+    const body = bodyOf({ messages: [user([text('Hi.') as never, ...parts])] }, budgeted, { prompt_caching });
+    expect(body.cache_control).toEqual(isAdded ? { type: 'ephemeral', ttl: prompt_caching } : undefined);
   });
 });

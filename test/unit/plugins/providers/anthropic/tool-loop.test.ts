@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Message, ReplyMessage } from '../../../../../src/canonical.ts';
+import type { Message, ReasoningDetail, ReplyMessage } from '../../../../../src/canonical.ts';
 import type { Adapter } from '../../../../../src/upstream/adapter.ts';
 import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
 import { readStream } from '../../../read-stream.ts';
@@ -225,5 +225,84 @@ describe('an Anthropic tool loop', () => {
     expect(encoded({ messages: answered(message), reasoning_effort: 'high' }, budgeted, own).ignored).toEqual(
       ['reasoning_effort'],
     );
+  });
+});
+
+describe('an Anthropic tool loop whose client keeps the signed reasoning', () => {
+  const format = 'anthropic-claude-v1';
+  const own: ReasoningDetail[] = [
+    { type: 'reasoning.text', text: 'Mine.', signature: 'm', format, index: 0 },
+    { type: 'reasoning.encrypted', data: 'Emw', format, index: 1 },
+  ];
+  const blocks = [
+    { type: 'thinking', thinking: 'Mine.', signature: 'm' },
+    { type: 'redacted_thinking', data: 'Emw' },
+  ];
+  const adapter = adapterOf('anthropic');
+  const turn = ways.streamed!(adapter);
+  const keeping = (reasoning_details: ReasoningDetail[]) => {
+    const [question, called, ...results] = answered({ ...turn, content: 'Rolling.' });
+    return [question!, { ...called!, reasoning: 'Mine.', reasoning_details }, ...results];
+  };
+
+  it('sends the thinking of the client, on any instance, and thinks on', () => {
+    for (const instance of [adapter, adapterOf('anthropic')]) {
+      const asked = { messages: keeping(own), reasoning_effort: 'high' };
+      const { body, ignored } = encoded(asked, budgeted, instance);
+      expect(turnOf(body)).toEqual([...blocks, { type: 'text', text: 'Rolling.' }, ...uses]);
+      expect(body.thinking).toMatchObject({ type: 'enabled' });
+      expect(ignored).toEqual([]);
+    }
+  });
+
+  it('sends it in earlier turns as well', () => {
+    const messages = [...keeping(own), { role: 'user' as const, content: 'Again.' }];
+    expect(turnOf(bodyOf({ messages, reasoning_effort: 'high' }))).toEqual([
+      ...blocks,
+      { type: 'text', text: 'Rolling.' },
+      ...uses,
+    ]);
+  });
+
+  it.each([
+    ['of another maker', [{ type: 'reasoning.text', text: 'x', signature: 's', format: 'google-gemini-v1' }]],
+    ['of no known form', [{ type: 'reasoning.text', text: 'x', signature: 's' }]],
+    ['without a signature', [{ type: 'reasoning.text', text: 'x', format }]],
+  ])('sends no reasoning %s, which the API would refuse, and names it', (_, details) => {
+    const asked = { messages: keeping(details), reasoning_effort: 'high' };
+    const { body, ignored } = encoded(asked);
+    expect(turnOf(body)).toEqual([{ type: 'text', text: 'Rolling.' }, ...uses]);
+    expect(body.thinking).toEqual({ type: 'disabled' });
+    expect(ignored).toEqual(['reasoning_effort', 'messages.reasoning']);
+  });
+
+  it('sends what is stored in place of what it cannot read', () => {
+    const asked = { messages: keeping([{ type: 'reasoning.text', text: 'x' }]), reasoning_effort: 'high' };
+    const { body, ignored } = encoded(asked, budgeted, adapter);
+    expect(turnOf(body)[0]).toEqual(thought);
+    expect(ignored).toEqual([]);
+  });
+
+  it('keeps the places of thinking, and the cache mark of the text, where the turn is stored', () => {
+    const instance = adapterOf('anthropic');
+    const sealed = (signature: string) => ({ type: 'thinking', thinking: 'Hm.', signature });
+    const content = [sealed('a'), { type: 'text', text: 'One.' }, sealed('b'), uses[0]];
+    const reply = { type: 'message', content, stop_reason: 'tool_use' };
+    const { message } = instance.decodeReply(reply).choices[0]!;
+    const [question, called, ...results] = answered(message);
+    const cache_control = { type: 'ephemeral' as const };
+    const { reasoning_details } = message;
+    const parts = [{ type: 'text' as const, text: 'One.', cache_control }];
+    const messages = [
+      question!,
+      { ...called!, content: parts, reasoning_details: reasoning_details! },
+      ...results,
+    ];
+    expect(turnOf(bodyOf({ messages, reasoning_effort: 'high' }, budgeted, instance))).toEqual([
+      content[0],
+      parts[0],
+      content[2],
+      content[3],
+    ]);
   });
 });

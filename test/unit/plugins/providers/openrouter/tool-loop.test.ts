@@ -1,12 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  addDetails,
-  type ReasoningDetail,
-} from '../../../../../plugins/providers/openrouter/reasoning-details.ts';
-import type { Message } from '../../../../../src/canonical.ts';
+import { addDetails } from '../../../../../plugins/providers/openrouter/reasoning-details.ts';
+import type { Chunk, Completion, Message, ReasoningDetail } from '../../../../../src/canonical.ts';
+import { ReplyAssembler } from '../../../../../src/exchange/assemble-reply.ts';
 import type { Adapter } from '../../../../../src/upstream/adapter.ts';
 import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
-import { readStream } from '../../../read-stream.ts';
+import { type ReadStream, readStream } from '../../../read-stream.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 
 const tools = fixtureOf('openrouter', 'tools');
@@ -21,9 +19,15 @@ const details = [
   },
 ];
 
-const ways: Record<string, (adapter: Adapter) => unknown> = {
+const ways: Record<string, (adapter: Adapter) => Completion | ReadStream> = {
   'not streamed': adapter => adapter.decodeReply(tools.reply),
   streamed: adapter => readStream(adapter.openStream(), [Buffer.from(tools.stream)]),
+};
+
+const assembledDetails = (chunks: readonly Chunk[]) => {
+  const assembler = new ReplyAssembler();
+  for (const chunk of chunks) assembler.add(chunk);
+  return assembler.reply().choices[0]!.message;
 };
 
 /** The history that a client sends: it has no place for reasoning. */
@@ -43,6 +47,22 @@ describe.each(Object.entries(ways))('an OpenRouter turn that arrived %s', (_, co
       { ...messages[1], reasoning_details: details },
       messages[2],
     ]);
+  });
+
+  it('has its reasoning details, whole', () => {
+    const reply = come(adapterOf('openrouter'));
+    const message = 'choices' in reply ? reply.choices[0]!.message : assembledDetails(reply.chunks);
+    expect(message.reasoning_details).toEqual(details);
+  });
+
+  it('is sent again with the reasoning that the client has kept, if it has', () => {
+    const adapter = adapterOf('openrouter');
+    come(adapter);
+    const own = [{ type: 'reasoning.encrypted', data: 'mine' }];
+    const kept = messages.map(message =>
+      message.tool_calls ? { ...message, reasoning: 'Mine.', reasoning_details: own } : message,
+    );
+    expect(adapter.encode(sampleRequest({ messages: kept }), target).body.messages).toEqual(kept);
   });
 
   it('is sent unchanged when nothing is cached', () => {
@@ -90,5 +110,33 @@ describe('reasoning details in pieces', () => {
       { type: 'reasoning.text', text: 'd', index: 2 },
       { type: 'reasoning.text', text: 'e', index: 3 },
     ]);
+  });
+});
+
+describe('reasoning details of a stream', () => {
+  it('are passed on once each, whole, as soon as nothing can be added to them', () => {
+    const stream = adapterOf('openrouter').openStream();
+    const text = (words: string, index: number, more: object = {}) => ({
+      type: 'reasoning.text',
+      text: words,
+      index,
+      ...more,
+    });
+    const shown = (delta: object, finish_reason: string | null = null) => {
+      const event = { choices: [{ index: 0, delta, finish_reason }] };
+      const [chunk] = stream.decode({ data: JSON.stringify(event) });
+      return chunk!.choices[0]!.delta.reasoning_details;
+    };
+    const of = (...reasoning_details: object[]) => ({ reasoning_details });
+    expect(shown(of(text('a', 0)))).toBeUndefined();
+    expect(shown(of(text('b', 0)))).toBeUndefined();
+    expect(shown(of(text('', 0, { signature: 's' })))).toEqual([text('ab', 0, { signature: 's' })]);
+    expect(shown(of(text('c', 1)))).toBeUndefined();
+    expect(shown(of(text('d', 2)))).toEqual([text('c', 1)]);
+    expect(shown({ content: 'Hi.' })).toEqual([text('d', 2)]);
+    const encrypted = { type: 'reasoning.encrypted', data: 'x' };
+    expect(shown(of(encrypted))).toEqual([encrypted]);
+    expect(shown(of(text('e', 3)))).toBeUndefined();
+    expect(shown({}, 'stop')).toEqual([text('e', 3)]);
   });
 });
