@@ -104,6 +104,8 @@ interface OutputItem {
   readonly name: string;
   readonly arguments: string;
   readonly content: readonly { readonly type: string; readonly text: string }[];
+  /** Of a reasoning item. */
+  readonly summary?: readonly { readonly text: string }[];
 }
 
 interface ResponseObject {
@@ -161,7 +163,7 @@ function completionOf({ status, output, usage }: ResponseObject): Completion {
     text('reasoning') ||
     output
       .filter(({ type }) => type === 'reasoning')
-      .flatMap(item => item.content ?? [])
+      .flatMap(item => item.summary ?? item.content)
       .map(part => part.text)
       .join('');
   const tool_calls = calls.map(({ call_id, name, arguments: given }) => ({
