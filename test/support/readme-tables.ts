@@ -25,10 +25,11 @@ import { passthroughRuleSchema } from '../../src/upstream/passthrough/passthroug
 import { breakerSchema } from '../../src/upstream/routing/circuit-breaker.ts';
 import { healthCheckSchema } from '../../src/upstream/routing/health-check.ts';
 import { clientTable } from './clients/table.ts';
+import { estimateTable } from './estimate-table.ts';
 
 /**
- * The README's tables, made from the schemas, the error catalogue and what clients were seen to do. They stand between `<!-- table: NAME -->` and
- * `<!-- end -->`; a test holds them equal, `npm run docs` writes them.
+ * The README's tables, made from the schemas, the error catalogue, what clients were seen to do and the measured error of the token estimator.
+ * They stand between `<!-- table: NAME -->` and `<!-- end -->`; a test holds them equal, `npm run docs` writes them.
  */
 const tables: Record<string, () => string> = {
   errors: errorTable,
@@ -39,6 +40,7 @@ const tables: Record<string, () => string> = {
   metrics: () => optionTable(metricsSchema),
   tracing: () => optionTable(tracingSchema),
   usage: () => optionTable(usageSchema),
+  estimator: estimateTable,
   ...Object.fromEntries(
     configurableDialects.map(({ section, schema }) => [section, () => optionTable(schema)]),
   ),

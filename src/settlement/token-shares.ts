@@ -1,0 +1,98 @@
+/** Shares of a token that the first, the 2nd to 4th, the 5th to 8th and each later character of a run adds. */
+type Shares = readonly [first: number, early: number, middle: number, late: number];
+
+interface Kind {
+  /** First and last code unit of each range, as text. A range of a later kind takes its characters out of an earlier one. */
+  readonly ranges: readonly string[];
+  /** Absent if the estimator itself knows what they cost. */
+  readonly shares?: Shares;
+  /** Ranges of capitals, and what one adds at the start of a word: names are cut into more tokens. */
+  readonly capitals?: readonly string[];
+  readonly capital_share?: number;
+}
+
+const each = (share: number): Shares => [share, share, share, share];
+
+/**
+ * Kinds of characters, and what they cost. The Latin ones come first. Of these, the shares of the last kind that a text has are used for all
+ * its letters: words of languages with such letters are cut into more tokens than English ones. Fitted to o200k over encyclopedia articles,
+ * manuals, tutorials and dialogues in 16 languages, source code, JSON and Markdown: of 3,665 excerpts of 900 characters 98 % are within 15 %,
+ * and 8 are above.
+ */
+const table = {
+  plain: { ranges: ['AZ', 'az'], shares: [0.96, 0, 0, 0.28], capitals: ['AZ'], capital_share: 0.21 },
+  romance: { ranges: ['\u00c0\u00ff', '\u0152\u0153'], shares: [0.81, 0.11, 0.07, 0] },
+  germanic: {
+    ranges: ['\u00c4\u00c6', 'ÖÖ', 'ØØ', 'ÜÜ', 'ßß', '\u00e4\u00e6', 'öö', 'øø', 'üü'],
+    shares: [0.77, 0.16, 0.02, 0.18],
+  },
+  extended: { ranges: ['\u0100\u0151', '\u0154\u02af'], shares: [0.78, 0.15, 0.36, 0.02] },
+  vietnamese: {
+    ranges: ['\u1e00\u1eff', '\u0102\u0103', '\u0110\u0111', '\u01a0\u01a1', '\u01af\u01b0'],
+    shares: [0.59, 0.25, 0.03, 0.1],
+  },
+  combining: { ranges: ['\u0300\u036f'], shares: each(0.8) },
+  digit: { ranges: ['09'] },
+  space: { ranges: ['  ', '\t\t', '\u00a0\u00a0'] },
+  line: { ranges: ['\n\r'] },
+  mark: {
+    ranges: ['\u0000\u0008', '\u000e\u001f', '!/', ':@', '[`', '{\u009f', '\u00a1\u00bf', '××', '÷÷'],
+  },
+  greek: {
+    ranges: ['\u0370\u03ff', '\u1f00\u1fff'],
+    shares: [0.66, 0.45, 0.22, 0.15],
+    capitals: ['\u0386\u03ab'],
+    capital_share: 0.6,
+  },
+  cyrillic: {
+    ranges: ['\u0400\u052f'],
+    shares: [0.75, 0.26, 0.05, 0.1],
+    capitals: ['\u0400\u042f'],
+    capital_share: 0.55,
+  },
+  /** With Hebrew, Armenian and Georgian. */
+  arabic: {
+    ranges: ['\u0530\u077f', '\u10a0\u10ff', '\ufb50\ufdff', '\ufe70\ufefe'],
+    shares: [0.62, 0.34, 0.17, 0.29],
+  },
+  /** Devanagari and the other scripts of India. */
+  indic: { ranges: ['\u0900\u0dff'], shares: [0.61, 0.33, 0.18, 0.37] },
+  /** With Burmese and Khmer, which have no spaces between words either. */
+  thai: { ranges: ['\u0e00\u0e7f', '\u1000\u109f', '\u1780\u17ff'], shares: [0.71, 0.4, 0.4, 0.4] },
+  hangul: { ranges: ['\uac00\ud7a3'], shares: [1.14, 0.5, 0.5, 0.5] },
+  kana: { ranges: ['\u3040\u30ff'], shares: [0.98, 0.5, 0.5, 0.5] },
+  han: { ranges: ['\u3400\u9fff', '\uf900\ufaff'], shares: [1.15, 0.71, 0.71, 0.71] },
+  wide: { ranges: ['\u3000\u303f', '\uff00\uffef'], shares: each(0.78) },
+  punctuation: { ranges: ['\u2000\u206f'], shares: each(0.84) },
+  symbol: { ranges: ['\u2070\u2bff'], shares: each(1) },
+  /** Half of a character beyond the Basic Multilingual Plane, such as an emoji. */
+  surrogate: { ranges: ['\ud800\udfff'], shares: each(0.6) },
+  other: { ranges: [], shares: each(1) },
+} as const satisfies Record<string, Kind>;
+
+type KindName = keyof typeof table;
+const names = Object.keys(table) as KindName[];
+
+/** The number of each kind, in the order of the table. */
+export const kinds = Object.fromEntries(names.map((name, at) => [name, at])) as Readonly<
+  Record<KindName, number>
+>;
+/** Added to the kind of a capital in `kindOf`. */
+export const capital_bit = 0x80;
+/** The kind of every UTF-16 code unit. */
+export const kindOf = new Uint8Array(0x10000).fill(kinds.other);
+/** The four shares of each kind, one kind after another. */
+export const shares = new Float64Array(4 * names.length);
+/** What a capital at the start of a word adds, by kind. */
+export const capital_shares = new Float64Array(names.length);
+
+for (const [number, kind] of Object.values<Kind>(table).entries()) {
+  for (const range of kind.ranges) setKind(range, number);
+  for (const range of kind.capitals ?? []) setKind(range, number + capital_bit);
+  shares.set(kind.shares ?? [], 4 * number);
+  capital_shares[number] = kind.capital_share ?? 0;
+}
+
+function setKind(range: string, number: number): void {
+  kindOf.fill(number, range.charCodeAt(0), range.charCodeAt(1) + 1);
+}
