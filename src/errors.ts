@@ -71,7 +71,7 @@ export const errorCatalogue = {
     status: 400,
     type: 'invalid_request_error',
     message: 'The upstream provider refused the request.',
-    when: 'The upstream answered 400, 413 or 422; its message is passed on, shortened and without addresses or keys.',
+    when: 'The upstream answered 400, 413 or 422, or with an error of such a code inside a 200; its message is passed on, shortened and without addresses or keys. vLLM and SGLang use these codes inside a 200 for faults of their own: those are a `provider_error`.',
   },
   provider_misconfigured: {
     status: 400,
@@ -89,7 +89,7 @@ export const errorCatalogue = {
     status: 502,
     type: 'provider_error',
     message: 'The upstream provider returned an error.',
-    when: 'The upstream answered 402, 409, 429 or 5xx, or with an error inside a 200; a valid `Retry-After` is copied.',
+    when: 'The upstream answered 402, 409, 429 or 5xx, or with another error inside a 200; a valid `Retry-After` is copied.',
   },
   provider_unreachable: {
     status: 502,

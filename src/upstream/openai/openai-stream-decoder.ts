@@ -70,7 +70,8 @@ export class OpenAiStreamDecoder implements StreamDecoder {
       for (const choice of body.choices) if (isObject(choice)) choices.push(this.choice(choice));
     }
     const { usageIn } = this.#options;
-    const usage = this.#usage(usageIn ? usageIn(body) : body.usage, choices);
+    const told = usageIn ? usageIn(body) : (body.usage ?? this.#usageInChoice(body));
+    const usage = this.#usage(told, choices);
     if (choices.length === 0 && !usage) return [];
     return [usage ? { choices, usage } : { choices }];
   }
@@ -108,6 +109,12 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     }
     if (typeof from.refusal === 'string') delta.refusal = from.refusal;
     return delta;
+  }
+
+  /** Usage within the only choice of a stream, where Moonshot has it. */
+  #usageInChoice({ choices }: Json): unknown {
+    const [choice] = Array.isArray(choices) && this.#open.size + this.#finished.size === 1 ? choices : [];
+    return isObject(choice) ? choice.usage : undefined;
   }
 
   #usage(value: unknown, choices: ChunkChoice[]): Usage | undefined {

@@ -153,6 +153,13 @@ describe('the usage of a stream', () => {
     expect(chunks.map(chunk => chunk.usage!.completion_tokens)).toEqual([1, 2, 3, 7, 30]);
   });
 
+  it('may stand within a choice, if that is the only one', () => {
+    const ended = (index: number) =>
+      event({ choices: [{ index, delta: {}, finish_reason: 'stop', ...usage(5) }] });
+    expect(decoded([wire({ content: 'a' }), ended(0)]).at(-1)?.usage).toEqual(usageOf(12, 5));
+    expect(decoded([wire({ content: 'a' }), ended(1)]).at(-1)?.usage).toBeUndefined();
+  });
+
   it('is left unchanged when it counts all choices together', () => {
     expect(decoded([of(0, 1), of(1, 2), of(0, 3)]).map(chunk => chunk.usage!.completion_tokens)).toEqual([
       1, 2, 3,
