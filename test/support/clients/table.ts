@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type ProgramFacts, results_file } from '../../clients/results.ts';
 import { type ClientFacts, clientFacts } from './facts.ts';
 
 const { devDependencies } = JSON.parse(
@@ -7,7 +8,9 @@ const { devDependencies } = JSON.parse(
 
 /** The README's table of clients: what each needs, and what it makes of reasoning, tools and usage. */
 export function clientTable(): string {
-  const rows = Object.values<ClientFacts>(clientFacts).map(facts => `| ${cellsOf(facts).join(' | ')} |`);
+  const programs = JSON.parse(readFileSync(results_file, 'utf8')) as ProgramFacts[];
+  const cells = [...Object.values<ClientFacts>(clientFacts).map(cellsOf), ...programs.map(programCells)];
+  const rows = cells.map(row => `| ${row.join(' | ')} |`);
   return [
     '| client | endpoint | works by default | what must be set | reasoning is in | tools | usage | after 524 |',
     '|---|---|---|---|---|---|---|---|',
@@ -23,11 +26,27 @@ function cellsOf({ client, packages, endpoint, under, needs, ...facts }: ClientF
     worksOf(facts, settings),
     settings.map(setting => `\`${setting}\``).join(', ') || '–',
     facts.reasoning === undefined ? '–' : `\`${facts.reasoning}\``,
-    facts.returns_reasoning ? 'yes, with reasoning' : 'yes',
+    toolsOf(facts.returns_reasoning),
     facts.running_usage ? 'running' : 'at the end',
     after524(facts),
   ];
 }
+
+/** A program's row; where its output shows reasoning is its own business. */
+function programCells(facts: ProgramFacts): string[] {
+  return [
+    `${facts.client}: \`${facts.package}\` ${facts.version.replace(/\.\d+$/, '')}`,
+    `\`${facts.endpoint}\``,
+    facts.works ? 'yes' : '**no**',
+    '–',
+    facts.shows_reasoning ? 'its output' : '–',
+    facts.calls_tools ? toolsOf(facts.returns_reasoning) : '–',
+    facts.shows_usage ? 'at the end' : '–',
+    facts.always_streams || facts.repeats_after_524 !== undefined ? after524(facts) : '–',
+  ];
+}
+
+const toolsOf = (returns_reasoning = false): string => (returns_reasoning ? 'yes, with reasoning' : 'yes');
 
 /** `^7.55.0` as `7.55`; an alias under the name of its package. */
 function versionOf(name: string): string {
@@ -53,7 +72,7 @@ function worksOf(
   return stream ? '**streams only**' : '**no**';
 }
 
-function after524(facts: Pick<ClientFacts, 'always_streams' | 'repeats_after_524'>): string {
+function after524(facts: { always_streams?: boolean; repeats_after_524?: boolean }): string {
   if (facts.always_streams) return 'always streams';
   return facts.repeats_after_524 ? 'repeats' : 'does not repeat';
 }
