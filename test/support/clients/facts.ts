@@ -69,7 +69,12 @@ export const clientFacts = {
     reasoning: 'reasoningText',
   },
   vercelOpenAiChat: { ...vercelOpenAi, ...chat },
-  vercelResponses: { ...vercelOpenAi, ...responses, reasoning: 'reasoningText' },
+  vercelResponses: {
+    ...vercelOpenAi,
+    ...responses,
+    needs: 'providerOptions.openai.store: false',
+    reasoning: 'reasoningText',
+  },
   langChainChat: { ...langChain, ...chat },
   langChainBoth: {
     ...langChain,
