@@ -24,6 +24,7 @@ import { RecordsMetrics } from './telemetry/records-metrics.ts';
 import { failureKinds } from './upstream/attempt/attempt-failure.ts';
 import { Provider } from './upstream/http/provider.ts';
 import { Passthrough } from './upstream/passthrough/passthrough.ts';
+import { checkImageUpstreams } from './upstream/routing/check-images.ts';
 import { Router } from './upstream/routing/router.ts';
 
 /** The parts of one gateway. */
@@ -106,6 +107,8 @@ function partsOf(
     ),
   );
   opened.push(...providers);
+  const blind = [...checkImageUpstreams(settings.models, providers)];
+  if (blind.length > 0) throw settings.mistake(blind);
   for (const provider of providers) {
     provider.watch(metrics.routing);
     metrics.client.prepare(provider.name, failureKinds);

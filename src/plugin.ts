@@ -20,7 +20,7 @@ export type {
   Usage,
 } from './canonical.ts';
 export { imagesIn, textOf, tokenCount, usageOf } from './canonical.ts';
-export type { Catalog, Model } from './catalog/catalog.ts';
+export { type Catalog, type Model, takesImages } from './catalog/catalog.ts';
 export type { FindAccount } from './chain/application-accounts.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';
 export { fromGenerator } from './chain/from-generator.ts';

@@ -11,6 +11,7 @@ import { openStateStore } from './stores/limits/open-state-store.ts';
 import { createLog } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { Provider } from './upstream/http/provider.ts';
+import { checkImageUpstreams } from './upstream/routing/check-images.ts';
 
 /**
  * Creates the adapters, dialects and stages of a configuration as the start does, and closes them again. Opens no store and no socket of the
@@ -36,6 +37,8 @@ export async function tryPlugins(settings: Settings, source: string): Promise<vo
     const setup = { clock, log, registry, content: settings.tracing };
     return tried(() => made.adapter(name, () => new Provider(name, definition, config, options, setup)));
   });
+  const blind = [...checkImageUpstreams(models, providers)];
+  if (blind.length > 0) issues.push(...settings.mistake(blind).issues);
   createDialects(settings.dialects, settings, { models }, (at, make) => tried(() => made.dialect(at, make))!);
   const accounts = new ConfiguredAccounts(settings.accounts);
   const parts = {

@@ -6,6 +6,10 @@ export type Model = Readonly<ModelConfig> & {
   readonly extra_parameters: readonly string[];
 };
 
+/** Whether a model takes images, by the input of its modality. */
+export const takesImages = ({ architecture: { modality } }: Pick<Model, 'architecture'>): boolean =>
+  modality.slice(0, modality.indexOf('->')).includes('image');
+
 /** All configured models, looked up by their exact id. */
 export class Catalog {
   /** All models, in the order of the configuration. */

@@ -3,7 +3,7 @@ import { checkAccess } from '../chain/check-access.ts';
 import { checkBodyBounds } from '../chain/check-body-bounds.ts';
 import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import { type ConfigIssue, type MakePlugin, madeAt } from '../diagnostics/config-error.ts';
+import { type ConfigError, type ConfigIssue, type MakePlugin, madeAt } from '../diagnostics/config-error.ts';
 import type { DialectDefinition } from '../dialects/define-dialect.ts';
 import { asObject } from '../json-object.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
@@ -40,6 +40,8 @@ export interface Settings
     readonly dialect: MakePlugin;
     readonly adapter: <T>(provider: string, make: () => T) => T;
   };
+  /** A ConfigError that lists mistakes which only the plugins could show. */
+  mistake(issues: readonly ConfigIssue[]): ConfigError;
   /** Creates counters for upstreams that report no usage. */
   readonly newCounter: () => TokenCounter;
   /** Warnings about valid options that have no effect. */
@@ -119,6 +121,7 @@ export async function loadConfig(
     stages: plans,
     dialects: dialects.all,
     made,
+    mistake: written.error,
     newCounter,
   };
 }
@@ -165,7 +168,7 @@ function settingsOf(
   config: CheckedConfig,
   directory: string,
   { adapters, stages, given }: Loaded,
-): Omit<Settings, 'stages' | 'dialects' | 'made' | 'newCounter'> {
+): Omit<Settings, 'stages' | 'dialects' | 'made' | 'mistake' | 'newCounter'> {
   const providers = Object.entries(config.providers).map(([name, given]) =>
     providerOf(name, given, directory, adapters),
   );

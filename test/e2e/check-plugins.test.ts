@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
+import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { createGateway } from '../../src/index.ts';
 import { type FinishedCommand, runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -16,6 +18,10 @@ const files = {
   'adapter.mjs': `export default {
     name: 'later', schema: (await import('zod')).z.strictObject({}), async create() { return {}; }
   };`,
+  'blind.mjs': `import { defineProvider, openAiAdapter } from 'sluice/plugin';
+import { z } from 'zod';
+export default defineProvider({ name: 'blind', schema: z.strictObject({}), create: () =>
+  openAiAdapter({ providerName: 'blind', messageFields: new Set(['reasoning']) }) });`,
   'stage.mjs': `import { defineStage } from 'sluice/plugin';
 import { z } from 'zod';
 export default defineStage({ name: 'broken', schema: z.strictObject({}), create() { throw new Error('no database'); } });`,
@@ -87,6 +93,19 @@ describe('sluice check', () => {
     );
     expect(stderr).toMatch(/stages\[0\] \(line \d+\): create of the stage broken threw: no database/);
     expect(code).not.toBe(0);
+  });
+
+  it('refuses a model that takes images at a provider whose adapter cannot send them, as the start does', async () => {
+    const [model] = defaultModels('upstream');
+    const models = [{ ...model!, architecture: { modality: 'text+image->text' } }];
+    const config = sidecarConfig('http://127.0.0.1:9', { models }, { adapter: './blind.mjs' });
+    const { code, stderr } = await check(config);
+    const sentence =
+      /models\[0\]\.upstreams\[0\] \(line \d+\): cannot be sent images, which aion-labs\/aion-3\.5 takes by its modality: the adapter of upstream has no image_url in messageFields/;
+    expect(stderr).toMatch(sentence);
+    expect(stderr).toContain('1 mistake\n');
+    expect(code).not.toBe(0);
+    await expect(createGateway(join(directory, 'sluice.yaml'))).rejects.toThrow(sentence);
   });
 
   it('closes what it has created, and opens neither Redis nor the records', async () => {
