@@ -26,6 +26,18 @@ describe('the cost of an exchange', () => {
     expect(costOf(used, pricing)).toBe(expected);
   });
 
+  it.each([
+    ['its own price', { ...large, input_cache_write: '0.00000375' }, '0.00008025'],
+    ["the prompt's without one", large, '0.000078'],
+  ])('has tokens written to the cache at %s', (_, pricing, expected) => {
+    expect(costOf({ ...usage(24, 7, 16), cache_creation_tokens: 3 }, pricing)).toBe(expected);
+  });
+
+  it('never counts more tokens as written to the cache than the rest of the prompt has', () => {
+    const pricing = { ...large, input_cache_write: '0.00000375' };
+    expect(costOf({ ...usage(10, 0, 8), cache_creation_tokens: 5 }, pricing)).toBe('0.0000135');
+  });
+
   it('has no error of binary fractions, where a sum of doubles would', () => {
     expect(3 * 0.1).not.toBe(0.3);
     expect(costOf(usage(3, 0), { prompt: '0.1', completion: '0' })).toBe('0.3');
