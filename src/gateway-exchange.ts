@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Parts } from './assemble.ts';
-import type { CatalogAnswers, GenerationFormat } from './dialects/define-dialect.ts';
+import type { CatalogAnswers, RequestFormat } from './dialects/define-dialect.ts';
 import { type GatewayError, refusal } from './errors.ts';
 import type { Outcome } from './exchange/exchange-view.ts';
 import type { ReplySource } from './exchange/reply-source.ts';
@@ -18,7 +18,7 @@ export class GatewayExchange implements PreparedExchange {
   readonly response: ServerResponse;
   readonly refusal: GatewayError | undefined;
   readonly parserFault: Error | undefined;
-  readonly format: GenerationFormat | undefined;
+  readonly format: RequestFormat | undefined;
   readonly isInner = false;
   readonly #parts: Parts;
   readonly #route: Route | undefined;

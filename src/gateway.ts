@@ -11,7 +11,7 @@ import { ExchangeRun, type RunnerParts } from './exchange/runner.ts';
 import { GatewayExchange, located, refusalOf } from './gateway-exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { parserFault } from './inbound/parser-fault.ts';
-import { formatOf, type Route, unknownEndpoint } from './inbound/routes.ts';
+import { formatOf, type Route } from './inbound/routes.ts';
 import { startExchange } from './inbound/start-exchange.ts';
 import { closing_patience_ms } from './outbound/reply-limits.ts';
 import type { Outage } from './stores/records/outage.ts';
@@ -112,7 +112,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   ): void => {
     const { log, clock } = parts;
     const exchange = startExchange(request, response, {
-      endpoint: route ?? unknownEndpoint,
+      endpoint: route ?? parts.routes.unknown(path),
       path,
       route: route && (route.pattern ?? path),
       log,

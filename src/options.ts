@@ -264,6 +264,16 @@ export interface ResponsesOptions {
   reasoning_placement_by_account?: Record<string, 'auto' | 'message' | 'item' | 'summary'> | undefined;
 }
 
+/** Options of `/v1/messages`. */
+export interface MessagesOptions {
+  /**
+   * Offer `/v1/messages` and `/v1/messages/count_tokens`; otherwise they are unknown paths.
+   *
+   * @defaultValue `false`
+   */
+  enabled?: boolean | undefined;
+}
+
 /** Where limits, keys, accounts and usage are kept. */
 export interface StoresOptions {
   /**
@@ -896,6 +906,19 @@ export interface ChainConfig {
     reasoning_placement_by_account?: Record<string, 'auto' | 'message' | 'item' | 'summary'> | undefined;
     /**
      * Answer `/v1/responses` here, asking the handler for a chat completion.
+     *
+     * @defaultValue `false`
+     */
+    from_chat?: boolean | undefined;
+  } | undefined;
+  /**
+   * What becomes of `/v1/messages`: left to the handler, which must speak that format, so that the stages see no
+   * more of it than of any other path; or with `from_chat: true` answered by the chain, which asks the handler
+   * for `/v1/chat/completions` instead. Other options as in a configuration.
+   */
+  messages?: {
+    /**
+     * Answer `/v1/messages` here, asking the handler for a chat completion.
      *
      * @defaultValue `false`
      */

@@ -32,10 +32,12 @@ export {
   type CatalogAnswers,
   type Dialect,
   type DialectDefinition,
+  type DialectHeaders,
   type DialectSetup,
   defineDialect,
   type GenerationFormat,
   type Identity,
+  type RequestAnswers,
   type RequestContext,
   type StreamRenderer,
 } from './dialects/define-dialect.ts';

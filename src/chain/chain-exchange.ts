@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
-import type { CatalogAnswers, Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
+import type { CatalogAnswers, Dialect, RequestFormat } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { ReplySource } from '../exchange/reply-source.ts';
@@ -44,7 +44,7 @@ export class ChainExchange implements PreparedExchange {
   readonly response: ServerResponse;
   readonly refusal: GatewayError | undefined;
   readonly parserFault: Error | undefined;
-  readonly format: GenerationFormat | undefined;
+  readonly format: RequestFormat | undefined;
   readonly isInner: boolean;
   readonly #parts: ChainParts;
   readonly #shared: SharedExchange;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type BuiltInDialect, configurableDialects } from '../dialects/built-in-dialects.ts';
+import { type BuiltInDialect, builtInDialects, configurableDialects } from '../dialects/built-in-dialects.ts';
 import { chatCompletions } from '../dialects/chat-completions/index.ts';
 
 /** The format spoken by handlers behind a chain. */
@@ -10,7 +10,7 @@ const from_chat = z.boolean().default(false);
 type SectionOf<D extends BuiltInDialect> = D extends { readonly name: typeof handlerDialect.name }
   ? D['schema']
   : D['schema'] extends z.ZodObject<infer Shape>
-    ? z.ZodObject<z.util.Extend<Shape, { from_chat: typeof from_chat }>, z.core.$strict>
+    ? z.ZodObject<z.util.Extend<Omit<Shape, 'enabled'>, { from_chat: typeof from_chat }>, z.core.$strict>
     : never;
 type Sections = { [D in BuiltInDialect as D['section'] & string]: z.ZodPrefault<SectionOf<D>> };
 
@@ -26,13 +26,21 @@ export const chainDialectSections = Object.fromEntries(
     const described = from_chat.describe(
       `Answer \`${path}\` here, asking the handler for a chat completion.`,
     );
-    return [section, schema.extend({ from_chat: described }).prefault({}).describe(about)];
+    // A chain offers what it answers itself.
+    const { enabled, ...own } = schema.shape;
+    return [
+      section,
+      z
+        .strictObject({ ...own, from_chat: described })
+        .prefault({})
+        .describe(about),
+    ];
   }),
 ) as unknown as Sections;
 
 /** Whether requests in the dialect `name` are answered by asking the handler for a chat completion. */
 export function isFromChat(options: object, name: string): boolean {
-  const section = configurableDialects.find(dialect => dialect.name === name)?.section ?? '';
+  const section = builtInDialects.find(dialect => dialect.name === name)?.section ?? '';
   const own = (options as Readonly<Record<string, { readonly from_chat?: boolean } | undefined>>)[section];
   return own?.from_chat === true;
 }

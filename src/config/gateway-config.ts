@@ -10,7 +10,7 @@ import type { RequestRewriteOptions } from '../../plugins/stages/request-rewrite
 import type { ResponseCacheOptions } from '../../plugins/stages/response-cache/options.ts';
 import type { StreamRechunkOptions } from '../../plugins/stages/stream-rechunk/options.ts';
 import type { ValidationOptions } from '../../plugins/stages/validation/options.ts';
-import type { AccountOptions, AdminOptions, ChatCompletionsOptions, LogOptions, MetricsOptions, ModelOptions, PassthroughOptions, PlanOptions, ProviderOptions, ResponsesOptions, RoutingOptions, ServerOptions, StoresOptions, TracingOptions, UsageOptions } from '../options.ts';
+import type { AccountOptions, AdminOptions, ChatCompletionsOptions, LogOptions, MessagesOptions, MetricsOptions, ModelOptions, PassthroughOptions, PlanOptions, ProviderOptions, ResponsesOptions, RoutingOptions, ServerOptions, StoresOptions, TracingOptions, UsageOptions } from '../options.ts';
 
 /** A provider with the adapter `openai`. */
 export interface OpenaiProvider extends ProviderOptions {
@@ -209,6 +209,8 @@ export interface GatewayConfig {
   chat_completions?: ChatCompletionsOptions | undefined;
   /** Options of `/v1/responses`. */
   responses?: ResponsesOptions | undefined;
+  /** Options of `/v1/messages`. */
+  messages?: MessagesOptions | undefined;
   /**
    * Dialects of your own, by path or package; each has its options in its own section.
    *

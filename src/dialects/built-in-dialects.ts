@@ -1,12 +1,14 @@
 import type { z } from 'zod';
 import type { MakePlugin } from '../diagnostics/config-error.ts';
+import { asObject } from '../json-object.ts';
 import { chatCompletions } from './chat-completions/index.ts';
 import { createDialect, type Dialect, type DialectDefinition, type DialectSetup } from './define-dialect.ts';
+import { messages, messagesCount } from './messages/index.ts';
 import { models } from './models/index.ts';
 import { responses } from './responses/index.ts';
 
 /** All dialects. Routes, endpoint names, sections of the configuration and documents follow from this list. */
-export const builtInDialects = [chatCompletions, responses, models] as const;
+export const builtInDialects = [chatCompletions, responses, messages, messagesCount, models] as const;
 
 export type BuiltInDialect = (typeof builtInDialects)[number];
 
@@ -27,14 +29,27 @@ export function sectionsOf(dialects: readonly DialectDefinition[]): Record<strin
   );
 }
 
+/** Dialects with options, one for each section. */
 function configurable(dialects: readonly DialectDefinition[]) {
+  const sections = dialects.map(({ section }) => section);
   return dialects.filter(
-    (dialect): dialect is DialectDefinition & { section: string; schema: z.ZodObject } =>
-      dialect.section !== undefined,
+    (dialect, at): dialect is DialectDefinition & { section: string; schema: z.ZodObject } =>
+      dialect.section !== undefined && sections.indexOf(dialect.section) === at,
   );
 }
 
-/** The dialects with the options of a checked configuration. */
+/**
+ * Whether a dialect is offered with the options in a configuration: one that has an option `enabled` only if that is set. In a chain its place
+ * is taken by `from_chat`.
+ */
+export function isOffered({ section = '', schema }: DialectDefinition, options: object): boolean {
+  const hasSwitch = Object.hasOwn((schema as z.ZodObject).shape ?? {}, 'enabled');
+  if (!hasSwitch) return true;
+  const own = asObject(asObject(options)[section]);
+  return own.enabled === true || own.from_chat === true;
+}
+
+/** The dialects that a checked configuration offers, with their options. */
 export function createDialects(
   dialects: readonly DialectDefinition[],
   options: object,
@@ -42,7 +57,9 @@ export function createDialects(
   made: MakePlugin = (_, make) => make(),
 ): Dialect[] {
   const given = options as Readonly<Record<string, unknown>>;
-  return dialects.map((dialect, at) =>
-    made(at, () => createDialect(dialect, given[dialect.section ?? ''] ?? {}, setup)),
+  return dialects.flatMap((dialect, at) =>
+    isOffered(dialect, given)
+      ? made(at, () => createDialect(dialect, given[dialect.section ?? ''] ?? {}, setup))
+      : [],
   );
 }

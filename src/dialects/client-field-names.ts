@@ -15,8 +15,9 @@ export function withClientFieldName(error: GatewayError, request: ChatRequest): 
   const { param } = error;
   if (param === undefined || Object.hasOwn(request.unknown, param)) return error;
   const [, field = '', rest = ''] = /^([^.[]*)(.*)$/s.exec(param) ?? [];
+  // Also where both forms have the same name for it, since the dialect says so.
+  if (!Object.hasOwn(request.client?.field_names ?? {}, field)) return error;
   const name = clientFieldName(request, field);
-  if (name === field) return error;
   const renamed = rest.startsWith('[') ? name : name + rest;
   const message = error.message.startsWith(`${param}:`)
     ? renamed + error.message.slice(param.length)

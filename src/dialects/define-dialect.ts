@@ -9,6 +9,10 @@ import { isObject } from '../json-object.ts';
 const section_form = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const path_form = /^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/;
 
+const headerName = z
+  .string()
+  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be the name of a header in lower case, such as x-api-key');
+
 const definitionSchema = z.strictObject({
   name: z
     .string()
@@ -24,6 +28,7 @@ const definitionSchema = z.strictObject({
     ),
   public: z.boolean().optional(),
   errorBody: aFunction('it gets the error, and returns the body of the reply'),
+  headers: z.strictObject({ key: headerName, request_id: headerName }).partial().optional(),
   options: z
     .strictObject({
       section: z.string().regex(section_form, 'must be in snake_case, such as my_format'),
@@ -37,6 +42,11 @@ const formatSchema = z.object({
   parse: aFunction('it gets the body and the context, and returns the canonical request'),
   renderReply: aFunction('it returns the body of a whole reply'),
   renderStream: aFunction('it returns the renderer of a stream'),
+});
+
+const countsSchema = z.object({
+  parse: aFunction('it gets the body and the context, and returns the canonical request'),
+  answerRequest: aFunction('it returns the body of the reply'),
 });
 
 const answersSchema = z.object({
@@ -87,9 +97,29 @@ export interface GenerationFormat {
   parse(body: Record<string, unknown>, context: RequestContext): ChatRequest;
   /** The JSON of a whole reply. */
   renderReply(identity: Identity, reply: Completion): string;
-  /** Creates the writer of one stream. */
-  renderStream(identity: Identity): StreamRenderer;
+  /**
+   * Creates the writer of one stream. `promptTokens` returns the tokens of the prompt, estimated unless the upstream has reported them by
+   * now: for formats that begin with them. The last chunk has the true figure.
+   */
+  renderStream(identity: Identity, promptTokens: () => number): StreamRenderer;
 }
+
+/**
+ * Answers requests by themselves, without an upstream, such as a count of their tokens. They pass the stages as any request does, but count
+ * no tokens under limits and in the ledger.
+ */
+export interface RequestAnswers {
+  /** As in a format of generated replies. `stream` is without effect. */
+  parse(body: Record<string, unknown>, context: RequestContext): ChatRequest;
+  /** The JSON of the reply to a request that the stages have let through. `promptTokens` estimates the tokens of its prompt. */
+  answerRequest(identity: Identity, promptTokens: () => number): string;
+}
+
+/** A format of requests with a body. */
+export type RequestFormat = GenerationFormat | RequestAnswers;
+
+/** What `create` of a dialect returns. */
+export type DialectFormat = RequestFormat | CatalogAnswers;
 
 /** Answers from the catalog, without a request body and without an upstream. */
 export interface CatalogAnswers {
@@ -123,17 +153,27 @@ export interface DialectFacts<Name extends string = string> {
   readonly public: boolean;
   /** The body of every error on its paths. */
   errorBody(error: GatewayError): string;
+  /** Headers that its clients have beside those of every endpoint. */
+  readonly headers?: DialectHeaders | undefined;
+}
+
+/** Names of headers, in lower case. */
+export interface DialectHeaders {
+  /** Where clients send the bare key, if not in `Authorization`. */
+  readonly key?: string | undefined;
+  /** Where clients read the id of the request, beside `x-request-id`. */
+  readonly request_id?: string | undefined;
 }
 
 /** A public wire format with its options applied. */
-export type Dialect = DialectFacts & (GenerationFormat | CatalogAnswers);
+export type Dialect = DialectFacts & DialectFormat;
 
 /** A dialect, as `defineDialect` returns it. */
 export interface DialectDefinition<
   Name extends string = string,
   Section extends string = string,
   Schema extends z.ZodType = z.ZodType,
-  Format extends GenerationFormat | CatalogAnswers = GenerationFormat | CatalogAnswers,
+  Format extends DialectFormat = DialectFormat,
 > extends DialectFacts<Name> {
   /** The section of the configuration with its options, if it has any. */
   readonly section: Section | undefined;
@@ -145,7 +185,7 @@ export interface DialectDefinition<
 
 /** A definition, whatever its options are. */
 export type AnyDialectDefinition = Omit<DialectDefinition, 'create'> & {
-  create(options: never, setup: DialectSetup): GenerationFormat | CatalogAnswers;
+  create(options: never, setup: DialectSetup): DialectFormat;
 };
 
 const noOptions = z.strictObject({});
@@ -161,7 +201,7 @@ type DefinedFacts<Name extends string> = Omit<DialectFacts<Name>, 'public'> & {
  */
 export function defineDialect<
   const Name extends string,
-  Format extends GenerationFormat | CatalogAnswers,
+  Format extends DialectFormat,
   const Section extends string = never,
   Schema extends z.ZodObject = typeof noOptions,
 >(
@@ -182,16 +222,26 @@ export const isDialectDefinition = (value: unknown): value is DialectDefinition 
 
 /** Creates the dialect of a definition. Throws a ConfigError if `create` returns no format, such as a promise of it. */
 export function createDialect(definition: DialectDefinition, options: unknown, setup: DialectSetup): Dialect {
-  const { name, paths, public: isPublic, errorBody } = definition;
+  const { name, paths, public: isPublic, errorBody, headers } = definition;
   const format = definition.create(options as Record<string, unknown>, setup);
-  const schema = isPublic || 'answer' in Object(format) ? answersSchema : formatSchema;
-  checkCreated(`what create of the dialect ${name} returns`, schema, format);
-  const facts = { name, paths, public: isPublic, errorBody };
+  checkCreated(`what create of the dialect ${name} returns`, schemaOf(isPublic, Object(format)), format);
+  const facts = { name, paths, public: isPublic, errorBody, headers };
   if ('answer' in format) return { ...facts, answer: (headers, path) => format.answer(headers, path) };
+  if ('answerRequest' in format)
+    return {
+      ...facts,
+      parse: (body, context) => format.parse(body, context),
+      answerRequest: (identity, promptTokens) => format.answerRequest(identity, promptTokens),
+    };
   return {
     ...facts,
     parse: (body, context) => format.parse(body, context),
     renderReply: (identity, reply) => format.renderReply(identity, reply),
-    renderStream: identity => format.renderStream(identity),
+    renderStream: (identity, promptTokens) => format.renderStream(identity, promptTokens),
   };
+}
+
+function schemaOf(isPublic: boolean, format: object): z.ZodType {
+  if (isPublic || 'answer' in format) return answersSchema;
+  return 'answerRequest' in format ? countsSchema : formatSchema;
 }

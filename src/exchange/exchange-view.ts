@@ -3,6 +3,7 @@ import type { Span } from '@opentelemetry/api';
 import type { ChatRequest, Usage } from '../canonical.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { Clock } from '../clock.ts';
+import type { DialectHeaders } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Account } from '../stores/accounts/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -16,6 +17,8 @@ export interface Endpoint {
   readonly public: boolean;
   /** Error body for this endpoint; OpenAI's envelope by default. */
   errorBody?(error: GatewayError): string;
+  /** Headers of its clients beside those of every endpoint. */
+  readonly headers?: DialectHeaders | undefined;
 }
 
 /** Tokens known or estimated so far; never decreasing while the exchange runs. */

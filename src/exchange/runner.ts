@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { context, trace } from '@opentelemetry/api';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Chain, ChainRun } from '../chain/chain.ts';
-import type { GenerationFormat } from '../dialects/define-dialect.ts';
+import type { GenerationFormat, RequestAnswers, RequestFormat } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { BodyLimits } from '../inbound/body-limits.ts';
@@ -20,6 +20,7 @@ import type { Background } from '../settlement/background.ts';
 import { outcomeOf } from '../settlement/settle.ts';
 import { meteredReply, StreamMeter } from '../settlement/stream-meter.ts';
 import type { TokenCounter } from '../settlement/token-estimator.ts';
+import { estimatePrompt } from '../settlement/usage-meter.ts';
 import type { Answer } from '../stage.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -51,7 +52,7 @@ export interface PreparedExchange {
   /** Why the application's body parser could not read the body; thrown after `onHeaders` of the stages. */
   readonly parserFault?: Error | undefined;
   /** Format of the request. Without one, stages see only its headers, and `pass` answers. */
-  readonly format: GenerationFormat | undefined;
+  readonly format: RequestFormat | undefined;
   /** True if an outer chain decides about the client's errors, time limits and slow reading. */
   readonly isInner: boolean;
   /** Source of the reply, after the stages have let the request through. Without one, `pass` answers. */
@@ -125,6 +126,7 @@ export class ExchangeRun {
     const answer = format && (await this.#takeRequest(format));
     // While a stage was running, the client has left or the application has answered.
     if (exchange.client_gone || response.headersSent || response.writableEnded) return;
+    if (format && 'answerRequest' in format) return this.#answerItself(format);
     const source = answer
       ? new AnswerSource(exchange, answer, chunk => this.#stages.expectChunk(chunk))
       : this.#prepared.source();
@@ -181,7 +183,7 @@ export class ExchangeRun {
   }
 
   /** Reads the request, unless an earlier chain has, and runs the stages on it. */
-  async #takeRequest(format: GenerationFormat): Promise<Answer | undefined> {
+  async #takeRequest(format: RequestFormat): Promise<Answer | undefined> {
     const { exchange } = this;
     const { limits, buffered, catalog } = this.#parts;
     this.#body = buffered.open(exchange);
@@ -201,7 +203,7 @@ export class ExchangeRun {
     const meter = new StreamMeter(this.exchange, metrics, newCounter);
     this.#meter = meter;
     const chunks = this.#stages.onStream(source.stream(meter));
-    const renderer = format.renderStream(identityOf(this.exchange));
+    const renderer = format.renderStream(identityOf(this.exchange), this.#promptTokens);
     const toClientError = (thrown: unknown) => this.#clientError(thrown);
     const limits = isInner ? { ...this.#parts.limits, slow_client_ms: Infinity } : this.#parts.limits;
     await sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
@@ -221,6 +223,19 @@ export class ExchangeRun {
     const whole = shapeReply(exchange, shaped instanceof Promise ? await shaped : shaped);
     writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
   }
+
+  /** Answers a request that needs no upstream. An answer of a stage is to another question. */
+  #answerItself(format: RequestAnswers): void {
+    const { exchange } = this;
+    const body = format.answerRequest(identityOf(exchange), this.#promptTokens);
+    writeJson(exchange, this.#sink, 200, body);
+  }
+
+  /** Tokens of the prompt: as the upstream has reported them, else estimated. */
+  readonly #promptTokens = (): number => {
+    const { usage, request } = this.exchange;
+    return usage.prompt_tokens || estimatePrompt(request, this.#parts.newCounter?.());
+  };
 
   #handOn(error: GatewayError): void {
     this.exchange.end.handedOn(error.type);

@@ -1,4 +1,4 @@
-import type { Dialect, GenerationFormat } from '../dialects/define-dialect.ts';
+import type { Dialect, RequestFormat } from '../dialects/define-dialect.ts';
 import { type GatewayError, refusal } from '../errors.ts';
 import type { Endpoint } from '../exchange/exchange-view.ts';
 
@@ -11,8 +11,8 @@ export interface Route extends Endpoint {
   readonly pattern?: string;
 }
 
-/** Dialect of a route that generates replies. */
-export const formatOf = (route: Route | undefined): (Dialect & GenerationFormat) | undefined =>
+/** Dialect of a route whose requests have a body. */
+export const formatOf = (route: Route | undefined): (Dialect & RequestFormat) | undefined =>
   route?.dialect && 'parse' in route.dialect ? route.dialect : undefined;
 
 /** Endpoint of every path that is not offered here. It needs a key, as behind a chain of stages it may be the parent's. */
@@ -56,6 +56,13 @@ export class Routes {
     return this.#below.find(([prefix]) => path.startsWith(prefix) && path.length > prefix.length)?.[1];
   }
 
+  /** Endpoint of a path that is not offered: its errors have the form of the dialect above it, as for `/v1/messages/batches`. */
+  unknown(path: string): Endpoint {
+    for (const [above, { errorBody, headers }] of this.#byPath)
+      if (errorBody && path.startsWith(`${above}/`)) return { ...unknownEndpoint, errorBody, headers };
+    return unknownEndpoint;
+  }
+
   /**
    * Route for a path in an application, where the part before it is `mount` or a prefix of that: `/llm/v1/models` in `/llm`. A path that
    * only ends like a route has none: a public route would let it through without a key.
@@ -77,8 +84,8 @@ const isPattern = ([path]: readonly [string, Route]): boolean => path.endsWith('
 
 const routesOf = (dialect: Dialect): [string, Route][] =>
   Object.entries(dialect.paths).map(([path, methods]) => {
-    const { name, public: isPublic, errorBody } = dialect;
-    return [path, { name, public: isPublic, errorBody, methods, dialect }];
+    const { name, public: isPublic, errorBody, headers } = dialect;
+    return [path, { name, public: isPublic, errorBody, headers, methods, dialect }];
   });
 
 /** Error for a path that is not offered, or not with this method; undefined if it is. */

@@ -18,6 +18,8 @@ export function startExchange(
   const id = requestIdOf(headers);
   const span = startServerSpan({ id, method, path, route }, headers);
   const exchange = new Exchange({ id, endpoint, method, path, headers, incoming, log, clock, span });
+  const { request_id } = endpoint.headers ?? {};
+  if (request_id !== undefined) exchange.replyHeaders[request_id] = id;
   // Watches the response: a request already closes once its body has been read.
   response.once('close', () => {
     if (!response.writableEnded || !exchange.end.reply_ended) exchange.clientLeft();

@@ -10,6 +10,7 @@ import { Chain } from '../../src/chain/chain.ts';
 import { fromGenerator } from '../../src/chain/from-generator.ts';
 import { chatCompletions } from '../../src/dialects/chat-completions/index.ts';
 import type { GenerationFormat } from '../../src/dialects/define-dialect.ts';
+import { messages } from '../../src/dialects/messages/index.ts';
 import { responses } from '../../src/dialects/responses/index.ts';
 import type { ReplySink } from '../../src/outbound/reply-sink.ts';
 import { StreamWriter } from '../../src/outbound/stream-writer.ts';
@@ -310,6 +311,7 @@ describe('the cost of writing a stream is linear in its length', () => {
   const dialects: Readonly<Record<string, GenerationFormat>> = {
     chat: chatCompletions.create({ reasoning_key: 'both' }, { models: [] }),
     responses: responses.create({ reasoning_placement: 'message' }, { models: [] }),
+    messages: messages.create({ enabled: true }, { models: [] }),
     'responses with items': responses.create({ reasoning_placement: 'item' }, { models: [] }),
   };
   const identity = () => ({
@@ -338,7 +340,7 @@ describe('the cost of writing a stream is linear in its length', () => {
     Object.keys(dialects).flatMap(dialect => Object.keys(deltas).map(delta => [dialect, delta] as const)),
   )('in the format %s for %s', async (dialect, delta) => {
     const render: Subject = pieces => {
-      const stream = dialects[dialect]!.renderStream(identity());
+      const stream = dialects[dialect]!.renderStream(identity(), () => 0);
       for (const [at, piece] of pieces.entries()) stream.chunk(chunkOf(deltas[delta]!(piece, at)));
       stream.chunk(chunkOf({}, 'stop'));
       stream.end();
@@ -363,7 +365,7 @@ describe('the cost of writing a stream is linear in its length', () => {
       const writer = new StreamWriter(
         sampleExchange({ request: { stream: true } }),
         sink as unknown as ReplySink,
-        dialects.chat!.renderStream(identity()),
+        dialects.chat!.renderStream(identity(), () => 0),
         { stream_commit_ms: 10_000, keepalive_ms: 0, slow_client_ms: 10_000 },
       );
       for (const piece of pieces) {

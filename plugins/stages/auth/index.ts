@@ -5,6 +5,7 @@ import {
   ConfiguredAccounts,
   defineStage,
   type Exchange,
+  type GatewayError,
   refusal,
   type StageFactory,
 } from '../../../src/plugin.ts';
@@ -16,7 +17,10 @@ const schema = z.strictObject({
     .describe(
       "Accounts with their keys, in place of the gateway's own `accounts`; for use of this stage alone.",
     ),
-  x_api_key: z.boolean().default(false).describe('Accept the key in an `x-api-key` header as well.'),
+  x_api_key: z
+    .boolean()
+    .default(false)
+    .describe('Accept the key in an `x-api-key` header as well. At `/v1/messages` it always is.'),
 });
 
 /** Scheme in any case, spaces, one token; anything else is a malformed header. */
@@ -30,11 +34,13 @@ export const auth: StageFactory<AuthOptions> = defineStage({
   create({ accounts: own, x_api_key }, setup) {
     const accounts = own ? new ConfiguredAccounts(own) : setup.accounts;
     const admitByKey = (exchange: Exchange): void | Promise<void> => {
-      const { authorization, 'x-api-key': bare } = exchange.headers;
+      const { headers, endpoint } = exchange;
+      const bareHeader = endpoint.headers?.key ?? (x_api_key ? 'x-api-key' : undefined);
+      const bare = bareHeader && headers[bareHeader];
       const key =
-        credentials.exec(authorization?.trim() ?? '')?.[1] ??
-        (x_api_key && typeof bare === 'string' && bare !== '' ? bare : undefined);
-      if (key === undefined) throw refusal('missing_api_key');
+        credentials.exec(headers.authorization?.trim() ?? '')?.[1] ??
+        (typeof bare === 'string' && bare !== '' ? bare : undefined);
+      if (key === undefined) throw missingKey(endpoint);
       const found = accounts.find(key);
       if (found instanceof Promise) return found.then(account => admit(exchange, account));
       admit(exchange, found);
@@ -52,6 +58,14 @@ export const auth: StageFactory<AuthOptions> = defineStage({
     };
   },
 });
+
+/** Names the header of the endpoint's own clients first. */
+function missingKey({ headers }: Exchange['endpoint']): GatewayError {
+  if (headers?.key === undefined) return refusal('missing_api_key');
+  return refusal('missing_api_key', {
+    message: `Missing API key. Send '${headers.key}: <API_KEY>' or 'Authorization: Bearer <API_KEY>'.`,
+  });
+}
 
 function admit(exchange: Exchange, account: Account | undefined): void {
   if (!account) throw refusal('invalid_api_key');

@@ -7,7 +7,7 @@ export interface AuthOptions {
   /** Accounts with their keys, in place of the gateway's own `accounts`; for use of this stage alone. */
   accounts?: Record<string, AccountOptions> | undefined;
   /**
-   * Accept the key in an `x-api-key` header as well.
+   * Accept the key in an `x-api-key` header as well. At `/v1/messages` it always is.
    *
    * @defaultValue `false`
    */

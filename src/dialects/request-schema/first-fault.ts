@@ -35,7 +35,8 @@ export function parsedBy<T>(
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  return issue && fault(issues, messageOf(issue), ...path, ...issue.path);
+  if (issue) fault(issues, messageOf(issue), ...path, ...issue.path);
+  return undefined;
 }
 
 /** Parses each of `given` until one has a fault; a client may send hundreds of thousands. */

@@ -63,7 +63,7 @@ export type SharedFields = z.output<typeof sharedShape>;
 
 /** Refuses stream options without a stream. For `superRefine`. */
 export function checkStreamOptions(
-  { stream, stream_options: options }: SharedFields,
+  { stream, stream_options: options }: Pick<SharedFields, 'stream' | 'stream_options'>,
   issues: z.RefinementCtx,
 ): void {
   if (stream === true || !options || Object.values(options).every(value => value == null)) return;

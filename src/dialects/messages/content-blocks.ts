@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import type { ContentPart, ImagePart, Message, TextPart, ToolCall } from '../../canonical.ts';
+import { isObject } from '../../json-object.ts';
+import { cacheControl } from '../request-schema/cache-control.ts';
+import { arrayOf, eachParsedBy, fault, parsedBy } from '../request-schema/first-fault.ts';
+import { imagePart, isImageUrl } from '../request-schema/image.ts';
+import {
+  anyObject,
+  flag,
+  nonEmptyText,
+  optionalText,
+  present,
+  text,
+} from '../request-schema/shared-fields.ts';
+import type { RedactedBlock, ThinkingBlock } from './reasoning-details.ts';
+
+/** Content blocks of requests. */
+
+/** A parsed block. */
+export type Block =
+  | { readonly part: ContentPart }
+  | { readonly call: ToolCall }
+  | { readonly result: Message }
+  | { readonly thinking: ThinkingBlock | RedactedBlock };
+
+const textBlock = z
+  .object({ text, cache_control: cacheControl })
+  .transform(({ text, cache_control }): TextPart => ({ type: 'text', text, ...present({ cache_control }) }));
+
+const media_types = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
+const base64Source = z.object({
+  media_type: z.enum(media_types, `must be one of: ${media_types.join(', ')}`),
+  data: text,
+});
+const urlSource = z.object({ url: text });
+
+/** The address of an image, or the image itself. */
+const source = z.unknown().transform((given, issues): string => {
+  if (!isObject(given)) return fault(issues, 'must be an object {type, …}');
+  if (given.type === 'base64') {
+    const parsed = parsedBy(base64Source, given, issues);
+    const url = parsed && `data:${parsed.media_type};base64,${parsed.data}`;
+    if (url === undefined || isImageUrl(url)) return url ?? z.NEVER;
+    return fault(issues, 'must be an image in base64, of at most 20 MiB', 'data');
+  }
+  if (given.type === 'url') {
+    const parsed = parsedBy(urlSource, given, issues);
+    if (!parsed || (isImageUrl(parsed.url) && !parsed.url.startsWith('data:'))) return parsed?.url ?? z.NEVER;
+    return fault(issues, 'must be an https: address', 'url');
+  }
+  return fault(issues, 'must be "base64" or "url"; files are not stored here', 'type');
+});
+
+const imageBlock = z
+  .object({ source, cache_control: cacheControl })
+  .transform(
+    ({ source, cache_control }): ImagePart => ({ ...imagePart(source), ...present({ cache_control }) }),
+  );
+
+/** Text and images; only text where nothing else is accepted. */
+const contentPart = (accepted: 'text' | 'text and images') =>
+  z.unknown().transform((given, issues): ContentPart => {
+    if (!isObject(given)) return fault(issues, 'must be an object {type, …}');
+    if (given.type === 'text') return parsedBy(textBlock, given, issues) ?? z.NEVER;
+    if (given.type === 'image' && accepted !== 'text') return parsedBy(imageBlock, given, issues) ?? z.NEVER;
+    return fault(issues, notAccepted(accepted === 'text' ? ['text'] : ['text', 'image']), 'type');
+  });
+
+const notAccepted = (types: readonly string[]): string =>
+  `must be ${types.map(type => `"${type}"`).join(' or ')}; other content is not accepted`;
+
+/** The system prompt. */
+export const systemBlocks = arrayOf(contentPart('text'), 'must be a string or an array of text blocks');
+
+const toolUse = z
+  .object({ id: nonEmptyText, name: nonEmptyText, input: anyObject, cache_control: cacheControl })
+  .transform(
+    ({ id, name, input, cache_control }): ToolCall => ({
+      id,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(input) },
+      ...present({ cache_control }),
+    }),
+  );
+
+const notResult = 'must be a string or an array of text and image blocks';
+const resultParts = arrayOf(contentPart('text and images'), notResult);
+
+const toolResult = z
+  .object({
+    tool_use_id: nonEmptyText,
+    content: z.unknown().optional(),
+    is_error: flag,
+    cache_control: cacheControl,
+  })
+  .transform(({ tool_use_id, content, cache_control }, issues): Message => {
+    const result: Message = { role: 'tool', tool_call_id: tool_use_id, content: '' };
+    // A tool may return nothing.
+    if (content == null) return result;
+    if (typeof content === 'string')
+      return {
+        ...result,
+        content: contentOf([{ type: 'text', text: content, ...present({ cache_control }) }]),
+      };
+    const parts = parsedBy(resultParts, content, issues, ['content']);
+    if (!parts) return z.NEVER;
+    const last = parts.at(-1);
+    // The mark of a result is that of its last part.
+    if (last && cache_control) parts[parts.length - 1] = { ...last, cache_control };
+    return { ...result, content: contentOf(parts) };
+  });
+
+/** Parts as content: one plain text becomes a string, which all servers and templates accept. */
+export function contentOf(parts: readonly ContentPart[]): string | ContentPart[] {
+  const [first] = parts;
+  if (first === undefined) return '';
+  return parts.length === 1 && first.type === 'text' && !first.cache_control ? first.text : [...parts];
+}
+
+const thinking = z
+  .object({ thinking: text, signature: optionalText })
+  .transform(
+    ({ thinking, signature }): ThinkingBlock => ({ type: 'thinking', thinking, signature: signature ?? '' }),
+  );
+const redactedThinking = z
+  .object({ data: nonEmptyText })
+  .transform(({ data }): RedactedBlock => ({ type: 'redacted_thinking', data }));
+
+const partOf = (schema: z.ZodType<ContentPart>) => schema.transform((part): Block => ({ part }));
+const thinkingOf = (schema: z.ZodType<ThinkingBlock | RedactedBlock>) =>
+  schema.transform((block): Block => ({ thinking: block }));
+
+const byRole: Readonly<Record<'user' | 'assistant', Readonly<Record<string, z.ZodType<Block>>>>> = {
+  user: {
+    text: partOf(textBlock),
+    image: partOf(imageBlock),
+    tool_result: toolResult.transform((result): Block => ({ result })),
+  },
+  assistant: {
+    text: partOf(textBlock),
+    tool_use: toolUse.transform((call): Block => ({ call })),
+    thinking: thinkingOf(thinking),
+    redacted_thinking: thinkingOf(redactedThinking),
+  },
+};
+
+/** The blocks of a message; `undefined` after a fault. */
+export function blocksIn(
+  role: 'user' | 'assistant',
+  given: readonly unknown[],
+  issues: z.RefinementCtx,
+): Block[] | undefined {
+  const kinds = byRole[role];
+  const block = z.unknown().transform((one, issues): Block => {
+    if (!isObject(one)) return fault(issues, 'must be an object {type, …}');
+    const { type } = one;
+    const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+    if (kind) return parsedBy(kind, one, issues) ?? z.NEVER;
+    return fault(issues, notAccepted(Object.keys(kinds)), 'type');
+  });
+  return eachParsedBy(block, given, issues, ['content']);
+}
+
+/** Names of the fields of each block; all others are named as ignored. */
+export const blockFields: Readonly<Record<string, ReadonlySet<string>>> = {
+  text: new Set(['type', 'text', 'cache_control']),
+  image: new Set(['type', 'source', 'cache_control']),
+  tool_use: new Set(['type', 'id', 'name', 'input', 'cache_control']),
+  tool_result: new Set(['type', 'tool_use_id', 'content', 'cache_control']),
+  thinking: new Set(['type', 'thinking', 'signature']),
+  redacted_thinking: new Set(['type', 'data']),
+};

@@ -1,0 +1,100 @@
+import type { ReasoningDetail } from '../../canonical.ts';
+import { isObject } from '../../json-object.ts';
+
+/** Thinking blocks of the Messages format, which are reasoning and its details in the canonical form. */
+
+export interface ThinkingBlock {
+  readonly type: 'thinking';
+  readonly thinking: string;
+  /** Empty for reasoning that is not signed. */
+  readonly signature: string;
+}
+
+export interface RedactedBlock {
+  readonly type: 'redacted_thinking';
+  readonly data: string;
+}
+
+/** Format of details that Anthropic has signed. */
+const anthropic_format = 'anthropic-claude-v1';
+
+/** Decoders put it between the texts of two blocks. */
+export const block_separator = '\n';
+
+/** Begins the signature of a detail that has more to bring back than a signature. */
+const seal = 'sluice-detail-v1:';
+const max_members = 32;
+
+/** The text of a detail that a client may read. */
+export const textOfDetail = ({ type, text, summary }: ReasoningDetail): string =>
+  (type === 'reasoning.summary' ? summary : text) ?? '';
+
+/** Signature of a block with the text `shown`, from which the detail can be read again; empty for a text that is not signed. */
+export function signatureOf(detail: ReasoningDetail, shown: string): string {
+  const { type, format, signature } = detail;
+  if (type === 'reasoning.text' && !signature) return '';
+  const isShown = textOfDetail(detail) === shown;
+  const isPlain = format === anthropic_format && type === 'reasoning.text' && isShown;
+  if (isPlain) return signature ?? '';
+  if (!isShown) return sealed(detail);
+  const { text, summary, ...rest } = detail;
+  return sealed(rest as ReasoningDetail);
+}
+
+/** The block of a detail without a text. */
+export function redactedBlock(detail: ReasoningDetail): RedactedBlock {
+  const { type, format, data } = detail;
+  const isPlain = format === anthropic_format && type === 'reasoning.encrypted' && !!data;
+  return { type: 'redacted_thinking', data: isPlain ? data : sealed(detail) };
+}
+
+const sealed = (detail: ReasoningDetail): string =>
+  seal + Buffer.from(JSON.stringify(detail)).toString('base64');
+
+/** The detail of a block that a client sends back; without a signature, if it has none. */
+export function detailOf(block: ThinkingBlock | RedactedBlock): ReasoningDetail {
+  if (block.type === 'redacted_thinking')
+    return (
+      unsealed(block.data, '') ?? { type: 'reasoning.encrypted', data: block.data, format: anthropic_format }
+    );
+  const { thinking: text, signature } = block;
+  if (signature === '') return { type: 'reasoning.text', text };
+  return unsealed(signature, text) ?? { type: 'reasoning.text', text, signature, format: anthropic_format };
+}
+
+/** The detail in a signature, with the text of its block. Its members are flat, since nothing else bounds their depth. */
+function unsealed(signature: string, shown: string): ReasoningDetail | undefined {
+  if (!signature.startsWith(seal)) return undefined;
+  try {
+    const given: unknown = JSON.parse(Buffer.from(signature.slice(seal.length), 'base64').toString());
+    if (!isObject(given) || typeof given.type !== 'string') return undefined;
+    const flat = Object.entries(given).filter(([, value]) => typeof value !== 'object' || value === null);
+    const detail = Object.fromEntries(flat.slice(0, max_members)) as ReasoningDetail;
+    if (shown !== '') detail[detail.type === 'reasoning.summary' ? 'summary' : 'text'] ??= shown;
+    return detail;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The thinking blocks of a whole reply: one for each detail, or one of all reasoning without a signature. Signed texts that differ from the
+ * reasoning are left out: a stage has changed what the client may read.
+ */
+export function thinkingBlocks(
+  reasoning = '',
+  details: readonly ReasoningDetail[] = [],
+): (ThinkingBlock | RedactedBlock)[] {
+  const texts = details.map(textOfDetail).filter(text => text !== '');
+  const isSame = reasoning === '' || [block_separator, ''].some(glue => texts.join(glue) === reasoning);
+  if (isSame) return details.flatMap(blockOf);
+  const opaque = details.filter(detail => textOfDetail(detail) === '');
+  return [{ type: 'thinking', thinking: reasoning, signature: '' }, ...opaque.flatMap(blockOf)];
+}
+
+function blockOf(detail: ReasoningDetail): (ThinkingBlock | RedactedBlock)[] {
+  if (detail.type === 'reasoning.encrypted') return [redactedBlock(detail)];
+  const thinking = textOfDetail(detail);
+  const signature = signatureOf(detail, thinking);
+  return thinking === '' && signature === '' ? [] : [{ type: 'thinking', thinking, signature }];
+}

@@ -1,0 +1,205 @@
+import type { ReasoningDetail, ToolCallDelta } from '../../canonical.ts';
+import { refusal } from '../../errors.ts';
+import { encodeEvent } from '../../sse/encode.ts';
+import { CallIds } from './call-ids.ts';
+import { JsonEnd } from './json-end.ts';
+import { block_separator, redactedBlock, signatureOf, textOfDetail } from './reasoning-details.ts';
+
+const json = JSON.stringify;
+
+export const event = (type: string, members: string): string =>
+  encodeEvent(`{"type":"${type}"${members}}`, type);
+
+/** A block that is written or waits to be. */
+interface Block {
+  readonly kind: 'thinking' | 'text' | 'call';
+  /** What waits to be written. */
+  held: string;
+  readonly call?: Call;
+}
+
+interface Call {
+  id: string;
+  name: string;
+  readonly end: JsonEnd;
+}
+
+/** Most characters that wait until the blocks before them have ended. */
+const max_held_characters = 8_388_608;
+
+/**
+ * Writes the content blocks of a stream, one after the other: this format has no two blocks open at the same time. Pieces of a call that come
+ * before the one ahead of it is complete are held back.
+ */
+export class StreamedBlocks {
+  readonly #ids: CallIds;
+  readonly #calls = new Map<number, Block>();
+  #open: Block | undefined;
+  readonly #waiting: Block[] = [];
+  #held_characters = 0;
+  /** Index of the next block. */
+  #next = 0;
+  /** Text of the open thinking block, and of the thinking before it. */
+  #thought = '';
+  #allThought = '';
+  /** True if a decoder may put a separator before the next thinking. */
+  #isSeparated = false;
+
+  constructor(key: string) {
+    this.#ids = new CallIds(key);
+  }
+
+  thinking(piece: string): string {
+    let text = piece;
+    if (this.#isSeparated) {
+      this.#isSeparated = false;
+      if (text.startsWith(block_separator)) text = text.slice(block_separator.length);
+    }
+    return text === '' ? '' : this.#add('thinking', text);
+  }
+
+  text(text: string): string {
+    return this.#add('text', text);
+  }
+
+  /** The signature of the thinking before it, or a block of its own. */
+  detail(detail: ReasoningDetail): string {
+    // Reasoning in the middle of a call, which no server has; the block could not be written before the call has ended.
+    if (this.#open && !isOver(this.#open)) return '';
+    if (detail.type === 'reasoning.encrypted') return this.#alone(redactedBlock(detail));
+    const text = textOfDetail(detail);
+    const isOpen = this.#open?.kind === 'thinking';
+    const shown = isOpen ? this.#thought : '';
+    const signature = signatureOf(detail, shown);
+    // A stage has changed what the client may read.
+    const isChanged = text !== '' && text !== shown && !`${this.#allThought}${shown}`.includes(text);
+    if (isOpen) {
+      this.#isSeparated = true;
+      return isChanged || signature === '' ? this.#close() : this.#sign(signature) + this.#close();
+    }
+    const isSaid = this.#allThought !== '';
+    if (isSaid)
+      return isChanged || signature === '' ? '' : this.#alone({ type: 'thinking', thinking: '', signature });
+    this.#isSeparated = true;
+    return this.#begun(text) + this.#sign(signatureOf(detail, text)) + this.#close();
+  }
+
+  call({ index, id = '', function: called = {} }: ToolCallDelta): string {
+    const { name = '', arguments: text = '' } = called;
+    let block = this.#calls.get(index);
+    if (!block) {
+      block = { kind: 'call', held: '', call: { id, name, end: new JsonEnd() } };
+      this.#calls.set(index, block);
+      this.#waiting.push(block);
+    }
+    const call = block.call!;
+    call.id ||= id;
+    call.name ||= name;
+    const isEnded = call.end.isWhole;
+    call.end.push(text);
+    if (isEnded && text.trim() !== '')
+      throw refusal('provider_invalid', { cause: new Error('arguments go on after their end') });
+    if (isEnded) return '';
+    return this.#open === block ? this.#delta(block, text) + this.#advance() : this.#hold(block, text);
+  }
+
+  /** Writes what is held back and ends the last block. */
+  end(): string {
+    let text = '';
+    while (this.#open || this.#waiting.length > 0) text += this.#close() + this.#openNext();
+    return text;
+  }
+
+  /** Adds to the open block of this kind, or to a new one behind all others. */
+  #add(kind: 'thinking' | 'text', text: string): string {
+    if (this.#open?.kind === kind && this.#waiting.length === 0) return this.#delta(this.#open, text);
+    let last = this.#waiting.at(-1);
+    if (last?.kind !== kind) this.#waiting.push((last = { kind, held: '' }));
+    return this.#hold(last, text);
+  }
+
+  #hold(block: Block, text: string): string {
+    block.held += text;
+    this.#held_characters += text.length;
+    if (this.#held_characters > max_held_characters)
+      throw refusal('provider_invalid', { cause: new Error('too much behind a call that does not end') });
+    return this.#advance();
+  }
+
+  /** Ends the open block if it can go no further, and opens the next, as often as possible. */
+  #advance(): string {
+    let text = '';
+    while (this.#waiting.length > 0 && (!this.#open || isOver(this.#open)) && isNamed(this.#waiting[0]!))
+      text += this.#close() + this.#openNext();
+    return text;
+  }
+
+  #openNext(): string {
+    const block = this.#waiting.shift();
+    if (!block) return '';
+    this.#open = block;
+    const { held, call } = block;
+    block.held = '';
+    this.#held_characters -= held.length;
+    return this.#start(startOf(block, call && this.#ids.unique(call.id))) + this.#delta(block, held);
+  }
+
+  #start(content_block: object): string {
+    return event('content_block_start', `,"index":${this.#next},"content_block":${json(content_block)}`);
+  }
+
+  #delta({ kind }: Block, text: string): string {
+    if (text === '') return '';
+    if (kind === 'thinking') this.#thought += text;
+    const [type, member] = deltas[kind];
+    return this.#written(`{"type":"${type}","${member}":${json(text)}}`);
+  }
+
+  #sign(signature: string): string {
+    return this.#written(`{"type":"signature_delta","signature":${json(signature)}}`);
+  }
+
+  #written(delta: string): string {
+    return event('content_block_delta', `,"index":${this.#next},"delta":${delta}`);
+  }
+
+  #close(): string {
+    if (!this.#open) return '';
+    this.#open = undefined;
+    this.#allThought += this.#thought;
+    this.#thought = '';
+    return event('content_block_stop', `,"index":${this.#next++}`);
+  }
+
+  /** Opens a block of thinking that comes whole. */
+  #begun(text: string): string {
+    const closed = this.#close();
+    this.#open = { kind: 'thinking', held: '' };
+    return closed + this.#start(startOf(this.#open, undefined)) + this.#delta(this.#open, text);
+  }
+
+  /** A block that comes whole, and has no deltas. */
+  #alone(block: object): string {
+    const before = this.#close();
+    const written = this.#start(block) + event('content_block_stop', `,"index":${this.#next}`);
+    this.#next++;
+    return before + written;
+  }
+}
+
+const deltas = {
+  thinking: ['thinking_delta', 'thinking'],
+  text: ['text_delta', 'text'],
+  call: ['input_json_delta', 'partial_json'],
+} as const;
+
+/** Whether nothing more can come of a block once another has begun. */
+const isOver = ({ call }: Block): boolean => !call || call.end.isWhole;
+
+/** Whether a block can be begun: a call begins with its name. */
+const isNamed = ({ call }: Block): boolean => call?.name !== '';
+
+function startOf({ kind, call }: Block, id: string | undefined): object {
+  if (kind === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
+  return kind === 'text' ? { type: 'text', text: '' } : { type: 'tool_use', id, name: call!.name, input: {} };
+}
