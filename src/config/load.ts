@@ -3,7 +3,7 @@ import { checkAccess } from '../chain/check-access.ts';
 import { checkBodyBounds } from '../chain/check-body-bounds.ts';
 import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
-import { type ConfigError, type ConfigIssue, type ConfigIssue, type MakePlugin, type MakePlugin, madeAt, madeAt } from '../diagnostics/config-error.ts';
+import { type ConfigError, type ConfigIssue, type MakePlugin, madeAt } from '../diagnostics/config-error.ts';
 import { isOffered } from '../dialects/built-in-dialects.ts';
 import type { DialectDefinition } from '../dialects/define-dialect.ts';
 import { asObject } from '../json-object.ts';
