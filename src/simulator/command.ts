@@ -99,7 +99,7 @@ function directiveHelp(): string {
   return [directive_introduction, ...sections, examples].join('\n');
 }
 
-const usage_width = 'reasoning_tokens=N'.length;
+const usage_width = 'require_signatures[=MODE]'.length;
 
 function directiveUsage(name: string, { kind, bare }: DirectiveEntry<unknown>): string {
   if (!kind) return name;

@@ -74,7 +74,10 @@ const PACE = {
 const FAILURE = {
   status: valued('An error reply with this status.', integer(400, 599)),
   retry_after: valued('Its Retry-After header.', text('VALUE')),
-  body: valued('The shape of the error body; vllm if not set.', oneOf(ERROR_SHAPES)),
+  body: valued(
+    'The shape of the error body; vllm if not set, on /v1/messages anthropic.',
+    oneOf(ERROR_SHAPES),
+  ),
   error200: flag('An error body with HTTP status 200.'),
   html: flag('HTTP 200 with an HTML page.'),
   json: flag('A plain JSON completion although a stream was asked for.'),
@@ -96,7 +99,7 @@ const FAILURE = {
   ),
   truncate: optional('A clean end after K chunks, without finish_reason and [DONE].', count('K'), 1),
   garbage: optional('One event of broken JSON after K chunks; the stream goes on.', count('K'), 1),
-  no_done: flag('Everything but the final [DONE].'),
+  no_done: flag('Everything but the final [DONE], or message_stop.'),
 };
 export const DIRECTIVE_GROUPS = { Replies: REPLY, Pace: PACE, Failures: FAILURE };
 export const DIRECTIVES = { ...REPLY, ...PACE, ...FAILURE };

@@ -17,9 +17,11 @@ export function chatRequestOf(request: MessagesRequest): ChatRequest {
     stop: request.stop_sequences ?? [],
     tools: tools.map(({ name, input_schema }) => ({ name, parameters: input_schema })),
     tool_choice: choiceOf(tool_choice, tools.length > 0),
-    parallel_tool_calls: !(tool_choice && 'disable_parallel_tool_use' in tool_choice)
-      ? true
-      : tool_choice.disable_parallel_tool_use !== true,
+    parallel_tool_calls: !(
+      tool_choice &&
+      'disable_parallel_tool_use' in tool_choice &&
+      tool_choice.disable_parallel_tool_use
+    ),
     reasoning_effort: output_config?.effort ?? null,
     enable_thinking: thinks,
     include_reasoning: !(thinks && thinking.display === 'omitted'),

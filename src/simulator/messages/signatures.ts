@@ -5,7 +5,7 @@ import type { MessagesRequest, Turn } from './messages-request.ts';
 
 const hex = (text: string): string => hashText(text).toString(16).padStart(8, '0');
 
-/** The signature of a thinking text; nobody can make one by accident. */
+/** The signature of a thinking text: its hash, and a seal that other signatures lack. */
 export function signatureOf(thinking: string): string {
   const hash = hex(thinking);
   return Buffer.from(`simulated.${hash}.${hex(`signed ${hash}`)}`).toString('base64');
