@@ -33,6 +33,13 @@ describe('the finish reason of a message', () => {
     expect(chunk!.choices[0]!.finish_reason).toBe(expected);
   });
 
+  it('keeps a word that is not known, whole and streamed', () => {
+    const [whole] = adapter.decodeReply(message({ stop_reason: 'compaction' })).choices;
+    const [chunk] = decoded({ type: 'message_delta', delta: { stop_reason: 'compaction' } });
+    for (const choice of [whole, chunk?.choices[0]])
+      expect(choice).toMatchObject({ finish_reason: 'stop', native_finish_reason: 'compaction' });
+  });
+
   it.each([null, undefined, ''])('is missing when the stop reason is %j', stop_reason => {
     expect(() => adapter.decodeReply(message({ stop_reason }))).toThrow(
       expect.objectContaining({ code: 'provider_invalid' }),
