@@ -116,7 +116,9 @@ export function vercelClient(
         },
       });
       const wanted = { ...asked(question), tools: { roll }, stopWhen: isStepCount(3) };
-      const answer = streamed ? await streamText(wanted).text : (await generateText(wanted)).text;
+      const answer = streamed
+        ? await streamText({ ...wanted, onError: () => {} }).text
+        : (await generateText(wanted)).text;
       return { answer, calls };
     },
 
