@@ -10,12 +10,13 @@ export interface SseEvent {
 
 const dataField = 'data: ';
 /** An `error` field, which the standard does not have. */
-const errorField = /(?<=[\r\n]\uFEFF?)error(?=[:\r\n])/g;
+const errorField = /(?<=[\r\n])error(?=[:\r\n])/g;
 /** The beginning of a line that may become an `error` field. */
-const cutErrorField = /(?<=[\r\n])(?:\uFEFF?(?:error|erro|err|er|e)|\uFEFF)$/;
+const cutErrorField = /(?<=[\r\n])(?:error|erro|err|er|e)$/;
+const byteOrderMark = '\uFEFF';
 
 /**
- * Parses text, cut anywhere, to events: LF, CRLF and CR, a byte order mark, comments, several data lines, a last event
+ * Parses text, cut anywhere, to events: LF, CRLF and CR, one byte order mark at the beginning, comments, several data lines, a last event
  * without its blank line. A field `error`, as older llama.cpp servers write it, is read as an event of that name.
  */
 export class SseParser {
@@ -23,6 +24,8 @@ export class SseParser {
   #tooLarge = false;
   /** True if nothing is pending: the text so far ended with the blank line of an event. */
   #isClean = true;
+  /** True once there was a character; a byte order mark that comes first is dropped. */
+  #hasBegun = false;
   /** Text that waits for the rest of its field name. */
   #held = '';
   #atLineStart = true;
@@ -38,6 +41,8 @@ export class SseParser {
         if (type === 'max-buffer-size-exceeded') this.#tooLarge = true;
       },
     });
+    // It drops a mark before the first text that it gets, which need not be the first of the stream.
+    this.#parser.feed('\n');
   }
 
   /** True once an event was larger than `max_event_bytes`. The events before it are returned, none after it. */
@@ -45,8 +50,9 @@ export class SseParser {
     return this.#tooLarge;
   }
 
-  /** The events that `text` completes. */
-  feed(text: string): SseEvent[] {
+  /** The events that `given` completes. */
+  feed(given: string): SseEvent[] {
+    const text = this.#hasBegun ? given : this.#begin(given);
     if (this.#isClean && isOneEvent(text) && text.length <= this.#max_event_bytes) {
       return [{ data: text.slice(dataField.length, -2) }];
     }
@@ -60,6 +66,11 @@ export class SseParser {
   /** The last event, if the stream ended without its blank line. */
   end(): SseEvent[] {
     return this.feed('\n\n');
+  }
+
+  #begin(text: string): string {
+    this.#hasBegun = text !== '';
+    return text.startsWith(byteOrderMark) ? text.slice(byteOrderMark.length) : text;
   }
 
   #take(event: SseEvent): void {

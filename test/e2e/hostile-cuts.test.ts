@@ -85,11 +85,17 @@ describe('a stream cut in two at every byte', () => {
 });
 
 describe('a stream sent byte by byte', () => {
-  it.each(['\n', '\r\n', '\r'])('is read the same with line ends %j', async end => {
+  const mark = '\uFEFF';
+  it.each([
+    ['line ends \\n', mark, '\n'],
+    ['line ends \\r\\n', mark, '\r\n'],
+    ['line ends \\r', mark, '\r'],
+    // The second is part of its line, which is no data then.
+    ['two byte order marks', `${mark}${mark}data: x\n\n`, '\n'],
+  ])('is read the same with %s', async (_, beginning, end) => {
     const { upstream, stream } = await hostileSetting();
-    const bytes = Buffer.from(
-      `\uFEFF${events(said('é 世 👋'), finished('length'), '[DONE]').replaceAll('\n', end)}`,
-    );
+    const text = events(said('é 世 👋'), finished('length'), '[DONE]').replaceAll('\n', end);
+    const bytes = Buffer.from(beginning + text);
     upstream.reply(async socket => {
       socket.write(streamHead());
       for (const byte of bytes) {

@@ -35,6 +35,7 @@ const notReplies = [
     name: 'a choice without finish_reason',
     body: '{"choices":[{"index":0,"message":{"role":"assistant","content":"Hel"},"finish_reason":null}]}',
   },
+  { name: 'JSON behind two byte order marks', body: `\uFEFF\uFEFF${JSON.stringify(completion('Hel'))}` },
   { name: 'JSON nested too deep to be read', body: `{"choices":${'['.repeat(50_000)}` },
 ];
 
@@ -79,6 +80,14 @@ describe.each(bothWays)('a 200 from the upstream ($way)', ({ stream }) => {
     const { upstream, send } = await hostileSetting({ provider: { max_reply_bytes: 100_000 } });
     upstream.reply(whole(200, completion('x'.repeat(200_000))));
     await expectRefusal(await send(stream), 502, 'provider_error', invalid);
+  });
+
+  it('is read when one byte order mark comes before it', async () => {
+    const { upstream, send } = await hostileSetting();
+    upstream.reply(whole(200, `\uFEFF${JSON.stringify(completion('Marked.'))}`));
+    expect(await (await send(stream)).text()).toContain('"content":"Marked."');
+    upstream.reply(whole(400, '\uFEFF{"error":{"message":"top_p is too high."}}'));
+    await expectRefusal(await send(stream), 400, 'invalid_request_error', 'top_p is too high.');
   });
 
   it('is decompressed when it is compressed', async () => {

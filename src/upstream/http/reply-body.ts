@@ -87,13 +87,19 @@ export function decompressed(body: Body, head: Head): Body {
 export async function textOf(body: Body, max_bytes: number): Promise<string> {
   const cause = () => new Error(`a reply over ${max_bytes} bytes`);
   const bytes = await bytesOf(body, max_bytes, () => refusal('provider_invalid', { cause: cause() }));
-  return bytes.toString('utf8');
+  return decoded(bytes);
 }
 
 /** The first `max_bytes` of the body as text. Ends the body there. */
 export async function beginningOf(body: Body, max_bytes: number): Promise<string> {
   const bytes = await bytesOf(body, max_bytes);
-  return bytes.subarray(0, max_bytes).toString('utf8');
+  return decoded(bytes.subarray(0, max_bytes));
+}
+
+/** UTF-8 as text, without the byte order mark that some servers begin with, and that no JSON may have. */
+function decoded(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
 /** The whole body. Above `max_bytes` it rejects with `tooLarge`, or ends the body and resolves with the bytes so far. */

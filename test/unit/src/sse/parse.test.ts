@@ -71,6 +71,32 @@ describe('the parser of events', () => {
     expect(parsed([...text])).toEqual(events);
   });
 
+  const mark = '\uFEFF';
+  it.each<{ name: string; text: string; events: SseEvent[] }>([
+    { name: 'one', text: `${mark}data: a\n\ndata: b\n\n`, events: [{ data: 'a' }, { data: 'b' }] },
+    { name: 'two', text: `${mark}${mark}data: a\n\ndata: b\n\n`, events: [{ data: 'b' }] },
+    { name: 'three', text: `${mark}${mark}${mark}data: a\n\ndata: b\n\n`, events: [{ data: 'b' }] },
+    { name: 'one alone', text: mark, events: [] },
+    {
+      name: 'one before an error field',
+      text: `${mark}error: a\n\n`,
+      events: [{ event: 'error', data: 'a' }],
+    },
+    { name: 'two before an error field', text: `${mark}${mark}error: a\n\ndata: b`, events: [{ data: 'b' }] },
+    {
+      name: 'one before a later event',
+      text: `data: a\n\n${mark}data: b\n\ndata: c`,
+      events: [{ data: 'a' }, { data: 'c' }],
+    },
+    { name: 'one before a later error field', text: `data: a\n\n${mark}error: b`, events: [{ data: 'a' }] },
+  ])(
+    'drops one byte order mark at the beginning of a stream that has $name, wherever it is cut',
+    ({ text, events }) => {
+      const twice = Array.from({ length: text.length + 1 }, (_, at) => [text.slice(0, at), text.slice(at)]);
+      for (const pieces of [[text], [...text], ...twice]) expect(parsed(pieces)).toEqual(events);
+    },
+  );
+
   it('reads what this gateway writes', () => {
     expect(parsed([encodeEvent('{"a":1}'), encodeEvent('{}', 'response.created')])).toEqual([
       { data: '{"a":1}' },
