@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { loadGptCounter } from '../../../../src/settlement/gpt-counter.ts';
+import { TokenEstimator } from '../../../../src/settlement/token-estimator.ts';
 import { estimatePrompt } from '../../../../src/settlement/usage-meter.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 
@@ -13,6 +15,18 @@ describe('the token estimate of a prompt', () => {
       content: ['word ', 'word'].map(text => ({ type: 'text' as const, text })),
     };
     expect(estimatePrompt(sampleRequest({ messages: [parts] }))).toBe(2 + 4);
+  });
+
+  it('counts an image as 85 tokens, whichever counter is used', async () => {
+    const newCounter = await loadGptCounter();
+    const image = { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+    const text = { type: 'text' as const, text: 'word word' };
+    for (const counter of [() => new TokenEstimator(), newCounter]) {
+      const estimated = (content: (typeof image | typeof text)[]): number =>
+        estimatePrompt(sampleRequest({ messages: [{ role: 'user', content }] }), counter());
+      expect(estimated([text, image])).toBe(estimated([text]) + 85);
+      expect(estimated([image, image])).toBe(estimated([]) + 170);
+    }
   });
 
   it('includes tools and earlier tool calls', () => {
