@@ -72,6 +72,11 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
   ['reasoning-split on a model that does not reason', reasoningSplit(), { models: modelOf('llama-3.1-8b') }],
   ['reasoning-split that joins', reasoningSplit(), { request: joined }],
   ['reasoning-split on a text that starts inside', reasoningSplit(), beginsInside],
+  [
+    'reasoning-split that joins a text that starts inside',
+    reasoningSplit(),
+    { ...beginsInside, request: joined },
+  ],
   ['the same, keeping whitespace', reasoningSplit({ trim: false }), beginsInside],
   [
     'the same without effort, which starts outside',

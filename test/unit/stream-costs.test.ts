@@ -148,6 +148,11 @@ describe('the cost of a text is linear in its length', () => {
     expect(await superlinear(reply, beginnings)).toEqual([]);
   });
 
+  it('for joining a text that starts in reasoning', async () => {
+    const join: Subject = pieces => drain(transformed(streamOf(pieces.map(content)), new StreamJoiner(true)));
+    expect(await superlinear(join, beginnings, tagUnits)).toEqual([]);
+  });
+
   it('for joining reasoning', async () => {
     const join: Subject = pieces =>
       drain(transformed(streamOf(pieces.map(reasoning => chunkOf({ reasoning }))), new StreamJoiner()));

@@ -13,7 +13,7 @@ const schema = z.strictObject({
 
 /**
  * Separates or joins reasoning and answer, as the client asks with `reasoning_split`. Reasoning models are separated
- * by default: `<think>` tags become the `reasoning` field. Joined: a field that the upstream has separated is put back.
+ * by default: `<think>` tags become the `reasoning` field. Joined: a field that the upstream has separated is put back, and so is an opening tag that stands in the prompt.
  */
 export const reasoningSplit: StageFactory<ReasoningSplitOptions> = defineStage({
   name: 'reasoning-split',
@@ -24,11 +24,13 @@ export const reasoningSplit: StageFactory<ReasoningSplitOptions> = defineStage({
         if (request.reasoning_split === false) separateJoined(request);
       },
       onReply: (exchange, reply) =>
-        isActive(exchange) ? splitReply(reply, startsInside(exchange), trim) : joinReply(reply),
+        isActive(exchange)
+          ? splitReply(reply, startsInside(exchange), trim)
+          : joinReply(reply, startsInside(exchange)),
       onStream(exchange) {
-        if (!isActive(exchange)) return new StreamJoiner();
         // Whether an opening tag is missing cannot be known before the end, so `auto` means no here.
-        return new StreamSplitter({ implicit: startsInside(exchange) === true, trim });
+        const implicit = startsInside(exchange) === true;
+        return isActive(exchange) ? new StreamSplitter({ implicit, trim }) : new StreamJoiner(implicit);
       },
     };
   },

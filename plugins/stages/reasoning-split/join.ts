@@ -9,6 +9,7 @@ import type {
   StreamController,
   StreamTransformer,
 } from '../../../src/plugin.ts';
+import { OpeningTag } from './opening-tag.ts';
 
 /**
  * Separates reasoning that a joined reply had in its text again, on turns that called tools: servers that require it back do so under its
@@ -31,21 +32,35 @@ function separate(message: Message): void {
 const opening = '<think>';
 const closing = '</think>';
 
-/** Puts reasoning that the upstream has separated back into the text, between tags. */
-export function joinReply(reply: Completion): Completion {
-  if (!reply.choices.some(({ message }) => hasReasoning(message))) return reply;
+/**
+ * Puts reasoning that the upstream has separated back into the text, between tags; and the opening tag before a text that starts in reasoning.
+ * `auto`: a closing tag without an opening one shows that it does.
+ */
+export function joinReply(reply: Completion, starts_in_reasoning: boolean | 'auto' = false): Completion {
+  if (starts_in_reasoning === false && !reply.choices.some(({ message }) => hasReasoning(message)))
+    return reply;
+  const joined = (message: ReplyMessage) => joinMessage(message, starts_in_reasoning);
   return {
     ...reply,
-    choices: reply.choices.map(choice => ({ ...choice, message: joinMessage(choice.message) })),
+    choices: reply.choices.map(choice => ({ ...choice, message: joined(choice.message) })),
   };
 }
 
 const hasReasoning = ({ reasoning, reasoning_details }: Pick<Delta, 'reasoning' | 'reasoning_details'>) =>
   reasoning !== undefined || reasoning_details !== undefined;
 
-function joinMessage({ reasoning, ...given }: ReplyMessage): ReplyMessage {
+function joinMessage(
+  { reasoning, ...given }: ReplyMessage,
+  starts_in_reasoning: boolean | 'auto',
+): ReplyMessage {
   const message = withoutTexts(given);
-  if (!reasoning) return message;
+  const { content } = message;
+  if (!reasoning) {
+    const isInside = starts_in_reasoning === 'auto' ? content?.includes(closing) : starts_in_reasoning;
+    if (!content || !isInside) return message;
+    const tag = new OpeningTag();
+    return { ...message, content: tag.push(content) + tag.end() };
+  }
   // A reply that ended while reasoning keeps its tag open, as in the model's own text.
   const end = message.content || message.tool_calls ? closing : '';
   return { ...message, content: `${opening}${reasoning}${end}${message.content ?? ''}` };
@@ -59,24 +74,52 @@ function withoutTexts<T extends Pick<Delta, 'reasoning_details'>>(given: T): T {
   return encrypted.length > 0 ? { ...given, reasoning_details: encrypted } : (rest as T);
 }
 
-/** Joins a stream, each choice by itself. Holds nothing back; a stream that ends in reasoning keeps its tag open. */
+/** Joins a stream, each choice by itself. Holds back only what may become an opening tag; a stream that ends in reasoning keeps its tag open. */
 export class StreamJoiner implements StreamTransformer {
   readonly #open = new Set<number>();
+  readonly #startsInside: boolean;
+  /** By choice, if texts start in reasoning. */
+  readonly #openings = new Map<number, OpeningTag>();
+
+  /** With `startsInside` the text of every choice gets an opening tag, unless it has one or its reasoning is separated. */
+  constructor(startsInside = false) {
+    this.#startsInside = startsInside;
+  }
 
   transform(chunk: Chunk, controller: StreamController): void {
-    if (this.#open.size === 0 && !chunk.choices.some(({ delta }) => hasReasoning(delta)))
-      return controller.enqueue(chunk);
+    const isPlain = this.#open.size === 0 && !this.#startsInside;
+    if (isPlain && !chunk.choices.some(({ delta }) => hasReasoning(delta))) return controller.enqueue(chunk);
     const { choices, usage } = chunk;
     const closings: ChunkChoice[] = [];
-    const joined = choices.map(choice => this.#joinChoice(choice, closings));
+    const joined = choices.map(choice => this.#joinChoice(...this.#opened(choice), closings));
     const parts = closings.length > 0 ? [closings, joined] : [joined];
     for (const part of parts) controller.enqueue(usage ? { choices: part, usage } : { choices: part });
   }
 
-  #joinChoice(choice: ChunkChoice, closings: ChunkChoice[]): ChunkChoice {
+  flush(controller: StreamController): void {
+    for (const [index, opening] of this.#openings) {
+      const content = opening.end();
+      if (content !== '')
+        controller.enqueue({ choices: [{ index, delta: { content }, finish_reason: null }] });
+    }
+  }
+
+  /** The choice with the opening tag before its first text, and text that was held and comes before it. */
+  #opened(choice: ChunkChoice): [choice: ChunkChoice, before: string] {
+    if (!this.#startsInside) return [choice, ''];
+    const { index, delta, finish_reason } = choice;
+    let opening = this.#openings.get(index);
+    if (!opening) this.#openings.set(index, (opening = new OpeningTag()));
+    if (delta.reasoning) return [choice, opening.skip()];
+    let content = opening.push(delta.content ?? '');
+    if (delta.tool_calls || finish_reason) content += opening.end();
+    return [content === (delta.content ?? '') ? choice : { ...choice, delta: { ...delta, content } }, ''];
+  }
+
+  #joinChoice(choice: ChunkChoice, before: string, closings: ChunkChoice[]): ChunkChoice {
     const { index } = choice;
     const { reasoning, ...delta } = withoutTexts(choice.delta);
-    let text = '';
+    let text = before;
     if (reasoning) {
       if (!this.#open.has(index)) text += opening;
       this.#open.add(index);

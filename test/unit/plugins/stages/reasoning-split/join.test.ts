@@ -14,6 +14,7 @@ import {
   streamOf,
   transformed,
 } from '../../../chunk-stream.ts';
+import { replied, stageOf, streamed } from './split-stage.ts';
 
 const call = { id: 'call_1', type: 'function' as const, function: { name: 'roll', arguments: '{}' } };
 const calls = { tool_calls: [{ index: 0, ...call }] };
@@ -110,6 +111,54 @@ describe('joining reasoning into the text of a whole reply', () => {
     [{ content: '<think>One.</think>Yes.' }, { content: '<think>One.</think>Yes.' }],
   ])('turns %j into one text', (given, expected) => {
     expect(join(given)).toEqual({ role: 'assistant', ...expected });
+  });
+});
+
+describe('a text that starts in reasoning and is to stay joined', () => {
+  const asked = (starts_in_reasoning: boolean | 'auto', request: object = {}) => ({
+    request: { reasoning_split: false, ...request },
+    model: { reasoning: true, starts_in_reasoning },
+  });
+  const texts = [
+    ['One.</think>Yes.', '<think>One.</think>Yes.'],
+    ['\n One.', '<think>\n One.'],
+    ['<thi', '<think><thi'],
+    ['<b>', '<think><b>'],
+    [' <think>One.</think>Yes.', ' <think>One.</think>Yes.'],
+    [' \n', ' \n'],
+    ['', ''],
+  ] as const;
+
+  it.each(texts)('gets its opening tag once, whole and streamed: %j', async (given, expected) => {
+    expect(replied(asked(true), { content: given }).content).toBe(expected);
+    for (const pieces of [[given], [...given], ['', given, '']]) {
+      const chunks = [...pieces.map(content => chunkOf({ content })), chunkOf({}, 'stop')];
+      for (const sent of [chunks, chunks.slice(0, -1)])
+        expect(assembled((await stageOf(asked(true)).stream(sent)).chunks).content).toBe(expected);
+    }
+  });
+
+  it('gets it before a tool call that follows', async () => {
+    const found = await streamed(asked(true), [{ content: '<' }, calls]);
+    expect(found.map(({ content }) => content ?? '').join('')).toBe('<think><');
+    expect(found.at(-1)!.tool_calls).toEqual(calls.tool_calls);
+  });
+
+  it('gets none when the upstream separates, without effort, or where it cannot be known', async () => {
+    const separated = { reasoning: 'One.', content: 'Yes.' };
+    expect(replied(asked(true), separated).content).toBe('<think>One.</think>Yes.');
+    expect(await streamed(asked(true), [separated])).toEqual([{ content: '<think>One.</think>Yes.' }]);
+    expect(await streamed(asked(true), [{ content: ' ' }, separated])).toEqual([
+      { content: '' },
+      { content: ' <think>One.</think>Yes.' },
+    ]);
+    const content = 'Yes.';
+    expect(replied(asked(true, { reasoning_effort: 'none' }), { content }).content).toBe('Yes.');
+    expect(replied(asked('auto'), { content }).content).toBe('Yes.');
+    expect(replied(asked('auto'), { content: 'One.</think>Yes.' }).content).toBe('<think>One.</think>Yes.');
+    expect(await streamed(asked('auto'), [{ content: 'One.</think>Yes.' }])).toEqual([
+      { content: 'One.</think>Yes.' },
+    ]);
   });
 });
 
