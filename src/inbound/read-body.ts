@@ -49,9 +49,9 @@ export function parseBody(bytes: Buffer, limits: BodyLimits): Record<string, unk
   return body;
 }
 
-/** Refuses a `Content-Type` that is not JSON in UTF-8; none is accepted. */
+/** Refuses a `Content-Type` that is not JSON in UTF-8; none, or an empty one, is accepted. */
 export function checkContentType(header: string | undefined): void {
-  if (header === undefined || header === 'application/json') return;
+  if (header === undefined || header === 'application/json' || header.trim() === '') return;
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   if (!/^\s*application\/([\w.-]+\+)?json\s*$/.test(type)) {
     throw malformed(`Content-Type: must be application/json, not '${type.trim().slice(0, 64)}'.`);

@@ -93,8 +93,9 @@ describe('the Content-Type of a request', () => {
     expect((await post(valid, { 'content-type': type })).status).toBe(200);
   });
 
-  it('accepts a JSON body without a Content-Type', async () => {
+  it('accepts a JSON body without a Content-Type, or with an empty one', async () => {
     expect((await post(valid, {})).status).toBe(200);
+    expect((await post(valid, { 'content-type': '' })).status).toBe(200);
     expect(messageOf(await post('model=x', {}))).toMatch(/not valid JSON/);
   });
 
