@@ -101,7 +101,8 @@ export interface ServerOptions {
    */
   non_stream_timeout_ms?: number | undefined;
   /**
-   * How long a reply is read on after its client was answered 524 or has left. In milliseconds.
+   * How long a reply is read on after its client was answered 524 or has left. One that is given up then has the
+   * end reason `background_aborted` in the ledger. In milliseconds.
    *
    * @defaultValue `900000`
    */
@@ -1010,7 +1011,8 @@ export interface ChainConfig {
    */
   non_stream_timeout_ms?: number | undefined;
   /**
-   * How long a reply is read on after its client was answered 524 or has left. In milliseconds.
+   * How long a reply is read on after its client was answered 524 or has left. One that is given up then has the
+   * end reason `background_aborted` in the ledger. In milliseconds.
    *
    * @defaultValue `900000`
    */

@@ -6,11 +6,12 @@ export type EndReason =
   | 'client_gone'
   | 'slow_client'
   | 'time_limit' // 524 sent, generation read to its end
+  | 'background_aborted' // 524 sent or client gone, and its reply was not read to its end: max_background, max_background_ms, shutdown
   | 'shutdown'
   | 'internal_error';
 
 /** Reasons that can end an exchange before its reply is complete. */
-export type Cause = Exclude<EndReason, 'completed'>;
+export type Cause = Exclude<EndReason, 'completed' | 'background_aborted'>;
 
 /**
  * How one exchange ends: the only place that decides its `end_reason`, `status`, `error_type`, and whether its reply has been handed over.
@@ -18,7 +19,8 @@ export type Cause = Exclude<EndReason, 'completed'>;
  *
  * | # | fact                                        | end_reason        | reported by                                   |
  * | - | ------------------------------------------- | ----------------- | --------------------------------------------- |
- * | 1 | the first cause that was reported:          |                   |                                               |
+ * | 1 | a background read was given up              | `background_aborted` | background                                 |
+ * | 2 | the first cause that was reported:          |                   |                                               |
  * |   | - the connection closed before the end      | `client_gone`     | start-exchange                                |
  * |   | - nothing was read for `slow_client_ms`     | `slow_client`     | slow-client                                   |
  * |   | - `non_stream_timeout_ms` passed            | `time_limit`      | time-limit                                    |
@@ -26,11 +28,11 @@ export type Cause = Exclude<EndReason, 'completed'>;
  * |   | - the last attempt, or the handler, failed  | `upstream_failed` | attempts, passthrough, handler                |
  * |   | - the upstream blamed the request           | `refused`         | attempts, passthrough, handler                |
  * |   | - overload: no memory, no usable upstream   | `refused`         | buffered-bytes, attempts                      |
- * |   | - an error that goes to a chain around      | see rows 2 to 4   | runner                                        |
- * | 2 | the error sent was a `server_error`         | `internal_error`  | writers                                       |
- * | 3 | the error sent was a `provider_error`       | `upstream_failed` | writers                                       |
- * | 4 | any other error or status from 400 was sent | `refused`         | writers                                       |
- * | 5 | none of these                               | `completed`       |                                               |
+ * |   | - an error that goes to a chain around      | see rows 3 to 5   | runner                                        |
+ * | 3 | the error sent was a `server_error`         | `internal_error`  | writers                                       |
+ * | 4 | the error sent was a `provider_error`       | `upstream_failed` | writers                                       |
+ * | 5 | any other error or status from 400 was sent | `refused`         | writers                                       |
+ * | 6 | none of these                               | `completed`       |                                               |
  *
  * Among causes the earliest wins because the later ones are its consequences: an upstream is cut because the client left, a connection is
  * reset because its client was slow, a client leaves while a failure is sent to it.
@@ -41,6 +43,7 @@ export class ExchangeEnd {
   #status = 0;
   #error_type: string | undefined;
   #reply_ended = false;
+  #read_aborted = false;
 
   /** The future `end_reason`; undefined while nothing has gone wrong. */
   get cause(): Cause | undefined {
@@ -49,6 +52,7 @@ export class ExchangeEnd {
 
   /** The `end_reason` of an exchange that has ended. */
   get reason(): EndReason {
+    if (this.#read_aborted) return 'background_aborted';
     return this.#cause ?? conclusion(this.#error_type, this.#status) ?? 'completed';
   }
 
@@ -96,6 +100,11 @@ export class ExchangeEnd {
   /** Reports an error sent as the reply or in a stream. */
   errorSent(error_type: string): void {
     this.#error_type = error_type;
+  }
+
+  /** Reports that a reply was to be read on for the bill, after a 524 or for a client that left, and was not read to its end. */
+  readAborted(): void {
+    this.#read_aborted = true;
   }
 
   replyEnded(): void {

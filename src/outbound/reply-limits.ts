@@ -33,7 +33,9 @@ export const replyLimits = {
     .int()
     .positive()
     .default(900_000)
-    .describe('How long a reply is read on after its client was answered 524 or has left.'),
+    .describe(
+      'How long a reply is read on after its client was answered 524 or has left. One that is given up then has the end reason `background_aborted` in the ledger.',
+    ),
   max_background: z.int().min(0).default(256).describe('How many replies are read on at the same time.'),
 };
 

@@ -34,18 +34,25 @@ export class Background {
     pending: Promise<unknown> | undefined,
   ): Promise<void> {
     if (!source) return;
-    if (!pending || source.ended || this.#running >= this.#limits.max_background) {
+    const isOver = !pending || source.ended || exchange.aborted;
+    if (isOver || this.#running >= this.#limits.max_background) {
       source.cancel();
+      if (!isOver) exchange.end.readAborted();
       // Its usage must be counted before the record is made.
       await pending?.catch(() => {});
       return;
     }
     this.#metrics.backgroundReads(++this.#running);
+    const abort = () => exchange.end.readAborted();
     const timer = setTimeout(() => {
       exchange.log.warn({ model: exchange.model?.id }, 'a reply was not read to its end in the time allowed');
+      abort();
       source.cancel();
     }, this.#limits.max_background_ms).unref();
+    // At a shutdown.
+    exchange.onAbort(abort);
     await pending.catch(() => {});
+    exchange.offAbort(abort);
     clearTimeout(timer);
     this.#metrics.backgroundReads(--this.#running);
   }

@@ -94,7 +94,7 @@ describe('a whole reply past non_stream_timeout_ms', () => {
     const { ask, outcomes } = await limited({ non_stream_timeout_ms: 50, max_background_ms: 50 }, handler);
     expect((await ask()).status).toBe(524);
     await until(() => outcomes.length === 1);
-    expect(outcomes).toMatchObject([{ end_reason: 'time_limit', status: 524 }]);
+    expect(outcomes).toMatchObject([{ end_reason: 'background_aborted', status: 524 }]);
     await until(() => heard.length === 1);
     expect([heard, responses[0]!.destroyed]).toEqual([['close'], true]);
     expect((await ask()).status).toBe(524);

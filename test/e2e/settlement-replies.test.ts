@@ -127,7 +127,7 @@ const ends: readonly End[] = [
       await until(async () => (await books.gateway.metric('sluice_background_reads')) === 1);
       await books.gateway.gateway.close(50);
     },
-    settled: gone,
+    settled: { ...gone, end_reason: 'background_aborted' },
     bill: 'prompt',
     connection: 'gateway',
   },
@@ -176,7 +176,7 @@ const ends: readonly End[] = [
       await until(async () => (await books.gateway.metric('sluice_background_reads')) === 1);
       await books.gateway.gateway.close(50);
     },
-    settled: late,
+    settled: { ...late, end_reason: 'background_aborted' },
     bill: 'prompt',
     connection: 'gateway',
   },

@@ -235,7 +235,7 @@ describe.each([
     );
     expect((await chat(url)).status).toBe(524);
     await until(() => outcomes().length === 1);
-    expect(outcomes()).toMatchObject([{ end_reason: 'time_limit', status: 524 }]);
+    expect(outcomes()).toMatchObject([{ end_reason: 'background_aborted', status: 524 }]);
   });
 });
 

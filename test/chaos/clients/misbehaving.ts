@@ -15,7 +15,7 @@ import {
 
 const gone = ['client_gone'] as const;
 /** The client meant to leave first, and on a busy machine it may come too late. */
-const maybeGone = ['client_gone', 'completed'] as const;
+const maybeGone = ['client_gone', 'background_aborted', 'completed'] as const;
 
 const refused = (name: string, weight: number, status: number, make: (dice: Dice) => Request): Kind =>
   kind(name, weight, ['refused'], dice => ({ check: isRefusal(status), ...make(dice) }));
@@ -57,7 +57,7 @@ export const misbehavingKinds: readonly Kind[] = [
   })),
   kind('leaves within the headers', 1, [], dice => ({ ...chat('Hello'), send_bytes: dice.integer(1, 60) })),
   stalledReader,
-  kind('time limit', 1, ['time_limit'], (dice, id) => ({
+  kind('time limit', 1, ['time_limit', 'background_aborted'], (dice, id) => ({
     ...simulated(dice, id, `ttft=${limits.non_stream_timeout_ms + 2000}`, { model: patient_model }),
     check: isRefusal(524, 'timeout_error'),
   })),

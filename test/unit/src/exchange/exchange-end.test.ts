@@ -51,6 +51,15 @@ describe('the end reason of an exchange', () => {
   });
 });
 
+describe('a background read that was aborted', () => {
+  it('decides the end reason and leaves the cause and the status', () => {
+    end.causedBy('time_limit');
+    end.replied(524);
+    end.readAborted();
+    expect([end.reason, end.cause, end.status]).toEqual(['background_aborted', 'time_limit', 524]);
+  });
+});
+
 describe('a client that left', () => {
   it('counts as gone even where another cause came first', () => {
     end.causedBy('shutdown');
