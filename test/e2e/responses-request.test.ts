@@ -91,12 +91,17 @@ describe('unknown fields of a response request', () => {
   it('are not forwarded and are listed in the reply', async () => {
     const reply = await create({
       top_k: 5,
-      max_tokens: 7,
       reasoning: { summary: 'auto' },
       text: { verbosity: 'low' },
+      input: [
+        { type: 'message', id: 'msg_0', role: 'user', content: 'Hello', mood: 'good' },
+        { type: 'reasoning', summary: [], encrypted_content: 'gAAAAA' },
+      ],
+      tools: [{ type: 'web_search' }],
+      tool_choice: 'auto',
     });
     expect(reply.headers.get('x-ignored-parameters')).toBe(
-      'top_k, max_tokens, reasoning.summary, text.verbosity',
+      'tool_choice, top_k, reasoning.summary, text.verbosity, input.mood, tools.web_search, input.encrypted_content',
     );
     expect(Object.keys(upstream.last.body).sort()).toEqual(['messages', 'model', 'reasoning_effort']);
     expect(
@@ -106,7 +111,7 @@ describe('unknown fields of a response request', () => {
 
   it('are refused by their own names when configured so', async () => {
     for (const [fields, name] of [
-      [{ max_tokens: 7 }, 'max_tokens'],
+      [{ top_k: 7 }, 'top_k'],
       [{ reasoning: { summary: 'auto' } }, 'reasoning.summary'],
     ] as const)
       await expectRefusal(

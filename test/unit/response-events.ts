@@ -10,13 +10,15 @@ interface TextPart {
 /** An output item, as far as the tests look at it. */
 export interface Item {
   readonly id: string;
-  readonly type: 'reasoning' | 'message' | 'function_call';
+  readonly type: 'reasoning' | 'message' | 'function_call' | 'custom_tool_call';
   readonly status: string;
   readonly content?: readonly TextPart[];
   readonly summary?: readonly TextPart[];
   readonly call_id?: string;
   readonly name?: string;
   readonly arguments?: string;
+  readonly input?: string;
+  readonly encrypted_content?: string;
 }
 
 interface ResponseEvent {
@@ -32,6 +34,7 @@ interface ResponseEvent {
   readonly text?: string;
   readonly refusal?: string;
   readonly arguments?: string;
+  readonly input?: string;
   readonly response?: { readonly status: string; readonly output: readonly Item[]; readonly usage: unknown };
   readonly usage?: unknown;
 }
@@ -88,6 +91,15 @@ interface OpenItem {
   done: Item | undefined;
 }
 
+/** The events of the text of a call, by the type of its item. */
+const callEvents: Readonly<Record<string, string>> = {
+  function_call: 'response.function_call_arguments',
+  custom_tool_call: 'response.custom_tool_call_input',
+};
+
+/** The text of a call. */
+const argumentsOf = ({ arguments: text, input }: Pick<Item, 'arguments' | 'input'>) => text ?? input;
+
 class ItemReader {
   readonly #items: OpenItem[] = [];
 
@@ -98,7 +110,8 @@ class ItemReader {
     expect([event.type, item.done]).toEqual([event.type, undefined]);
     if (event.type === 'response.output_item.done') return this.#done(item, event.item!);
     expect(event.item_id).toBe(item.added.id);
-    if (event.type.startsWith('response.function_call_arguments')) this.#arguments(item, event);
+    const ofCall = callEvents[item.added.type];
+    if (ofCall) this.#arguments(item, event, ofCall);
     else this.#part(item, event);
   }
 
@@ -116,18 +129,20 @@ class ItemReader {
     expect(added.id).not.toBe('');
     const ids = this.#items.flatMap(({ added: known }) => [known.id, known.call_id]);
     expect(ids).not.toContain(added.id);
-    if (added.type === 'function_call') {
-      expect(added.arguments).toBe('');
+    if (callEvents[added.type]) {
+      expect(argumentsOf(added)).toBe('');
       expect(ids).not.toContain(added.call_id);
     } else expect(textsIn(added)).toEqual([]);
     this.#items.push({ added, parts: [], arguments: '', argumentsDone: false, done: undefined });
   }
 
-  #arguments(item: OpenItem, { type, delta, arguments: whole }: ResponseEvent): void {
-    expect([item.added.type, item.argumentsDone]).toEqual(['function_call', false]);
+  #arguments(item: OpenItem, event: ResponseEvent, name: string): void {
+    const { type, delta } = event;
+    expect(item.argumentsDone).toBe(false);
+    expect([`${name}.delta`, `${name}.done`]).toContain(type);
     if (type.endsWith('.delta')) item.arguments += delta;
     else {
-      expect(whole).toBe(item.arguments);
+      expect(argumentsOf(event)).toBe(item.arguments);
       item.argumentsDone = true;
     }
   }
@@ -168,8 +183,8 @@ class ItemReader {
       item.added.name,
     ]);
     expect(done.status).toMatch(/^(completed|incomplete)$/);
-    if (done.type === 'function_call') {
-      expect([item.argumentsDone, done.arguments]).toEqual([true, item.arguments]);
+    if (callEvents[done.type]) {
+      expect([item.argumentsDone, argumentsOf(done)]).toEqual([true, item.arguments]);
     } else {
       expect(item.parts.every(({ state }) => state === 'done')).toBe(true);
       expect(textsIn(done).map(part => [part.type, part.text ?? part.refusal])).toEqual(

@@ -10,6 +10,7 @@ import {
   checkStreamOptions,
   flag,
   present,
+  seed,
   sharedFields,
   sharedParameters,
   tokens,
@@ -52,8 +53,7 @@ const stop = z
 /** Fields of the OpenAI format that are forwarded unchanged; the upstream checks their values further. */
 export const forwardedParameters = {
   ...sharedParameters,
-  // Larger numbers have lost digits when JSON is parsed.
-  seed: z.int('must be an integer from -9007199254740991 to 9007199254740991').nullish(),
+  seed,
   logit_bias: anyObject.nullish(),
   logprobs: flag,
   top_logprobs: topLogprobs,

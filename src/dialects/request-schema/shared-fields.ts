@@ -28,6 +28,9 @@ export const topLogprobs = z
   .max(20, 'must be an integer from 0 to 20')
   .nullish();
 
+// Larger numbers have lost digits when JSON is parsed.
+export const seed = z.int('must be an integer from -9007199254740991 to 9007199254740991').nullish();
+
 export const text = z.string('must be a string');
 
 export const nonEmptyText = text.min(1, 'must not be empty');

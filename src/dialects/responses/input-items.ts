@@ -1,98 +1,119 @@
 import { z } from 'zod';
-import type { Message, TextPart, ToolCall } from '../../canonical.ts';
+import type { ContentPart, Message } from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
 import { eachParsedBy, fault, parsedBy } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
-import { isStringOrArray, nonEmptyText, text } from '../request-schema/shared-fields.ts';
+import { isStringOrArray, nonEmptyText, optionalText, text } from '../request-schema/shared-fields.ts';
+import {
+  assistantPart,
+  type ReasoningInput,
+  reasoningAmong,
+  reasoningInput,
+  textOnly,
+  textOrImage,
+} from './input-parts.ts';
+import type { ClientTool } from './tool-names.ts';
 
-/** Items of `input`: messages, function calls and their outputs. Reasoning is dropped, as in chat. */
+/** Items of `input`: messages, reasoning, calls and their outputs. */
 
-/** A parsed item; `undefined` if it is dropped. */
-export type Item = Message | { readonly call: ToolCall } | { readonly output: Message } | undefined;
+/** A call by the model, of a tool as the client calls it. */
+export interface CalledTool {
+  readonly id: string;
+  readonly tool: ClientTool;
+  readonly arguments: string;
+}
+
+/** A parsed item. */
+export type Item =
+  | Message
+  | { readonly call: CalledTool }
+  | { readonly output: Message }
+  | { readonly reasoning_item: ReasoningInput };
 
 const acceptedContent = 'must be a string or an array of {type: "input_text", text} parts';
-const acceptedParts = 'must be "input_text", "output_text" or "text"; other content is not accepted';
 
-const textPart = z.object(
-  {
-    type: z.enum(['input_text', 'output_text', 'text'], acceptedParts),
-    text,
-  },
-  'must be an object {type: "input_text", text}',
-);
+type PartSchema = z.ZodType<ContentPart | undefined>;
 
-const anyPart = z.unknown().transform((given, issues): TextPart | undefined => {
-  const part = parsedBy(textPart, given, issues);
-  return part && { type: 'text', text: part.text };
-});
-
-/** A part of an assistant's message, which may be one that only replies have. */
-const assistantPart = z.unknown().transform((given, issues): TextPart | undefined => {
-  if (isObject(given) && given.type === 'reasoning') return undefined;
-  if (isObject(given) && given.type === 'refusal' && typeof given.refusal === 'string')
-    return { type: 'text', text: given.refusal };
-  return parsedBy(anyPart, given, issues);
-});
-
-/** The text of parts: one becomes a string, which all servers and templates accept; several stay parts. */
-function textOfParts(
-  schema: typeof anyPart,
+/** Content of parts: one text becomes a string, which all servers and templates accept; several stay parts. */
+function contentOf(
+  schema: PartSchema,
   given: readonly unknown[],
   issues: z.RefinementCtx,
   path: PropertyKey,
-): string | TextPart[] | undefined {
-  const parts = eachParsedBy(schema, given, issues, [path])?.filter(text => text !== undefined);
-  return parts && parts.length < 2 ? (parts[0]?.text ?? '') : parts;
+): string | ContentPart[] | undefined {
+  const parts = eachParsedBy(schema, given, issues, [path])?.filter(part => part !== undefined);
+  if (!parts || parts.length > 1) return parts;
+  const [part] = parts;
+  if (!part) return '';
+  return part.type === 'text' ? part.text : parts;
 }
 
-const functionCall = z
-  .object({
-    call_id: nonEmptyText,
-    name: nonEmptyText,
-    arguments: z.string('must be a string of JSON'),
-  })
-  .transform(
-    ({ call_id, ...called }): Item => ({ call: { id: call_id, type: 'function', function: called } }),
-  );
+const called = { call_id: nonEmptyText, name: nonEmptyText, namespace: optionalText };
 
-const functionCallOutput = z
+const functionCall = z
+  .object({ ...called, arguments: z.string('must be a string of JSON') })
+  .transform(({ call_id: id, name, namespace, arguments: json }): Item => {
+    const tool = { kind: 'function' as const, name, namespace: namespace ?? undefined };
+    return { call: { id, tool, arguments: json } };
+  });
+
+const customCall = z
+  .object({ ...called, input: text })
+  .transform(({ call_id: id, name, namespace, input }): Item => {
+    const tool = { kind: 'custom' as const, name, namespace: namespace ?? undefined };
+    return { call: { id, tool, arguments: JSON.stringify({ input }) } };
+  });
+
+const callOutput = z
   .object({
     call_id: nonEmptyText,
     output: z.custom<string | unknown[]>(isStringOrArray, 'must be a string or an array of parts'),
   })
   .transform(({ call_id, output }, issues): Item => {
     // A function may return nothing.
-    const content = Array.isArray(output) ? textOfParts(anyPart, output, issues, 'output') : output;
+    const content = Array.isArray(output) ? contentOf(textOrImage, output, issues, 'output') : output;
     return { output: { role: 'tool', tool_call_id: call_id, content: content ?? '' } };
   });
 
-const inputMessage = z.unknown().transform((given, issues): Item => {
+const partsOf = (role: unknown): PartSchema => {
+  if (role === 'assistant') return assistantPart;
+  return role === 'user' || role === 'tool' ? textOrImage : textOnly;
+};
+
+const inputMessage = z.unknown().transform((given, issues): Item | undefined => {
   if (!isObject(given) || !Array.isArray(given.content))
     return parsedBy(message, given, issues, [], contentMessage);
-  if (given.content.length === 0) return fault(issues, 'must not be empty', 'content');
-  const schema = given.role === 'assistant' ? assistantPart : anyPart;
-  const content = textOfParts(schema, given.content, issues, 'content');
-  return content === undefined ? undefined : parsedBy(message, { ...given, content }, issues);
+  const { role, content: parts } = given;
+  if (parts.length === 0) return fault(issues, 'must not be empty', 'content');
+  const content = contentOf(partsOf(role), parts, issues, 'content');
+  if (content === undefined) return undefined;
+  // The content has been parsed; only its other fields are left.
+  const parsed = parsedBy(message, { ...given, content: '' }, issues);
+  if (!parsed) return undefined;
+  parsed.content = content;
+  const reasoning = role === 'assistant' ? reasoningAmong(parts) : '';
+  if (reasoning) parsed.reasoning ??= reasoning;
+  return parsed;
 });
 
 /** The message of a fault: chat's, except for content, whose parts have other types here. */
 const contentMessage = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 1 && path[0] === 'content' ? acceptedContent : message;
 
-const dropped = z.unknown().transform((): Item => undefined);
-
-const kinds: Readonly<Record<string, z.ZodType<Item>>> = {
+const kinds: Readonly<Record<string, z.ZodType<Item | undefined>>> = {
   message: inputMessage,
   function_call: functionCall,
-  function_call_output: functionCallOutput,
-  reasoning: dropped,
+  function_call_output: callOutput,
+  custom_tool_call: customCall,
+  custom_tool_call_output: callOutput,
+  reasoning: reasoningInput.transform((reasoning_item): Item => ({ reasoning_item })),
 };
 
 const reference =
   "must not be 'item_reference': replies are not stored here; send the items themselves, as clients do with store: false.";
 
-/** An item by its `type`; without one it is a message. */
-export const item = z.unknown().transform((given, issues): Item => {
+/** An item by its `type`; without one it is a message. `undefined` after a fault. */
+export const item = z.unknown().transform((given, issues): Item | undefined => {
   const type = isObject(given) ? (given.type ?? 'message') : 'message';
   const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
   if (kind) return parsedBy(kind, given, issues);

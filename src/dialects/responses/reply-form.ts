@@ -1,9 +1,14 @@
 import type { ChatRequest } from '../../canonical.ts';
 import type { PlacementOptions, ReasoningPlacement } from './reasoning-placement.ts';
+import type { ToolNames } from './tool-names.ts';
 
 /** What a request says about the form of its response. */
 export interface ReplyForm {
   readonly placement: ReasoningPlacement;
+  /** Names of its tools, if some are called differently upstream. */
+  readonly names?: ToolNames;
+  /** Whether reasoning items have `encrypted_content`. */
+  readonly encrypts?: boolean;
 }
 
 /** The form that `parse` has kept with the request; the configuration's for a request that a stage has made. */

@@ -1,7 +1,7 @@
 import type { FinishReason, Usage } from '../../canonical.ts';
 import type { Identity } from '../define-dialect.ts';
 import { isCutOff, type OutputItem } from './output-items.ts';
-import { shownFormat, shownToolChoice, shownTools } from './responses-tools.ts';
+import { shownFormat, shownToolChoice, shownTools } from './shown-fields.ts';
 
 /** The JSON of one response in each of its states. */
 export class ResponseObject {
@@ -65,7 +65,7 @@ function echoOf({ request }: Identity): object {
     truncation: 'disabled',
     user: parameters.user ?? null,
     safety_identifier: null,
-    prompt_cache_key: null,
+    prompt_cache_key: parameters.prompt_cache_key ?? null,
     ...client?.echo,
   };
 }

@@ -1,24 +1,40 @@
-import type { Chunk, ChunkChoice, FinishReason, ToolCallDelta, Usage } from '../../canonical.ts';
+import type {
+  Chunk,
+  ChunkChoice,
+  FinishReason,
+  ReasoningDetail,
+  ToolCallDelta,
+  Usage,
+} from '../../canonical.ts';
 import { type GatewayError, refusal } from '../../errors.ts';
 import { doneEvent } from '../../sse/encode.ts';
 import type { Identity, StreamRenderer } from '../define-dialect.ts';
 import {
   callItem,
+  customCallItem,
   ItemIds,
+  type ItemStatus,
   isCutOff,
   logprobsIn,
   messageItem,
   type OutputItem,
-  outputOf,
   reasoningItem,
   reasoningPartOf,
+  sign,
+  textItems,
+  toolOf,
 } from './output-items.ts';
 import type { ReplyForm } from './reply-form.ts';
 import { ResponseObject } from './response-object.ts';
 import {
+  isStreamedCall,
+  type StreamedCall,
+  StreamedCustomCall,
+  StreamedFunctionCall,
+} from './streamed-calls.ts';
+import {
   EventWriter,
   type PartKind,
-  StreamedCall,
   type StreamedItem,
   StreamedText,
   usageMember,
@@ -51,6 +67,8 @@ export class ResponseStream implements StreamRenderer {
   /** All items, in the order of their `output_index`. */
   readonly #items: StreamedItem[] = [];
   readonly #calls = new Map<number, StreamedCall | UnnamedCall>();
+  /** Signed reasoning of the open item. */
+  #details: ReasoningDetail[] = [];
   /** The open reasoning or message. */
   #current: StreamedText | undefined;
   /** The call with the newest arguments. */
@@ -113,8 +131,9 @@ export class ResponseStream implements StreamRenderer {
 
   #choice({ delta, finish_reason, logprobs }: ChunkChoice): string {
     if (finish_reason) this.#finish = finish_reason;
-    const { reasoning, content, refusal, tool_calls } = delta;
+    const { reasoning, reasoning_details, content, refusal, tool_calls } = delta;
     let text = reasoning ? this.#text(reasoningPartOf(this.#form.placement), reasoning) : '';
+    if (reasoning_details) text += this.#sign(reasoning_details);
     if (content)
       text += this.#text(
         'output_text',
@@ -138,10 +157,23 @@ export class ResponseStream implements StreamRenderer {
     return opened + item.add(kind, text, logprobs);
   }
 
+  /** Keeps signed reasoning for the item to which it belongs, or to one of its own. */
+  #sign(details: readonly ReasoningDetail[]): string {
+    if (!this.#form.encrypts || details.length === 0) return '';
+    let opened = '';
+    if (this.#current?.item.type !== 'reasoning') {
+      const item = this.#newText('reasoning');
+      opened = this.#open(item);
+      this.#current = item;
+    }
+    for (const detail of details) this.#details.push(detail);
+    return opened;
+  }
+
   #call({ index, id = '', function: called = {} }: ToolCallDelta): string {
     const { name = '', arguments: text = '' } = called;
     const known = this.#calls.get(index);
-    if (known instanceof StreamedCall) {
+    if (isStreamedCall(known)) {
       this.#latest = known;
       return known.add(text);
     }
@@ -153,9 +185,7 @@ export class ResponseStream implements StreamRenderer {
   }
 
   #openCall(index: number, { id, arguments: text }: UnnamedCall, name: string): string {
-    const begun = { id: this.#ids.callId(id), type: 'function' as const, function: { name, arguments: '' } };
-    const item = callItem(this.#ids.next('fc'), 'in_progress', begun);
-    const call = new StreamedCall(this.#events, item, this.#items.length);
+    const call = this.#newCall(this.#ids.callId(id), name);
     const opened = this.#open(call);
     this.#calls.set(index, call);
     this.#newest = this.#latest = call;
@@ -164,11 +194,32 @@ export class ResponseStream implements StreamRenderer {
 
   /** Opens an item; closes the open text, and the newest call if it is complete. Each call is checked once, as arguments may be long. */
   #open(item: StreamedItem): string {
-    let text = this.#current?.close('completed') ?? '';
+    let text = this.#closeText('completed');
     if (this.#newest?.isWhole) text += this.#newest.close('completed');
-    this.#current = this.#newest = undefined;
+    this.#newest = undefined;
     this.#items.push(item);
     return text + item.open();
+  }
+
+  /** Closes the open text. */
+  #closeText(status: ItemStatus): string {
+    const text = this.#current;
+    this.#current = undefined;
+    if (!text) return '';
+    if (this.#form.encrypts) sign(text.item, this.#details);
+    this.#details = [];
+    return text.close(status);
+  }
+
+  #newCall(call_id: string, name: string): StreamedCall {
+    const tool = toolOf(name, this.#form);
+    const at = this.#items.length;
+    if (tool.kind === 'custom') {
+      const item = customCallItem(this.#ids.next('ctc'), 'in_progress', call_id, tool, '');
+      return new StreamedCustomCall(this.#events, item, at);
+    }
+    const item = callItem(this.#ids.next('fc'), 'in_progress', call_id, tool, '');
+    return new StreamedFunctionCall(this.#events, item, at);
   }
 
   #newText(type: 'reasoning' | 'message'): StreamedText {
@@ -180,12 +231,15 @@ export class ResponseStream implements StreamRenderer {
   #closeAll(finish: FinishReason): string {
     let text = '';
     for (const [index, call] of this.#calls)
-      if (!(call instanceof StreamedCall)) text += this.#openCall(index, call, '');
+      if (!isStreamedCall(call)) text += this.#openCall(index, call, '');
     const last = isCutOff(finish) ? 'incomplete' : 'completed';
     // A limit cuts off the item that was added to last.
     const latest = this.#current ?? this.#latest;
-    for (const item of this.#items)
-      if (!item.isDone) text += item.close(item === latest ? last : 'completed');
+    for (const item of this.#items) {
+      if (item.isDone) continue;
+      const status = item === latest ? last : 'completed';
+      text += item === this.#current ? this.#closeText(status) : item.close(status);
+    }
     if (!this.#lacksMessage()) return text;
     // The whole response has a message, so clients that assemble items need its events.
     const message = this.#newText('message');
@@ -211,10 +265,16 @@ export class ResponseStream implements StreamRenderer {
   #output(finish_reason: FinishReason): OutputItem[] {
     if (this.#form.placement !== 'message') return this.#items.map(({ item }) => item);
     const { reasoning_text: reasoning, output_text: content, refusal, logprobs } = this.#generated;
-    const tool_calls = this.#items.filter(item => item instanceof StreamedCall).map(({ call }) => call);
-    const message = { role: 'assistant' as const, reasoning, content, refusal, tool_calls };
+    const streamed = this.#items.filter(isStreamedCall);
+    const calls = streamed.map(({ item }, at) => {
+      const status: ItemStatus =
+        at === streamed.length - 1 && isCutOff(finish_reason) ? 'incomplete' : 'completed';
+      return { ...item, status };
+    });
+    const message = { role: 'assistant' as const, reasoning, content, refusal };
     const choice = { message, finish_reason, logprobs: { content: logprobs } };
-    return outputOf(this.#identity, choice, this.#form);
+    const ids = new ItemIds(this.#identity.key);
+    return [...textItems(ids, this.#identity, choice, this.#form, calls.length > 0), ...calls];
   }
 }
 

@@ -1,9 +1,6 @@
-import type { ChatRequest, ToolCall, Usage } from '../../canonical.ts';
-import { refusal } from '../../errors.ts';
+import type { ChatRequest, Usage } from '../../canonical.ts';
 import { encodeEvent } from '../../sse/encode.ts';
-import { exceeds } from '../json-size.ts';
 import {
-  type CallItem,
   type ContentPart,
   type ItemStatus,
   type OutputItem,
@@ -111,7 +108,7 @@ export class StreamedText extends StreamedItem<TextItem> {
 
   /** Even a message without any text has a part. */
   override close(status: ItemStatus): string {
-    const begun = this.#kind ? '' : this.#begin('output_text');
+    const begun = this.#kind || this.item.type === 'reasoning' ? '' : this.#begin('output_text');
     return begun + this.#end() + super.close(status);
   }
 
@@ -156,42 +153,4 @@ function deltaMembers(kind: PartKind, logprobs: readonly unknown[]): string {
 function partOf(kind: PartKind, text: string, logprobs: readonly unknown[] | undefined): ContentPart {
   if (kind === 'refusal') return { type: kind, refusal: text };
   return kind === 'output_text' ? outputText(text, logprobs) : { type: kind, text };
-}
-
-/** Larger arguments are not parsed to see whether they are complete, so their call stays open to the end. */
-const max_parsed = { values: 300_000, keys: 150_000 };
-
-/** A function call, whose pieces may alternate with those of other calls. */
-export class StreamedCall extends StreamedItem<CallItem> {
-  get call(): ToolCall {
-    const { call_id, name, arguments: text } = this.item;
-    return { id: call_id, type: 'function', function: { name, arguments: text } };
-  }
-
-  /** Whether the arguments are a complete JSON object. */
-  get isWhole(): boolean {
-    const { arguments: text } = this.item;
-    if (!text.trimEnd().endsWith('}') || exceeds(text, max_parsed)) return false;
-    try {
-      JSON.parse(text);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  add(text: string): string {
-    if (text === '' || (this.isDone && text.trim() === '')) return '';
-    if (this.isDone)
-      throw refusal('provider_invalid', { cause: new Error('arguments go on after their end') });
-    this.item.arguments += text;
-    const members = `${this.place},"delta":${json(text)}`;
-    return this.events.encoded('response.function_call_arguments.delta', members);
-  }
-
-  override close(status: ItemStatus): string {
-    const { name, arguments: whole } = this.item;
-    const members = `${this.place},"name":${json(name)},"arguments":${json(whole)}`;
-    return this.events.encoded('response.function_call_arguments.done', members) + super.close(status);
-  }
 }

@@ -14,6 +14,8 @@ function refused(fields: object): GatewayError {
 }
 
 const call = { type: 'function_call', call_id: 'c1', name: 'roll', arguments: '{}' };
+const crmTool = { type: 'function', name: 'lookup' };
+const image = (image_url: string) => ({ type: 'input_image', image_url });
 const stateless = 'is not offered: replies are not stored here';
 const inputText = 'must be a string or an array of {type: "input_text", text} parts';
 
@@ -40,8 +42,8 @@ describe('the error about an invalid Responses request', () => {
     ['input[0].content', { input: [{ role: 'assistant', content: null }] }, `${inputText}, not null`],
     [
       'input[0].content[1].type',
-      { input: [{ role: 'user', content: [{ type: 'input_text', text: 'a' }, { type: 'input_image' }] }] },
-      `must be "input_text", "output_text" or "text"; other content is not accepted, not 'input_image'`,
+      { input: [{ role: 'user', content: [{ type: 'input_text', text: 'a' }, { type: 'input_audio' }] }] },
+      `must be "input_text", "output_text", "text" or "input_image"; other content is not accepted, not 'input_audio'`,
     ],
     [
       'input[0].content[0].type',
@@ -66,7 +68,7 @@ describe('the error about an invalid Responses request', () => {
     [
       'input[0].type',
       { input: [{ type: 'input_file' }] },
-      'must be one of: message, function_call, function_call_output, reasoning',
+      'must be one of: message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, reasoning',
     ],
     ['input[0].type', { input: [{ type: 'toString' }] }, 'must be one of: message'],
     ['input[0].type', { input: [{ type: 7 }] }, 'must be one of: message'],
@@ -100,8 +102,56 @@ describe('the error about an invalid Responses request', () => {
     ],
     [
       'input[1].output[0].type',
+      { input: [call, { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_file' }] }] },
+      'must be "input_text", "output_text", "text" or "input_image"',
+    ],
+    [
+      'input[1].output[0].image_url',
       { input: [call, { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_image' }] }] },
-      'must be "input_text"',
+      'must be a string',
+    ],
+    [
+      'input[0].content[0].image_url',
+      { input: [{ role: 'user', content: [image('http://a.example/a.png')] }] },
+      'must be an https: address, or a data: URL',
+    ],
+    [
+      'input[0].content[0].detail',
+      { input: [{ role: 'user', content: [{ ...image('https://a.example/a.png'), detail: 'huge' }] }] },
+      "must be one of: auto, low, high, not 'huge'",
+    ],
+    [
+      'input[0].content[0].file_id',
+      { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }] },
+      'is not offered: files are not stored here; send image_url.',
+    ],
+    [
+      'input[0].content[0].type',
+      { input: [{ role: 'system', content: [image('https://a.example/a.png')] }] },
+      'must be "input_text", "output_text" or "text"; other content is not accepted, not \'input_image\'',
+    ],
+    [
+      'input[0].input',
+      { input: [{ type: 'custom_tool_call', call_id: 'c1', name: 'a' }] },
+      'must be a string',
+    ],
+    [
+      'input[0].call_id',
+      { input: [{ type: 'custom_tool_call_output', call_id: 'c1', output: 'a' }] },
+      'must be the call_id of a function_call before it',
+    ],
+    ['input[0].namespace', { input: [{ ...call, namespace: 7 }] }, 'must be a string, not 7'],
+    ['input[0].type', { input: [{ type: 'local_shell_call' }] }, 'must be one of: message, function_call'],
+    ['input[0].summary', { input: [{ type: 'reasoning', summary: 'a' }] }, "must be an array, not 'a'"],
+    [
+      'input[0].content[0].type',
+      { input: [{ type: 'reasoning', content: [{ type: 'text', text: 'a' }] }] },
+      'must be "reasoning_text", not \'text\'',
+    ],
+    [
+      'input[0].encrypted_content',
+      { input: [{ type: 'reasoning', encrypted_content: {} }] },
+      'must be a string, not an object',
     ],
     ['messages', { input: null, messages: [] }, 'must have at least one message'],
     ['messages', { input: null, messages: 'a' }, 'must be an array of messages'],
@@ -129,10 +179,35 @@ describe('the error about an invalid Responses request', () => {
     ['metadata', { metadata: [] }, 'must be an object, not an array'],
     ['tools', { tools: {} }, 'must be an array of tools, not an object'],
     ['tools[0]', { tools: ['roll'] }, 'must be an object {type: "function", name'],
+    ['tools[0].type', { tools: [{ type: 'robot' }] }, 'must be "function", "custom" or "namespace"'],
+    ['tools[0].type', { tools: [{}] }, 'must be "function", "custom" or "namespace"'],
+    ['tools[0].name', { tools: [{ type: 'namespace', tools: [] }] }, 'must be a string'],
+    ['tools[0].tools', { tools: [{ type: 'namespace', name: 'crm' }] }, 'must be an array of tools'],
     [
-      'tools[0].type',
-      { tools: [{ type: 'web_search' }] },
-      `must be "function"; hosted and other tools are not offered, not 'web_search'`,
+      'tools[0].tools[1].type',
+      { tools: [{ type: 'namespace', name: 'crm', tools: [crmTool, { type: 'web_search' }] }] },
+      `must be "function" or "custom", not 'web_search'`,
+    ],
+    [
+      'tools[0].tools[1].name',
+      { tools: [{ type: 'namespace', name: 'crm', tools: [crmTool, crmTool] }] },
+      "must be unique, not 'lookup' again",
+    ],
+    ['tools[0].name', { tools: [{ type: 'custom', name: '' }] }, 'must not be empty'],
+    [
+      'tools[0].format',
+      { tools: [{ type: 'custom', name: 'a', format: 'lark' }] },
+      'must be an object {type}',
+    ],
+    [
+      'tools[0].format.type',
+      { tools: [{ type: 'custom', name: 'a', format: { type: 'regex' } }] },
+      'must be "text" or "grammar"',
+    ],
+    [
+      'tools[0].format.syntax',
+      { tools: [{ type: 'custom', name: 'a', format: { type: 'grammar', definition: 'a' } }] },
+      'must be "lark" or "regex"',
     ],
     ['tools[0].name', { tools: [{ type: 'function', function: { name: 'roll' } }] }, 'must be a string'],
     [
@@ -145,7 +220,40 @@ describe('the error about an invalid Responses request', () => {
       { tool_choice: 'any' },
       `must be "none", "auto", "required" or {type: "function", name}, not 'any'`,
     ],
-    ['tool_choice.type', { tool_choice: { type: 'file_search' } }, 'must be "function"'],
+    [
+      'tool_choice.type',
+      { tool_choice: { type: 'file_search' } },
+      'must be "function", "custom" or "allowed_tools"; hosted tools are not offered, not \'file_search\'',
+    ],
+    [
+      'tool_choice.mode',
+      { tool_choice: { type: 'allowed_tools', tools: [{}] } },
+      'must be "auto" or "required"',
+    ],
+    [
+      'tool_choice.tools',
+      { tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } },
+      'must not be empty',
+    ],
+    [
+      'tool_choice.tools[0].name',
+      { tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'toss' }] } },
+      "must be the name of a tool of this request, not 'toss'",
+    ],
+    ['max_tokens', { max_tokens: 5 }, 'is not a field of this endpoint; use max_output_tokens.'],
+    [
+      'max_completion_tokens',
+      { max_completion_tokens: 5 },
+      'is not a field of this endpoint; use max_output',
+    ],
+    ['seed', { seed: 1.5 }, 'must be an integer from -9007199254740991'],
+    ['include', { include: 'a' }, "must be an array of strings, not 'a'"],
+    ['include[0]', { include: [7] }, 'must be a string, not 7'],
+    ['store', { store: 'no' }, "must be true or false, not 'no'"],
+    ['truncation', { truncation: 'some' }, `must be "auto" or "disabled", not 'some'`],
+    ['max_tool_calls', { max_tool_calls: 0 }, 'must be an integer of at least 1, not 0'],
+    ['service_tier', { service_tier: {} }, 'must be a string, not an object'],
+    ['safety_identifier', { safety_identifier: 7 }, 'must be a string, not 7'],
     ['tool_choice.name', { tool_choice: { type: 'function' } }, 'must be a string'],
     ['text', { text: 'a' }, "must be an object {format}, not 'a'"],
     ['text.format', { text: { format: 'json' } }, "must be an object {type}, not 'json'"],

@@ -147,10 +147,9 @@ describe('the parser of Responses requests', () => {
       { parameters: { logprobs: true } },
     ],
     [
-      'fields without effect',
+      'fields without effect, which the response repeats',
       {
         store: true,
-        include: ['reasoning.encrypted_content'],
         truncation: 'auto',
         background: false,
         service_tier: 'flex',
@@ -158,12 +157,24 @@ describe('the parser of Responses requests', () => {
         prompt_cache_retention: '24h',
         safety_identifier: 's',
       },
-      {},
+      {
+        client: {
+          ...least.client,
+          echo: {
+            store: true,
+            truncation: 'auto',
+            service_tier: 'flex',
+            max_tool_calls: 3,
+            safety_identifier: 's',
+          },
+        },
+      },
     ],
+    ['a seed', { seed: 7 }, { parameters: { seed: 7 } }],
     [
       'unknown fields, kept apart with their parent field',
-      { top_k: 5, max_tokens: 7, reasoning: { summary: 'auto' }, text: { verbosity: 'low' } },
-      { unknown: { top_k: 5, max_tokens: 7, 'reasoning.summary': 'auto', 'text.verbosity': 'low' } },
+      { top_k: 5, reasoning: { summary: 'auto' }, text: { verbosity: 'low' } },
+      { unknown: { top_k: 5, 'reasoning.summary': 'auto', 'text.verbosity': 'low' } },
     ],
   ])('accepts %s', (_, fields, expected) => {
     expect(parse({ input: 'Hello', ...fields })).toEqual({ ...least, ...expected });
@@ -259,12 +270,12 @@ describe('the parser of input items', () => {
           { type: 'output_text', text: 'a', annotations: [], logprobs: [] },
         ],
       },
-      { role: 'assistant', content: 'a' },
+      { role: 'assistant', content: 'a', reasoning: 'Hm.' },
     ],
     [
       'a reply without text',
       { role: 'assistant', content: [{ type: 'reasoning', text: 'Hm.' }] },
-      { role: 'assistant', content: '' },
+      { role: 'assistant', content: '', reasoning: 'Hm.' },
     ],
     [
       'a refusal',
@@ -363,6 +374,8 @@ describe('a hostile body', () => {
       'constructor',
       'reasoning.__proto__',
       'text.__proto__',
+      'input.__proto__',
+      'tools.__proto__',
     ]);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });

@@ -1,0 +1,65 @@
+import type { ChatRequest } from '../../canonical.ts';
+import { isObject } from '../../json-object.ts';
+import { messageFields } from '../request-schema/message.ts';
+import { setAsideUnknown } from '../request-schema/unknown-fields.ts';
+import { isHosted } from './tool-list.ts';
+
+/** What replies have beside their content, so that clients send it back. */
+const ofReplies = ['type', 'id', 'status', 'phase'];
+const ofCalls = [...ofReplies, 'call_id', 'name', 'namespace'];
+const ofOutputs = [...ofReplies, 'call_id', 'output'];
+
+const knownIn: Readonly<Record<string, ReadonlySet<string>>> = {
+  message: new Set([...ofReplies, ...messageFields]),
+  function_call: new Set([...ofCalls, 'arguments']),
+  function_call_output: new Set(ofOutputs),
+  custom_tool_call: new Set([...ofCalls, 'input']),
+  custom_tool_call_output: new Set(ofOutputs),
+  reasoning: new Set([...ofReplies, 'summary', 'content', 'encrypted_content']),
+};
+
+const knownInPart: ReadonlySet<string> = new Set([
+  'type',
+  'text',
+  'annotations',
+  'logprobs',
+  'refusal',
+  'image_url',
+  'detail',
+]);
+
+const knownInTool: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'parameters',
+  'strict',
+  'format',
+  'tools',
+]);
+
+/** Moves fields of parsed items and their parts that are not known to `request.unknown`, each name once: `input.content.name`. */
+export function setAsideInItems(request: ChatRequest, input: unknown): void {
+  if (!Array.isArray(input)) return;
+  for (const item of input as Record<string, unknown>[]) {
+    setAsideUnknown(request, item, knownIn[String(item.type ?? 'message')]!, 'input.');
+    setAsideInParts(request, item.content, 'input.content.');
+    setAsideInParts(request, item.output, 'input.output.');
+  }
+}
+
+function setAsideInParts(request: ChatRequest, parts: unknown, prefix: string): void {
+  if (!Array.isArray(parts)) return;
+  for (const part of parts) if (isObject(part)) setAsideUnknown(request, part, knownInPart, prefix);
+}
+
+/** Moves fields of parsed tools that are not known to `request.unknown`, and hosted tools by their type: `tools.web_search`. */
+export function setAsideInTools(request: ChatRequest, tools: unknown): void {
+  if (!Array.isArray(tools)) return;
+  for (const tool of tools as Record<string, unknown>[]) {
+    const type = String(tool.type);
+    if (isHosted(type)) setAsideUnknown(request, { [type]: tool }, new Set(), 'tools.');
+    else setAsideUnknown(request, tool, knownInTool, 'tools.');
+    if (type === 'namespace') setAsideInTools(request, tool.tools);
+  }
+}

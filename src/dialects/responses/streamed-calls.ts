@@ -1,0 +1,75 @@
+import { refusal } from '../../errors.ts';
+import { exceeds } from '../json-size.ts';
+import { CustomInput } from './custom-input.ts';
+import type { CallItem, CustomCallItem, ItemStatus } from './output-items.ts';
+import { StreamedItem } from './streamed-items.ts';
+
+const json = JSON.stringify;
+
+/** Larger arguments are not parsed to see whether they are complete, so their call stays open to the end. */
+const max_parsed = { values: 300_000, keys: 150_000 };
+
+/** A call, whose pieces may alternate with those of other calls. */
+export type StreamedCall = StreamedFunctionCall | StreamedCustomCall;
+
+/** Whether a streamed item is a call. */
+export const isStreamedCall = (item: unknown): item is StreamedCall =>
+  item instanceof StreamedFunctionCall || item instanceof StreamedCustomCall;
+
+/** A function call. */
+export class StreamedFunctionCall extends StreamedItem<CallItem> {
+  /** Whether the arguments are a complete JSON object. */
+  get isWhole(): boolean {
+    const { arguments: text } = this.item;
+    if (!text.trimEnd().endsWith('}') || exceeds(text, max_parsed)) return false;
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  add(text: string): string {
+    if (text === '' || (this.isDone && text.trim() === '')) return '';
+    if (this.isDone)
+      throw refusal('provider_invalid', { cause: new Error('arguments go on after their end') });
+    this.item.arguments += text;
+    const members = `${this.place},"delta":${json(text)}`;
+    return this.events.encoded('response.function_call_arguments.delta', members);
+  }
+
+  override close(status: ItemStatus): string {
+    const { name, arguments: whole } = this.item;
+    const members = `${this.place},"name":${json(name)},"arguments":${json(whole)}`;
+    return this.events.encoded('response.function_call_arguments.done', members) + super.close(status);
+  }
+}
+
+/** A call of a custom tool, whose arguments hold one text. */
+export class StreamedCustomCall extends StreamedItem<CustomCallItem> {
+  readonly #input = new CustomInput();
+
+  get isWhole(): boolean {
+    return this.#input.isWhole;
+  }
+
+  add(text: string): string {
+    return this.#delta(this.#input.push(text));
+  }
+
+  override close(status: ItemStatus): string {
+    const rest = this.#delta(this.#input.end());
+    const members = `${this.place},"input":${json(this.item.input)}`;
+    return rest + this.events.encoded('response.custom_tool_call_input.done', members) + super.close(status);
+  }
+
+  #delta(text: string): string {
+    if (text === '') return '';
+    this.item.input += text;
+    return this.events.encoded(
+      'response.custom_tool_call_input.delta',
+      `${this.place},"delta":${json(text)}`,
+    );
+  }
+}
