@@ -85,11 +85,20 @@ export function thinkingBlocks(
   reasoning = '',
   details: readonly ReasoningDetail[] = [],
 ): (ThinkingBlock | RedactedBlock)[] {
-  const texts = details.map(textOfDetail).filter(text => text !== '');
-  const isSame = reasoning === '' || [block_separator, ''].some(glue => texts.join(glue) === reasoning);
-  if (isSame) return details.flatMap(blockOf);
+  if (reasoning === '' || isMadeOf(reasoning, details)) return details.flatMap(blockOf);
   const opaque = details.filter(detail => textOfDetail(detail) === '');
   return [{ type: 'thinking', thinking: reasoning, signature: '' }, ...opaque.flatMap(blockOf)];
+}
+
+/** Whether `reasoning` is the texts of `details`, with nothing but white space between. */
+function isMadeOf(reasoning: string, details: readonly ReasoningDetail[]): boolean {
+  let end = 0;
+  for (const text of details.map(textOfDetail)) {
+    const at = reasoning.indexOf(text, end);
+    if (at === -1 || reasoning.slice(end, at).trim() !== '') return false;
+    end = at + text.length;
+  }
+  return reasoning.slice(end).trim() === '';
 }
 
 function blockOf(detail: ReasoningDetail): (ThinkingBlock | RedactedBlock)[] {

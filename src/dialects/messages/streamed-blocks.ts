@@ -72,7 +72,7 @@ export class StreamedBlocks {
     const shown = isOpen ? this.#thought : '';
     const signature = signatureOf(detail, shown);
     // A stage has changed what the client may read.
-    const isChanged = text !== '' && text !== shown && !`${this.#allThought}${shown}`.includes(text);
+    const isChanged = text !== '' && !this.#hasShown(text, shown);
     if (isOpen) {
       this.#isSeparated = true;
       return isChanged || signature === '' ? this.#close() : this.#sign(signature) + this.#close();
@@ -82,6 +82,12 @@ export class StreamedBlocks {
       return isChanged || signature === '' ? '' : this.#alone({ type: 'thinking', thinking: '', signature });
     this.#isSeparated = true;
     return this.#begun(text) + this.#sign(signatureOf(detail, text)) + this.#close();
+  }
+
+  /** Whether a text is in the thinking so far; `shown` may lack a line break that was taken for a separator. */
+  #hasShown(text: string, shown: string): boolean {
+    if (text === shown || text === block_separator + shown) return true;
+    return `${this.#allThought}${shown}`.includes(text);
   }
 
   call({ index, id = '', function: called = {} }: ToolCallDelta): string {
