@@ -24,8 +24,8 @@ const read_names = [
 /** Names of the tokens that were written to one: those of OpenRouter, and of LiteLLM and Alibaba. */
 const write_names = ['cache_write_tokens', 'cache_creation_tokens', 'cache_creation_input_tokens'];
 
-/** Tokens of the prompt that were read from a cache and written to one. */
-function cacheTokens(usage: Json, prompt_tokens: number) {
+/** Tokens of the prompt that were read from a cache and written to one, under any server's names. */
+export function cacheTokens(usage: Json, prompt_tokens: number) {
   const cached = Math.min(greatest(usage, read_names), prompt_tokens);
   const created = Math.min(greatest(usage, write_names), prompt_tokens - cached);
   return { cached, created: created || undefined };

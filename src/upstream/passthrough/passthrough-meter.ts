@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Model } from '../../catalog/catalog.ts';
+import type { RunningUsage } from '../../exchange/exchange-view.ts';
 import type { Exchange } from '../../exchange.ts';
 import { JsonMembers } from './json-members.ts';
 import { isJson, ReplyMeter } from './reply-meter.ts';
@@ -57,10 +58,13 @@ export class PassthroughMeter {
     this.#setModel();
     const usage = this.#reply?.usage;
     if (!usage) return;
-    const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
-    const { cached_tokens } = prompt_tokens_details;
-    const told = { prompt_tokens, completion_tokens, cached_tokens, estimated: false };
-    Object.assign(this.#exchange.usage, told);
+    const { prompt_tokens, completion_tokens } = usage;
+    const { cached_tokens, cache_creation_tokens } = usage.prompt_tokens_details;
+    Object.assign(this.#exchange.usage, {
+      ...{ prompt_tokens, completion_tokens, cached_tokens, cache_creation_tokens },
+      completion_details: usage.completion_tokens_details,
+      estimated: false,
+    } satisfies RunningUsage);
   }
 
   #setModel(): void {
