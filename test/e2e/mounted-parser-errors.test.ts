@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import express5 from 'express';
 import express4 from 'express4';
+import { defaultModels } from '../../src/catalog/default-models.ts';
 import { auth, createChain, errorEnvelope, type Gateway, validation } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { capturedLog } from '../support/captured-log.ts';
@@ -205,4 +206,17 @@ it('answers the errors of a body parser in front of a chain as the chain does', 
     for (const [, bad] of faults)
       expect(await reply(parsed, bad, path)).toEqual(await reply(alone, bad, path));
   }
+});
+
+it('answers for its catalog and refuses unknown paths behind a body parser, whatever it could not read', async () => {
+  const models = defaultModels('handler').map(({ upstreams: _, ...model }) => model);
+  const chain = createChain([errorEnvelope()], { models, terminal: true, log: capturedLog('silent').log });
+  const base = await listening(express5().use(express5.json()).use(chain, chain.errorHandler));
+  const broken = { headers: { 'content-type': 'application/json' }, body: '{{{' };
+  const statuses = [
+    await send(`${base}/v1/models/aion-labs%2Faion-3.5`, broken),
+    await send(`${base}/v1/embeddings`, { ...broken, method: 'POST' }),
+    await send(`${base}/v1/models`, { ...broken, method: 'POST' }),
+  ].map(({ status }) => status);
+  expect(statuses).toEqual([200, 404, 405]);
 });
