@@ -1,12 +1,13 @@
 import {
   checkToolArguments,
+  type ImagePart,
   invalidField,
   type Message,
   type ToolCall,
   textOf,
   toolArguments,
 } from 'sluice/plugin';
-import { lost_signature, type SignatureMemory } from './signatures.ts';
+import { lost_signature, ownSignatures, type SignatureMemory } from './signatures.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -20,6 +21,12 @@ interface Conversation {
   readonly contents: readonly Content[];
 }
 
+/** What the conversation becomes; `isDropped` if the client sent reasoning that is not sent: the API takes none but by its signature. */
+interface Converted {
+  readonly fields: Conversation;
+  readonly isDropped: boolean;
+}
+
 /**
  * Converts the messages: system messages apart, tool results as `functionResponse` parts. Adjacent messages of one kind become one content,
  * because the API wants the results of all calls of a turn together. `needsSignatures`: a call without a signature would be refused.
@@ -28,17 +35,19 @@ export function contentsOf(
   messages: readonly Message[],
   memory: SignatureMemory,
   needsSignatures: boolean,
-): Conversation {
+): Converted {
   checkToolArguments(messages);
   const isSystem = ({ role }: Message) => role === 'system';
   // The API needs contents, so a system message alone becomes one.
   const isSystemAlone = messages.every(isSystem);
   const names = new Map<string, KnownCall>();
+  let isDropped = false;
   const contents: Content[] = [];
   let last: Message['role'] | undefined;
   for (const [at, message] of messages.entries()) {
     if (isSystem(message) && !isSystemAlone) continue;
     const parts = partsOf(message, at, names, memory, needsSignatures);
+    if (hasReasoning(message) && !parts.some(isSigned)) isDropped = true;
     if (parts.length === 0) continue;
     if (message.role === last) for (const part of parts) contents.at(-1)!.parts.push(part);
     else contents.push({ role: message.role === 'assistant' ? 'model' : 'user', parts });
@@ -47,8 +56,15 @@ export function contentsOf(
   if (contents.length === 0)
     throw invalidField('messages', 'must have at least one message that is not empty.');
   const system = isSystemAlone ? [] : messages.filter(isSystem).flatMap(({ content }) => textParts(content));
-  return { ...(system.length > 0 && { systemInstruction: { parts: system } }), contents };
+  const systemInstruction = system.length > 0 && { systemInstruction: { parts: system } };
+  return { fields: { ...systemInstruction, contents }, isDropped };
 }
+
+const isSigned = ({ thoughtSignature }: Part): boolean =>
+  thoughtSignature !== undefined && thoughtSignature !== lost_signature;
+
+const hasReasoning = ({ reasoning, reasoning_details }: Message): boolean =>
+  reasoning !== undefined || reasoning_details !== undefined;
 
 /** A call of the conversation so far, by its id: the results do not say what was called. */
 interface KnownCall {
@@ -68,26 +84,28 @@ function partsOf(
   if (role === 'tool') {
     const call = known.get(tool_call_id);
     if (!call) throw invalidField(`messages[${at}].tool_call_id`, 'must be the id of a tool call before it.');
-    return [
-      { functionResponse: { ...idOf(call.id), name: call.name, response: { output: textOf(content) } } },
-    ];
+    const images = imagesOf(content).map(imagePart);
+    const response = { output: textOf(content) };
+    const shown = images.length > 0 && { parts: images };
+    return [{ functionResponse: { ...idOf(call.id), name: call.name, response, ...shown } }];
   }
   const texts = textParts(content);
-  if (role !== 'assistant' || tool_calls.length === 0) return texts;
+  if (role !== 'assistant') return [...texts, ...imagesOf(content).map(imagePart)];
+  const own = ownSignatures(message);
   const kept = memory.recall(tool_calls);
   const calls = tool_calls.map((call, number) => {
     const { id, signature } = kept?.calls[number] ?? {};
     known.set(call.id, { name: call.function.name, id });
-    const isLost = needsSignatures && !kept && number === 0;
+    const isLost = needsSignatures && !kept && own.size === 0 && number === 0;
     return callPart(
       call,
       `messages[${at}].tool_calls[${number}].function.arguments`,
       id,
-      isLost ? lost_signature : signature,
+      isLost ? lost_signature : (own.get(call.id) ?? signature),
     );
   });
   const [first, ...rest] = texts;
-  return [...(first ? [{ ...first, ...signedBy(kept?.text) }] : []), ...rest, ...calls];
+  return [...(first ? [{ ...first, ...signedBy(own.get(undefined) ?? kept?.text) }] : []), ...rest, ...calls];
 }
 
 const callPart = (
@@ -111,4 +129,14 @@ function textParts(content: Message['content']): Part[] {
       ? [content]
       : (content ?? []).flatMap(part => (part.type === 'text' ? part.text : []));
   return texts.filter(text => text !== '').map(text => ({ text }));
+}
+
+const imagesOf = (content: Message['content']): ImagePart[] =>
+  Array.isArray(content) ? content.filter(part => part.type === 'image_url') : [];
+
+/** The image itself from a `data:` URL, or its address. */
+function imagePart({ image_url: { url } }: ImagePart): Part {
+  const [, mimeType] = /^data:([^;,]+);base64,/.exec(url.slice(0, 100)) ?? [];
+  if (mimeType === undefined) return { fileData: { fileUri: url } };
+  return { inlineData: { mimeType, data: url.slice(url.indexOf(',') + 1) } };
 }

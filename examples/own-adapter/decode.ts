@@ -14,7 +14,7 @@ import {
 } from 'sluice/plugin';
 import { errorIn } from './errors.ts';
 import { geminiFinishOf } from './finish-reason.ts';
-import type { SignatureMemory } from './signatures.ts';
+import { detailOf, type SignatureMemory } from './signatures.ts';
 import { RunningUsage } from './usage.ts';
 
 type Json = Record<string, unknown>;
@@ -27,6 +27,8 @@ interface Candidate {
   readonly calls: ToolCall[];
   readonly signed: { id?: string; signature?: string }[];
   text_signature?: string;
+  /** Number of its signatures. */
+  details: number;
   isFinished: boolean;
 }
 
@@ -77,7 +79,8 @@ export class GeminiStream implements StreamDecoder {
     const index =
       Number.isInteger(given) && Number(given) >= 0 && Number(given) < max_candidates ? Number(given) : at;
     let candidate = this.#candidates.get(index);
-    if (!candidate) this.#candidates.set(index, (candidate = { calls: [], signed: [], isFinished: false }));
+    if (!candidate)
+      this.#candidates.set(index, (candidate = { calls: [], signed: [], details: 0, isFinished: false }));
     const parts = isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : [];
     const delta: Delta = {};
     for (const part of parts) addPart(delta, part, candidate);
@@ -108,11 +111,19 @@ function addPart(delta: Delta, part: Json, candidate: Candidate): void {
     candidate.calls.push({ id, type: 'function', function: called });
     candidate.signed.push({ ...(isGiven && { id }), ...(signature !== undefined && { signature }) });
     (delta.tool_calls ??= []).push({ index, id, type: 'function', function: { ...called } });
+    if (signature !== undefined) addSignature(delta, candidate, signature, id);
   } else if (typeof text === 'string') {
     if (thought === true) delta.reasoning = (delta.reasoning ?? '') + text;
     else delta.content = (delta.content ?? '') + text;
-    if (signature !== undefined && thought !== true) candidate.text_signature = signature;
+    if (signature === undefined || thought === true) return;
+    candidate.text_signature = signature;
+    addSignature(delta, candidate, signature);
   }
+}
+
+/** Adds a signature for clients that keep them. */
+function addSignature(delta: Delta, candidate: Candidate, signature: string, id?: string): void {
+  (delta.reasoning_details ??= []).push(detailOf(signature, candidate.details++, id));
 }
 
 /** Decodes a whole reply as the stream that says the same; an array is a stream without server-sent events. */

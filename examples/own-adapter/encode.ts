@@ -1,4 +1,11 @@
-import { type ChatRequest, invalidField, isObject, type Target, type UpstreamRequest } from 'sluice/plugin';
+import {
+  type ChatRequest,
+  invalidField,
+  isObject,
+  type MessageField,
+  type Target,
+  type UpstreamRequest,
+} from 'sluice/plugin';
 import { contentsOf } from './contents.ts';
 import type { SignatureMemory } from './signatures.ts';
 import { styleOf, type ThinkingStyle, thinkingOf } from './thinking.ts';
@@ -21,6 +28,9 @@ export const parameters: ReadonlySet<string> = new Set([
   'tool_choice',
 ]);
 
+/** What messages may have beside text and calls. */
+export const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url']);
+
 /** The API takes no more. */
 const max_stop_sequences = 5;
 
@@ -40,13 +50,15 @@ export function encodeRequest(
     threshold,
   }));
   const generationConfig = { ...generationFields(request), ...thinking.fields, ...operator.generationConfig };
+  const { fields: conversation, isDropped } = contentsOf(request.messages, memory, style === 'level');
   const ignored = [
     ...(stop.length > max_stop_sequences ? ['stop'] : []),
     ...(thinking.isIgnored ? ['reasoning_effort'] : []),
+    ...(isDropped ? ['messages.reasoning'] : []),
   ];
   const method = request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
   const body = {
-    ...contentsOf(request.messages, memory, style === 'level'),
+    ...conversation,
     ...toolFields(request),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
     ...(safetySettings.length > 0 && { safetySettings }),

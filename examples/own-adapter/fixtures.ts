@@ -119,6 +119,15 @@ export const tools: AdapterFixture = {
         role: 'assistant',
         content: null,
         reasoning: 'Two dice.',
+        reasoning_details: [
+          {
+            type: 'reasoning.encrypted',
+            id: 'fc_a1',
+            data: 'c2lnbmVkLWNhbGw=',
+            format: 'google-gemini-v1',
+            index: 0,
+          },
+        ],
         tool_calls: [
           { id: 'fc_a1', type: 'function', function: { name: 'roll', arguments: '{"sides":20}' } },
           { id: 'fc_a2', type: 'function', function: { name: 'roll', arguments: '{"sides":6}' } },

@@ -1,7 +1,7 @@
 import { defineProvider, knownEfforts, ReasoningCache } from 'sluice/plugin';
 import { z } from 'zod';
 import { decodeReply, GeminiStream } from './decode.ts';
-import { encodeRequest, parameters } from './encode.ts';
+import { encodeRequest, messageFields, parameters } from './encode.ts';
 import { errorMessage, errorStatus } from './errors.ts';
 import type { Signatures } from './signatures.ts';
 
@@ -33,6 +33,7 @@ export default defineProvider({
     return {
       providerName: 'gcp.gemini',
       parameters,
+      messageFields,
       credential: api_key => ({ 'x-goog-api-key': api_key }),
       encode: (request, target) => encodeRequest(request, target, options, memory),
       decodeReply: body => decodeReply(body, memory),

@@ -165,6 +165,18 @@ describe('checkAdapter', () => {
       /does not send what the request says \(requests\)\n {2}fixture {3}a system message\n {2}expected {2}"kit rules"/,
     ],
     [
+      broken.losesReturnedReasoning,
+      /leaves messages\.reasoning out and does not say so \(requests\)\n {2}fixture {3}reasoning that the client sends back/,
+    ],
+    [
+      broken.losesImages,
+      /does not send what the request says \(requests\)\n {2}fixture {3}images\n {2}expected {2}"a2l0LWltYWdl"/,
+    ],
+    [
+      broken.losesCacheMarks,
+      /leaves cache_control out and does not say so \(requests\)\n {2}fixture {3}a cache mark on a text/,
+    ],
+    [
       broken.forgetsTheEffortMap,
       /does not send what the request says \(requests\)\n {2}fixture {3}the effort_map of a model/,
     ],

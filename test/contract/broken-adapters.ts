@@ -5,9 +5,11 @@ import {
   type Completion,
   defineProvider,
   GatewayError,
+  type Message,
   openAiAdapter,
   type ProviderDefinition,
   type StreamDecoder,
+  textOf,
   UpstreamError,
   usageOf,
 } from '../../src/plugin.ts';
@@ -208,6 +210,25 @@ export const refusesWithoutAField = encoding('refuses-without-a-field', (request
   if (request.n) throw new GatewayError('invalid_request_error', 400, 'no');
   return good.encode(request, target);
 });
+
+/** An adapter for OpenAI's format that loses something of messages on the way. */
+const losing = (name: string, change: (message: Message) => Message) =>
+  encoding(name, (request, target) =>
+    good.encode({ ...request, messages: request.messages.map(change) }, target),
+  );
+
+export const losesReturnedReasoning = losing('loses-returned-reasoning', message => {
+  const { reasoning, reasoning_details, ...rest } = message;
+  return rest;
+});
+export const losesImages = losing('loses-images', message => ({
+  ...message,
+  ...(message.content && { content: textOf(message.content) }),
+}));
+export const losesCacheMarks = adapterThat('loses-cache-marks', () => ({
+  ...losesImages.create({}, undefined as never),
+  messageFields: new Set(['cache_control'] as const),
+}));
 
 export const putsTheKeyInThePath = adapterThat('puts-the-key-in-the-path', () => {
   let key = '';

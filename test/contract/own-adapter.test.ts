@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import gemini from '../../examples/own-adapter/gemini.ts';
-import type { ChatRequest } from '../../src/canonical.ts';
+import type { ChatRequest, ReasoningDetail } from '../../src/canonical.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { blocksOf, read } from '../support/documents/blocks.ts';
@@ -89,6 +89,49 @@ describe('the example of an adapter', () => {
   it('names the effort that a model without thoughts is not told of, and stop sequences above five', () => {
     const request = { reasoning_effort: 'high', stop: ['1', '2', '3', '4', '5', '6'] };
     expect(encoded('gemini-2.0-flash', request).ignored).toEqual(['stop', 'reasoning_effort']);
+  });
+
+  it('sends the signatures that the client has kept, and none of another maker', () => {
+    const call = { id: 'a', type: 'function' as const, function: { name: 'roll', arguments: '{}' } };
+    const detail = { type: 'reasoning.encrypted', id: 'a', data: 's', format: 'google-gemini-v1' };
+    const sent = (reasoning_details: ReasoningDetail[]) => {
+      const { body, ignored } = encoded('gemini-2.5-flash', {
+        messages: [
+          { role: 'user', content: 'Roll.' },
+          { role: 'assistant', content: null, reasoning: 'Hm.', reasoning_details, tool_calls: [call] },
+          { role: 'tool', tool_call_id: 'a', content: '4' },
+        ],
+      });
+      return { part: (body.contents as { parts: object[] }[])[1]!.parts[0], ignored };
+    };
+    const functionCall = { name: 'roll', args: {} };
+    expect(sent([detail])).toEqual({ part: { functionCall, thoughtSignature: 's' }, ignored: [] });
+    expect(sent([{ ...detail, format: 'anthropic-claude-v1' }])).toEqual({
+      part: { functionCall },
+      ignored: ['messages.reasoning'],
+    });
+  });
+
+  it('sends images, also in the results of tools', () => {
+    const image = (url: string) => ({ type: 'image_url' as const, image_url: { url } });
+    const content = [image('data:image/png;base64,aGk='), image('https://example.com/a.png')];
+    const parts = [
+      { inlineData: { mimeType: 'image/png', data: 'aGk=' } },
+      { fileData: { fileUri: 'https://example.com/a.png' } },
+    ];
+    const call = { id: 'a', type: 'function' as const, function: { name: 'look', arguments: '{}' } };
+    const { contents } = encoded('gemini-2.5-flash', {
+      messages: [
+        { role: 'user', content },
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'a', content },
+      ],
+    }).body;
+    expect(contents).toMatchObject([
+      { parts },
+      {},
+      { parts: [{ functionResponse: { name: 'look', response: { output: '' }, parts } }] },
+    ]);
   });
 
   it('sends a stand-in for a signature that is lost, to models that refuse calls without any', () => {

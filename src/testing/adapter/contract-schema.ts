@@ -15,6 +15,7 @@ const fixtureSchema = z.strictObject({
       index: z.int(),
       message: anyObject,
       finish_reason: z.string(),
+      stop_sequence: z.string().optional(),
       logprobs: z.unknown().optional(),
     }),
   ),

@@ -1,4 +1,4 @@
-import type { Chunk, Completion, Usage } from '../../canonical.ts';
+import type { Chunk, Completion, ReasoningDetail, Usage } from '../../canonical.ts';
 import { type Difference, usageDifference } from '../difference.ts';
 import { type ChoiceResult, resultOf } from '../result.ts';
 import type { AdapterFixture, ExpectedChoice } from './adapter-contract.ts';
@@ -17,6 +17,9 @@ interface ChoiceMeaning {
   readonly tool_calls: readonly CallMeaning[];
   readonly finish_reason: string | null;
   readonly logprobs: unknown;
+  /** Compared only where the fixture says something of them. */
+  readonly stop_sequence: string | undefined;
+  readonly reasoning_details: readonly ReasoningDetail[] | undefined;
 }
 
 interface CallMeaning {
@@ -32,9 +35,10 @@ export function meaningOf(chunks: readonly Chunk[]): Meaning {
 }
 
 function ofResult({ index, content, reasoning, refusal, tool_calls, ...rest }: ChoiceResult): ChoiceMeaning {
-  const { finish_reason, logprobs } = rest;
+  const { finish_reason, logprobs, stop_sequence, reasoning_details } = rest;
   const calls = tool_calls.map(callOf);
-  return { index, content, reasoning, refusal, tool_calls: calls, finish_reason, logprobs };
+  const said = { index, content, reasoning, refusal, tool_calls: calls };
+  return { ...said, finish_reason, logprobs, stop_sequence, reasoning_details };
 }
 
 /** What a whole reply says, or a fixture's author. */
@@ -43,7 +47,7 @@ export const meaningOfReply = ({ choices, usage }: Completion | AdapterFixture):
   usage,
 });
 
-const ofChoice = ({ index, message, finish_reason, logprobs }: ExpectedChoice): ChoiceMeaning => ({
+const ofChoice = ({ index, message, finish_reason, logprobs, ...more }: ExpectedChoice): ChoiceMeaning => ({
   index,
   content: message.content ?? '',
   reasoning: message.reasoning ?? '',
@@ -51,6 +55,8 @@ const ofChoice = ({ index, message, finish_reason, logprobs }: ExpectedChoice): 
   tool_calls: (message.tool_calls ?? []).map(callOf),
   finish_reason,
   logprobs: logprobs ?? undefined,
+  stop_sequence: more.stop_sequence,
+  reasoning_details: message.reasoning_details,
 });
 
 type GivenCall = NonNullable<ExpectedChoice['message']['tool_calls']>[number];
@@ -63,6 +69,7 @@ const callOf = ({ id, function: called }: GivenCall): CallMeaning => ({
 
 const texts = ['content', 'reasoning', 'refusal'] as const;
 const fields = [...texts, 'tool_calls', 'finish_reason', 'logprobs'] as const;
+const optionalFields = ['stop_sequence', 'reasoning_details'] as const;
 
 /** Where `got` does not say what it should. Ids are compared where `expected` has them. */
 export function meaningDifference(expected: Meaning, got: Meaning): Difference | undefined {
@@ -71,7 +78,8 @@ export function meaningDifference(expected: Meaning, got: Meaning): Difference |
     return { what: 'indexes of the choices', expected: indexes(expected), got: indexes(got) };
   for (const [at, choice] of expected.choices.entries()) {
     const other = withIdsAs(choice, got.choices[at]!);
-    for (const field of fields) {
+    const said = optionalFields.filter(field => choice[field] !== undefined);
+    for (const field of [...fields, ...said]) {
       if (equal(choice[field], other[field])) continue;
       return { what: `${field} of choice ${choice.index}`, expected: choice[field], got: other[field] };
     }

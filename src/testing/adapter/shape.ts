@@ -39,9 +39,16 @@ function* ofChunk(chunk: unknown): Generator<Requirement> {
     const { reasoning, refusal } = delta;
     yield ['reasoning of a delta', reasoning === undefined || isText(reasoning), 'text', reasoning];
     yield ['refusal of a delta', isAbsent(refusal) || isText(refusal), 'text', refusal];
+    yield* ofDetails(delta.reasoning_details);
     yield* ofCallDeltas(delta.tool_calls);
   }
   yield* ofUsage((chunk as Chunk).usage);
+}
+
+function* ofDetails(details: unknown): Generator<Requirement> {
+  if (details === undefined) return;
+  const isRight = Array.isArray(details) && details.every(one => isObject(one) && isText(one.type));
+  yield ['reasoning_details', isRight, 'an array of objects with a type', details];
 }
 
 function* ofCallDeltas(calls: unknown): Generator<Requirement> {
@@ -77,6 +84,7 @@ function* ofReply(reply: unknown): Generator<Requirement> {
     yield ['content of a message', isContent, 'text, or null beside tool_calls', content];
     yield ['reasoning of a message', reasoning === undefined || isText(reasoning), 'text', reasoning];
     yield ['refusal of a message', isAbsent(refusal) || isText(refusal), 'text', refusal];
+    yield* ofDetails(message.reasoning_details);
     yield* ofCalls(tool_calls);
   }
   yield* ofUsage((reply as Completion).usage);

@@ -15,8 +15,10 @@ const key = 'kit-key-0123456789';
 /** Every standard request and those of the contract are encoded, refused by field, or name what they leave out. */
 export function checkRequests(setting: AdapterSetting): void {
   const { efforts = knownEfforts } = setting.definition;
+  const { messageFields } = setting.adapter;
+  const fit = standardRequests(efforts).filter(({ declared }) => !declared || messageFields?.has(declared));
   const own = Object.entries(setting.contract.requests ?? {}).map(([name, request]) => ({ name, request }));
-  for (const standard of [...standardRequests(efforts), ...own]) checkRequest(setting, standard);
+  for (const standard of [...fit, ...own]) checkRequest(setting, standard);
   const unknown = {
     name: 'a field that the configuration does not let through',
     request: { unknown: { kit_extra: 2718 } },
