@@ -12,8 +12,8 @@ export interface ReasoningCacheLimits {
 }
 
 /**
- * An LRU cache, in this process, of signed or encrypted reasoning that an upstream wants to see again after a tool call, and for which the
- * canonical form has no field. The key is the calls, whose ids cannot be guessed.
+ * An LRU cache, in this process, of signed or encrypted reasoning that an upstream wants to see again after a tool call, and that most
+ * clients do not keep. The key is the calls, whose ids cannot be guessed.
  */
 export class ReasoningCache<Value> {
   readonly #max_age_ms: number;
