@@ -12,7 +12,9 @@ beforeAll(async () => {
   // Committed after 50 ms, and a comment every 50 ms from then on.
   const server = { stream_commit_ms: 50, keepalive_ms: 50 };
   const responses = { reasoning_placement: 'summary' as const };
-  sidecar = await startSidecar(sidecarConfig(simulator.url, { server, responses }));
+  sidecar = await startSidecar(
+    sidecarConfig(simulator.url, { server, responses, messages: { enabled: true } }),
+  );
 });
 
 afterAll(async () => {

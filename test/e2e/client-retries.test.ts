@@ -9,7 +9,9 @@ let sidecar: SidecarProcess;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  sidecar = await startSidecar(sidecarConfig(simulator.url, { server: { non_stream_timeout_ms: 1500 } }));
+  sidecar = await startSidecar(
+    sidecarConfig(simulator.url, { server: { non_stream_timeout_ms: 1500 }, messages: { enabled: true } }),
+  );
 });
 
 afterAll(async () => {

@@ -42,6 +42,7 @@ export class StreamedBlocks {
   /** Text of the open thinking block, and of the thinking before it. */
   #thought = '';
   #allThought = '';
+  #isSigned = false;
   /** True if a decoder may put a separator before the next thinking. */
   #isSeparated = false;
 
@@ -162,6 +163,7 @@ export class StreamedBlocks {
   }
 
   #sign(signature: string): string {
+    this.#isSigned = true;
     return this.#written(`{"type":"signature_delta","signature":${json(signature)}}`);
   }
 
@@ -171,10 +173,13 @@ export class StreamedBlocks {
 
   #close(): string {
     if (!this.#open) return '';
+    // Without one, be it empty, clients do not send the block back.
+    const signed = this.#open.kind === 'thinking' && !this.#isSigned ? this.#sign('') : '';
     this.#open = undefined;
+    this.#isSigned = false;
     this.#allThought += this.#thought;
     this.#thought = '';
-    return event('content_block_stop', `,"index":${this.#next++}`);
+    return signed + event('content_block_stop', `,"index":${this.#next++}`);
   }
 
   /** Opens a block of thinking that comes whole. */

@@ -1,11 +1,12 @@
 import { agentsChat, agentsResponses } from './agents.ts';
+import { anthropicMessages } from './anthropic.ts';
 import type { Connect } from './client.ts';
 import { type ClientFacts, clientFacts } from './facts.ts';
 import { langChainChat, langChainResponses } from './langchain.ts';
 import { openAi6Chat, openAiChat } from './openai.ts';
 import { openAi6Responses, openAiResponses } from './openai-responses.ts';
 import { tanStackChat, tanStackResponses } from './tanstack.ts';
-import { vercelChat, vercelOpenAiChat, vercelOpenRouter, vercelResponses } from './vercel.ts';
+import { vercelChat, vercelMessages, vercelOpenAiChat, vercelOpenRouter, vercelResponses } from './vercel.ts';
 
 /** Every client on either endpoint, with reasoning where it shows it. */
 export const allClients: readonly (readonly [string, ClientFacts, Connect])[] = [
@@ -23,4 +24,6 @@ export const allClients: readonly (readonly [string, ClientFacts, Connect])[] = 
   ['TanStack AI on responses', clientFacts.tanStackResponses, tanStackResponses],
   ['the Agents SDK on chat', clientFacts.agentsChat, agentsChat],
   ['the Agents SDK on responses', clientFacts.agentsResponses, agentsResponses],
+  ['the Anthropic SDK on messages', clientFacts.anthropicMessages, anthropicMessages],
+  ['the AI SDK on messages', clientFacts.vercelMessages, vercelMessages],
 ];

@@ -3,11 +3,11 @@ export interface ClientFacts {
   readonly client: string;
   /** The npm packages that are tested. */
   readonly packages: readonly string[];
-  readonly endpoint: '/v1/chat/completions' | '/v1/responses';
+  readonly endpoint: '/v1/chat/completions' | '/v1/responses' | '/v1/messages';
   /** The client's own setting without which it does not work. */
   readonly needs?: string;
   /** The gateway's configuration that this row is true of; the defaults without it. */
-  readonly under?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly under?: Readonly<Record<string, Readonly<Record<string, string | boolean>>>>;
   /** Takes whole replies and streams of reasoning models. */
   readonly reply: boolean;
   readonly stream: boolean;
@@ -28,6 +28,13 @@ export interface ClientFacts {
 const taken = { reply: true, stream: true, running_usage: true };
 const chat = { endpoint: '/v1/chat/completions', ...taken } as const;
 const responses = { endpoint: '/v1/responses', ...taken } as const;
+/** Usage is in the first and last events only. */
+const messages = {
+  endpoint: '/v1/messages',
+  ...taken,
+  running_usage: false,
+  under: { messages: { enabled: true } },
+} as const;
 const asBoth = { under: { chat_completions: { reasoning_key: 'both' } } };
 const asItem = { under: { responses: { reasoning_placement: 'item' } } };
 const asSummary = { under: { responses: { reasoning_placement: 'summary' } } };
@@ -95,6 +102,21 @@ export const clientFacts = {
   },
   agentsResponses: { ...agentsOnItems, reasoning: 'rawItem.content' },
   agentsItems: { ...agentsOnItems, ...asItem, reasoning: 'rawItem.providerData.content' },
+  anthropicMessages: {
+    ...messages,
+    client: 'Anthropic SDK',
+    packages: ['@anthropic-ai/sdk'],
+    reasoning: 'thinking',
+    returns_reasoning: true as const,
+    repeats_after_524: false,
+  },
+  vercelMessages: {
+    ...vercel,
+    ...messages,
+    packages: ['ai', '@ai-sdk/anthropic'],
+    reasoning: 'reasoningText',
+    returns_reasoning: true as const,
+  },
   instructor: {
     ...chat,
     client: 'Instructor',

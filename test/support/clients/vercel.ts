@@ -1,3 +1,4 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { createOpenRouter } from '@openrouter/ai-sdk-provider';
@@ -61,6 +62,12 @@ export const vercelResponses: Connect = ({ url, key, retries }) => {
     retries,
     providerOptions,
   );
+};
+
+/** The Vercel AI SDK with its Anthropic provider, on messages. */
+export const vercelMessages: Connect = ({ url, key, retries }) => {
+  const anthropic = createAnthropic({ apiKey: key, baseURL: url });
+  return vercelClient(model => anthropic(model), retries);
 };
 
 /** For providers that have no option for running usage. */

@@ -56,6 +56,7 @@ describe('a Messages stream', () => {
       'content_block_start',
       'content_block_delta',
       'content_block_delta',
+      'content_block_delta',
       'content_block_stop',
       'content_block_start',
       'content_block_delta',
@@ -64,6 +65,8 @@ describe('a Messages stream', () => {
       'message_stop',
     ]);
     const events = eventsOf(text);
+    // Clients send thinking back only if it has a signature, which may be empty.
+    expect(events[5]?.json.delta).toEqual({ type: 'signature_delta', signature: '' });
     for (const { event, json } of events) expect(json.type).toBe(event);
     expect(events[0]?.json.message).toEqual({
       id: 'msg_5f2',
