@@ -27,7 +27,7 @@ export interface ClientFacts {
 
 const taken = { reply: true, stream: true, running_usage: true };
 const chat = { endpoint: '/v1/chat/completions', ...taken } as const;
-const responses = { endpoint: '/v1/responses', ...taken } as const;
+const responses = { endpoint: '/v1/responses', ...taken, returns_reasoning: true } as const;
 /** Usage is in the first and last events only. */
 const messages = {
   endpoint: '/v1/messages',
@@ -79,7 +79,7 @@ export const clientFacts = {
   vercelResponses: {
     ...vercelOpenAi,
     ...responses,
-    needs: 'providerOptions.openai.store: false',
+    needs: 'providerOptions.openai: { store: false, forceReasoning: true }',
     reasoning: 'reasoningText',
   },
   langChainChat: { ...langChain, ...chat },

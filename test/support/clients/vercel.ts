@@ -56,7 +56,7 @@ export const vercelResponses: Connect = ({ url, key, retries }) => {
   const plain = createOpenAI(settings);
   const continuous = createOpenAI(withFetch(settings));
   // Otherwise it refers to items of earlier replies, which are not stored here.
-  const providerOptions = { openai: { store: false } };
+  const providerOptions = { openai: { store: false, forceReasoning: true } };
   return vercelClient(
     (model, wish) => (wish.continuous ? continuous : plain)(model),
     retries,
@@ -84,7 +84,7 @@ const withRunningUsage = (body: string): string =>
 export function vercelClient(
   modelOf: (name: string, wish: Wish) => LanguageModel,
   maxRetries: number,
-  providerOptions: { openai?: { store: boolean } } = {},
+  providerOptions: { openai?: { store: boolean; forceReasoning: boolean } } = {},
 ): Client {
   const asked = (prompt: string, wish: Wish = {}) => ({
     model: modelOf(wish.model ?? 'aion-labs/aion-3.5', wish),
