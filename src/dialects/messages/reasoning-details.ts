@@ -92,13 +92,14 @@ export function thinkingBlocks(
 
 /** Whether `reasoning` is the texts of `details`, with nothing but white space between. */
 function isMadeOf(reasoning: string, details: readonly ReasoningDetail[]): boolean {
+  const texts = details.map(textOfDetail).filter(text => text !== '');
   let end = 0;
-  for (const text of details.map(textOfDetail)) {
+  for (const text of texts) {
     const at = reasoning.indexOf(text, end);
     if (at === -1 || reasoning.slice(end, at).trim() !== '') return false;
     end = at + text.length;
   }
-  return reasoning.slice(end).trim() === '';
+  return texts.length > 0 && reasoning.slice(end).trim() === '';
 }
 
 function blockOf(detail: ReasoningDetail): (ThinkingBlock | RedactedBlock)[] {
