@@ -70,7 +70,9 @@ describe('a reply in the cache', () => {
     const { choices } = (await first.json()) as { choices: object };
     await settled(gateway);
 
-    const again = await gateway.post(ask('Hello?', { user: 'someone', metadata: { a: 'b' } }));
+    const again = await gateway.post(
+      ask('Hello?', { user: 'someone', prompt_cache_key: 'k', metadata: { a: 'b' } }),
+    );
     expect(xCache(again)).toBe('hit');
     const free = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     expect(await again.json()).toMatchObject({ choices, usage: free });

@@ -9,7 +9,7 @@ const version = 1;
  */
 export function requestKey(request: ChatRequest, owner: unknown): string {
   const { stream, stream_options, metadata, client, ...asked } = request;
-  const { user, ...parameters } = asked.parameters;
+  const { user, prompt_cache_key, ...parameters } = asked.parameters;
   return JSON.stringify([version, owner, { ...asked, parameters }], inOrder);
 }
 
