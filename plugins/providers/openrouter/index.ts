@@ -8,6 +8,7 @@ import {
   type ReasoningDetail,
 } from '../../../src/plugin.ts';
 import { decodeReply, errorStatus, OpenRouterStream } from './decode.ts';
+import { readableBy } from './reasoning-details.ts';
 
 const max_age_ms = 3_600_000;
 
@@ -50,8 +51,8 @@ export const openrouter = defineProvider({
       messageFields,
       reasoningNames: ['reasoning'],
       // Most clients do not keep details; those of a client that does are its own.
-      reasoningDetails: ({ reasoning_details, tool_calls }) =>
-        reasoning_details ?? (tool_calls && memory.recall(tool_calls)),
+      reasoningDetails: ({ reasoning_details, tool_calls }, model) =>
+        readableBy(model, reasoning_details ?? (tool_calls && memory.recall(tool_calls))),
       decodeReply: body => decodeReply(body, memory),
       openStream: () => new OpenRouterStream(memory),
       errorStatus,

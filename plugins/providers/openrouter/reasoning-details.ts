@@ -7,6 +7,27 @@ export const detailsIn = (value: unknown): readonly ReasoningDetail[] =>
 const isDetail = (value: unknown): value is ReasoningDetail =>
   isObject(value) && typeof value.type === 'string';
 
+/** The one format of signatures that the models of a vendor read. */
+const formats: Readonly<Record<string, string>> = {
+  anthropic: 'anthropic-claude-v1',
+  google: 'google-gemini-v1',
+  openai: 'openai-responses-v1',
+  'x-ai': 'xai-responses-v1',
+};
+const known: readonly unknown[] = Object.values(formats);
+
+/** The details without those that another vendor has signed, which the model would refuse after a failover; undefined if none is left. */
+export function readableBy(
+  model: string,
+  details: readonly ReasoningDetail[] | undefined,
+): readonly ReasoningDetail[] | undefined {
+  const vendor = model.slice(0, Math.max(0, model.indexOf('/')));
+  const own = Object.hasOwn(formats, vendor) ? formats[vendor] : undefined;
+  if (own === undefined) return details;
+  const readable = details?.filter(({ format }) => format === own || !known.includes(format));
+  return readable?.length ? readable : undefined;
+}
+
 /** Adds the details of one event, and joins the pieces of texts and summaries that belong to one block. */
 export function addDetails(to: ReasoningDetail[], pieces: readonly ReasoningDetail[]): void {
   for (const piece of pieces) {

@@ -22,7 +22,7 @@ export const indexIn = (value: unknown): number | undefined =>
 
 /** The body of an OpenAI request without what adapters differ in: effort, streaming options. */
 export function encodeOpenAi(request: ChatRequest, target: Target, form: OpenAiMessageForm = {}): Json {
-  const body: Json = { model: target.model, messages: openAiMessages(request.messages, form) };
+  const body: Json = { model: target.model, messages: openAiMessages(request.messages, target.model, form) };
   if (request.stream) body.stream = true;
   if (request.temperature !== undefined) body.temperature = request.temperature;
   if (request.max_tokens !== undefined) body.max_tokens = request.max_tokens;

@@ -4,14 +4,14 @@ import type { Message, ReasoningDetail } from '../../canonical.ts';
 export interface OpenAiMessageForm {
   /** The server's names of reasoning that it takes back; `reasoning_content` without it. */
   readonly reasoningNames?: readonly string[];
-  /** The signed or encrypted reasoning of an assistant message, where the server takes it back; without it none is sent. */
-  reasoningDetails?(message: Message): readonly ReasoningDetail[] | undefined;
+  /** The signed or encrypted reasoning of an assistant message that this model takes back; without it none is sent. */
+  reasoningDetails?(message: Message, model: string): readonly ReasoningDetail[] | undefined;
 }
 
 const most_read_names: readonly string[] = ['reasoning_content'];
 
 /** Messages in this format: reasoning under the names that the server reads, images of tool results in a message of their own. */
-export function openAiMessages(given: readonly Message[], form: OpenAiMessageForm): object[] {
+export function openAiMessages(given: readonly Message[], model: string, form: OpenAiMessageForm): object[] {
   const messages: object[] = [];
   let shown: object[] = [];
   for (const message of given) {
@@ -22,15 +22,15 @@ export function openAiMessages(given: readonly Message[], form: OpenAiMessageFor
     // The results of one turn must stand together.
     if (shown.length > 0) messages.push({ role: 'user', content: shown });
     shown = [];
-    messages.push(withReasoning(message, form));
+    messages.push(withReasoning(message, model, form));
   }
   if (shown.length > 0) messages.push({ role: 'user', content: shown });
   return messages;
 }
 
-function withReasoning(message: Message, form: OpenAiMessageForm): object {
+function withReasoning(message: Message, model: string, form: OpenAiMessageForm): object {
   if (message.role !== 'assistant') return message;
-  const details = form.reasoningDetails?.(message);
+  const details = form.reasoningDetails?.(message, model);
   if (!details && message.reasoning === undefined && !message.reasoning_details) return message;
   const { reasoning, reasoning_details, ...rest } = message;
   const names = reasoning === undefined ? [] : (form.reasoningNames ?? most_read_names);

@@ -140,3 +140,22 @@ describe('reasoning details of a stream', () => {
     expect(shown({}, 'stop')).toEqual([text('e', 3)]);
   });
 });
+
+describe('reasoning details that a client sends to OpenRouter', () => {
+  const detail = (format: string | null) => ({ type: 'reasoning.encrypted', data: 'x', format });
+  const all = [detail('anthropic-claude-v1'), detail('google-gemini-v1'), detail('unknown'), detail(null)];
+  const sent = (model: string, given: ReasoningDetail[]) => {
+    const kept = messages.map(message =>
+      message.tool_calls ? { ...message, reasoning_details: given } : message,
+    );
+    const { body } = adapterOf('openrouter').encode(sampleRequest({ messages: kept }), { ...target, model });
+    return (body.messages as Message[])[1]!.reasoning_details;
+  };
+
+  it('are left out where another vendor has signed them', () => {
+    expect(sent('anthropic/claude-sonnet-4.5', all)).toEqual([all[0], all[2], all[3]]);
+    expect(sent('google/gemini-3-pro', all)).toEqual(all.slice(1));
+    expect(sent('openai/gpt-5', all.slice(0, 2))).toBeUndefined();
+    for (const model of ['some/model', 'inner', 'constructor/x']) expect(sent(model, all)).toEqual(all);
+  });
+});
