@@ -1,5 +1,12 @@
 import type { Exchange } from '../exchange.ts';
 import { encodeOpenAi } from '../upstream/openai/openai-format.ts';
+import type { OpenAiMessageForm } from '../upstream/openai/openai-messages.ts';
+
+/** The handler may be in front of any server: reasoning has both of its names, and what is signed stays as it came. */
+const handlerMessages: OpenAiMessageForm = {
+  reasoningNames: ['reasoning', 'reasoning_content'],
+  reasoningDetails: message => message.reasoning_details,
+};
 
 /**
  * Request body for the handler, with the model name that the client used. If the reply is read here, asks for usage to meter it; otherwise
@@ -7,7 +14,7 @@ import { encodeOpenAi } from '../upstream/openai/openai-format.ts';
  */
 export function foreignBody({ request, model }: Exchange, metered: boolean): Record<string, unknown> {
   const target = { model: request.model, effortMap: {}, extraParameters: model?.extra_parameters ?? [] };
-  const body = encodeOpenAi(request, target);
+  const body = encodeOpenAi(request, target, handlerMessages);
   const effort = request.reasoning_effort;
   if (effort !== undefined) Object.assign(body, model?.effort_map[effort] ?? { reasoning_effort: effort });
   if (!request.stream) return body;

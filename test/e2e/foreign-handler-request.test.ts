@@ -48,6 +48,27 @@ describe('a proxy behind the chain', () => {
     expect(headers['transfer-encoding']).toBeUndefined();
   });
 
+  it('receives the reasoning that a client sends back, signed or not', async () => {
+    const { chat } = await proxied();
+    const call = { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{}' } };
+    const details = [{ type: 'reasoning.text', text: 'Hm.', signature: 's', format: 'anthropic-claude-v1' }];
+    const turn = { role: 'assistant', content: null, tool_calls: [call] };
+    const request = ask('Roll', {
+      messages: [
+        { role: 'user', content: 'Roll' },
+        { ...turn, reasoning_content: 'Hm.', reasoning_details: details },
+        { role: 'tool', tool_call_id: 'call_1', content: '17' },
+      ],
+    });
+    expect((await post(chat, request)).status).toBe(200);
+    expect(received().messages[1]).toEqual({
+      ...turn,
+      reasoning: 'Hm.',
+      reasoning_content: 'Hm.',
+      reasoning_details: details,
+    });
+  });
+
   it('asks for usage on a streamed reply, for metering', async () => {
     const { chat } = await proxied();
     await (await post(chat, ask('Hello?', { stream: true }))).text();
