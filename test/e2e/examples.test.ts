@@ -107,8 +107,8 @@ describe('examples/in-front-of-a-proxy', () => {
   it('adds the interface to a proxy', async () => {
     const example = await startExample(['examples/in-front-of-a-proxy/server.ts'], environment());
     await expectInterface(example.url);
-    // The catalog is the proxy's own, and everything else needs the key.
-    expect((await send(`${example.url}/v1/models`)).text).toContain('vllm');
+    // The catalog is the chain's, and everything else needs the key.
+    expect((await send(`${example.url}/v1/models`)).text).toContain('aion-labs/aion-3.5');
     expect((await send(`${example.url}/version`)).status).toBe(401);
     const headers = { authorization: `Bearer ${clientKey}` };
     expect((await send(`${example.url}/version`, { headers })).status).toBe(200);

@@ -128,7 +128,7 @@ describe('the body sent upstream', () => {
     expect((body as { messages: unknown }).messages).toEqual([
       { role: 'system', content: 'Be brief.', name: 'desk' },
       { role: 'user', content: [{ type: 'text', text: 'Roll' }] },
-      { role: 'assistant', content: null, tool_calls: [call], reasoning_content: 'Hm.' },
+      { role: 'assistant', content: null, tool_calls: [call], reasoning: 'Hm.', reasoning_content: 'Hm.' },
       { role: 'tool', tool_call_id: 'call_1', content: '17' },
       { role: 'assistant', content: 'Seventeen.' },
       { role: 'user', content: 'Again' },

@@ -103,7 +103,7 @@ export class StreamReader implements BodyConsumer {
 
   /** True once every choice that was asked for has its finish reason: no error after it loses anything. */
   get #isWhole(): boolean {
-    return this.#decoder.complete && (this.#choices === 1 || this.#finished.size >= this.#choices);
+    return this.#decoder.complete && this.#finished.size >= this.#choices;
   }
 
   #decode(events: readonly SseEvent[]): Chunk[] {
@@ -128,9 +128,8 @@ export class StreamReader implements BodyConsumer {
   }
 
   #give(chunks: readonly Chunk[]): boolean {
-    if (this.#choices > 1)
-      for (const { choices } of chunks)
-        for (const { index, finish_reason } of choices) if (finish_reason !== null) this.#finished.add(index);
+    for (const { choices } of chunks)
+      for (const { index, finish_reason } of choices) if (finish_reason !== null) this.#finished.add(index);
     const wantsMore = this.#owner.give(chunks);
     if (this.#fault !== undefined) {
       this.#failed(this.#fault);
