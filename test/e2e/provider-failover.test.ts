@@ -96,7 +96,7 @@ describe('a model served by upstreams of two formats', () => {
     const second = await gateway.post({ model: 'aion-labs/aion-3.5', messages, tools });
     expect(second.status).toBe(200);
     // Its thinking was another model's and cannot be taken up; that is said.
-    expect(second.headers.get('x-ignored-parameters')).toBe('reasoning_effort');
+    expect(second.headers.get('x-ignored-parameters')).toBe('reasoning_effort, messages.reasoning');
     expect(bought.last.body).toMatchObject({
       thinking: { type: 'disabled' },
       messages: [

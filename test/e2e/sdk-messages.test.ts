@@ -118,6 +118,18 @@ describe('the Anthropic SDK on /v1/messages', () => {
     expect(output.at(-1)).toBe(usage.output_tokens);
   });
 
+  it('names the stop sequence that vLLM reports', async () => {
+    const params = asked('[[sim:say=One END two]]', {
+      stop_sequences: ['END'],
+      thinking: { type: 'disabled' },
+    });
+    for (const message of [
+      await anthropic.messages.create(params),
+      await anthropic.messages.stream(params).finalMessage(),
+    ])
+      expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+  });
+
   it('says when the cap is reached', async () => {
     const message = await anthropic.messages.create(asked(question, { max_tokens: 5 }));
     expect(message).toMatchObject({ stop_reason: 'max_tokens', usage: { output_tokens: 5 } });
