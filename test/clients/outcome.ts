@@ -12,7 +12,7 @@ const limit_ms = 120_000;
 
 /** What came of one run of a program. */
 export interface Outcome {
-  /** Exit code 0, and what its tool said is in its output. */
+  /** Exit code 0, the tool's sum reached the model, and its answer is in the output. */
   readonly works: boolean;
   /** Whether its output has the model's reasoning. */
   readonly shows_reasoning: boolean;
@@ -38,9 +38,11 @@ export async function outcomeOf(
   try {
     const { code, output } = await finished(name, program, place, home, question);
     const requests = simulator.requests.slice(before);
-    const { answer = /The tool returned.*191/s } = program;
+    const isAnswered = program.answer
+      ? program.answer.test(output)
+      : /The tool returned/.test(output) && requests.some(hasSum);
     return {
-      works: code === 0 && answer.test(output),
+      works: code === 0 && isAnswered,
       shows_reasoning: output.includes('The user mentions'),
       shows_usage: /"(input|prompt)(_tokens|Tokens)?":\s*[1-9]/.test(output),
       returns_reasoning: requests.some(returnsReasoning),
@@ -56,11 +58,18 @@ export async function outcomeOf(
 interface Asked {
   readonly stream?: boolean;
   readonly messages: readonly {
+    readonly role: string;
+    readonly content?: unknown;
     readonly tool_calls?: unknown;
     readonly reasoning?: unknown;
     readonly reasoning_content?: unknown;
   }[];
 }
+
+const hasSum = ({ body }: ReceivedRequest): boolean =>
+  (body as Asked).messages.some(
+    ({ role, content }) => role === 'tool' && /(\W|\\n)191\b/.test(JSON.stringify(content)),
+  );
 
 const returnsReasoning = ({ body }: ReceivedRequest): boolean =>
   (body as Asked).messages.some(turn => turn.tool_calls && (turn.reasoning_content || turn.reasoning));

@@ -22,7 +22,7 @@ export interface Program {
   readonly command: readonly [string, ...string[]];
   /** Its standard input; empty if not set. */
   readonly input?: string;
-  /** What its output has when it has worked; by default what the tool said. */
+  /** What its output has when it has worked, if it calls no tool. */
   readonly answer?: RegExp;
   /** Without its optional packages, which others do not need. */
   readonly omits_optional?: true;
