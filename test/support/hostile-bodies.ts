@@ -218,7 +218,8 @@ const chat: Row[] = [
     /context window/,
     () => filled(message('"content":"'), '語', '"}]}'),
   ],
-  ['quotes, escaped', 400, /context window/, () => filled(message('"content":"'), raw`\"`, '"}]}')],
+  // A letter between them, since a run of quotes has few tokens.
+  ['quotes, escaped', 400, /context window/, () => filled(message('"content":"'), raw`\"a`, '"}]}')],
   ['letters, escaped', 400, /context window/, () => filled(message('"content":"'), raw`\u0041`, '"}]}')],
   [
     'half characters, escaped',

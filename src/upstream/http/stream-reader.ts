@@ -33,7 +33,7 @@ export class StreamReader implements BodyConsumer {
   readonly #owner: StreamReaderOwner;
   readonly #max_reply_bytes: number;
   readonly #choices: number;
-  /** Choices with a finish reason. Counted for several only, of which one may end long before the next begins. */
+  /** Choices with a finish reason: of several, one may end long before the next begins. */
   readonly #finished = new Set<number>();
   readonly #parser: SseParser;
   /** Joins characters that were cut between two reads. */
