@@ -56,6 +56,7 @@ describe('a valid configuration', () => {
     expect(providers[0]!.options).toEqual({
       provider_name: 'openai',
       max_tokens_field: 'max_completion_tokens',
+      reasoning_field: 'reasoning_content',
     });
     expect(providers[0]!.config).not.toHaveProperty('max_tokens_field');
   });
