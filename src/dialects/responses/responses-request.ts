@@ -68,8 +68,9 @@ function formOf(
   { names, arePlain }: DeclaredTools,
   placement: ReasoningPlacement,
 ): ReplyForm {
-  const encrypts = from.include?.includes('reasoning.encrypted_content') && { encrypts: true };
-  return { placement, ...(!arePlain && { names }), ...encrypts };
+  // A message has no place for it.
+  const encrypts = placement !== 'message' && from.include?.includes('reasoning.encrypted_content');
+  return { placement, ...(!arePlain && { names }), ...(encrypts && { encrypts }) };
 }
 
 /** What the response repeats and the canonical request does not have. */

@@ -11,6 +11,7 @@ import {
   usageOf,
 } from '../../../../../src/canonical.ts';
 import { responses } from '../../../../../src/dialects/responses/index.ts';
+import { ToolNames } from '../../../../../src/dialects/responses/tool-names.ts';
 import { chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
 import { type Item, readResponse, textsIn } from '../../../response-events.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
@@ -26,12 +27,20 @@ const identity = (more: Parameters<typeof sampleRequest>[0] = {}) => ({
 const placements = ['message', 'item', 'summary'] as const;
 type Placement = (typeof placements)[number];
 
-function streamed(placement: Placement, chunks: readonly Chunk[], named = identity()): string {
+/** A custom tool and one in a namespace, beside plain functions. */
+const names = new ToolNames();
+names.declare({ kind: 'custom', name: 'note' });
+names.declare({ kind: 'function', namespace: 'crm', name: 'lookup' });
+
+/** A request that asks for this form. */
+const ofForm = (placement: Placement) => identity({ client: { kept: { placement, names } } });
+
+function streamed(placement: Placement, chunks: readonly Chunk[], named = ofForm(placement)): string {
   const stream = responses.create({ reasoning_placement: placement }, { models: [] }).renderStream(named);
   return chunks.map(chunk => stream.chunk(chunk)).join('') + stream.end();
 }
 
-const whole = (placement: Placement, reply: Completion, named = identity()): object =>
+const whole = (placement: Placement, reply: Completion, named = ofForm(placement)): object =>
   JSON.parse(
     responses.create({ reasoning_placement: placement }, { models: [] }).renderReply(named, reply),
   ) as object;
@@ -68,9 +77,12 @@ const textSteps = fc.array(
 const callPieces = fc
   .record({
     id: fc.constantFrom('call_a', 'call_b', 'call_a_2', ''),
-    name: fc.constantFrom('roll', 'toss'),
+    name: fc.constantFrom('roll', 'crm__lookup', 'note'),
     late: fc.boolean(),
-    given: fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
+    given: fc.oneof(
+      fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
+      fc.record({ input: text }),
+    ),
     end: fc.constantFrom(0, 0, 0, -1, -3),
     places: cuts,
   })
@@ -172,9 +184,12 @@ describe.each(placements)('any stream with reasoning in the %s', placement => {
         expect(joined(items, kind)).toBe(message.reasoning);
         expect(joined(items, 'output_text')).toBe(message.content ?? '');
         expect(joined(items, 'refusal')).toBe(message.refusal ?? '');
-        const calls = items.filter(({ type }) => type === 'function_call');
+        const calls = items.filter(({ type }) => type.endsWith('_call'));
         expect(calls.map(({ name, arguments: text }) => [name, text])).toEqual(
-          (message.tool_calls ?? []).map(call => [call.function.name, call.function.arguments]),
+          (message.tool_calls ?? []).map(({ function: { name, arguments: text } }) => [
+            names.toolOf(name).name,
+            name === 'note' ? undefined : text,
+          ]),
         );
         const isCut = finish === 'length' || finish === 'content_filter';
         expect(last.type).toBe(isCut ? 'response.incomplete' : 'response.completed');

@@ -142,6 +142,20 @@ describe('signed reasoning in a response', () => {
     expect(whole({ include }, large).output[0]).not.toHaveProperty('encrypted_content');
   });
 
+  it('is not in a message, whole or streamed', () => {
+    const asMessage = { ...context, headers: { 'x-reasoning-placement': 'message' } };
+    const request = dialect.parse({ model: 'a/b', input: 'Hello', include }, asMessage);
+    const identity = { ...identityOf({}), request };
+    const message = { role: 'assistant' as const, content: 'Hi.', reasoning_details: signed };
+    const choices = [{ index: 0, message, finish_reason: 'stop' as const }];
+    const reply = JSON.parse(dialect.renderReply(identity, { choices, usage })) as { output: object[] };
+    expect(reply.output).toMatchObject([{ type: 'message', content: [{ text: 'Hi.' }] }]);
+    const stream = dialect.renderStream(identity);
+    const chunks = [chunkOf({ reasoning_details: signed }), chunkOf({ content: 'Hi.' }), chunkOf({}, 'stop')];
+    const { items } = readResponse(chunks.map(chunk => stream.chunk(chunk)).join('') + stream.end());
+    expect(items).toEqual(reply.output);
+  });
+
   it('is streamed with the item that is done', () => {
     const deltas = [{ reasoning: 'Hm.' }, { reasoning_details: signed }, { content: 'Hi.' }];
     const { items, last, events } = streamed({ include }, ...deltas);
