@@ -1,7 +1,8 @@
 import { expect } from '@jest/globals';
-import type { Completion } from '../../src/canonical.ts';
+import { type Completion, usageOf } from '../../src/canonical.ts';
 import type { Outcome } from '../../src/plugin.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
+import { bySdk } from '../unit/message-setting.ts';
 import { type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 import { assembledReply, type ProviderFixture, type ProviderName } from './provider-fixtures.ts';
 import { type ScriptedUpstream, startScriptedUpstream, streamed, whole } from './scripted-upstream.ts';
@@ -27,6 +28,7 @@ export async function providerSetting(adapter: ProviderName, options: object = {
     adapter,
     provider: { ...options },
     stages: ownStages(['ledger', { book }]),
+    config: { messages: { enabled: true } },
   });
   const entries = ledgerOf(book);
   return {
@@ -97,6 +99,107 @@ export const chat: Dialogue = {
     return assembledReply(chunks);
   },
 };
+
+interface MessageReply {
+  readonly content: readonly {
+    readonly type: string;
+    readonly id: string;
+    readonly name: string;
+    readonly input: object;
+    readonly text: string;
+    readonly thinking: string;
+  }[];
+  readonly stop_reason: string;
+  readonly usage: Readonly<Record<string, number>> & {
+    readonly output_tokens_details?: { readonly thinking_tokens: number };
+  };
+}
+
+/** `POST /v1/messages`. */
+export const messages: Dialogue = {
+  name: 'messages',
+  async ask({ gateway }, { words, called, results = [], more }, isStreamed) {
+    const { content, tool_calls: calls = [] } = called?.choices[0]?.message ?? {};
+    const turns = [
+      { role: 'user', content: words },
+      ...(called
+        ? [
+            {
+              role: 'assistant',
+              content: [
+                ...(content ? [{ type: 'text', text: content }] : []),
+                ...calls.map(({ id, function: { name, arguments: text } }) => ({
+                  type: 'tool_use',
+                  id,
+                  name,
+                  input: JSON.parse(text),
+                })),
+              ],
+            },
+            {
+              role: 'user',
+              content: results.map((content, at) => ({
+                type: 'tool_result',
+                tool_use_id: calls[at]!.id,
+                content,
+              })),
+            },
+          ]
+        : []),
+    ];
+    const tool = { name: roll.name, description: roll.description, input_schema: parameters };
+    const body = { model, max_tokens: 32_768, messages: turns, tools: [tool], ...more };
+    const path = '/v1/messages';
+    if (!isStreamed) {
+      const reply = await gateway.post(body, { path });
+      expect(reply.status).toBe(200);
+      return completionOfMessage((await reply.json()) as MessageReply);
+    }
+    const { status, text } = await gateway.stream(body, { path });
+    expect(status).toBe(200);
+    return completionOfMessage((await bySdk(text)) as unknown as MessageReply);
+  },
+};
+
+/** A message as the reply that it stands for, with the usage that it shows. */
+function completionOfMessage({ content, stop_reason, usage }: MessageReply): Completion {
+  const of = (type: string) => content.filter(block => block.type === type);
+  const said = of('text')
+    .map(({ text }) => text)
+    .join('');
+  const reasoning = of('thinking')
+    .map(({ thinking }) => thinking)
+    .join('');
+  const tool_calls = of('tool_use').map(({ id, name, input }) => ({
+    id,
+    type: 'function' as const,
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  const { input_tokens = 0, output_tokens = 0, cache_read_input_tokens = 0 } = usage;
+  const prompt = input_tokens + cache_read_input_tokens + (usage.cache_creation_input_tokens ?? 0);
+  const thinking = usage.output_tokens_details?.thinking_tokens;
+  return {
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: said === '' && tool_calls.length > 0 ? null : said,
+          ...(reasoning !== '' && { reasoning }),
+          ...(tool_calls.length > 0 && { tool_calls }),
+        },
+        finish_reason:
+          stop_reason === 'tool_use' ? 'tool_calls' : stop_reason === 'max_tokens' ? 'length' : 'stop',
+      },
+    ],
+    usage: usageOf(
+      prompt,
+      output_tokens,
+      cache_read_input_tokens,
+      thinking === undefined ? undefined : { reasoning_tokens: thinking },
+    ),
+  };
+}
 
 interface OutputItem {
   readonly type: string;
