@@ -106,7 +106,7 @@ export interface GenerationFormat {
 
 /**
  * Answers requests by themselves, without an upstream, such as a count of their tokens. They pass the stages as any request does, but count
- * no tokens under limits and in the ledger.
+ * no tokens under limits and in the ledger; an answer of a stage is not used.
  */
 export interface RequestAnswers {
   /** As in a format of generated replies. `stream` is without effect. */

@@ -15,6 +15,8 @@ export interface Endpoint {
   readonly name: string;
   /** Whether requests need no key. */
   readonly public: boolean;
+  /** False if its requests are answered without an upstream, so that they use no tokens. */
+  readonly generates?: boolean | undefined;
   /** Error body for this endpoint; OpenAI's envelope by default. */
   errorBody?(error: GatewayError): string;
   /** Headers of its clients beside those of every endpoint. */

@@ -85,7 +85,8 @@ const isPattern = ([path]: readonly [string, Route]): boolean => path.endsWith('
 const routesOf = (dialect: Dialect): [string, Route][] =>
   Object.entries(dialect.paths).map(([path, methods]) => {
     const { name, public: isPublic, errorBody, headers } = dialect;
-    return [path, { name, public: isPublic, errorBody, headers, methods, dialect }];
+    const generates = 'renderReply' in dialect;
+    return [path, { name, public: isPublic, generates, errorBody, headers, methods, dialect }];
   });
 
 /** Error for a path that is not offered, or not with this method; undefined if it is. */

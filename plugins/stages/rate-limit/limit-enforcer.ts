@@ -89,7 +89,7 @@ export class LimitEnforcer {
 
   /** Reserves the expected usage under the other limits, or throws 429. */
   reserveWithRequest(exchange: Exchange): void | Promise<void> {
-    const { model, request } = exchange;
+    const { model, request, endpoint } = exchange;
     const account = idOf(exchange);
     const set = this.#plans.limitsOf(exchange.account).of(model?.id);
     const before = exchange.get(this.#held);
@@ -97,12 +97,14 @@ export class LimitEnforcer {
     const limits = before?.account === account ? set.withRequest : set.limits;
     if (limits.length === 0) return;
     const held = before?.account === account ? before : this.#hold(exchange, before?.reservations);
-    const estimated_prompt = set.countsTokens || set.countsMoney ? estimatePromptTokens(request) : 0;
+    const generates = endpoint.generates !== false;
+    const counts = generates && (set.countsTokens || set.countsMoney);
+    const estimated_prompt = counts ? estimatePromptTokens(request) : 0;
     const average = this.#forecast.of(account, model?.id ?? unlisted);
     held.isComplete = true;
     held.countsMoney = set.countsMoney;
     held.estimated_prompt = estimated_prompt;
-    const expected = expectedUse(set, estimated_prompt, { request, model, average });
+    const expected = counts ? expectedUse(set, estimated_prompt, { request, model, average }) : oneRequest;
     return this.#reserve(exchange, held, limits, expected);
   }
 

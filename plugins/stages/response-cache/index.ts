@@ -35,10 +35,12 @@ export const responseCache: StageFactory<ResponseCacheOptions> = defineStage({
 
     return {
       async onRequest(exchange) {
-        const { request, account, headers, replyHeaders } = exchange;
+        const { request, account, headers, replyHeaders, endpoint } = exchange;
         const directives = (headers['cache-control'] ?? '').toLowerCase().split(/[\s,]+/);
         const isDeterministic = request.temperature === 0 || request.parameters.seed !== undefined;
         const mayCache = (shared || account) && (isDeterministic || !deterministic_only);
+        // A reply would be the answer to another question.
+        if (endpoint.generates === false) return;
         if (!mayCache || directives.includes('no-store')) return requests.labels('bypass').inc();
         const key = requestKey(request, shared ? 'all' : { account: account?.id });
         const reply = directives.includes('no-cache') ? undefined : replyIn(await cache.get(key));

@@ -27,6 +27,12 @@ describe('an error about a field', () => {
     expect(error).toMatchObject({ type, status, code, headers, cause });
   });
 
+  it('has no position where the dialect names the field, though by the same name', () => {
+    const own = sampleRequest({ client: { field_names: { messages: 'messages' } } });
+    const error = withClientFieldName(invalidField('messages[2].content', 'No.'), own);
+    expect([error.message, error.param]).toEqual(['messages: No.', 'messages']);
+  });
+
   it('keeps its message where that does not start with the field', () => {
     const given = refusal('invalid_request', { message: 'Too long.', param: 'max_tokens' });
     expect(withClientFieldName(given, asked)).toMatchObject({
