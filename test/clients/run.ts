@@ -32,7 +32,8 @@ async function prepare(): Promise<void> {
   const script = fileURLToPath(import.meta.url);
   const command = ['sh', '-c', up, process.execPath, ...process.execArgv, script, ...names];
   const options = { stdio: 'inherit', env: { ...process.env, [inside]: '1' } } as const;
-  const { status } = spawnSync('unshare', ['--net', ...asRoot, '--', ...command], options);
+  const { status, error } = spawnSync('unshare', ['--net', ...asRoot, '--', ...command], options);
+  if (error) throw error;
   process.exitCode = status ?? 1;
 }
 
