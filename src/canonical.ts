@@ -81,6 +81,8 @@ export interface Message {
   tool_calls?: ToolCall[];
   /** The call whose result a `tool` message is. */
   tool_call_id?: string;
+  /** True if a `tool` message says how its call failed. Adapters get it only if they declare it. */
+  is_error?: true;
   /** The name of the participant, if the client gave one. */
   name?: string;
 }

@@ -31,7 +31,12 @@ export const parameters: ReadonlySet<string> = new Set([
   'user',
 ]);
 /** All that messages can have. */
-export const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'cache_control']);
+export const messageFields: ReadonlySet<MessageField> = new Set([
+  'reasoning',
+  'image_url',
+  'cache_control',
+  'is_error',
+]);
 /** Fields that are translated; all others were set by the operator and are sent unchanged. */
 const translated: ReadonlySet<string> = new Set([...parameters, 'metadata']);
 /** Default for a model without a cap, as where this adapter is used alone. */

@@ -66,12 +66,13 @@ function contentOf(message: Message, at: number, restore: Restore): readonly Blo
 }
 
 /** The result of a tool. A mark on the last of its parts is one on the whole. */
-function resultOf({ tool_call_id = '' }: Message, blocks: readonly Block[]): Block {
+function resultOf({ tool_call_id = '', is_error }: Message, blocks: readonly Block[]): Block {
   const { cache_control, ...last }: Partial<Block> = blocks.at(-1) ?? {};
   return {
     type: 'tool_result',
     tool_use_id: callIdOf(tool_call_id),
     ...(blocks.length > 0 && { content: [...blocks.slice(0, -1), last] }),
+    ...(is_error && { is_error }),
     ...(cache_control !== undefined && { cache_control }),
   };
 }

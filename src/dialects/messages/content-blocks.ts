@@ -93,8 +93,9 @@ const toolResult = z
     is_error: flag,
     cache_control: cacheControl,
   })
-  .transform(({ tool_use_id, content, cache_control }, issues): Message => {
-    const result: Message = { role: 'tool', tool_call_id: tool_use_id, content: '' };
+  .transform(({ tool_use_id, content, is_error, cache_control }, issues): Message => {
+    const failure = is_error === true && { is_error };
+    const result: Message = { role: 'tool', tool_call_id: tool_use_id, content: '', ...failure };
     // A tool may return nothing.
     if (content == null) return result;
     if (typeof content === 'string')
@@ -166,7 +167,7 @@ export const blockFields: Readonly<Record<string, ReadonlySet<string>>> = {
   text: new Set(['type', 'text', 'cache_control']),
   image: new Set(['type', 'source', 'cache_control']),
   tool_use: new Set(['type', 'id', 'name', 'input', 'cache_control']),
-  tool_result: new Set(['type', 'tool_use_id', 'content', 'cache_control']),
+  tool_result: new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control']),
   thinking: new Set(['type', 'thinking', 'signature']),
   redacted_thinking: new Set(['type', 'data']),
 };

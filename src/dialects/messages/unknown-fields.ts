@@ -15,7 +15,7 @@ const members: Readonly<Record<string, ReadonlySet<string>>> = {
   tool_choice: new Set(['type', 'name', 'disable_parallel_tool_use']),
 };
 /** Values that ask for what is done anyway. */
-const usual: Fields = { is_error: false, display: 'summarized' };
+const usual: Fields = { display: 'summarized' };
 
 /** Moves members that are not known, of fields, messages, blocks and tools, to `request.unknown`, each name once: `messages.content.title`. */
 export function setAsideInside(request: ChatRequest, body: Fields): void {

@@ -126,6 +126,9 @@ const reasoned = (more: Partial<Message>) => {
   const [question, called, ...results] = toolLoop('{}', 'kit shows');
   return { messages: [question!, { ...called!, ...more }, ...results], tools };
 };
+const failed = toolLoop('{}', 'kit shows').map(
+  (message): Message => (message.role === 'tool' ? { ...message, is_error: true } : message),
+);
 const kitDetails = [
   { type: 'reasoning.text', text: 'kit thought', signature: 'kit', format: 'kit-v1', index: 0 },
   { type: 'reasoning.encrypted', data: 'kit', format: null },
@@ -153,6 +156,13 @@ const messageParts: readonly StandardRequest[] = [
     request: reasoned({ reasoning: 'kit thought', reasoning_details: kitDetails }),
     field: 'messages.reasoning',
     without: reasoned({}),
+  },
+  {
+    name: 'the failure of a tool',
+    request: { messages: failed, tools },
+    field: 'messages.is_error',
+    without: { messages: toolLoop('{}', 'kit shows'), tools },
+    says: ['kit shows'],
   },
   {
     name: 'images',

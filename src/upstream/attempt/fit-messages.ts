@@ -2,7 +2,7 @@ import type { ChatRequest, ContentPart, Message, Tool, ToolCall } from '../../ca
 import { invalidField } from '../../errors.ts';
 
 /** Parts of messages, beyond text and tool calls, that an adapter may be able to encode. */
-export const message_fields = ['reasoning', 'cache_control', 'image_url'] as const;
+export const message_fields = ['reasoning', 'cache_control', 'image_url', 'is_error'] as const;
 
 /** One of them. */
 export type MessageField = (typeof message_fields)[number];
@@ -17,7 +17,7 @@ export interface AcceptedMessages {
 }
 
 /**
- * `request` without reasoning and cache marks that its upstream does not accept, and the names of what was left out. Returns the same object
+ * `request` without reasoning, cache marks and failures of tools that its upstream does not accept, and the names of what was left out. Returns the same object
  * if nothing was. Throws `invalid_request` for an image that it does not accept: without it the question would be another.
  */
 export function withFitMessages(request: ChatRequest, accepted: AcceptedMessages) {
@@ -35,6 +35,11 @@ function fittedMessage(message: Message, accepted: AcceptedMessages, ignored: Se
   if ((fit.reasoning !== undefined || fit.reasoning_details) && !takesReasoning(fit, accepted)) {
     ignored.add('messages.reasoning');
     const { reasoning, reasoning_details, ...rest } = fit;
+    fit = rest;
+  }
+  if (fit.is_error && !accepted.fields.has('is_error')) {
+    ignored.add('messages.is_error');
+    const { is_error, ...rest } = fit;
     fit = rest;
   }
   if (Array.isArray(fit.content)) {

@@ -16,7 +16,7 @@ export function openAiMessages(given: readonly Message[], model: string, form: O
   let shown: object[] = [];
   for (const message of given) {
     if (message.role === 'tool') {
-      messages.push(withoutImages(message, shown));
+      messages.push(plainResult(message, shown));
       continue;
     }
     // The results of one turn must stand together.
@@ -41,8 +41,8 @@ function withReasoning(message: Message, model: string, form: OpenAiMessageForm)
   };
 }
 
-/** The result of a tool with its images moved to `shown`: this format has none in results. */
-function withoutImages(message: Message, shown: object[]): object {
+/** The result of a tool with its images moved to `shown`: this format has none in results, nor a mark of failures. */
+function plainResult({ is_error, ...message }: Message, shown: object[]): object {
   const { content, tool_call_id } = message;
   const images = Array.isArray(content) ? content.filter(isImage) : [];
   if (!Array.isArray(content) || images.length === 0) return message;

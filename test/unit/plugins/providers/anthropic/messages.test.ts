@@ -74,6 +74,14 @@ describe('a conversation for the Messages API', () => {
     ]);
   });
 
+  it('says which result is the failure of its call', () => {
+    const failure: Message = { ...result('a', 'No die.'), is_error: true };
+    expect(sent(user(), calling('a', 'b'), failure, result('b')).turns[2]).toEqual([
+      'user',
+      [{ ...used('a', 'No die.'), is_error: true }, used('b')],
+    ]);
+  });
+
   it('puts text before calls', () => {
     expect(sent(user(), { ...calling('a'), content: 'Rolling.' }, result('a')).turns[1]).toEqual([
       'assistant',

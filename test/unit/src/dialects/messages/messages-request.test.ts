@@ -210,7 +210,6 @@ describe('a Messages request in the canonical form', () => {
       'container',
       'mcp_servers',
       'messages.content.content.x',
-      'messages.content.is_error',
       'messages.id',
       'metadata.team',
       'output_config.task_budget',
@@ -222,6 +221,17 @@ describe('a Messages request in the canonical form', () => {
       'top_k',
     ]);
     expect(tools).toHaveLength(1);
+  });
+
+  it('keeps that a result is the failure of its call', () => {
+    const resultOf = (is_error: unknown) =>
+      parsed({
+        messages: [
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'b', is_error }] },
+        ],
+      }).messages[0];
+    expect(resultOf(true)).toEqual({ role: 'tool', tool_call_id: 'a', content: 'b', is_error: true });
+    for (const absent of [false, null, undefined]) expect(resultOf(absent)).not.toHaveProperty('is_error');
   });
 
   it('does not name what changes nothing', () => {

@@ -47,3 +47,24 @@ describe('a request fitted to its upstream', () => {
     expect(given).toEqual(request());
   });
 });
+
+describe('the failure of a tool', () => {
+  const failure = { role: 'tool' as const, tool_call_id: 'a', content: 'No die.', is_error: true as const };
+  const fittedTo = (fields: ReadonlySet<'is_error'>) =>
+    fitted(sampleRequest({ messages: [failure] }), {
+      parameters: undefined,
+      drop: [],
+      extra: [],
+      messages: { ...messages, fields },
+    });
+
+  it('is left out for servers that have no such mark, and named', () => {
+    const { is_error, ...plain } = failure;
+    expect(fittedTo(new Set())).toMatchObject({
+      request: { messages: [plain] },
+      ignored: ['messages.is_error'],
+    });
+    expect(fittedTo(new Set()).request.messages[0]).not.toHaveProperty('is_error');
+    expect(fittedTo(new Set(['is_error']))).toMatchObject({ request: { messages: [failure] }, ignored: [] });
+  });
+});
