@@ -330,6 +330,10 @@ describe('the cost of writing a stream is linear in its length', () => {
     text: piece => ({ content: piece }),
     reasoning: piece => ({ reasoning: piece }),
     'reasoning and text by turns': (piece, at) => (at % 2 === 0 ? { reasoning: piece } : { content: piece }),
+    'reasoning and details by turns': (piece, at) =>
+      at % 2 === 0
+        ? { reasoning: piece }
+        : { reasoning_details: [{ type: 'reasoning.text', text: `${piece}.`, signature: 's' }] },
     'text and refusals by turns': (piece, at) => (at % 2 === 0 ? { refusal: piece } : { content: piece }),
     'arguments of one call': piece => argumentsOf(piece),
     'arguments of one call and text by turns': (piece, at) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CacheControl, ContentPart, Message, ToolCall } from '../../canonical.ts';
+import type { CacheControl, ContentPart, Message, ReasoningDetail, ToolCall } from '../../canonical.ts';
 import { arrayOf, fault, parsedBy } from '../request-schema/first-fault.ts';
 import { type Block, blocksIn, contentOf, systemBlocks } from './content-blocks.ts';
 import { block_separator, detailOf, type RedactedBlock, type ThinkingBlock } from './reasoning-details.ts';
@@ -56,8 +56,17 @@ function reasoningOf(
   const isSigned = blocks.some(block => 'data' in block || block.signature !== '');
   return {
     ...(reasoning !== '' && { reasoning }),
-    ...(isSigned && { reasoning_details: blocks.map(detailOf) }),
+    ...(isSigned && { reasoning_details: detailsOf(blocks) }),
   };
+}
+
+/** The details of blocks. A text whose signature came later, in a block of its own, is there once. */
+function detailsOf(blocks: readonly (ThinkingBlock | RedactedBlock)[]): ReasoningDetail[] {
+  const details = blocks.map(detailOf);
+  const signed = new Set(details.flatMap(({ text, signature }) => (signature && text) || []));
+  return details.filter(
+    ({ text, signature, type }) => signature || type !== 'reasoning.text' || !signed.has(text ?? ''),
+  );
 }
 
 const partsIn = (blocks: readonly Block[]): ContentPart[] =>

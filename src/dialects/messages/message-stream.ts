@@ -63,8 +63,13 @@ export class MessageStream implements StreamRenderer {
   #choice(choice: ChunkChoice): string {
     if (choice.finish_reason) this.#finish = choice;
     const { reasoning, reasoning_details, content, refusal, tool_calls } = choice.delta;
-    let text = reasoning ? this.#blocks.thinking(reasoning) : '';
-    for (const detail of reasoning_details ?? []) text += this.#blocks.detail(detail);
+    let text = '';
+    const details = [...(reasoning_details ?? [])];
+    if (reasoning) {
+      if (details[0] && this.#blocks.ends(details[0])) text += this.#blocks.detail(details.shift()!);
+      text += this.#blocks.thinking(reasoning);
+    }
+    for (const detail of details) text += this.#blocks.detail(detail);
     if (content) text += this.#blocks.text(content);
     if (refusal) this.#refusal += refusal;
     for (const call of tool_calls ?? []) text += this.#blocks.call(call);

@@ -39,9 +39,11 @@ export class StreamedBlocks {
   #held_characters = 0;
   /** Index of the next block. */
   #next = 0;
-  /** Text of the open thinking block, and of the thinking before it. */
+  /** Text of the open thinking block. */
   #thought = '';
-  #allThought = '';
+  /** Texts of those that ended without a signature, which may still come. */
+  readonly #unsigned = new Set<string>();
+  #hasThought = false;
   #isSigned = false;
   /** True if a decoder may put a separator before the next thinking. */
   #isSeparated = false;
@@ -69,26 +71,34 @@ export class StreamedBlocks {
     if (this.#open && !isOver(this.#open)) return '';
     if (detail.type === 'reasoning.encrypted') return this.#alone(redactedBlock(detail));
     const text = textOfDetail(detail);
-    const isOpen = this.#open?.kind === 'thinking';
-    const shown = isOpen ? this.#thought : '';
-    const signature = signatureOf(detail, shown);
-    // A stage has changed what the client may read.
-    const isChanged = text !== '' && !this.#hasShown(text, shown);
-    if (isOpen) {
-      this.#isSeparated = true;
-      return isChanged || signature === '' ? this.#close() : this.#sign(signature) + this.#close();
-    }
-    const isSaid = this.#allThought !== '';
-    if (isSaid)
-      return isChanged || signature === '' ? '' : this.#alone({ type: 'thinking', thinking: '', signature });
+    if (this.#open?.kind === 'thinking') return this.#signed(detail, text);
+    if (text !== '' && this.#hasThought) return this.#signedLate(detail, text);
     this.#isSeparated = true;
     return this.#begun(text) + this.#sign(signatureOf(detail, text)) + this.#close();
   }
 
-  /** Whether a text is in the thinking so far; `shown` may lack a line break that was taken for a separator. */
-  #hasShown(text: string, shown: string): boolean {
-    if (text === shown || text === block_separator + shown) return true;
-    return `${this.#allThought}${shown}`.includes(text);
+  /** Whether a detail is that of the open thinking. What else its chunk says comes behind it. */
+  ends(detail: ReasoningDetail): boolean {
+    return this.#open?.kind === 'thinking' && this.#isShown(textOfDetail(detail));
+  }
+
+  /** Whether this is the text of the open thinking, which may lack a line break that was taken for a separator. */
+  #isShown(text: string): boolean {
+    return text === this.#thought || text === block_separator + this.#thought;
+  }
+
+  /** Ends the open thinking: without a signature, if a stage has changed what the client may read. */
+  #signed(detail: ReasoningDetail, text: string): string {
+    this.#isSeparated = true;
+    const isSame = text === '' || this.#isShown(text);
+    return (isSame ? this.#sign(signatureOf(detail, this.#thought)) : '') + this.#close();
+  }
+
+  /** The signature of thinking that has ended, in a block without a text. */
+  #signedLate(detail: ReasoningDetail, text: string): string {
+    const signature = signatureOf(detail, '');
+    const isSame = this.#unsigned.delete(text);
+    return isSame && signature !== '' ? this.#alone({ type: 'thinking', thinking: '', signature }) : '';
   }
 
   call({ index, id = '', function: called = {} }: ToolCallDelta): string {
@@ -157,7 +167,10 @@ export class StreamedBlocks {
 
   #delta({ kind }: Block, text: string): string {
     if (text === '') return '';
-    if (kind === 'thinking') this.#thought += text;
+    if (kind === 'thinking') {
+      this.#thought += text;
+      this.#hasThought = true;
+    }
     const [type, member] = deltas[kind];
     return this.#written(`{"type":"${type}","${member}":${json(text)}}`);
   }
@@ -174,10 +187,11 @@ export class StreamedBlocks {
   #close(): string {
     if (!this.#open) return '';
     // Without one, be it empty, clients do not send the block back.
-    const signed = this.#open.kind === 'thinking' && !this.#isSigned ? this.#sign('') : '';
+    const isUnsigned = this.#open.kind === 'thinking' && !this.#isSigned;
+    if (isUnsigned) this.#unsigned.add(this.#thought);
+    const signed = isUnsigned ? this.#sign('') : '';
     this.#open = undefined;
     this.#isSigned = false;
-    this.#allThought += this.#thought;
     this.#thought = '';
     return signed + event('content_block_stop', `,"index":${this.#next++}`);
   }

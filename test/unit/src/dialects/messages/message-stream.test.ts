@@ -183,6 +183,20 @@ describe('thinking in a Messages stream', () => {
     ]);
   });
 
+  it('ends with a detail that comes with the beginning of the next', async () => {
+    const summary = (text: string) => ({ type: 'reasoning.summary', summary: text, format: 'x' });
+    const text = of(
+      { reasoning: 'One.' },
+      { reasoning: 'Two.', reasoning_details: [summary('One.')] },
+      { content: 'Yes.', reasoning_details: [summary('Two.')] },
+    );
+    expect((await bySdk(text)).content).toMatchObject([
+      { thinking: 'One.', signature: expect.stringMatching(/^sluice-detail-v1:/) },
+      { thinking: 'Two.', signature: expect.stringMatching(/^sluice-detail-v1:/) },
+      { text: 'Yes.' },
+    ]);
+  });
+
   it('brings a signature that comes after the answer in a block without a text', async () => {
     const { content } = await bySdk(of({ reasoning: 'One.' }, { content: 'Yes.' }, signed('One.', 'c2ln')));
     expect(content).toEqual([

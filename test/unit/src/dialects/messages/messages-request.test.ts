@@ -159,6 +159,17 @@ describe('a Messages request in the canonical form', () => {
     });
   });
 
+  it('has thinking once whose signature came in a block of its own', () => {
+    const detail = { type: 'reasoning.text', text: 'Hm.', signature: 'c2ln', format: 'x' };
+    const signature = `sluice-detail-v1:${Buffer.from(JSON.stringify(detail)).toString('base64')}`;
+    const blocks = [
+      { type: 'thinking', thinking: 'Hm.', signature: '' },
+      { type: 'text', text: 'Yes.' },
+      { type: 'thinking', thinking: '', signature },
+    ];
+    expect(answered(...blocks)).toMatchObject({ reasoning: 'Hm.', reasoning_details: [detail] });
+  });
+
   it('puts a cache mark of the request on the last part of the prompt', () => {
     expect(parsed({ cache_control }).messages).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'Hi', cache_control }] },
