@@ -12,6 +12,7 @@ import { chatCompletions } from '../../src/dialects/chat-completions/index.ts';
 import type { GenerationFormat } from '../../src/dialects/define-dialect.ts';
 import { messages } from '../../src/dialects/messages/index.ts';
 import { responses } from '../../src/dialects/responses/index.ts';
+import { ToolNames } from '../../src/dialects/responses/tool-names.ts';
 import type { ReplySink } from '../../src/outbound/reply-sink.ts';
 import { StreamWriter } from '../../src/outbound/stream-writer.ts';
 import { loadGptCounter } from '../../src/settlement/gpt-counter.ts';
@@ -318,12 +319,21 @@ describe('the cost of writing a stream is linear in its length', () => {
     responses: responses.create({ reasoning_placement: 'message' }, { models: [] }),
     messages: messages.create({ enabled: true }, { models: [] }),
     'responses with items': responses.create({ reasoning_placement: 'item' }, { models: [] }),
+    'responses with a custom tool': responses.create({ reasoning_placement: 'auto' }, { models: [] }),
   };
-  const identity = () => ({
+  /** As a request keeps it for the responses format, whose custom tool `f` is. */
+  const names = new ToolNames();
+  names.declare({ kind: 'custom', name: 'f' });
+  const custom = { kept: { placement: 'summary', names, encrypts: true } };
+  const identity = (dialect = '') => ({
     key: '5f2',
     created: 1_795_132_800,
     model: 'aion-labs/aion-3.5',
-    request: sampleRequest({ stream: true, parameters: { logprobs: true } }),
+    request: sampleRequest({
+      stream: true,
+      parameters: { logprobs: true },
+      ...(dialect === 'responses with a custom tool' && { client: custom }),
+    }),
     now_s: () => 1_795_132_801,
   });
   const deltas: Readonly<Record<string, (piece: string, at: number) => Delta>> = {
@@ -335,7 +345,9 @@ describe('the cost of writing a stream is linear in its length', () => {
         ? { reasoning: piece }
         : { reasoning_details: [{ type: 'reasoning.text', text: `${piece}.`, signature: 's' }] },
     'text and refusals by turns': (piece, at) => (at % 2 === 0 ? { refusal: piece } : { content: piece }),
+    'signed reasoning': piece => ({ reasoning_details: [{ type: 'reasoning.text', signature: piece }] }),
     'arguments of one call': piece => argumentsOf(piece),
+    'the input of a custom tool': (piece, at) => argumentsOf(at === 0 ? '{"input":"' : piece),
     'arguments of one call and text by turns': (piece, at) =>
       at % 2 === 0 ? argumentsOf(piece) : { content: piece },
     calls: (piece, at) => argumentsOf(piece, at),
@@ -349,7 +361,7 @@ describe('the cost of writing a stream is linear in its length', () => {
     Object.keys(dialects).flatMap(dialect => Object.keys(deltas).map(delta => [dialect, delta] as const)),
   )('in the format %s for %s', async (dialect, delta) => {
     const render: Subject = pieces => {
-      const stream = dialects[dialect]!.renderStream(identity(), () => 0);
+      const stream = dialects[dialect]!.renderStream(identity(dialect), () => 0);
       for (const [at, piece] of pieces.entries()) stream.chunk(chunkOf(deltas[delta]!(piece, at)));
       stream.chunk(chunkOf({}, 'stop'));
       stream.end();
