@@ -87,6 +87,33 @@ describe('the chat completion sent upstream for a response', () => {
   });
 });
 
+describe('an image in a response request', () => {
+  const image_url = 'data:image/png;base64,iVBORw0KGgo=';
+  const text = { type: 'input_text', text: 'What is this?' };
+  const input = [{ role: 'user', content: [text, { type: 'input_image', image_url, detail: 'low' }] }];
+
+  it('reaches a model that takes images', async () => {
+    const architecture = { modality: 'text+image->text' };
+    const seeing = await startGateway({ upstream, adapter: 'openai', model: { architecture } });
+    const reply = await create({ input }, seeing).finally(seeing.close);
+    expect(reply.status).toBe(200);
+    expect(upstream.last.body.messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'image_url', image_url: { url: image_url, detail: 'low' } },
+        ],
+      },
+    ]);
+  });
+
+  it('is refused for a model that takes none, in the words of the client', async () => {
+    const message = await expectRefusal(await create({ input }), 400, 'invalid_request_error');
+    expect(message).toMatch(/^input: .* takes no images, its modality is text->text\.$/);
+  });
+});
+
 describe('unknown fields of a response request', () => {
   it('are not forwarded and are listed in the reply', async () => {
     const reply = await create({
