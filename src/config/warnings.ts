@@ -49,7 +49,7 @@ function* limitWarnings(
   stages: readonly ListedStage[],
   accountOf: boolean,
 ): Generator<string> {
-  const { plans, accounts, stores, admin } = config;
+  const { plans, accounts, stores, admin, responses } = config;
   const rateLimit = stages.find(({ name }) => name === 'rate-limit')?.options;
   const isComplete = !accountOf && stores.records === 'memory' && Object.keys(admin.users).length === 0;
   if (!isComplete) {
@@ -57,6 +57,9 @@ function* limitWarnings(
       yield 'stages: does not list rate-limit: limits of accounts in the records store are not enforced';
     return;
   }
+  for (const id of Object.keys(responses.reasoning_placement_by_account ?? {}))
+    if (!Object.hasOwn(accounts, id))
+      yield `responses.reasoning_placement_by_account.${id}: has no effect: there is no such account`;
   const used = Object.values(accounts).map(({ plan }) => plan);
   for (const name of Object.keys(plans))
     if (!used.includes(name)) yield `plans.${name}: has no effect: no account has this plan`;

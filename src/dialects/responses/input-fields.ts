@@ -7,7 +7,7 @@ import { isHosted } from './tool-list.ts';
 /** What replies have beside their content, so that clients send it back. */
 const ofReplies = ['type', 'id', 'status', 'phase'];
 const ofCalls = [...ofReplies, 'call_id', 'name', 'namespace'];
-const ofOutputs = [...ofReplies, 'call_id', 'output'];
+const ofOutputs = [...ofCalls, 'output'];
 
 const knownIn: Readonly<Record<string, ReadonlySet<string>>> = {
   message: new Set([...ofReplies, ...messageFields]),

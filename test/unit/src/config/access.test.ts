@@ -96,6 +96,10 @@ describe('the check for options without effect', () => {
     ],
     [{ plans: { free: {} } }, 'plans.free: has no effect: no account has this plan'],
     [
+      { responses: { reasoning_placement_by_account: { other: 'summary' } } },
+      'responses.reasoning_placement_by_account.other: has no effect: there is no such account',
+    ],
+    [
       { stages: ['auth', { 'rate-limit': { dry_run: true } }] },
       'stages.rate-limit.dry_run: has no effect: no account has limits',
     ],
