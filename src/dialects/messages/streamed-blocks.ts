@@ -3,7 +3,8 @@ import { refusal } from '../../errors.ts';
 import { encodeEvent } from '../../sse/encode.ts';
 import { CallIds } from './call-ids.ts';
 import { JsonEnd } from './json-end.ts';
-import { block_separator, redactedBlock, signatureOf, textOfDetail } from './reasoning-details.ts';
+import { redactedBlock, textOfDetail } from './reasoning-details.ts';
+import { ThinkingTexts } from './thinking-texts.ts';
 
 const json = JSON.stringify;
 
@@ -39,25 +40,14 @@ export class StreamedBlocks {
   #held_characters = 0;
   /** Index of the next block. */
   #next = 0;
-  /** Text of the open thinking block. */
-  #thought = '';
-  /** Texts of those that ended without a signature, which may still come. */
-  readonly #unsigned = new Set<string>();
-  #hasThought = false;
-  #isSigned = false;
-  /** True if a decoder may put a separator before the next thinking. */
-  #isSeparated = false;
+  readonly #thinking = new ThinkingTexts();
 
   constructor(key: string) {
     this.#ids = new CallIds(key);
   }
 
   thinking(piece: string): string {
-    let text = piece;
-    if (this.#isSeparated) {
-      this.#isSeparated = false;
-      if (text.startsWith(block_separator)) text = text.slice(block_separator.length);
-    }
+    const text = this.#thinking.withoutSeparator(piece);
     return text === '' ? '' : this.#add('thinking', text);
   }
 
@@ -70,35 +60,16 @@ export class StreamedBlocks {
     // Reasoning in the middle of a call, which no server has; the block could not be written before the call has ended.
     if (this.#open && !isOver(this.#open)) return '';
     if (detail.type === 'reasoning.encrypted') return this.#alone(redactedBlock(detail));
+    if (this.#open?.kind === 'thinking') return this.#sign(detail) + this.#close();
     const text = textOfDetail(detail);
-    if (this.#open?.kind === 'thinking') return this.#signed(detail, text);
-    if (text !== '' && this.#hasThought) return this.#signedLate(detail, text);
-    this.#isSeparated = true;
-    return this.#begun(text) + this.#sign(signatureOf(detail, text)) + this.#close();
+    if (text === '' || !this.#thinking.hasAny) return this.#begun(text) + this.#sign(detail) + this.#close();
+    const signature = this.#thinking.lateSignature(detail);
+    return signature === undefined ? '' : this.#alone({ type: 'thinking', thinking: '', signature });
   }
 
   /** Whether a detail is that of the open thinking. What else its chunk says comes behind it. */
   ends(detail: ReasoningDetail): boolean {
-    return this.#open?.kind === 'thinking' && this.#isShown(textOfDetail(detail));
-  }
-
-  /** Whether this is the text of the open thinking, which may lack a line break that was taken for a separator. */
-  #isShown(text: string): boolean {
-    return text === this.#thought || text === block_separator + this.#thought;
-  }
-
-  /** Ends the open thinking: without a signature, if a stage has changed what the client may read. */
-  #signed(detail: ReasoningDetail, text: string): string {
-    this.#isSeparated = true;
-    const isSame = text === '' || this.#isShown(text);
-    return (isSame ? this.#sign(signatureOf(detail, this.#thought)) : '') + this.#close();
-  }
-
-  /** The signature of thinking that has ended, in a block without a text. */
-  #signedLate(detail: ReasoningDetail, text: string): string {
-    const signature = signatureOf(detail, '');
-    const isSame = this.#unsigned.delete(text);
-    return isSame && signature !== '' ? this.#alone({ type: 'thinking', thinking: '', signature }) : '';
+    return this.#open?.kind === 'thinking' && this.#thinking.isOf(detail);
   }
 
   call({ index, id = '', function: called = {} }: ToolCallDelta): string {
@@ -167,16 +138,17 @@ export class StreamedBlocks {
 
   #delta({ kind }: Block, text: string): string {
     if (text === '') return '';
-    if (kind === 'thinking') {
-      this.#thought += text;
-      this.#hasThought = true;
-    }
+    if (kind === 'thinking') this.#thinking.add(text);
     const [type, member] = deltas[kind];
     return this.#written(`{"type":"${type}","${member}":${json(text)}}`);
   }
 
-  #sign(signature: string): string {
-    this.#isSigned = true;
+  #sign(detail: ReasoningDetail): string {
+    const signature = this.#thinking.signature(detail);
+    return signature === undefined ? '' : this.#signature(signature);
+  }
+
+  #signature(signature: string): string {
     return this.#written(`{"type":"signature_delta","signature":${json(signature)}}`);
   }
 
@@ -186,14 +158,10 @@ export class StreamedBlocks {
 
   #close(): string {
     if (!this.#open) return '';
-    // Without one, be it empty, clients do not send the block back.
-    const isUnsigned = this.#open.kind === 'thinking' && !this.#isSigned;
-    if (isUnsigned) this.#unsigned.add(this.#thought);
-    const signed = isUnsigned ? this.#sign('') : '';
+    // Without a signature, be it empty, clients do not send the block back.
+    const isUnsigned = this.#open.kind === 'thinking' && this.#thinking.end();
     this.#open = undefined;
-    this.#isSigned = false;
-    this.#thought = '';
-    return signed + event('content_block_stop', `,"index":${this.#next++}`);
+    return (isUnsigned ? this.#signature('') : '') + event('content_block_stop', `,"index":${this.#next++}`);
   }
 
   /** Opens a block of thinking that comes whole. */
