@@ -13,7 +13,7 @@ export function shown(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value === 'string')
     return value.length > 64 ? `a string of ${value.length} characters` : `'${value}'`;
-  if (Array.isArray(value)) return 'an array';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
   if (typeof value === 'object') return 'an object';
   if (typeof value === 'function') return 'a function';
   return String(value);

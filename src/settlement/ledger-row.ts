@@ -1,4 +1,4 @@
-import type { Outcome } from '../exchange/exchange-view.ts';
+import type { Outcome, RunningUsage } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import { timeOrderedUuid } from '../stores/records/ids.ts';
 import type { LedgerRow } from '../stores/records/ledger-entry.ts';
@@ -29,8 +29,11 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     cached_tokens: usage.cached_tokens,
     cache_creation_tokens: usage.cache_creation_tokens ?? 0,
     reasoning_tokens: usage.completion_details?.reasoning_tokens ?? 0,
-    // Usage of zero was not estimated.
-    estimated: usage.estimated && usage.prompt_tokens + usage.completion_tokens > 0,
+    estimated: isEstimated(usage),
     cost_usd: outcome.cost_usd,
   };
 }
+
+/** Whether any of the usage was estimated. Usage of zero was not. */
+export const isEstimated = ({ estimated, prompt_tokens, completion_tokens }: RunningUsage): boolean =>
+  estimated && prompt_tokens + completion_tokens > 0;

@@ -4,7 +4,7 @@ import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endSpan } from '../telemetry/tracing.ts';
 import { costOf } from './cost.ts';
-import { ledgerRowOf } from './ledger-row.ts';
+import { isEstimated, ledgerRowOf } from './ledger-row.ts';
 
 /**
  * Settles an exchange: reports its usage and end to metrics, ledger, span and log. Called exactly once, from the `finally` that every
@@ -80,7 +80,7 @@ function logLine(exchange: Exchange, outcome: Outcome): void {
       cached_tokens: usage.cached_tokens,
       cache_creation_tokens: usage.cache_creation_tokens,
       reasoning_tokens: usage.completion_details?.reasoning_tokens,
-      estimated: usage.estimated,
+      estimated: isEstimated(usage),
     },
     `${exchange.method} ${exchange.path} ${outcome.status}`,
   );

@@ -110,7 +110,7 @@ describe('an image in a response request', () => {
 
   it('is refused for a model that takes none, in the words of the client', async () => {
     const message = await expectRefusal(await create({ input }), 400, 'invalid_request_error');
-    expect(message).toMatch(/^input: .* takes no images, its modality is text->text\.$/);
+    expect(message).toMatch(/^input: images are not accepted by .*, whose modality is text->text\.$/);
   });
 });
 

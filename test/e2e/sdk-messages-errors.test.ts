@@ -88,7 +88,7 @@ describe('the Anthropic SDK on /v1/messages', () => {
       Anthropic.BadRequestError,
       400,
       'invalid_request_error',
-      /takes no images, its modality is text->text/,
+      /messages: images are not accepted by aion-labs\/aion-3\.5, whose modality is text->text\./,
     ],
     [
       'a tool that is forced without tools',

@@ -194,6 +194,25 @@ describe('the Anthropic SDK on /v1/messages', () => {
     ]);
   });
 
+  it('runs a loop of tools by its tool runner, which sends whole conversations after the first refusal', async () => {
+    const requests = simulator.requests.length;
+    const runner = anthropic.beta.messages.toolRunner({
+      ...asked('Roll. [[sim:tool]]'),
+      tools: [
+        {
+          type: 'custom',
+          name: 'roll',
+          input_schema: { type: 'object', properties: {} },
+          parse: input => input,
+          run: async () => 'It shows 6',
+        },
+      ],
+    });
+    expect(textOf((await runner) as Anthropic.Message)).toContain('It shows 6');
+    expect(simulator.requests).toHaveLength(requests + 2);
+    expect(sent().messages).toMatchObject([{ role: 'user' }, { role: 'assistant' }, { role: 'tool' }]);
+  });
+
   it('is aborted upstream when the client leaves, and billed', async () => {
     const { aborted } = simulator.stats;
     const stream = anthropic.messages.stream(asked('Hello [[sim:tokens=endless tps=100 chunk=1]]'));

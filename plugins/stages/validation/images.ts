@@ -8,7 +8,7 @@ export function checkImages({ messages }: ChatRequest, model: Model): void {
     if (!Array.isArray(content)) continue;
     const part = content.findIndex(({ type }) => type === 'image_url');
     if (part === -1) continue;
-    const rule = `must be "text": ${id} takes no images, its modality is ${architecture.modality}.`;
+    const rule = `images are not accepted by ${id}, whose modality is ${architecture.modality}.`;
     throw invalidField(`messages[${at}].content[${part}].type`, rule);
   }
 }

@@ -69,7 +69,7 @@ export const forwardedParameters = {
 export const chatRequest = z
   .object({
     ...sharedFields,
-    messages: arrayOf(message, 'is required: an array of messages', 'must have at least one message'),
+    messages: arrayOf(message, 'is required: an array of messages', 'must have at least one message.'),
     max_tokens: tokens,
     max_completion_tokens: tokens,
     stop,

@@ -15,9 +15,14 @@ const types: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
+/** By this code Anthropic's SDKs know to send the whole conversation, without the field `thread`. */
+const withoutThread = { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } };
+
 /** The JSON of Anthropic's error envelope, also the data of an `error` event. */
-export const anthropicErrorBody = ({ status, message }: GatewayError): string =>
-  JSON.stringify({ type: 'error', error: { type: typeOf(status), message } });
+export const anthropicErrorBody = ({ status, message, param }: GatewayError): string => {
+  const error = { type: typeOf(status), message, ...(param === 'thread' && withoutThread) };
+  return JSON.stringify({ type: 'error', error });
+};
 
 const typeOf = (status: number): string =>
   types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');

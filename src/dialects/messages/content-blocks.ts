@@ -66,8 +66,9 @@ const contentPart = (accepted: 'text' | 'text and images') =>
     return fault(issues, notAccepted(accepted === 'text' ? ['text'] : ['text', 'image']), 'type');
   });
 
+const alternatives = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 const notAccepted = (types: readonly string[]): string =>
-  `must be ${types.map(type => `"${type}"`).join(' or ')}; other content is not accepted`;
+  `must be ${alternatives.format(types.map(type => `"${type}"`))}`;
 
 /** The system prompt. */
 export const systemBlocks = arrayOf(contentPart('text'), 'must be a string or an array of text blocks');

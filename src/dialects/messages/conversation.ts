@@ -21,7 +21,7 @@ const message = messageShape.transform(({ role, content }, issues): Message[] =>
     return parts ? [{ role, content: contentOf(parts) }] : z.NEVER;
   }
   // A reply may be empty, and is sent back.
-  if (content.length === 0 && role === 'user') return fault(issues, 'must not be empty', 'content');
+  if (content.length === 0 && role === 'user') return fault(issues, 'must not be empty.', 'content');
   const blocks = blocksIn(role, content, issues);
   if (!blocks) return z.NEVER;
   return role === 'user' ? userMessages(blocks) : [assistantMessage(blocks)];
@@ -76,7 +76,7 @@ const partsIn = (blocks: readonly Block[]): ContentPart[] =>
 export const messages = arrayOf(
   message,
   'is required: an array of messages',
-  'must have at least one message',
+  'must have at least one message.',
 ).transform(given => given.flat());
 
 /** The system prompt as a message; none for an empty one. */

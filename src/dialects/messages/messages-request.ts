@@ -7,6 +7,7 @@ import {
   anyObject,
   atLeastOne,
   checkStreamOptions,
+  notOffered,
   number,
   optionalText,
   sharedFields,
@@ -51,6 +52,7 @@ const counted = {
   thinking,
   output_config: outputConfig,
   cache_control: cacheControl,
+  thread: notOffered('conversations are not stored here; send all messages each time'),
 };
 const maxTokens = `is required: ${atLeastOne.slice('must be '.length)}`;
 const generated = {

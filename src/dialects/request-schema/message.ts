@@ -35,13 +35,13 @@ const part = (withImages: boolean) =>
     if (given.type === 'text') return parsedBy(textPart, given, issues) ?? z.NEVER;
     if (given.type === 'image_url' && withImages) return parsedBy(image, given, issues) ?? z.NEVER;
     const accepted = withImages ? '"text" or "image_url"' : '"text"';
-    return fault(issues, `must be ${accepted}; other content is not accepted`, 'type');
+    return fault(issues, `must be ${accepted}`, 'type');
   });
 
 const notContent = 'must be a string or an array of {type: "text", text} parts';
-const textParts = arrayOf(part(false), notContent, 'must not be empty');
+const textParts = arrayOf(part(false), notContent, 'must not be empty.');
 /** The parts of messages that may show something: the user's, and results of tools. */
-const allParts = arrayOf(part(true), notContent, 'must not be empty');
+const allParts = arrayOf(part(true), notContent, 'must not be empty.');
 
 const toolCall = z
   .object(

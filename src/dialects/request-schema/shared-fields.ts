@@ -37,6 +37,10 @@ export const nonEmptyText = text.min(1, 'must not be empty');
 
 export const optionalText = text.nullish();
 
+/** A field that needs stored replies or background work. Refused, since clients rely on its effect. */
+export const notOffered = (text: string) =>
+  z.custom<null | undefined>(value => value == null, `is not offered: ${text}.`).nullish();
+
 /** Parameters of the OpenAI format that both endpoints forward under their own names. */
 export const sharedParameters = {
   top_p: number(0, 1),

@@ -84,7 +84,7 @@ const inputMessage = z.unknown().transform((given, issues): Item | undefined => 
   if (!isObject(given) || !Array.isArray(given.content))
     return parsedBy(message, given, issues, [], contentMessage);
   const { role, content: parts } = given;
-  if (parts.length === 0) return fault(issues, 'must not be empty', 'content');
+  if (parts.length === 0) return fault(issues, 'must not be empty.', 'content');
   const content = contentOf(partsOf(role), parts, issues, 'content');
   if (content === undefined) return undefined;
   // The content has been parsed; only its other fields are left.

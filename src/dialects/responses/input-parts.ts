@@ -34,7 +34,7 @@ const partOf = (accepted: string, withImages: boolean) =>
     if (isObject(given) && given.type === 'input_image' && withImages)
       return parsedBy(inputImage, given, issues);
     const messageOf = ({ path, message }: z.core.$ZodIssue) =>
-      path[0] === 'type' ? `must be ${accepted}; other content is not accepted` : message;
+      path[0] === 'type' ? `must be ${accepted}` : message;
     const part = parsedBy(textPart, given, issues, [], messageOf);
     return part && { type: 'text', text: part.text };
   });

@@ -5,6 +5,7 @@ import {
   checkStreamOptions,
   flag,
   isStringOrArray,
+  notOffered,
   optionalText,
   seed,
   sharedFields,
@@ -23,14 +24,11 @@ import { toolList } from './tool-list.ts';
 const input = z
   .custom<string | unknown[]>(isStringOrArray, 'must be a string or an array of items')
   .transform((given, issues): Item[] => {
-    if (given.length === 0) return fault(issues, 'must not be empty');
+    if (given.length === 0) return fault(issues, 'must not be empty.');
     if (typeof given === 'string') return [{ role: 'user', content: given }];
     return (eachParsedBy(item, given, issues) as Item[] | undefined) ?? z.NEVER;
   });
 
-/** A field that needs stored replies or background work. Refused, since clients rely on its effect. */
-const notOffered = (text: string) =>
-  z.custom<null | undefined>(value => value == null, `is not offered: ${text}.`).nullish();
 const wholeConversation = 'replies are not stored here; send the whole conversation as input';
 
 /** A field of chat completions that has another name here; to ignore it would change what is generated. */
@@ -56,7 +54,7 @@ export const responsesRequest = z
   .object({
     ...sharedFields,
     input: input.nullish(),
-    messages: arrayOf(message, 'must be an array of messages', 'must have at least one message').nullish(),
+    messages: arrayOf(message, 'must be an array of messages', 'must have at least one message.').nullish(),
     instructions: optionalText,
     max_output_tokens: tokens,
     reasoning: z.object({ effort: optionalText }, 'must be an object {effort}').nullish(),

@@ -32,7 +32,7 @@ const allowedTool = z.unknown().transform((given, issues): ClientTool | undefine
 const allowedTools = z.object({
   type: z.literal('allowed_tools'),
   mode: z.enum(['auto', 'required'], 'must be "auto" or "required"'),
-  tools: arrayOf(allowedTool, 'must be an array of tools', 'must not be empty'),
+  tools: arrayOf(allowedTool, 'must be an array of tools', 'must not be empty.'),
 });
 
 /** A choice: a mode, one tool, or some of the tools. */

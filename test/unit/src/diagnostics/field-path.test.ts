@@ -20,6 +20,7 @@ describe('the format of messages', () => {
     [1.5, '1.5'],
     [false, 'false'],
     [[1], 'an array'],
+    [[], 'an empty array'],
     [{ a: 1 }, 'an object'],
   ])('renders the value %j', (value, expected) => {
     expect(shown(value)).toBe(expected);

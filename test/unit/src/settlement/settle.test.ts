@@ -171,6 +171,12 @@ describe('the log line of an exchange', () => {
     ]);
   });
 
+  it('does not call usage of zero estimated', () => {
+    Object.assign(exchange.usage, { prompt_tokens: 0, completion_tokens: 0, estimated: true });
+    settled();
+    expect(captured.lines).toMatchObject([{ prompt_tokens: 0, estimated: false }]);
+  });
+
   it('omits failed attempts where none failed', () => {
     settled();
     expect(captured.lines[0]).not.toHaveProperty('failed_attempts');

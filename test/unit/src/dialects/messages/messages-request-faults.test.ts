@@ -28,7 +28,7 @@ describe('the error about an invalid Messages request', () => {
     ['max_tokens', { max_tokens: 0 }, 'must be an integer of at least 1, not 0'],
     ['max_tokens', { max_tokens: '5' }, 'is required: an integer of at least 1'],
     ['messages', { messages: undefined }, 'is required: an array of messages'],
-    ['messages', { messages: [] }, 'must have at least one message'],
+    ['messages', { messages: [] }, 'must have at least one message.'],
     ['messages[1]', { messages: [...hello, 'b'] }, 'must be an object {role, content}'],
     ['messages[0].role', { messages: [{ role: 'tool', content: 'a' }] }, 'must be one of: user, assistant'],
     [
@@ -39,7 +39,7 @@ describe('the error about an invalid Messages request', () => {
     ['messages[1].content', user(), 'must not be empty'],
     ['messages[1].content[0]', user('a'), 'must be an object {type, …}'],
     ['messages[1].content[0].text', user({ type: 'text' }), 'must be a string'],
-    ['messages[1].content[0].type', user({ type: 'document' }), 'must be "text" or "image" or "tool_result"'],
+    ['messages[1].content[0].type', user({ type: 'document' }), 'must be "text", "image" or "tool_result"'],
     ['messages[1].content[0].type', user({ type: 'tool_use' }), 'must be "text"'],
     ['messages[1].content[1].source', image('a'), 'must be an object {type, …}'],
     ['messages[1].content[1].source.type', image({ type: 'file' }), 'must be "base64" or "url"'],
@@ -76,7 +76,11 @@ describe('the error about an invalid Messages request', () => {
     ],
     ['messages[0].content[0].data', assistant({ type: 'redacted_thinking', data: '' }), 'must not be empty'],
     ['messages[0].content[0].thinking', assistant({ type: 'thinking', signature: 'a' }), 'must be a string'],
-    ['messages[0].content[0].type', assistant({ type: 'server_tool_use' }), 'must be "text" or "tool_use"'],
+    [
+      'messages[0].content[0].type',
+      assistant({ type: 'server_tool_use' }),
+      'must be "text", "tool_use", "thinking" or "redacted_thinking"',
+    ],
     ['system', { system: 5 }, 'must be a string or an array of text blocks'],
     ['system[0].type', { system: [{ type: 'image' }] }, 'must be "text"'],
     [

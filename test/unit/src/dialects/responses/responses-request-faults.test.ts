@@ -24,8 +24,8 @@ describe('the error about an invalid Responses request', () => {
     ['input', {}, 'is required: a string or an array of items'],
     ['input', { input: null, messages: null }, 'is required: a string or an array of items'],
     ['messages', { messages: [{ role: 'user', content: 'a' }] }, 'must not be sent together with input'],
-    ['input', { input: '' }, "must not be empty, not ''"],
-    ['input', { input: [] }, 'must not be empty, not an array'],
+    ['input', { input: '' }, 'must not be empty.'],
+    ['input', { input: [] }, 'must not be empty.'],
     ['input', { input: 7 }, 'must be a string or an array of items, not 7'],
     ['input', { input: {} }, 'must be a string or an array of items, not an object'],
     ['input', { input: [{ type: 'reasoning', summary: [] }] }, 'must have at least one message.'],
@@ -43,7 +43,7 @@ describe('the error about an invalid Responses request', () => {
     [
       'input[0].content[1].type',
       { input: [{ role: 'user', content: [{ type: 'input_text', text: 'a' }, { type: 'input_audio' }] }] },
-      `must be "input_text", "output_text", "text" or "input_image"; other content is not accepted, not 'input_audio'`,
+      `must be "input_text", "output_text", "text" or "input_image", not 'input_audio'`,
     ],
     [
       'input[0].content[0].type',
@@ -128,7 +128,7 @@ describe('the error about an invalid Responses request', () => {
     [
       'input[0].content[0].type',
       { input: [{ role: 'system', content: [image('https://a.example/a.png')] }] },
-      'must be "input_text", "output_text" or "text"; other content is not accepted, not \'input_image\'',
+      'must be "input_text", "output_text" or "text", not \'input_image\'',
     ],
     [
       'input[0].input',
@@ -176,7 +176,7 @@ describe('the error about an invalid Responses request', () => {
       { reasoning_effort: 'low', reasoning: { effort: 'max' } },
       'must not differ from reasoning.effort',
     ],
-    ['metadata', { metadata: [] }, 'must be an object, not an array'],
+    ['metadata', { metadata: [] }, 'must be an object, not an empty array'],
     ['tools', { tools: {} }, 'must be an array of tools, not an object'],
     ['tools[0]', { tools: ['roll'] }, 'must be an object {type: "function", name'],
     ['tools[0].type', { tools: [{ type: 'robot' }] }, 'must be "function", "custom" or "namespace"'],
