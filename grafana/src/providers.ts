@@ -183,7 +183,7 @@ export const providers: Board = {
         },
         {
           kind: 'stacked',
-          title: 'Odd ends',
+          title: 'Unusual ends of replies',
           description:
             'Finish reasons that no adapter knows, which clients see as stop, and errors after the last finish reason, when the answer was whole.',
           unit: 'reqps',

@@ -64,7 +64,7 @@ describe('a gateway mounted in an application', () => {
       '/v1/unknown',
       '/v1',
       '/',
-      '/v1/models/x',
+      '/v1/modelsx',
       '/x/v1/models',
       '/v1/chat/completions/x',
     ]) {
