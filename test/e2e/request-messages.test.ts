@@ -85,7 +85,7 @@ const refused: [string, unknown, RegExp][] = [
   [
     'an image',
     [{ ...asked, content: [part, { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] }],
-    /^messages\[0\]\.content\[1\]\.type: .*"text"/,
+    /^messages\[0\]\.content\[1\]\.type: images are not accepted by .*, whose modality is text->text/,
   ],
   [
     'sound',
