@@ -1,5 +1,6 @@
 import type { ReasoningDetail } from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
+import { jsonSizeOf } from '../json-size.ts';
 
 /** Thinking blocks of the Messages format, which are reasoning and its details in the canonical form. */
 
@@ -24,18 +25,24 @@ export const block_separator = '\n';
 /** Begins the signature of a detail that has more to bring back than a signature. */
 const seal = 'sluice-detail-v1:';
 const max_members = 32;
+/** Of the JSON of a sealed detail: the object and its members. */
+const max_json = { values: max_members + 1, keys: max_members };
 
 /** The text of a detail that a client may read. */
 export const textOfDetail = ({ type, text, summary }: ReasoningDetail): string =>
-  (type === 'reasoning.summary' ? summary : text) ?? '';
+  words(type === 'reasoning.summary' ? summary : text);
+
+/** A member that should be a text; upstreams may have sent anything. */
+const words = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Signature of a block with the text `shown`, from which the detail can be read again; empty for a text that is not signed. */
 export function signatureOf(detail: ReasoningDetail, shown: string): string {
-  const { type, format, signature } = detail;
-  if (type === 'reasoning.text' && !signature) return '';
+  const { type, format } = detail;
+  const signature = words(detail.signature);
+  if (type === 'reasoning.text' && signature === '') return '';
   const isShown = textOfDetail(detail) === shown;
   const isPlain = format === anthropic_format && type === 'reasoning.text' && isShown;
-  if (isPlain) return signature ?? '';
+  if (isPlain) return signature;
   if (!isShown) return sealed(detail);
   const { text, summary, ...rest } = detail;
   return sealed(rest as ReasoningDetail);
@@ -43,13 +50,22 @@ export function signatureOf(detail: ReasoningDetail, shown: string): string {
 
 /** The block of a detail without a text. */
 export function redactedBlock(detail: ReasoningDetail): RedactedBlock {
-  const { type, format, data } = detail;
-  const isPlain = format === anthropic_format && type === 'reasoning.encrypted' && !!data;
+  const { type, format } = detail;
+  const data = words(detail.data);
+  const isPlain = format === anthropic_format && type === 'reasoning.encrypted' && data !== '';
   return { type: 'redacted_thinking', data: isPlain ? data : sealed(detail) };
 }
 
 const sealed = (detail: ReasoningDetail): string =>
-  seal + Buffer.from(JSON.stringify(detail)).toString('base64');
+  seal + Buffer.from(JSON.stringify(flat(detail))).toString('base64');
+
+/** A detail without members that are objects, since nothing else bounds their depth. */
+const flat = (detail: object): ReasoningDetail =>
+  Object.fromEntries(
+    Object.entries(detail)
+      .filter(([, value]) => typeof value !== 'object' || value === null)
+      .slice(0, max_members),
+  ) as ReasoningDetail;
 
 /** The detail of a block that a client sends back; without a signature, if it has none. */
 export function detailOf(block: ThinkingBlock | RedactedBlock): ReasoningDetail {
@@ -62,14 +78,16 @@ export function detailOf(block: ThinkingBlock | RedactedBlock): ReasoningDetail 
   return unsealed(signature, text) ?? { type: 'reasoning.text', text, signature, format: anthropic_format };
 }
 
-/** The detail in a signature, with the text of its block. Its members are flat, since nothing else bounds their depth. */
+/** The detail in a signature, with the text of its block. Counted before it is parsed: a client may have made it. */
 function unsealed(signature: string, shown: string): ReasoningDetail | undefined {
   if (!signature.startsWith(seal)) return undefined;
   try {
-    const given: unknown = JSON.parse(Buffer.from(signature.slice(seal.length), 'base64').toString());
+    const bytes = Buffer.from(signature.slice(seal.length), 'base64');
+    const { values, keys } = jsonSizeOf(bytes, max_json);
+    if (values > max_json.values || keys > max_json.keys) return undefined;
+    const given: unknown = JSON.parse(bytes.toString());
     if (!isObject(given) || typeof given.type !== 'string') return undefined;
-    const flat = Object.entries(given).filter(([, value]) => typeof value !== 'object' || value === null);
-    const detail = Object.fromEntries(flat.slice(0, max_members)) as ReasoningDetail;
+    const detail = flat(given);
     if (shown !== '') detail[detail.type === 'reasoning.summary' ? 'summary' : 'text'] ??= shown;
     return detail;
   } catch {

@@ -183,6 +183,15 @@ describe('thinking in a whole reply', () => {
     expect(sentBack(message)?.reasoning_details).toEqual([signed('Hm.', signature)]);
   });
 
+  it.each<[string, object]>([
+    ['values', { type: 'reasoning.text', list: Array(40).fill([]) }],
+    ['members', Object.fromEntries(Array.from({ length: 40 }, (_, at) => [at ? `name_${at}` : 'type', 'x']))],
+  ])('does not parse a forged signature of very many %s', (_, detail) => {
+    const signature = `sluice-detail-v1:${Buffer.from(JSON.stringify(detail)).toString('base64')}`;
+    const message = { content: [thinking('Hm.', signature)] } as unknown as ReturnType<typeof whole>;
+    expect(sentBack(message)?.reasoning_details).toEqual([signed('Hm.', signature)]);
+  });
+
   it('takes only flat members from a signature', () => {
     const detail = { type: 'reasoning.text', signature: 's', deep: { er: [[]] }, list: [1], index: 0 };
     const signature = `sluice-detail-v1:${Buffer.from(JSON.stringify(detail)).toString('base64')}`;
