@@ -314,6 +314,8 @@ describe('the cost of decoding a stream is linear in its length', () => {
 });
 
 describe('the cost of writing a stream is linear in its length', () => {
+  /** The beginning of arguments, which are an object. */
+  const begun = (piece: string) => `{"${piece}`;
   const dialects: Readonly<Record<string, GenerationFormat>> = {
     chat: chatCompletions.create({ reasoning_key: 'both' }, { models: [] }),
     responses: responses.create({ reasoning_placement: 'message' }, { models: [] }),
@@ -346,15 +348,19 @@ describe('the cost of writing a stream is linear in its length', () => {
         : { reasoning_details: [{ type: 'reasoning.text', text: `${piece}.`, signature: 's' }] },
     'text and refusals by turns': (piece, at) => (at % 2 === 0 ? { refusal: piece } : { content: piece }),
     'signed reasoning': piece => ({ reasoning_details: [{ type: 'reasoning.text', signature: piece }] }),
-    'arguments of one call': piece => argumentsOf(piece),
+    'arguments of one call': (piece, at) => argumentsOf(at === 0 ? begun(piece) : piece),
     'the input of a custom tool': (piece, at) => argumentsOf(at === 0 ? '{"input":"' : piece),
     'arguments of one call and text by turns': (piece, at) =>
-      at % 2 === 0 ? argumentsOf(piece) : { content: piece },
-    calls: (piece, at) => argumentsOf(piece, at),
+      at % 2 === 0 ? argumentsOf(at === 0 ? begun(piece) : piece) : { content: piece },
+    calls: (piece, at) => argumentsOf(begun(piece), at),
     'calls of one id': (piece, at) => ({
-      tool_calls: [{ index: at, id: 'call', type: 'function', function: { name: 'f', arguments: piece } }],
+      tool_calls: [
+        { index: at, id: 'call', type: 'function', function: { name: 'f', arguments: begun(piece) } },
+      ],
     }),
-    'calls without a name': (piece, at) => ({ tool_calls: [{ index: at, function: { arguments: piece } }] }),
+    'calls without a name': (piece, at) => ({
+      tool_calls: [{ index: at, function: { arguments: begun(piece) } }],
+    }),
   };
 
   it.each(
@@ -363,7 +369,7 @@ describe('the cost of writing a stream is linear in its length', () => {
     const render: Subject = pieces => {
       const stream = dialects[dialect]!.renderStream(identity(dialect), () => 0);
       for (const [at, piece] of pieces.entries()) stream.chunk(chunkOf(deltas[delta]!(piece, at)));
-      stream.chunk(chunkOf({}, 'stop'));
+      stream.chunk(chunkOf({}, 'length'));
       stream.end();
     };
     expect(await superlinear(render)).toEqual([]);

@@ -73,6 +73,8 @@ export class MessageStream implements StreamRenderer {
     if (content) text += this.#blocks.text(content);
     if (refusal) this.#refusal += refusal;
     for (const call of tool_calls ?? []) text += this.#blocks.call(call);
+    const { finish_reason } = choice;
+    if (finish_reason && finish_reason !== 'length') this.#blocks.checkCalls();
     return text;
   }
 

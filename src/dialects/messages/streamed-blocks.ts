@@ -3,7 +3,7 @@ import { refusal } from '../../errors.ts';
 import { encodeEvent } from '../../sse/encode.ts';
 import { CallIds } from './call-ids.ts';
 import { JsonEnd } from './json-end.ts';
-import { redactedBlock, textOfDetail } from './reasoning-details.ts';
+import { redactedBlock, signatureOf, textOfDetail } from './reasoning-details.ts';
 import { ThinkingTexts } from './thinking-texts.ts';
 
 const json = JSON.stringify;
@@ -62,6 +62,7 @@ export class StreamedBlocks {
     if (detail.type === 'reasoning.encrypted') return this.#alone(redactedBlock(detail));
     if (this.#open?.kind === 'thinking') return this.#sign(detail) + this.#close();
     const text = textOfDetail(detail);
+    if (text === '' && signatureOf(detail, '') === '') return '';
     if (text === '' || !this.#thinking.hasAny) return this.#begun(text) + this.#sign(detail) + this.#close();
     const signature = this.#thinking.lateSignature(detail);
     return signature === undefined ? '' : this.#alone({ type: 'thinking', thinking: '', signature });
@@ -84,11 +85,18 @@ export class StreamedBlocks {
     call.id ||= id;
     call.name ||= name;
     const isEnded = call.end.isWhole;
-    call.end.push(text);
-    if (isEnded && text.trim() !== '')
-      throw refusal('provider_invalid', { cause: new Error('arguments go on after their end') });
+    const rest = text.slice(call.end.push(text));
+    if (rest.trim() !== '')
+      throw refusal('provider_invalid', { cause: new Error('arguments are more than a JSON object') });
     if (isEnded) return '';
     return this.#open === block ? this.#delta(block, text) + this.#advance() : this.#hold(block, text);
+  }
+
+  /** Throws if the arguments of a call lack their end: clients would complete them, and make another call. */
+  checkCalls(): void {
+    for (const { call } of this.#calls.values())
+      if (call?.end.isCut)
+        throw refusal('provider_invalid', { cause: new Error('arguments of a tool call lack their end') });
   }
 
   /** Writes what is held back and ends the last block. */

@@ -197,6 +197,12 @@ describe('thinking in a Messages stream', () => {
     ]);
   });
 
+  it('is text and signatures only, whatever a server signs', async () => {
+    const odd = { type: 'reasoning.text', text: { a: 1 }, signature: ['s'], format: claude };
+    const text = of({ reasoning_details: [odd as never] }, { content: 'Yes' });
+    expect((await bySdk(text)).content).toEqual([{ type: 'text', text: 'Yes' }]);
+  });
+
   it('brings a signature that comes after the answer in a block without a text', async () => {
     const { content } = await bySdk(of({ reasoning: 'One.' }, { content: 'Yes.' }, signed('One.', 'c2ln')));
     expect(content).toEqual([
@@ -255,6 +261,21 @@ describe('calls in a Messages stream', () => {
   it('fail when arguments go on after their end', () => {
     expect(() => of(piece(0, '{}', 'call_1', 'roll'), piece(0, '{}'))).toThrow('invalid response');
     expect(() => of(piece(0, '{} ', 'call_1', 'roll'), piece(0, '\n'))).not.toThrow();
+  });
+
+  it.each(['null', '[1]', 'roll', '}', '{}x', '{}{}'])('fail when their arguments are %s', given => {
+    const fault = expect.objectContaining({ code: 'provider_invalid' });
+    expect(() => of(piece(0, given, 'a', 'roll'))).toThrow(fault);
+    const pieces = [...given].map((text, at) => piece(0, text, ...(at === 0 ? ['a', 'roll'] : [])));
+    expect(() => of(...pieces)).toThrow(fault);
+  });
+
+  it('fail when one lacks its end, unless the reply was cut off', () => {
+    const call = chunkOf(piece(0, '{"sides":2', 'a', 'roll'));
+    expect(() => streamed([role, call, finish('tool_calls')])).toThrow(
+      expect.objectContaining({ code: 'provider_invalid' }),
+    );
+    expect(blocksIn(streamed([role, call, finish('length')]))).toEqual(['tool_use']);
   });
 
   it('fail when too much waits behind one that does not end', () => {
