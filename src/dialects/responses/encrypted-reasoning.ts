@@ -7,6 +7,8 @@ const prefix = 'slr1.';
 /** Characters of an item; signed reasoning of one turn has some ten thousand. */
 const max_characters = 1_398_101;
 const max_json = { values: 10_000, keys: 10_000 };
+/** Values in all items of a request, which no limit of a body counts. */
+const max_all_values = 100_000;
 const max_levels = 32;
 
 /**
@@ -18,17 +20,24 @@ export function encryptedContentOf(details: readonly ReasoningDetail[]): string 
   return content.length > max_characters ? undefined : content;
 }
 
-/** The details in `encrypted_content`; `undefined` for any that was not made here. */
-export function detailsIn(content: string): ReasoningDetail[] | undefined {
-  if (!content.startsWith(prefix) || content.length > max_characters) return undefined;
-  const bytes = Buffer.from(content.slice(prefix.length), 'base64url');
-  const { values, keys, levels } = jsonSizeOf(bytes, max_json);
-  if (values > max_json.values || keys > max_json.keys || levels > max_levels) return undefined;
-  try {
-    const details: unknown = JSON.parse(bytes.toString());
-    return Array.isArray(details) && details.every(isDetail) ? details : undefined;
-  } catch {
-    return undefined;
+/** Reads `encrypted_content` of the items of one request. */
+export class EncryptedReasoning {
+  #left_values = max_all_values;
+
+  /** The details in it; `undefined` for any that was not made here, and for what exceeds the limit of a request. */
+  detailsIn(content: string): ReasoningDetail[] | undefined {
+    if (!content.startsWith(prefix) || content.length > max_characters) return undefined;
+    const bytes = Buffer.from(content.slice(prefix.length), 'base64url');
+    const { values, keys, levels } = jsonSizeOf(bytes, max_json);
+    if (values > max_json.values || keys > max_json.keys || levels > max_levels) return undefined;
+    this.#left_values -= values;
+    if (this.#left_values < 0) return undefined;
+    try {
+      const details: unknown = JSON.parse(bytes.toString());
+      return Array.isArray(details) && details.every(isDetail) ? details : undefined;
+    } catch {
+      return undefined;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
-import type { Message } from '../../canonical.ts';
+import type { Message, ReasoningDetail } from '../../canonical.ts';
 import { fieldPath, shown } from '../../diagnostics/field-path.ts';
 import { invalidField } from '../../errors.ts';
+import { EncryptedReasoning } from './encrypted-reasoning.ts';
 import type { CalledTool, Item } from './input-items.ts';
 import type { ReasoningInput } from './input-parts.ts';
 import type { ToolNames } from './tool-names.ts';
@@ -28,7 +29,8 @@ class Conversation {
   /** The assistant's message to which more is added, until another message comes. */
   #turn: Message | undefined;
   /** Reasoning before a message that has not come yet. */
-  #reasoning: ReasoningInput[] = [];
+  #reasoning: { readonly text: string; readonly details: readonly ReasoningDetail[] }[] = [];
+  readonly #encrypted = new EncryptedReasoning();
 
   constructor(names: ToolNames) {
     this.#names = names;
@@ -47,9 +49,10 @@ class Conversation {
     return { messages: this.#messages, dropped: this.#dropped };
   }
 
-  #think(reasoning: ReasoningInput): void {
-    if (reasoning.hasForeignContent) this.#dropped.add('input.encrypted_content');
-    this.#reasoning.push(reasoning);
+  #think({ text, encrypted_content: content }: ReasoningInput): void {
+    const details = content == null ? [] : this.#encrypted.detailsIn(content);
+    if (!details) this.#dropped.add('input.encrypted_content');
+    this.#reasoning.push({ text, details: details ?? [] });
   }
 
   #answer(output: Message, at: number): void {

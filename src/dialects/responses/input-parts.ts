@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { ContentPart, ReasoningDetail } from '../../canonical.ts';
+import type { ContentPart } from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
 import { arrayOf, parsedBy } from '../request-schema/first-fault.ts';
 import { image_rule, imagePart, isImageUrl } from '../request-schema/image.ts';
 import { optionalText, text } from '../request-schema/shared-fields.ts';
-import { detailsIn } from './encrypted-reasoning.ts';
 
 /** Parts of input items. */
 
@@ -66,9 +65,7 @@ export const reasoningAmong = (parts: readonly unknown[]): string =>
 /** Reasoning that a client sends back. */
 export interface ReasoningInput {
   readonly text: string;
-  readonly details: ReasoningDetail[];
-  /** Whether its `encrypted_content` is not one that was made here. */
-  readonly hasForeignContent: boolean;
+  readonly encrypted_content: string | null | undefined;
 }
 
 const reasoningTexts = (type: string) =>
@@ -89,10 +86,5 @@ export const reasoningInput = z
   })
   .transform(({ summary, content, encrypted_content }): ReasoningInput => {
     const texts = content?.length ? content : (summary ?? []);
-    const details = encrypted_content == null ? [] : detailsIn(encrypted_content);
-    return {
-      text: texts.map(part => part.text).join('\n'),
-      details: details ?? [],
-      hasForeignContent: details === undefined,
-    };
+    return { text: texts.map(part => part.text).join('\n'), encrypted_content };
   });

@@ -6,7 +6,10 @@ import {
   type ReasoningDetail,
   usageOf,
 } from '../../../../../src/canonical.ts';
-import { detailsIn, encryptedContentOf } from '../../../../../src/dialects/responses/encrypted-reasoning.ts';
+import {
+  EncryptedReasoning,
+  encryptedContentOf,
+} from '../../../../../src/dialects/responses/encrypted-reasoning.ts';
 import { responses } from '../../../../../src/dialects/responses/index.ts';
 import { chunkOf } from '../../../chunk-stream.ts';
 import { readResponse } from '../../../response-events.ts';
@@ -137,7 +140,9 @@ describe('signed reasoning in a response', () => {
     expect(whole({ include }).output[0]).toMatchObject({ type: 'reasoning', encrypted_content });
     expect(whole({ include: [] }).output[0]).not.toHaveProperty('encrypted_content');
     // Some clients send reasoning back only with it.
-    expect(detailsIn(whole({ include }, []).output[0]?.encrypted_content ?? '')).toEqual([]);
+    expect(
+      new EncryptedReasoning().detailsIn(whole({ include }, []).output[0]?.encrypted_content ?? ''),
+    ).toEqual([]);
     const large = [{ type: 'reasoning.encrypted', data: 'x'.repeat(2_000_000) }];
     expect(whole({ include }, large).output[0]).not.toHaveProperty('encrypted_content');
   });
@@ -172,7 +177,7 @@ describe('signed reasoning in a response', () => {
       streamed({ include }, ...deltas).items.map(({ type, summary, encrypted_content = '' }) => [
         type,
         summary?.length,
-        detailsIn(encrypted_content),
+        new EncryptedReasoning().detailsIn(encrypted_content),
       ]);
     const alone = ['reasoning', 0, hidden];
     const message = ['message', undefined, undefined];
@@ -181,13 +186,22 @@ describe('signed reasoning in a response', () => {
     expect(of({ reasoning_details: hidden })).toEqual([alone, message]);
   });
 
+  it('is read up to a hundred thousand values in a request', () => {
+    const details = Array.from({ length: 3000 }, () => ({ type: 'x', data: [] }));
+    const encrypted_content = encryptedContentOf(details as never);
+    const items = Array.from({ length: 20 }, () => thought('Hm.', { encrypted_content }));
+    const [messages, dropped] = taken(...items, call, output);
+    expect(messages[0]?.reasoning_details).toHaveLength(33_000);
+    expect(dropped).toEqual(['input.encrypted_content']);
+  });
+
   it('comes back as it was, whatever it is', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ type: fc.string(), data: fc.jsonValue() }), { maxLength: 5 }),
         given => {
           const details = JSON.parse(JSON.stringify(given)) as ReasoningDetail[];
-          expect(detailsIn(encryptedContentOf(details) ?? '')).toEqual(details);
+          expect(new EncryptedReasoning().detailsIn(encryptedContentOf(details) ?? '')).toEqual(details);
         },
       ),
     );
