@@ -78,7 +78,8 @@ export class OpenItems {
     const { name = '', arguments: text = '' } = called;
     const known = this.#calls.get(index);
     if (isStreamedCall(known)) {
-      this.#latest = known;
+      // Servers may add nothing, or a space, to a call that is done.
+      if (!known.isDone) this.#latest = known;
       return known.add(text);
     }
     const before = known ?? { id, arguments: '' };

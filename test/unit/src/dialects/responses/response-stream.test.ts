@@ -139,6 +139,12 @@ describe('the output items of a stream', () => {
     });
   });
 
+  it('are incomplete where they were cut off, also after a delta without text for one that is done', () => {
+    const deltas = [call(0, 'roll', '{}'), call(1, 'toss', '{"n'), more(0, '')];
+    const { items } = readResponse(written(deltas, 'length'));
+    expect(items.map(({ status }) => status)).toEqual(['completed', 'incomplete']);
+  });
+
   it('are refusals where the upstream refuses', () => {
     const { items, events } = readResponse(
       written([{ content: 'No.' }, { refusal: 'I ' }, { refusal: "can't." }]),
