@@ -143,8 +143,10 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   }
 }
 
-/** Adds the `index` and `id` that some servers leave out of tool call deltas. */
+/** Adds the `index` and `id` that some servers leave out of tool call deltas. Counts calls from 0, as clients do; some servers begin with 1. */
 class ToolCallIndexes {
+  /** The index of a call by the server's own. */
+  readonly #byPlace = new Map<number, number>();
   readonly #byId = new Map<string, number>();
   readonly #begun = new Set<number>();
   readonly #named = new Set<number>();
@@ -154,7 +156,7 @@ class ToolCallIndexes {
     const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined;
     const called = isObject(call.function) ? call.function : {};
     const name = typeof called.name === 'string' && called.name !== '' ? called.name : undefined;
-    const index = this.#indexOf(indexIn(call.index), id, name);
+    const index = this.#dense(this.#placeOf(indexIn(call.index), id, name));
     const text = argumentsText(called.arguments);
     const isNew = name !== undefined && !this.#named.has(index);
     if (isNew) this.#named.add(index);
@@ -168,7 +170,13 @@ class ToolCallIndexes {
     };
   }
 
-  #indexOf(given: number | undefined, id: string | undefined, name: string | undefined): number {
+  #dense(place: number): number {
+    let index = this.#byPlace.get(place);
+    if (index === undefined) this.#byPlace.set(place, (index = this.#byPlace.size));
+    return index;
+  }
+
+  #placeOf(given: number | undefined, id: string | undefined, name: string | undefined): number {
     if (given !== undefined) return (this.#last = given);
     const known = id === undefined ? undefined : this.#byId.get(id);
     if (known !== undefined) return known;

@@ -120,6 +120,12 @@ describe('the tool calls of a stream', () => {
     expect(new Set(made.map(call => call?.id)).size).toBe(3);
   });
 
+  it('are counted from 0, as clients count them, wherever the server begins', () => {
+    const given = [first(1, 'a'), more(1, '{}'), first(7, 'b'), more(1, ' '), more(7, '{}')];
+    const dense = [first(0, 'a'), more(0, '{}'), first(1, 'b'), more(0, ' '), more(1, '{}')];
+    expect(calls(...given.map(call => [call]))).toEqual(dense);
+  });
+
   it('are counted separately for each choice', () => {
     const call = { function: { name: 'roll', arguments: '{}' } };
     const both = [0, 1].map(index => ({ index, delta: { tool_calls: [call] }, finish_reason: null }));
