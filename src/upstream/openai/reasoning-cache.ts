@@ -13,7 +13,8 @@ export interface ReasoningCacheLimits {
 
 /**
  * An LRU cache, in this process, of signed or encrypted reasoning that an upstream wants to see again after a tool call, and that most
- * clients do not keep. The key is the calls, whose ids cannot be guessed.
+ * clients do not keep. The key is the calls, whose ids cannot be guessed. A call whose id is made of its name and a number, such as
+ * `functions.roll:0`, is the same in other conversations, also of other accounts; its turn is not kept.
  */
 export class ReasoningCache<Value> {
   readonly #max_age_ms: number;
@@ -31,7 +32,8 @@ export class ReasoningCache<Value> {
 
   /** Stores `value`, plain JSON, for the turn that made these calls. */
   keep(calls: readonly ToolCall[], value: Value): void {
-    if (calls.length > 0) this.#texts.set(keyOf(calls), JSON.stringify(value), this.#max_age_ms);
+    if (calls.length > 0 && !calls.every(isNumbered))
+      this.#texts.set(keyOf(calls), JSON.stringify(value), this.#max_age_ms);
   }
 
   /** The value of the turn that made these calls. */
@@ -41,6 +43,16 @@ export class ReasoningCache<Value> {
     const text = this.#texts.get(keyOf(calls));
     return text === undefined ? undefined : (JSON.parse(text) as Value);
   }
+}
+
+/** Characters of an id beside the name that make it the only one. */
+const least_own_characters = 8;
+
+/** Whether the id of a call is its name and a number, with a word before it. */
+function isNumbered({ id, function: { name } }: ToolCall): boolean {
+  if (name === '' || !id.includes(name)) return false;
+  const own = id.replace(name, '').replace(/functions?|tool|call|[^a-z0-9]/gi, '');
+  return own.length < least_own_characters;
 }
 
 /** Larger arguments are compared as text: to compare values they must be parsed. */

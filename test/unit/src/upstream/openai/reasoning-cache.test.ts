@@ -57,6 +57,23 @@ describe('a cached turn with tool calls', () => {
   });
 });
 
+describe('the id of a call that is its name and a number', () => {
+  it.each(['functions.roll:0', 'functions.roll:12', 'tool_0_roll', 'roll-1', 'call_roll'])(
+    'as %s does not bring back reasoning, which may be of another account',
+    id => {
+      const { memory } = memoryOf();
+      memory.keep([call(id)], 1);
+      expect(memory.recall([call(id)])).toBeUndefined();
+    },
+  );
+
+  it('may stand in an id that nobody can guess', () => {
+    const { memory } = memoryOf();
+    memory.keep([call('functions.roll:0'), call('tool_roll_h3Kq9ZxW2b')], 1);
+    expect(memory.recall([call('functions.roll:0'), call('tool_roll_h3Kq9ZxW2b')])).toBe(1);
+  });
+});
+
 describe('the limits of the reasoning cache', () => {
   it('evict the least recently used turn', () => {
     const { memory } = memoryOf(330);
