@@ -18,6 +18,8 @@ const some = (
 const typed = (type: string, required: Record<string, fc.Arbitrary<unknown>>, optional = {}) =>
   some({ type: fc.constant(type), ...required }, optional);
 
+const asParsed = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
 const textBlock = typed('text', { text }, cache);
 const base64 = fc.base64String({ minLength: 4, maxLength: 8 });
 const image = typed(
@@ -35,7 +37,8 @@ const parts = fc.array(part, { minLength: 1, maxLength: 3 });
 const result = typed('tool_result', { tool_use_id: id, content: fc.oneof(text, parts) }, cache);
 const call = typed(
   'tool_use',
-  { id, name: id, input: fc.dictionary(id, fc.jsonValue({ maxDepth: 2 })) },
+  // As text they were before: JSON has no -0.
+  { id, name: id, input: fc.dictionary(id, fc.jsonValue({ maxDepth: 2 })).map(asParsed) },
   cache,
 );
 const thinking = fc.oneof(
