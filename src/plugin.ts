@@ -27,6 +27,7 @@ export { fromGenerator } from './chain/from-generator.ts';
 export type { Hooks, StageSetup } from './chain/stage-plan.ts';
 export type { Clock } from './clock.ts';
 export { shown } from './diagnostics/field-path.ts';
+export { decodePath } from './dialects/decode-path.ts';
 export {
   type CatalogAnswer,
   type CatalogAnswers,

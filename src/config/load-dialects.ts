@@ -65,7 +65,7 @@ export class DialectLoader {
 
   /** `dialect`, unless something of it is taken; then throws a ConfigError. */
   #usable(dialect: DialectDefinition): DialectDefinition {
-    const { name, section, paths } = dialect;
+    const { name, section, schema, paths } = dialect;
     const others = this.all.filter(other => other !== dialect);
     if (other_endpoints.includes(name) || others.some(other => other.name === name))
       throw pluginMistake(`the name ${name} is taken by another endpoint; give this dialect another name`);
@@ -77,7 +77,9 @@ export class DialectLoader {
         : 'another dialect';
       throw pluginMistake(`its path ${path} is taken by ${by}; give it another path`);
     }
-    const sections = { ...configSchema.shape, ...sectionsOf(others) } as Record<string, z.ZodType>;
+    // Dialects that belong together share a section, by the same schema.
+    const strangers = others.filter(other => other.schema !== schema);
+    const sections = { ...configSchema.shape, ...sectionsOf(strangers) } as Record<string, z.ZodType>;
     if (section !== undefined && Object.hasOwn(sections, section))
       throw pluginMistake(`its section ${section} is taken in the configuration; give it another name`);
     return dialect;

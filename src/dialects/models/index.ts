@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Model } from '../../catalog/catalog.ts';
 import { refusal } from '../../errors.ts';
+import { decodePath } from '../decode-path.ts';
 import { defineDialect } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
 
@@ -20,7 +21,8 @@ export const models = defineDialect({
     );
     return {
       answer({ 'if-none-match': known }, path) {
-        const id = path.startsWith(below) ? decoded(path.slice(below.length)) : undefined;
+        // Clients send the slash of an id as it is or encoded.
+        const id = path.startsWith(below) ? decodePath(path.slice(below.length)) : undefined;
         const found = id === undefined ? list : single.get(id);
         if (!found)
           throw refusal('unknown_url', { message: `The model '${id?.slice(0, 256)}' does not exist.` });
@@ -34,15 +36,6 @@ export const models = defineDialect({
 function taggedBody(body: string) {
   const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`;
   return { body, headers: { etag, 'cache-control': 'public, max-age=60' } };
-}
-
-/** The id in a path: clients send its slash as it is or encoded. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Whether `If-None-Match` names `etag` (RFC 9110, 13.1.2: tags are compared weakly). */

@@ -251,6 +251,17 @@ describe('a dialect', () => {
     ]);
   });
 
+  it('shares its section with another one that has the same schema', async () => {
+    const options = { section: 'mine', schema: z.strictObject({ a: z.int() }) };
+    const dialects = [
+      dialect({ options }),
+      dialect({ options, name: 'mine.count', paths: { '/mine/count': ['POST'] } }),
+    ];
+    const load = (mine: object) =>
+      mistakesIn(() => loadConfig(sampleConfig({ ...open, mine }), {}, { stages: [], dialects }));
+    expect(await load({ a: 'b' })).toEqual(["mine.a: must be a number, not 'b'"]);
+  });
+
   it('is refused by defineDialect with everything that is wrong', () => {
     expect(() =>
       dialect({ name: 'My format', paths: { mine: ['POST'] }, creat: 1, errorBody: 'text' }),
