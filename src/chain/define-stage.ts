@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ConfigError, checkCreated, checkedBy } from '../diagnostics/config-error.ts';
 import { shown } from '../diagnostics/field-path.ts';
 import { aFunction } from '../diagnostics/methods.ts';
+import { isPromise } from '../refused-promise.ts';
 import { createChain } from './create-chain.ts';
 import type { Hooks, RequestHandler, StagePlan, StageSetup } from './stage-plan.ts';
 
@@ -88,7 +89,7 @@ const hookSchema = z.strictObject(
 function checkedHooks(name: string, hooks: Hooks): Hooks {
   const source = `hooks of the stage ${name}`;
   const mistake = (message: string) => new ConfigError(source, [{ path: [], message }]);
-  if (typeof Object(hooks).then === 'function') checkCreated(source, hookSchema, hooks);
+  if (isPromise(hooks)) checkCreated(source, hookSchema, hooks);
   if (typeof hooks !== 'object' || hooks === null)
     throw mistake(
       `create returned ${hooks == null ? 'nothing' : shown(hooks)}; it must return an object of hooks`,

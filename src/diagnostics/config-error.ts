@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isPromise } from '../refused-promise.ts';
 import { acceptedAt } from './accepted-names.ts';
 import { fieldPath, shown, valueAt } from './field-path.ts';
 import { nearestName, suggested } from './suggestion.ts';
@@ -66,7 +67,7 @@ export function checkCreated(
   created: unknown,
   noPromise: string = promised,
 ): void {
-  if (typeof Object(created).then !== 'function') return void checkedBy(source, schema, created);
+  if (!isPromise(created)) return void checkedBy(source, schema, created);
   throw new ConfigError(source, [{ path: [], message: noPromise }]);
 }
 

@@ -4,6 +4,7 @@ import { chunkFault, replyFault } from '../canonical-faults.ts';
 import { ConfigError } from '../diagnostics/config-error.ts';
 import { GatewayError, refusal } from '../errors.ts';
 import { isObject } from '../json-object.ts';
+import { isPromise } from '../refused-promise.ts';
 import type { SseEvent } from '../sse/parse.ts';
 import type { Adapter, StreamDecoder, UpstreamRequest } from './adapter.ts';
 import { UpstreamError } from './http/upstream-error.ts';
@@ -139,10 +140,7 @@ class Guard {
 
   wrong(method: Method, returned: unknown): GatewayError {
     const { must, code } = promised[method];
-    const isPromise = typeof Object(returned).then === 'function';
-    // It is not awaited: without this, one that rejects would end the process.
-    if (isPromise) Promise.resolve(returned).catch(() => {});
-    const message = isPromise
+    const message = isPromise(returned)
       ? `the adapter ${this.#name} returned a promise from ${method}; adapters are synchronous`
       : `the adapter ${this.#name} must return ${must} from ${method}`;
     return refusal(code, { cause: new Error(message) });
@@ -186,10 +184,8 @@ class GuardedDecoder implements StreamDecoder {
 /** `headers`. Throws a ConfigError of `source` if no request can have them; it names no values, which may be keys. */
 export function checkedHeaders(source: string, headers: unknown): Readonly<Record<string, string>> {
   const mistake = (message: string) => new ConfigError(source, [{ path: [], message }]);
-  if (typeof Object(headers).then === 'function') {
-    Promise.resolve(headers).catch(() => {});
+  if (isPromise(headers))
     throw mistake('must not be a promise; create and all methods of an adapter are synchronous');
-  }
   if (!isObject(headers)) throw mistake('must be an object of headers');
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value !== 'string') throw mistake(`the header ${name} must be a string`);

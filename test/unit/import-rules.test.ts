@@ -68,6 +68,7 @@ const layers: readonly (readonly string[])[] = [
     'src/json-object.ts',
     'src/money.ts',
     'src/options.ts',
+    'src/refused-promise.ts',
   ],
 ];
 

@@ -1,9 +1,9 @@
 import type { Choice, Completion, FinishReason, ToolCall, Usage } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { isObject } from '../../json-object.ts';
+import { CallIds } from '../call-ids.ts';
 import type { Identity } from '../define-dialect.ts';
 import { exceeds } from '../json-size.ts';
-import { CallIds } from './call-ids.ts';
 import { thinkingBlocks } from './reasoning-details.ts';
 
 const json = JSON.stringify;
@@ -16,11 +16,14 @@ export const messageHead = ({ key, model }: Identity) => ({
   model,
 });
 
+/** Ids of the calls of the message with this key. */
+export const callIdsOf = (key: string): CallIds => new CallIds((_given, count) => `toolu_${key}_${count}`);
+
 /** The JSON of a whole reply. This format has one choice only. */
 export function renderMessage(identity: Identity, { choices, usage }: Completion): string {
   const choice = choices[0]!;
   const { reasoning, reasoning_details, content, tool_calls = [] } = choice.message;
-  const ids = new CallIds(identity.key);
+  const ids = callIdsOf(identity.key);
   const blocks = thinkingBlocks(reasoning, reasoning_details).map(block => json(block));
   if (content) blocks.push(json({ type: 'text', text: content }));
   for (const call of tool_calls) blocks.push(toolUse(call, ids, choice.finish_reason));

@@ -1,8 +1,9 @@
 import type { ReasoningDetail, ToolCallDelta } from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { encodeEvent } from '../../sse/encode.ts';
-import { CallIds } from './call-ids.ts';
+import type { CallIds } from '../call-ids.ts';
 import { JsonEnd } from './json-end.ts';
+import { callIdsOf } from './message-object.ts';
 import { redactedBlock, signatureOf, textOfDetail } from './reasoning-details.ts';
 import { ThinkingTexts } from './thinking-texts.ts';
 
@@ -43,7 +44,7 @@ export class StreamedBlocks {
   readonly #thinking = new ThinkingTexts();
 
   constructor(key: string) {
-    this.#ids = new CallIds(key);
+    this.#ids = callIdsOf(key);
   }
 
   thinking(piece: string): string {

@@ -1,8 +1,8 @@
 import type { FinishReason, ReasoningDetail, ToolCallDelta } from '../../canonical.ts';
+import type { ItemIds } from './item-ids.ts';
 import {
   callItem,
   customCallItem,
-  type ItemIds,
   type ItemStatus,
   isCutOff,
   messageItem,

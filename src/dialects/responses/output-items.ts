@@ -2,6 +2,7 @@ import type { Choice, ReasoningDetail, ReplyMessage, ToolCall } from '../../cano
 import type { Identity } from '../define-dialect.ts';
 import { CustomInput } from './custom-input.ts';
 import { encryptedContentOf } from './encrypted-reasoning.ts';
+import { ItemIds } from './item-ids.ts';
 import type { ReasoningPlacement } from './reasoning-placement.ts';
 import type { ReplyForm } from './reply-form.ts';
 import type { ClientTool } from './tool-names.ts';
@@ -102,38 +103,6 @@ export const outputText = (text: string, logprobs?: readonly unknown[]): Content
   annotations: [],
   ...(logprobs && { logprobs }),
 });
-
-/** Ids of one response's items: made of its own key, never the same twice, and the same in a stream as in a whole reply. */
-export class ItemIds {
-  readonly #key: string;
-  /** Ids given so far, by prefix and by the upstream's id of a call. */
-  readonly #counts = new Map<string, number>();
-  readonly #callIds = new Set<string>();
-
-  constructor(key: string) {
-    this.#key = key;
-  }
-
-  next(prefix: 'msg' | 'rs' | 'fc' | 'ctc'): string {
-    const id = `${prefix}_${this.#key}`;
-    const count = this.#count(id);
-    return count === 1 ? id : `${id}_${count}`;
-  }
-
-  /** The upstream's id of a call. Some give one id to several, which clients take for the same call; these get another. */
-  callId(given: string): string {
-    let id = given;
-    while (id === '' || this.#callIds.has(id)) id = `${given || 'call'}_${this.#count(`call ${given}`) + 1}`;
-    this.#callIds.add(id);
-    return id;
-  }
-
-  #count(name: string): number {
-    const count = (this.#counts.get(name) ?? 0) + 1;
-    this.#counts.set(name, count);
-    return count;
-  }
-}
 
 /** The items of a whole reply: reasoning, the message, calls. The last item of one that was cut off is incomplete. */
 export function outputOf(

@@ -2,9 +2,9 @@ import type { Chunk, ChunkChoice, FinishReason, Usage } from '../../canonical.ts
 import { type GatewayError, refusal } from '../../errors.ts';
 import { doneEvent } from '../../sse/encode.ts';
 import type { Identity, StreamRenderer } from '../define-dialect.ts';
+import { ItemIds } from './item-ids.ts';
 import { OpenItems } from './open-items.ts';
 import {
-  ItemIds,
   type ItemStatus,
   isCutOff,
   logprobsIn,

@@ -118,7 +118,7 @@ describe('the output items of a stream', () => {
     const { items } = readResponse(
       written([call(0, 'a', '{}', 'x'), call(1, 'b', '{}', 'x'), call(2, 'c', '{}', '')]),
     );
-    expect(items.map(({ call_id }) => call_id)).toEqual(['x', 'x_2', 'call_2']);
+    expect(items.map(({ call_id }) => call_id)).toEqual(['x', 'x_2', 'call_3']);
   });
 
   it('are incomplete where they were cut off, and complete before that', () => {
