@@ -256,7 +256,7 @@ export interface ResponsesOptions {
    * its own as OpenAI has it; `summary`, such an item with the text as its summary, where all clients look.
    * `auto`: `summary` for requests with `include`, `store`, `reasoning`, `text`, `tools`, `parallel_tool_calls`,
    * `truncation` or `prompt_cache_key`, as agent clients send them; `message` for others. The header
-   * `x-reasoning-placement` overrides it.
+   * `x-reasoning-placement` overrides it with `message`, `item` or `summary`.
    *
    * @defaultValue `"auto"`
    */
@@ -898,7 +898,7 @@ export interface ChainConfig {
      * its own as OpenAI has it; `summary`, such an item with the text as its summary, where all clients look.
      * `auto`: `summary` for requests with `include`, `store`, `reasoning`, `text`, `tools`,
      * `parallel_tool_calls`, `truncation` or `prompt_cache_key`, as agent clients send them; `message` for
-     * others. The header `x-reasoning-placement` overrides it.
+     * others. The header `x-reasoning-placement` overrides it with `message`, `item` or `summary`.
      *
      * @defaultValue `"auto"`
      */
