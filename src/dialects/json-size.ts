@@ -6,6 +6,9 @@ export interface JsonSize {
   readonly keys: number;
 }
 
+/** The most that is parsed of the arguments of tool calls, which are texts within a body: the default limits of whole request bodies. */
+export const max_arguments_size: JsonSize = { values: 300_000, keys: 150_000 };
+
 /** Counts of a JSON text and its depth of nesting. */
 export interface CountedJson extends JsonSize {
   readonly levels: number;

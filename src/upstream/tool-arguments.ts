@@ -1,10 +1,7 @@
 import type { Message, ToolCall } from '../canonical.ts';
-import { jsonSizeOf, mayExceed } from '../dialects/json-size.ts';
+import { jsonSizeOf, max_arguments_size, mayExceed } from '../dialects/json-size.ts';
 import { invalidField } from '../errors.ts';
 import { isObject, type Json } from '../json-object.ts';
-
-/** The default limits of a request body. */
-const accepted = { values: 300_000, keys: 150_000 };
 
 /**
  * Rejects tool calls whose arguments hold more values than a whole request may. Arguments are JSON within a string, which the check of the
@@ -13,15 +10,15 @@ const accepted = { values: 300_000, keys: 150_000 };
 export function checkToolArguments(messages: readonly Message[]): void {
   const texts = messages.flatMap(({ tool_calls }) => (tool_calls ?? []).map(call => call.function.arguments));
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
-  if (!mayExceed(characters, accepted)) return;
+  if (!mayExceed(characters, max_arguments_size)) return;
   let values = 0;
   let keys = 0;
   for (const text of texts) {
-    const size = jsonSizeOf(Buffer.from(text), accepted);
+    const size = jsonSizeOf(Buffer.from(text), max_arguments_size);
     values += size.values;
     keys += size.keys;
-    if (values <= accepted.values && keys <= accepted.keys) continue;
-    const most = `${accepted.values} values and ${accepted.keys} keys`;
+    if (values <= max_arguments_size.values && keys <= max_arguments_size.keys) continue;
+    const most = `${max_arguments_size.values} values and ${max_arguments_size.keys} keys`;
     throw invalidField(
       'messages',
       `the arguments of all tool_calls must have at most ${most} for this model.`,

@@ -3,7 +3,7 @@ import { refusal } from '../../errors.ts';
 import { isObject } from '../../json-object.ts';
 import { CallIds } from '../call-ids.ts';
 import type { Identity } from '../define-dialect.ts';
-import { exceeds } from '../json-size.ts';
+import { exceeds, max_arguments_size } from '../json-size.ts';
 import { thinkingBlocks } from './reasoning-details.ts';
 
 const json = JSON.stringify;
@@ -69,9 +69,6 @@ export function usageFields({
   };
 }
 
-/** More arguments than a whole request may have are not parsed. */
-const max_parsed = { values: 300_000, keys: 150_000 };
-
 /** A call with its arguments as the model wrote them: parsed and written again, large numbers would lose digits. */
 function toolUse(
   { id, function: { name, arguments: text } }: ToolCall,
@@ -85,7 +82,7 @@ function toolUse(
 /** The arguments if they are a JSON object. A call that was cut off has none; another one would be made with wrong arguments. */
 function inputOf(text: string, isCut: boolean): string {
   if (text.trim() === '') return '{}';
-  if (!exceeds(text, max_parsed)) {
+  if (!exceeds(text, max_arguments_size)) {
     try {
       if (isObject(JSON.parse(text))) return text;
     } catch {

@@ -1,9 +1,9 @@
 import { isObject } from '../../json-object.ts';
-import { exceeds } from '../json-size.ts';
+import { exceeds, max_arguments_size } from '../json-size.ts';
 
 /** What stands before the text in the arguments of a custom tool. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
-/** Text that may become it: nothing but its characters, and no more than spaces can add. */
+/** A beginning of such text, with a bounded number of spaces. */
 const perhaps_opening = /^[\s{"input:]{0,64}$/;
 
 const escaped: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
@@ -14,7 +14,7 @@ const high_surrogate = /[\uD800-\uDBFF]$/;
  * models write them, are kept to the end: a single text in an object is the input, and anything else is the input itself.
  */
 export class CustomInput {
-  /** Text that is not decoded yet: all before the input has begun; an escape or half a character later. */
+  /** Text that is not decoded yet: before the input all of it, within the input half an escape or character. */
   #rest = '';
   #state: 'before' | 'within' | 'other' | 'after' = 'before';
 
@@ -37,7 +37,7 @@ export class CustomInput {
     const state = this.#state;
     this.#state = 'after';
     this.#rest = '';
-    // Half a character or escape at the cut is no text, and neither are braces and names.
+    // Half a character, half an escape and the start of the object are not part of the input.
     if (state === 'within' || state === 'after') return '';
     return state === 'before' && rest.trimStart().startsWith('{') ? '' : otherInput(rest);
   }
@@ -72,7 +72,7 @@ export class CustomInput {
     return this.#keepHalf(text, from.slice(at));
   }
 
-  /** Holds the first half of a character back, which is no text for many readers. */
+  /** Holds back the first half of a surrogate pair, which is not valid text. */
   #keepHalf(text: string, rest: string): string {
     const half = high_surrogate.exec(text)?.[0] ?? '';
     this.#rest = half + rest;
@@ -94,12 +94,9 @@ function unescaped(given: string): string {
   return /^[0-9a-fA-F]{4}$/.test(code) ? String.fromCharCode(Number.parseInt(code, 16)) : `\\${given}`;
 }
 
-/** Larger arguments are taken as they are. */
-const max_parsed = { values: 300_000, keys: 150_000 };
-
 function otherInput(text: string): string {
   const plain = text.toWellFormed();
-  if (exceeds(text, max_parsed)) return plain;
+  if (exceeds(text, max_arguments_size)) return plain;
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === 'string') return parsed.toWellFormed();

@@ -1,13 +1,10 @@
 import { refusal } from '../../errors.ts';
-import { exceeds } from '../json-size.ts';
+import { exceeds, max_arguments_size } from '../json-size.ts';
 import { CustomInput } from './custom-input.ts';
 import type { CallItem, CustomCallItem, ItemStatus } from './output-items.ts';
 import { StreamedItem } from './streamed-items.ts';
 
 const json = JSON.stringify;
-
-/** Larger arguments are not parsed to see whether they are complete, so their call stays open to the end. */
-const max_parsed = { values: 300_000, keys: 150_000 };
 
 /** A call, whose pieces may alternate with those of other calls. */
 export type StreamedCall = StreamedFunctionCall | StreamedCustomCall;
@@ -21,7 +18,7 @@ export class StreamedFunctionCall extends StreamedItem<CallItem> {
   /** Whether the arguments are a complete JSON object. */
   get isWhole(): boolean {
     const { arguments: text } = this.item;
-    if (!text.trimEnd().endsWith('}') || exceeds(text, max_parsed)) return false;
+    if (!text.trimEnd().endsWith('}') || exceeds(text, max_arguments_size)) return false;
     try {
       JSON.parse(text);
       return true;
