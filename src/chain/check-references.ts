@@ -107,7 +107,7 @@ function* checkPassthrough({ passthrough, providers }: Names, { paths }: Known):
   yield* checkTwice(passthrough, 'passthrough', 'path');
 }
 
-/** Whether the gateway's path `own` is `path`, or stands for all paths below one of which that is one. */
+/** Whether the gateway's path `own`, which may end in a slash and a star, covers `path`. */
 const covers = (own: string, path: string): boolean =>
   own === path || (own.endsWith('/*') && path.startsWith(own.slice(0, -1)));
 

@@ -224,7 +224,7 @@ export class ExchangeRun {
     writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
   }
 
-  /** Answers a request that needs no upstream. An answer of a stage is to another question. */
+  /** Answers a request that needs no upstream. An answer of a stage is not used: it is a generated reply. */
   #answerItself(format: RequestAnswers): void {
     const { exchange } = this;
     const body = format.answerRequest(identityOf(exchange), this.#promptTokens);

@@ -148,7 +148,7 @@ export class UsageMeter {
     this.#uncounted = false;
   }
 
-  /** Throws for figures that no settlement could count: whatever a plugin made them of, none get further. */
+  /** Throws for figures that cannot be counted, which a plugin may have made. */
   #tellPrompt(told: Usage): void {
     const { usage } = this.#exchange;
     const fault = usageFault(told);

@@ -12,7 +12,7 @@ interface Markable extends Conversation {
 
 /**
  * `request` with the marks of the client, or of the option `prompt_caching` where they leave it a place. Of more than four the last are
- * kept, since each covers all that precedes it; `isDropped` then.
+ * kept, since each covers all that precedes it; `isDropped` says that some were not.
  */
 export function withCacheMarks<Request extends Markable>(request: Request, option: 'off' | '5m' | '1h') {
   const all = [...markedIn(request)];

@@ -39,7 +39,7 @@ export const responseCache: StageFactory<ResponseCacheOptions> = defineStage({
         const directives = (headers['cache-control'] ?? '').toLowerCase().split(/[\s,]+/);
         const isDeterministic = request.temperature === 0 || request.parameters.seed !== undefined;
         const mayCache = (shared || account) && (isDeterministic || !deterministic_only);
-        // A reply would be the answer to another question.
+        // Such as a count of tokens, which is no reply to store.
         if (endpoint.generates === false) return;
         if (!mayCache || directives.includes('no-store')) return requests.labels('bypass').inc();
         const key = requestKey(request, shared ? 'all' : { account: account?.id });

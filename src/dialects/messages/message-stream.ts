@@ -43,7 +43,7 @@ export class MessageStream implements StreamRenderer {
 
   end(): string {
     if (this.#failed) return '';
-    // A stage has dropped the finish reason, and none may be invented.
+    // A stage has dropped the finish reason. Another one would be wrong.
     if (!this.#finish) return this.error(refusal('server_error'));
     const delta = endOf(this.#finish as Parameters<typeof endOf>[0], this.#refusal);
     return this.#blocks.end() + this.#delta(delta) + event('message_stop', '');

@@ -19,10 +19,10 @@ export interface RedactedBlock {
 /** Format of details that Anthropic has signed. */
 const anthropic_format = 'anthropic-claude-v1';
 
-/** Decoders put it between the texts of two blocks. */
+/** Separates the texts of two blocks where they are joined, as decoders do. */
 export const block_separator = '\n';
 
-/** Begins the signature of a detail that has more to bring back than a signature. */
+/** Begins a signature that holds a whole detail, because it has members beside its text and signature. */
 const seal = 'sluice-detail-v1:';
 const max_members = 32;
 /** Of the JSON of a sealed detail: the object and its members. */
@@ -32,7 +32,7 @@ const max_json = { values: max_members + 1, keys: max_members };
 export const textOfDetail = ({ type, text, summary }: ReasoningDetail): string =>
   words(type === 'reasoning.summary' ? summary : text);
 
-/** A member that should be a text; upstreams may have sent anything. */
+/** A member if it is a text: the upstream may have sent anything. */
 const words = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Signature of a block with the text `shown`, from which the detail can be read again; empty for a text that is not signed. */

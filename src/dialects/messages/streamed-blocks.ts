@@ -58,7 +58,7 @@ export class StreamedBlocks {
 
   /** The signature of the thinking before it, or a block of its own. */
   detail(detail: ReasoningDetail): string {
-    // Reasoning in the middle of a call, which no server has; the block could not be written before the call has ended.
+    // No known server reasons within a call. The block could only be written after the call has ended.
     if (this.#open && !isOver(this.#open)) return '';
     if (detail.type === 'reasoning.encrypted') return this.#alone(redactedBlock(detail));
     if (this.#open?.kind === 'thinking') return this.#sign(detail) + this.#close();

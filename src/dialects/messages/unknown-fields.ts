@@ -7,14 +7,14 @@ import { toolFields } from './messages-tools.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 const messageFields: ReadonlySet<string> = new Set(['role', 'content']);
-/** Members of fields, by the field. */
+/** Known members of fields, by field. */
 const members: Readonly<Record<string, ReadonlySet<string>>> = {
   metadata: new Set(['user_id']),
   output_config: new Set(['effort', 'format']),
   thinking: new Set(['type', 'budget_tokens']),
   tool_choice: new Set(['type', 'name', 'disable_parallel_tool_use']),
 };
-/** Values that ask for what is done anyway. */
+/** Default values, which are not named as ignored. */
 const usual: Fields = { display: 'summarized' };
 
 /** Moves members that are not known, of fields, messages, blocks and tools, to `request.unknown`, each name once: `messages.content.title`. */

@@ -2,7 +2,7 @@ import type { ReasoningDetail } from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
 import { jsonSizeOf } from '../json-size.ts';
 
-/** Names the form, so that another one can follow it. */
+/** Version of the form. */
 const prefix = 'slr1.';
 /** Characters of an item; signed reasoning of one turn has some ten thousand. */
 const max_characters = 1_398_101;
@@ -24,7 +24,7 @@ export function encryptedContentOf(details: readonly ReasoningDetail[]): string 
 export class EncryptedReasoning {
   #left_values = max_all_values;
 
-  /** The details in it; `undefined` for any that was not made here, and for what exceeds the limit of a request. */
+  /** The details in it; `undefined` if it was not made here, or exceeds the limit of a request. */
   detailsIn(content: string): ReasoningDetail[] | undefined {
     if (!content.startsWith(prefix) || content.length > max_characters) return undefined;
     const bytes = Buffer.from(content.slice(prefix.length), 'base64url');

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../canonical.ts';
 import type { PlacementOptions, ReasoningPlacement } from './reasoning-placement.ts';
 import type { ToolNames } from './tool-names.ts';
 
-/** What a request says about the form of its response. */
+/** Form of a response, as its request asks for it. */
 export interface ReplyForm {
   readonly placement: ReasoningPlacement;
   /** Names of its tools, if some are called differently upstream. */

@@ -72,7 +72,7 @@ export class ResponseStream implements StreamRenderer {
 
   end(): string {
     if (this.#failed) return doneEvent;
-    // A stage has dropped the finish reason, and none may be invented.
+    // A stage has dropped the finish reason. Another one would be wrong.
     if (!this.#finish) return this.error(refusal('server_error')) + doneEvent;
     return this.#items.closeAll(this.#finish) + this.#finished(this.#finish) + doneEvent;
   }

@@ -18,7 +18,7 @@ export class PassthroughMeter {
     this.#exchange = exchange;
     this.#modelOf = modelOf;
     const { headers } = exchange;
-    // Other encodings than none are not worth their time: the reply names the model as well.
+    // A compressed request body is not read: the reply names the model as well.
     if (isJson(headers) && headers['content-encoding'] === undefined)
       this.#request = new JsonMembers(['model'], max_name_bytes);
   }

@@ -141,7 +141,7 @@ export class ProviderProxy {
     );
     outgoing.on('close', () => exchange.offAbort(abort));
     sendContinue(request);
-    // Not earlier: a listener makes the body flow, before anybody else takes it.
+    // Not earlier: a listener makes the body flow, so that later listeners miss its beginning.
     if (onBody) request.on('data', onBody);
     limitUpload(request, outgoing, exchange.clock, limits, fail);
     exchange.onAbort(abort);
