@@ -1,3 +1,6 @@
+import { ByteCapture } from './byte-capture.ts';
+import { JsonMarks } from './json-marks.ts';
+
 const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c] as const;
 const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d] as const;
 
@@ -22,7 +25,7 @@ export class JsonMembers {
   #awaitsName = true;
   /** The member whose value is read; undefined between members, and for those that are not wanted. */
   #name: string | undefined;
-  readonly #capture = new Capture();
+  readonly #capture = new ByteCapture();
 
   /** `names` are the members to read; values above `max_value_bytes` are not. */
   constructor(names: readonly string[], max_value_bytes: number) {
@@ -48,10 +51,10 @@ export class JsonMembers {
   write(part: Buffer): void {
     if (this.#isComplete || this.#isOther) return;
     this.#capture.begins(part);
-    const structure = new Structure(part);
+    const marks = new JsonMarks(part);
     for (let at = 0; at < part.length; at++) {
       if (this.#inString) at = this.#inside(part, at);
-      else if (this.#level > 1) at = this.#nested(part, structure.next(at));
+      else if (this.#level > 1) at = this.#nested(part, marks.next(at));
       else if (this.#level === 1) this.#member(part[at]!, at);
       else if (!this.#begins(part[at]!)) return;
     }
@@ -132,85 +135,5 @@ function nameOf(bytes: Buffer | undefined): string | undefined {
     return String(JSON.parse(`"${text}"`));
   } catch {
     return undefined;
-  }
-}
-
-/** Bytes looked at one by one, before a search with a call for each mark. */
-const near_bytes = 48;
-const marks = [quote, openObject, closeObject, openArray, closeArray] as const;
-
-/**
- * Finds quotes and brackets in one part of a text. Lists of numbers have thousands of bytes between them, which are searched as a whole:
- * a fifth of the time of a look at each. What was found is kept, so that no byte is searched twice for the same mark.
- */
-class Structure {
-  readonly #part: Buffer;
-  readonly #found = marks.map(() => -1);
-
-  constructor(part: Buffer) {
-    this.#part = part;
-  }
-
-  /** The next quote or bracket from `from` on, or the end of the part. */
-  next(from: number): number {
-    const part = this.#part;
-    const near = Math.min(from + near_bytes, part.length);
-    for (let at = from; at < near; at++) if (isMark(part[at]!)) return at;
-    return near === part.length ? near : this.#search(near);
-  }
-
-  #search(from: number): number {
-    let next = this.#part.length;
-    for (const [at, mark] of marks.entries()) {
-      if (this.#found[at]! < from) {
-        const found = this.#part.indexOf(mark, from);
-        this.#found[at] = found === -1 ? this.#part.length : found;
-      }
-      next = Math.min(next, this.#found[at]!);
-    }
-    return next;
-  }
-}
-
-/** Brackets differ from braces in one bit. */
-const isMark = (byte: number): boolean =>
-  byte === quote || (byte | 0x20) === openObject || (byte | 0x20) === closeObject;
-
-/** Bytes from one place of a text to another, which may lie in different parts. Copied, since parts are views of large blocks. */
-class Capture {
-  #part: Buffer | undefined;
-  #from: number | undefined;
-  #kept: Buffer[] = [];
-  #left_bytes = 0;
-
-  begins(part: Buffer): void {
-    this.#part = part;
-    if (this.#from !== undefined) this.#from = 0;
-  }
-
-  ends(): void {
-    if (this.#from !== undefined) this.#keep(this.#part!.length);
-    this.#part = undefined;
-  }
-
-  start(at: number, max_bytes: number): void {
-    this.#from = at;
-    this.#kept = [];
-    this.#left_bytes = max_bytes;
-  }
-
-  /** The bytes up to `at`; undefined if there are too many. */
-  stop(at: number): Buffer | undefined {
-    if (this.#from === undefined) return undefined;
-    this.#keep(at);
-    this.#from = undefined;
-    return this.#left_bytes < 0 ? undefined : Buffer.concat(this.#kept);
-  }
-
-  #keep(to: number): void {
-    const from = this.#from!;
-    this.#left_bytes -= to - from;
-    if (this.#left_bytes >= 0) this.#kept.push(Buffer.from(this.#part!.subarray(from, to)));
-    else this.#kept = [];
   }
 }

@@ -8,7 +8,9 @@ import { ContractError } from '../../contract-error.ts';
 import type { AdapterFixture } from '../adapter-contract.ts';
 import type { AdapterSetting } from '../adapter-setting.ts';
 import { meaningOfReply } from '../meaning.ts';
-import { leastRequest, type StandardRequest, standardRequests } from '../standard-requests.ts';
+import { leastRequest } from '../standard-conversation.ts';
+import type { StandardRequest } from '../standard-request.ts';
+import { standardRequests } from '../standard-requests.ts';
 
 const key = 'kit-key-0123456789';
 
