@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import type { Usage } from '../../canonical.ts';
 import { isObject, type Json } from '../../json-object.ts';
-import { SseParser } from '../../sse/parse.ts';
+import { type SseEvent, SseParser } from '../../sse/parse.ts';
 import { decompressorOf } from '../http/reply-body.ts';
 import { JsonMembers } from './json-members.ts';
 import { reportedUsage } from './reported-usage.ts';
@@ -19,6 +19,8 @@ const max_waiting_bytes = 8 * 1024 * 1024;
 interface UsageReader {
   /** Takes the next bytes of the reply. */
   write(part: Buffer): void;
+  /** Ends a reply that is complete. */
+  end?(): void;
   /** Undefined as long as there is none that counts. */
   readonly usage: Usage | undefined;
   /** The model that the reply names. */
@@ -66,11 +68,12 @@ export class ReplyMeter {
     const plain = decompressorOf(reply)?.();
     const write = (part: Buffer) => this.#write(part);
     if (!plain) {
-      reply.on('data', write);
+      reply.on('data', write).once('end', () => this.#reader.end?.());
       return new Promise(resolve => reply.once('end', resolve).once('close', resolve));
     }
     const read = new Promise<void>(resolve => plain.once('close', resolve));
     plain.on('error', () => {}).on('data', part => this.#write(part) || plain.destroy());
+    plain.once('end', () => this.#reader.end?.());
     reply.on('data', part => {
       if (plain.destroyed) return;
       if (plain.writableLength + part.length > max_waiting_bytes) plain.destroy();
@@ -115,7 +118,16 @@ class EventUsage implements UsageReader {
   readonly #decoder = new StringDecoder('utf8');
 
   write(part: Buffer): void {
-    for (const { data } of this.#parser.feed(this.#decoder.write(part))) {
+    this.#take(this.#parser.feed(this.#decoder.write(part)));
+  }
+
+  /** Takes a last event without its blank line. */
+  end(): void {
+    this.#take(this.#parser.end());
+  }
+
+  #take(given: readonly SseEvent[]): void {
+    for (const { data } of given) {
       if (this.model !== undefined && !data.includes('"usage"')) continue;
       const event = eventOf(data);
       this.usage = reportedUsage(event) ?? this.usage;

@@ -39,6 +39,19 @@ describe('the meter of a reply', () => {
     },
   );
 
+  it.each<[string, object, (bytes: Buffer) => Buffer]>([
+    ['plain', {}, bytes => bytes],
+    ['compressed', gzip, gzipSync],
+  ])('reads the last event of a %s stream without a blank line at its end', async (_, encoding, encoded) => {
+    const events = Buffer.from(
+      'data: {"choices":[]}\n\ndata: {"usage":{"prompt_tokens":4,"total_tokens":6}}',
+    );
+    const headers = { 'content-type': 'text/event-stream', ...encoding };
+    const meter = ReplyMeter.of(replyOf(headers, encoded(events)))!;
+    await meter.done;
+    expect(meter.usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 2 });
+  });
+
   it.each([{ 'content-type': 'audio/mpeg' }, { 'content-type': undefined }, { 'content-encoding': 'zstd' }])(
     'is not made for %j',
     headers => {
