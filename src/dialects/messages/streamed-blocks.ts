@@ -74,6 +74,7 @@ export class StreamedBlocks {
     return this.#open?.kind === 'thinking' && this.#thinking.isOf(detail);
   }
 
+  /** A piece of a call. White space before the arguments is left out: SDKs cannot parse it where nothing follows. */
   call({ index, id = '', function: called = {} }: ToolCallDelta): string {
     const { name = '', arguments: text = '' } = called;
     let block = this.#calls.get(index);
@@ -86,11 +87,12 @@ export class StreamedBlocks {
     call.id ||= id;
     call.name ||= name;
     const isEnded = call.end.isWhole;
-    const rest = text.slice(call.end.push(text));
+    const piece = call.end.isCut ? text : text.trimStart();
+    const rest = piece.slice(call.end.push(piece));
     if (rest.trim() !== '')
       throw refusal('provider_invalid', { cause: new Error('arguments are more than a JSON object') });
     if (isEnded) return '';
-    return this.#open === block ? this.#delta(block, text) + this.#advance() : this.#hold(block, text);
+    return this.#open === block ? this.#delta(block, piece) + this.#advance() : this.#hold(block, piece);
   }
 
   /** Throws if the arguments of a call lack their end: clients would complete them, and make another call. */

@@ -270,6 +270,11 @@ describe('calls in a Messages stream', () => {
     expect(() => of(...pieces)).toThrow(fault);
   });
 
+  it('have an empty input where their arguments are white space', async () => {
+    expect(await inputs(of(piece(0, ' ', 'a', 'roll'), piece(0, '\n')))).toEqual([['a', {}]]);
+    expect(await inputs(of(piece(0, ' {}', 'a', 'roll')))).toEqual([['a', {}]]);
+  });
+
   it('fail when one lacks its end, unless the reply was cut off', () => {
     const call = chunkOf(piece(0, '{"sides":2', 'a', 'roll'));
     expect(() => streamed([role, call, finish('tool_calls')])).toThrow(
