@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Chunk, Delta } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
+import { StreamShape } from '../../../../src/outbound/stream-shape.ts';
 import { estimateTokens } from '../../../../src/settlement/usage-meter.ts';
 import { choicesOf, chunkOf } from '../../chunk-stream.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
 import { continuous, end, role, shaped, text, told } from './shaped-stream.ts';
 
 describe('the role in a stream', () => {
@@ -48,6 +50,23 @@ describe('the finish chunk', () => {
     { name: 'before the end', given: [{ ...text('Hi'), usage }, end()] },
   ])('is last and has the usage that came $name', async ({ given }) => {
     expect((await shaped([role(), ...given])).chunks).toEqual([role(), text('Hi'), { ...end(), usage }]);
+  });
+
+  it('fails the stream if it cannot be written, as any other chunk does', () => {
+    const seen: unknown[] = [];
+    const fault = new Error('no room');
+    const shape = new StreamShape(sampleExchange({ request: { stream: true } }), {
+      chunk({ choices: [choice] }) {
+        if (choice?.finish_reason) throw fault;
+        return true;
+      },
+      flush: () => true,
+      end: () => seen.push('end'),
+      fail: thrown => seen.push(thrown),
+    });
+    for (const chunk of [text('Hi'), end()]) shape.chunk(chunk);
+    shape.end();
+    expect(seen).toEqual([fault]);
   });
 
   it('is released before a later choice, and only the last has usage', async () => {
