@@ -8,6 +8,7 @@ import { api_key } from './conversation.ts';
 import { gateway_core, load_core } from './machine.ts';
 import { start, startOwn } from './processes.ts';
 import type { TaskName } from './request-load.ts';
+import { tunings } from './tunings.ts';
 
 export const final = { frame_events: 2 };
 export const continuous = { stream_options: { continuous_usage_stats: true }, frame_events: 2 };
@@ -82,10 +83,21 @@ export async function traced(ratio: number): Promise<Difference> {
   return { variables: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...sampler } };
 }
 
-export const passing = (task: TaskName, texts: number): Contestant =>
-  sidecar(`sluice-${task}`, `sluice \`passthrough\`, ${texts} a call`, { task }, () => ({
-    config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] },
-  }));
+/** The command without a piece that is tuned by hand. */
+export const without = (tuning: string): Difference => ({
+  entry: [join(root, 'test/bench/tunings.ts'), tuning],
+});
+
+export const passing = (task: TaskName, texts: number, tuning?: string): Contestant =>
+  sidecar(
+    tuning ? `sluice-${task}-without-${tuning}` : `sluice-${task}`,
+    `sluice \`passthrough\`, ${texts} a call${tuning ? `, without ${tunings[tuning]!.title}` : ''}`,
+    { task },
+    () => ({
+      config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] },
+      ...(tuning && without(tuning)),
+    }),
+  );
 
 /** Another commit of this repository, checked out beside the configurations; its own dependencies if they differ. */
 export const commitOf = (commit: string): Contestant =>

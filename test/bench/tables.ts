@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { type Contestant, direct, nginx, portkey, proxy, root, spike } from './contestants.ts';
+import { type Contestant, direct, nginx, portkey, proxy, spike } from './contestants.ts';
 import { batch } from './conversation.ts';
 import {
   commitOf,
@@ -11,6 +10,7 @@ import {
   sidecar,
   sluice,
   traced,
+  without,
 } from './sluice-contestants.ts';
 import { tunings } from './tunings.ts';
 
@@ -45,7 +45,11 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
   batches: {
     title: `Pass-through of \`POST /v1/embeddings\`, ${batch} texts a call`,
     baseline: 'http-proxy-middleware-embeddings-batch',
-    contestants: [proxy('embeddings-batch'), passing('embeddings-batch', batch)],
+    contestants: [
+      proxy('embeddings-batch'),
+      passing('embeddings-batch', batch),
+      passing('embeddings-batch', batch, 'json-search'),
+    ],
   },
   parts: {
     title: 'Parts of sluice',
@@ -67,11 +71,11 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
     baseline: 'sluice',
     contestants: [
       sluice,
-      ...Object.entries(tunings).map(([name, { title }]) =>
-        sidecar(`without-${name}`, `without ${title}`, { streamed: final }, () => ({
-          entry: [join(root, 'test/bench/tunings.ts'), name],
-        })),
-      ),
+      ...Object.entries(tunings)
+        .filter(([name]) => name !== 'json-search')
+        .map(([name, { title }]) =>
+          sidecar(`without-${name}`, `without ${title}`, { streamed: final }, () => without(name)),
+        ),
     ],
   },
 });

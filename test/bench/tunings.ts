@@ -24,6 +24,19 @@ export const tunings: Readonly<Record<string, Tuning>> = {
       syncBuiltinESMExports();
     },
   },
+  'json-search': {
+    title: 'a search for quotes and brackets (each byte is looked at)',
+    async remove() {
+      const { JsonMarks } = await import('../../src/upstream/passthrough/json-marks.ts');
+      const marks = new Set(Buffer.from('"{}[]'));
+      JsonMarks.prototype.next = function (this: { readonly part: Buffer }, from: number) {
+        const { part } = this;
+        let at = from;
+        while (at < part.length && !marks.has(part[at]!)) at++;
+        return at;
+      };
+    },
+  },
   'metric-series': {
     title: 'series held by their labels (prom-client finds them)',
     async remove() {
