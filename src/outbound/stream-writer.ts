@@ -160,9 +160,13 @@ export class StreamWriter implements ChunkSink {
   }
 
   #commitEarly(): void {
-    if (this.committed || this.#exchange.client_gone) return;
+    if (!this.committed && !this.#exchange.client_gone) this.#writeHeartbeat();
+  }
+
+  /** Called by timers, where nothing else catches what a dialect throws. */
+  #writeHeartbeat(): void {
     try {
-      this.#take(this.#heartbeat());
+      this.#take(this.#renderer.heartbeat?.() ?? keepAliveComment);
       this.#write();
     } catch (thrown) {
       this.fail(thrown);
@@ -181,10 +185,6 @@ export class StreamWriter implements ChunkSink {
     }
   }
 
-  #heartbeat(): string {
-    return this.#renderer.heartbeat?.() ?? keepAliveComment;
-  }
-
   /**
    * Sends a heartbeat if nothing was written for long enough. Writes do not restart the timer, since they are the hot path: it checks the
    * time of the last write when it fires.
@@ -194,10 +194,7 @@ export class StreamWriter implements ChunkSink {
     const { keepalive_ms } = this.#limits;
     const silent_ms = this.#exchange.clock.elapsed_ms() - this.#written_ms;
     const due = silent_ms >= keepalive_ms - timer_slack_ms;
-    if (due && !this.#isFull) {
-      this.#take(this.#heartbeat());
-      this.#write();
-    }
+    if (due && !this.#isFull) this.#writeHeartbeat();
     this.#keepAlive = setTimeout(this.#beat, due ? keepalive_ms : keepalive_ms - silent_ms);
   };
 

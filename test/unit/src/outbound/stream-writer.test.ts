@@ -62,6 +62,19 @@ describe('the heartbeat of a stream', () => {
     expect(client.written).toBe(`data: a\n\n${heartbeat}`);
   });
 
+  it('fails the stream where the dialect throws, and not the process', async () => {
+    writer.close();
+    const fault = new Error('no heart');
+    const heartbeat = () => {
+      throw fault;
+    };
+    writer = new StreamWriter(exchange, client.sink, { ...renderer, heartbeat }, limits);
+    const failed = expect(writer.run({ resume() {}, stop() {} } as never)).rejects.toBe(fault);
+    say('a');
+    pass(100);
+    await failed;
+  });
+
   it('stops with the stream: nothing is written after [DONE], and no timer is left', async () => {
     say('a');
     const ended = writer.finish();
