@@ -48,9 +48,8 @@ export class ReasoningCache<Value> {
 /** Characters of an id beside the name that make it the only one. */
 const least_own_characters = 8;
 
-/** Whether the id of a call is its name and a number, with a word before it. */
+/** Whether the id of a call can be guessed: a number, its name, or both, with a word before them. */
 function isNumbered({ id, function: { name } }: ToolCall): boolean {
-  if (name === '' || !id.includes(name)) return false;
   const own = id.replace(name, '').replace(/functions?|tool|call|[^a-z0-9]/gi, '');
   return own.length < least_own_characters;
 }

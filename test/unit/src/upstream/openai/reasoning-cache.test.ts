@@ -2,11 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import type { ToolCall } from '../../../../../src/canonical.ts';
 import { ReasoningCache } from '../../../../../src/upstream/openai/reasoning-cache.ts';
 
-const call = (id: string, text = '{}', name = 'roll'): ToolCall => ({
+const callOf = (id: string, text = '{}', name = 'roll'): ToolCall => ({
   id,
   type: 'function',
   function: { name, arguments: text },
 });
+
+/** A call whose id nobody can guess, but for its end. */
+const call = (end: string, text?: string, name?: string): ToolCall =>
+  callOf(`toolu_h3Kq9ZxW2b${end}`, text, name);
 
 function memoryOf(max_characters = 1000, max_age_ms = 1000) {
   const clock = { now_ms: 0 };
@@ -57,20 +61,20 @@ describe('a cached turn with tool calls', () => {
   });
 });
 
-describe('the id of a call that is its name and a number', () => {
-  it.each(['functions.roll:0', 'functions.roll:12', 'tool_0_roll', 'roll-1', 'call_roll'])(
+describe('the id of a call that is a number or its name', () => {
+  it.each(['functions.roll:0', 'functions.roll:12', 'tool_0_roll', 'roll-1', 'call_roll', 'call_0', '1'])(
     'as %s does not bring back reasoning, which may be of another account',
     id => {
       const { memory } = memoryOf();
-      memory.keep([call(id)], 1);
-      expect(memory.recall([call(id)])).toBeUndefined();
+      memory.keep([callOf(id)], 1);
+      expect(memory.recall([callOf(id)])).toBeUndefined();
     },
   );
 
   it('may stand in an id that nobody can guess', () => {
     const { memory } = memoryOf();
-    memory.keep([call('functions.roll:0'), call('tool_roll_h3Kq9ZxW2b')], 1);
-    expect(memory.recall([call('functions.roll:0'), call('tool_roll_h3Kq9ZxW2b')])).toBe(1);
+    memory.keep([callOf('functions.roll:0'), callOf('tool_roll_h3Kq9ZxW2b')], 1);
+    expect(memory.recall([callOf('functions.roll:0'), callOf('tool_roll_h3Kq9ZxW2b')])).toBe(1);
   });
 });
 
