@@ -46,7 +46,7 @@ const source = z.unknown().transform((given, issues): string => {
   if (given.type === 'url') {
     const parsed = parsedBy(urlSource, given, issues);
     if (!parsed || (isImageUrl(parsed.url) && !parsed.url.startsWith('data:'))) return parsed?.url ?? z.NEVER;
-    return fault(issues, 'must be an https: address', 'url');
+    return fault(issues, 'must be an https: address of a public host', 'url');
   }
   return fault(issues, 'must be "base64" or "url"; files are not stored here', 'type');
 });

@@ -58,7 +58,7 @@ describe('the error about an invalid field', () => {
           { role: 'user', content: [{ type: 'image_url', image_url: { url: 'http://a.example/b.png' } }] },
         ],
       },
-      "must be an https: address, or a data: URL of a PNG, JPEG, GIF or WebP image in base64, of at most 20 MiB, not 'http://a.example/b.png'",
+      "must be an https: address of a public host, or a data: URL of a PNG, JPEG, GIF or WebP image in base64, of at most 20 MiB, not 'http://a.example/b.png'",
     ],
     [
       'messages[0].content[0].cache_control',

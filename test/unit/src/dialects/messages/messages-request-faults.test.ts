@@ -46,12 +46,12 @@ describe('the error about an invalid Messages request', () => {
     [
       'messages[1].content[1].source.url',
       image({ type: 'url', url: 'http://a.b' }),
-      'must be an https: address',
+      'must be an https: address of a public host',
     ],
     [
       'messages[1].content[1].source.url',
       image({ type: 'url', url: 'data:image/png;base64,aGk=' }),
-      'must be an https: address',
+      'must be an https: address of a public host',
     ],
     [
       'messages[1].content[1].source.media_type',

@@ -113,7 +113,7 @@ describe('the error about an invalid Responses request', () => {
     [
       'input[0].content[0].image_url',
       { input: [{ role: 'user', content: [image('http://a.example/a.png')] }] },
-      'must be an https: address, or a data: URL',
+      'must be an https: address of a public host, or a data: URL',
     ],
     [
       'input[0].content[0].detail',
