@@ -89,8 +89,8 @@ const answer: AdapterFixture = {
 };
 
 const rolls = [
-  { functionCall: { name: 'roll', args: { sides: 20 }, id: 'fc_a1' }, thoughtSignature: 'c2lnbmVkLWNhbGw=' },
-  { functionCall: { name: 'roll', args: { sides: 6 }, id: 'fc_a2' } },
+  { functionCall: { name: 'roll', args: { sides: 20 }, id: 'fjyd5vpl' }, thoughtSignature: 'c2lnbmVkLWNhbGw=' },
+  { functionCall: { name: 'roll', args: { sides: 6 }, id: 'k2m9x7qa' } },
 ];
 const rollUsage = {
   promptTokenCount: 131,
@@ -122,15 +122,15 @@ export const tools: AdapterFixture = {
         reasoning_details: [
           {
             type: 'reasoning.encrypted',
-            id: 'fc_a1',
+            id: 'fjyd5vpl',
             data: 'c2lnbmVkLWNhbGw=',
             format: 'google-gemini-v1',
             index: 0,
           },
         ],
         tool_calls: [
-          { id: 'fc_a1', type: 'function', function: { name: 'roll', arguments: '{"sides":20}' } },
-          { id: 'fc_a2', type: 'function', function: { name: 'roll', arguments: '{"sides":6}' } },
+          { id: 'fjyd5vpl', type: 'function', function: { name: 'roll', arguments: '{"sides":20}' } },
+          { id: 'k2m9x7qa', type: 'function', function: { name: 'roll', arguments: '{"sides":6}' } },
         ],
       },
       finish_reason: 'tool_calls',

@@ -97,7 +97,7 @@ describe('an adapter of its own, named by its path', () => {
       const { message, finish_reason } = called.choices[0]!;
       expect(finish_reason).toBe('tool_calls');
       const calls = message.tool_calls!;
-      expect(calls.map(({ id }) => id)).toEqual(['fc_a1', 'fc_a2']);
+      expect(calls.map(({ id }) => id)).toEqual(['fjyd5vpl', 'k2m9x7qa']);
       expect(upstream.requests.at(-1)?.body).toMatchObject({
         tools: [
           {
@@ -121,17 +121,17 @@ describe('an adapter of its own, named by its path', () => {
           role: 'model',
           parts: [
             {
-              functionCall: { id: 'fc_a1', name: 'roll', args: { sides: 20 } },
+              functionCall: { id: 'fjyd5vpl', name: 'roll', args: { sides: 20 } },
               thoughtSignature: 'c2lnbmVkLWNhbGw=',
             },
-            { functionCall: { id: 'fc_a2', name: 'roll', args: { sides: 6 } } },
+            { functionCall: { id: 'k2m9x7qa', name: 'roll', args: { sides: 6 } } },
           ],
         },
         {
           role: 'user',
           parts: [
-            { functionResponse: { id: 'fc_a1', name: 'roll', response } },
-            { functionResponse: { id: 'fc_a2', name: 'roll', response } },
+            { functionResponse: { id: 'fjyd5vpl', name: 'roll', response } },
+            { functionResponse: { id: 'k2m9x7qa', name: 'roll', response } },
           ],
         },
       ]);

@@ -30,7 +30,7 @@ export class ReasoningCache<Value> {
     return this.#texts.characters;
   }
 
-  /** Stores `value`, plain JSON, for the turn that made these calls. */
+  /** Stores `value`, plain JSON, for the turn that made these calls; not if all their ids can be guessed, such as `call_0`. */
   keep(calls: readonly ToolCall[], value: Value): void {
     if (calls.length > 0 && !calls.every(isNumbered))
       this.#texts.set(keyOf(calls), JSON.stringify(value), this.#max_age_ms);
