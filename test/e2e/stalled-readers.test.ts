@@ -127,7 +127,9 @@ describe(`${readers} clients that open an endless stream and never read`, () => 
       await until(() => server.requests.every(({ text, isClosed }) => isClosed || !text.includes('endless')));
       await until(async () => (await gateway!.metric('sluice_in_flight')) === 0);
       expect(await ended('client_gone')).toBe(readers);
-      expect(((await heldBytes()) - before) / readers).toBeLessThan(100_000);
+      // The test's own server keeps each request with its socket; Node gives buffers of closed ones back over several turns.
+      server.requests.splice(0);
+      await until(async () => ((await heldBytes()) - before) / readers < 100_000);
     },
     120_000,
   );
