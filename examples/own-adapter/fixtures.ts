@@ -89,7 +89,10 @@ const answer: AdapterFixture = {
 };
 
 const rolls = [
-  { functionCall: { name: 'roll', args: { sides: 20 }, id: 'fjyd5vpl' }, thoughtSignature: 'c2lnbmVkLWNhbGw=' },
+  {
+    functionCall: { name: 'roll', args: { sides: 20 }, id: 'fjyd5vpl' },
+    thoughtSignature: 'c2lnbmVkLWNhbGw=',
+  },
   { functionCall: { name: 'roll', args: { sides: 6 }, id: 'k2m9x7qa' } },
 ];
 const rollUsage = {
