@@ -8,7 +8,7 @@ const callOf = (id: string, text = '{}', name = 'roll'): ToolCall => ({
   function: { name, arguments: text },
 });
 
-/** A call whose id nobody can guess, but for its end. */
+/** A call with an id that cannot be guessed; `end` tells calls apart. */
 const call = (end: string, text?: string, name?: string): ToolCall =>
   callOf(`toolu_h3Kq9ZxW2b${end}`, text, name);
 
@@ -71,7 +71,7 @@ describe('the id of a call that is a number or its name', () => {
     },
   );
 
-  it('may stand in an id that nobody can guess', () => {
+  it('may stand in an id that cannot be guessed', () => {
     const { memory } = memoryOf();
     memory.keep([callOf('functions.roll:0'), callOf('tool_roll_h3Kq9ZxW2b')], 1);
     expect(memory.recall([callOf('functions.roll:0'), callOf('tool_roll_h3Kq9ZxW2b')])).toBe(1);
