@@ -292,6 +292,12 @@ export function textOf(content: Message['content']): string {
   return content ? content.map(part => (part.type === 'text' ? part.text : '')).join('') : '';
 }
 
+/** The details without those that can be read, which say the reasoning again; undefined if none is left. */
+export function encryptedDetails(details: readonly ReasoningDetail[]): ReasoningDetail[] | undefined {
+  const encrypted = details.filter(({ text, summary }) => !text && !summary);
+  return encrypted.length > 0 ? encrypted : undefined;
+}
+
 /** Number of images in a message. */
 export const imagesIn = (content: Message['content']): number =>
   Array.isArray(content) ? content.filter(({ type }) => type === 'image_url').length : 0;

@@ -19,7 +19,7 @@ export type {
   ToolCallDelta,
   Usage,
 } from './canonical.ts';
-export { textOf, tokenCount, usageOf } from './canonical.ts';
+export { encryptedDetails, textOf, tokenCount, usageOf } from './canonical.ts';
 export { type Catalog, type Model, takesImages } from './catalog/catalog.ts';
 export type { FindAccount } from './chain/application-accounts.ts';
 export { defineStage, type StageFactory } from './chain/define-stage.ts';

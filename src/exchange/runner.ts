@@ -203,7 +203,7 @@ export class ExchangeRun {
     const meter = new StreamMeter(this.exchange, metrics, newCounter);
     this.#meter = meter;
     const chunks = this.#stages.onStream(source.stream(meter));
-    const renderer = format.renderStream(identityOf(this.exchange), this.#promptTokens);
+    const renderer = format.renderStream(identityOf(this.exchange), () => this.#promptTokens());
     const toClientError = (thrown: unknown) => this.#clientError(thrown);
     const limits = isInner ? { ...this.#parts.limits, slow_client_ms: Infinity } : this.#parts.limits;
     await sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
@@ -227,15 +227,15 @@ export class ExchangeRun {
   /** Answers a request that needs no upstream. An answer of a stage is not used: it is a generated reply. */
   #answerItself(format: RequestAnswers): void {
     const { exchange } = this;
-    const body = format.answerRequest(identityOf(exchange), this.#promptTokens);
+    const body = format.answerRequest(identityOf(exchange), () => this.#promptTokens());
     writeJson(exchange, this.#sink, 200, body);
   }
 
   /** Tokens of the prompt: as the upstream has reported them, else estimated. */
-  readonly #promptTokens = (): number => {
+  #promptTokens(): number {
     const { usage, request } = this.exchange;
     return usage.prompt_tokens || estimatePrompt(request, this.#parts.newCounter?.());
-  };
+  }
 
   #handOn(error: GatewayError): void {
     this.exchange.end.handedOn(error.type);

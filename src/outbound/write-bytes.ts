@@ -7,7 +7,8 @@ import { ClientWatch, cutOff } from './slow-client.ts';
 
 /**
  * Sends the bytes of `body` as a reply, paused while the client does not read. When the client has left or was cut off, destroys the rest
- * of `body`; with `readsOn` lets it run on for its other readers. When `body` throws, cuts the client's connection, since a reply that broke off must not look complete, and rethrows.
+ * of `body`; with `readsOn` lets it run on for its other readers. When `body` throws, cuts the client's connection, since a reply that broke
+ * off must not look complete, and rethrows.
  */
 export async function writeBytes(
   exchange: Exchange,

@@ -1,4 +1,4 @@
-import type { ChunkChoice, Delta, ToolCallDelta } from '../canonical.ts';
+import { type ChunkChoice, type Delta, encryptedDetails, type ToolCallDelta } from '../canonical.ts';
 import { ArgumentsMapper } from './arguments-mapper.ts';
 import { LogprobsMapper } from './logprobs-mapper.ts';
 import { PlainTextMapper, type TextReplacer } from './text-replacer.ts';
@@ -127,9 +127,8 @@ function kindsIn(delta: Delta): Kind[] {
 
 /** Removes signed reasoning whose text can be read: it says again what has been mapped. Encrypted reasoning stays. */
 export function dropReadable(from: Pick<Delta, 'reasoning_details'>): void {
-  const { reasoning_details: details } = from;
-  if (!details) return;
-  const kept = details.filter(({ text, summary }) => !text && !summary);
-  if (kept.length > 0) from.reasoning_details = kept;
+  if (!from.reasoning_details) return;
+  const encrypted = encryptedDetails(from.reasoning_details);
+  if (encrypted) from.reasoning_details = encrypted;
   else delete from.reasoning_details;
 }

@@ -1,13 +1,14 @@
-import type {
-  ChatRequest,
-  Chunk,
-  ChunkChoice,
-  Completion,
-  Delta,
-  Message,
-  ReplyMessage,
-  StreamController,
-  StreamTransformer,
+import {
+  type ChatRequest,
+  type Chunk,
+  type ChunkChoice,
+  type Completion,
+  type Delta,
+  encryptedDetails,
+  type Message,
+  type ReplyMessage,
+  type StreamController,
+  type StreamTransformer,
 } from '../../../src/plugin.ts';
 import { OpeningTag } from './opening-tag.ts';
 
@@ -70,8 +71,8 @@ function joinMessage(
 function withoutTexts<T extends Pick<Delta, 'reasoning_details'>>(given: T): T {
   if (!given.reasoning_details) return given;
   const { reasoning_details, ...rest } = given;
-  const encrypted = reasoning_details.filter(({ text, summary }) => !text && !summary);
-  return encrypted.length > 0 ? { ...given, reasoning_details: encrypted } : (rest as T);
+  const encrypted = encryptedDetails(reasoning_details);
+  return encrypted ? { ...given, reasoning_details: encrypted } : (rest as T);
 }
 
 /** Joins a stream, each choice by itself. Holds back only what may become an opening tag; a stream that ends in reasoning keeps its tag open. */

@@ -47,10 +47,19 @@ export function setAsideInMessages(request: ChatRequest, messages: unknown): voi
   for (const message of messages) {
     if (!isObject(message)) continue;
     setAsideUnknown(request, message, messageFields, 'messages.');
-    if (!Array.isArray(message.content)) continue;
-    for (const part of message.content)
-      if (isObject(part)) setAsideUnknown(request, part, partFields, 'messages.content.');
+    setAsideInEach(request, message.content, partFields, 'messages.content.');
   }
+}
+
+/** Moves fields of the objects in `list` that are not `known` to `request.unknown`. Anything but a list has none. */
+export function setAsideInEach(
+  request: ChatRequest,
+  list: unknown,
+  known: ReadonlySet<string>,
+  prefix: string,
+): void {
+  if (!Array.isArray(list)) return;
+  for (const one of list) if (isObject(one)) setAsideUnknown(request, one, known, prefix);
 }
 
 /** Whether a value says the same as none: clients send their SDK's messages back with every field. */

@@ -1,7 +1,6 @@
 import type { ChatRequest } from '../../canonical.ts';
-import { isObject } from '../../json-object.ts';
 import { messageFields } from '../request-schema/message.ts';
-import { setAsideUnknown } from '../request-schema/unknown-fields.ts';
+import { setAsideInEach, setAsideUnknown } from '../request-schema/unknown-fields.ts';
 import { isHosted } from './tool-list.ts';
 
 /** What replies have beside their content, so that clients send it back. */
@@ -43,14 +42,9 @@ export function setAsideInItems(request: ChatRequest, input: unknown): void {
   if (!Array.isArray(input)) return;
   for (const item of input as Record<string, unknown>[]) {
     setAsideUnknown(request, item, knownIn[String(item.type ?? 'message')]!, 'input.');
-    setAsideInParts(request, item.content, 'input.content.');
-    setAsideInParts(request, item.output, 'input.output.');
+    setAsideInEach(request, item.content, knownInPart, 'input.content.');
+    setAsideInEach(request, item.output, knownInPart, 'input.output.');
   }
-}
-
-function setAsideInParts(request: ChatRequest, parts: unknown, prefix: string): void {
-  if (!Array.isArray(parts)) return;
-  for (const part of parts) if (isObject(part)) setAsideUnknown(request, part, knownInPart, prefix);
 }
 
 /** Moves fields of parsed tools that are not known to `request.unknown`, and hosted tools by their type: `tools.web_search`. */

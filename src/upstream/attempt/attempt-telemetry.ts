@@ -100,16 +100,21 @@ export class AttemptTelemetry {
     return {
       'gen_ai.response.finish_reasons': this.#finish_reasons.length > 0 ? this.#finish_reasons : undefined,
       'gen_ai.response.time_to_first_chunk': this.#first_chunk_ms && this.#first_chunk_ms / 1000,
-      'gen_ai.usage.input_tokens': usage.prompt_tokens,
-      'gen_ai.usage.output_tokens': usage.completion_tokens,
-      'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
-      ...(usage.cache_creation_tokens !== undefined && {
-        'gen_ai.usage.cache_creation.input_tokens': usage.cache_creation_tokens,
-      }),
+      ...usageAttributes(usage),
       'gen_ai.usage.reasoning.output_tokens': usage.completion_details?.reasoning_tokens ?? 0,
     };
   }
 }
+
+/** Tokens of an exchange, as attributes of the span of the call that used them. */
+export const usageAttributes = (usage: Exchange['usage']): Attributes => ({
+  'gen_ai.usage.input_tokens': usage.prompt_tokens,
+  'gen_ai.usage.output_tokens': usage.completion_tokens,
+  'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
+  ...(usage.cache_creation_tokens !== undefined && {
+    'gen_ai.usage.cache_creation.input_tokens': usage.cache_creation_tokens,
+  }),
+});
 
 function requestAttributes({ request, attempts }: Exchange, { provider, target }: Upstream): Attributes {
   const { name, adapter, address } = provider;

@@ -2,6 +2,7 @@ import { type Span, SpanKind } from '@opentelemetry/api';
 import type { Exchange } from '../../exchange.ts';
 import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
+import { usageAttributes } from '../attempt/attempt-telemetry.ts';
 import type { Provider } from '../http/provider.ts';
 
 /** Metrics and span of one call that is passed through, with the GenAI attributes that are known of it. */
@@ -42,12 +43,7 @@ export class PassthroughTelemetry {
     const { model, usage } = this.#exchange;
     this.#metrics.attempted(this.#exchange, this.#provider.name, this.#elapsed_ms, kind);
     if (this.#span.isRecording() && !usage.estimated) {
-      this.#span.setAttributes({
-        'gen_ai.request.model': model?.id,
-        'gen_ai.usage.input_tokens': usage.prompt_tokens,
-        'gen_ai.usage.output_tokens': usage.completion_tokens,
-        'gen_ai.usage.cache_read.input_tokens': usage.cached_tokens,
-      });
+      this.#span.setAttributes({ 'gen_ai.request.model': model?.id, ...usageAttributes(usage) });
     }
     endSpan(this.#span, kind);
   }
