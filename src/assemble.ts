@@ -111,7 +111,7 @@ function partsOf(
   if (blind.length > 0) throw settings.mistake(blind);
   for (const provider of providers) {
     provider.watch(metrics.routing);
-    metrics.client.prepare(provider.name, failureKinds);
+    metrics.client.prepare(provider.name, provider.adapter.providerName, failureKinds);
   }
   const background = new Background(settings.server, metrics);
   return {

@@ -45,7 +45,7 @@ export function dashboardOf({ uid, title, description, rows }: Board): Dashboard
       labelVariable(
         'provider',
         'Provider',
-        'gen_ai_provider_name',
+        'sluice_provider',
         'gen_ai_client_operation_duration_seconds_count',
       ),
     )

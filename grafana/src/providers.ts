@@ -1,7 +1,7 @@
 import type { Board } from './dashboard.ts';
 import { perSecond, quantile } from './promql.ts';
 
-const by = 'gen_ai_provider_name';
+const by = 'sluice_provider';
 const provider = `${by}=~"$provider"`;
 const both = `${provider},gen_ai_request_model=~"$model"`;
 const duration = 'gen_ai_client_operation_duration_seconds';

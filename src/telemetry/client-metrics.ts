@@ -8,20 +8,26 @@ export const operationBuckets_s = [
 ];
 const tokenBuckets = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-const labels = ['gen_ai_provider_name', 'gen_ai_request_model'] as const;
+/** The kind of provider, such as `vllm`; its configured name; the catalog's model. */
+const labels = [
+  'gen_ai_operation_name',
+  'gen_ai_provider_name',
+  'sluice_provider',
+  'gen_ai_request_model',
+] as const;
 
 /** Metrics of the gateway as the client of its providers, under the names of the GenAI conventions. */
 export class ClientMetrics extends MetricSet {
   readonly #duration = this.metrics.histogram({
     name: 'gen_ai_client_operation_duration_seconds',
     help: 'Duration of one attempt at one provider, from sending to the last byte.',
-    labels: ['gen_ai_operation_name', ...labels, 'error_type'],
+    labels: [...labels, 'error_type'],
     buckets: operationBuckets_s,
   });
   readonly #tokens = this.metrics.histogram({
     name: 'gen_ai_client_token_usage',
     help: 'Billable tokens of an exchange by the provider that answered it.',
-    labels: ['gen_ai_operation_name', ...labels, 'gen_ai_token_type'],
+    labels: [...labels, 'gen_ai_token_type'],
     buckets: tokenBuckets,
   });
   readonly #firstChunk = this.metrics.histogram({
@@ -39,40 +45,46 @@ export class ClientMetrics extends MetricSet {
   readonly #errors = this.metrics.counter({
     name: 'sluice_upstream_errors_total',
     help: 'Failed attempts, by kind of failure.',
-    labels: ['gen_ai_provider_name', 'kind'],
+    labels: ['sluice_provider', 'kind'],
   });
+  /** `gen_ai.provider.name` by configured name. */
+  readonly #kinds = new Map<string, string>();
 
-  /** Creates the series of a provider's failures, so that the first one is seen as an increase. */
-  prepare(provider: string, kinds: readonly string[]): void {
-    for (const kind of kinds) this.#errors.labels(provider, kind);
+  /** Learns the kind of a provider, and creates the series of its failures, so that the first one is seen as an increase. */
+  prepare(provider: string, providerName: string, failures: readonly string[]): void {
+    this.#kinds.set(provider, providerName);
+    for (const kind of failures) this.#errors.labels(provider, kind);
+  }
+
+  /** `gen_ai.provider.name` of the provider with this configured name; empty without one. */
+  kindOf(provider: string | undefined): string {
+    return (provider !== undefined && this.#kinds.get(provider)) || '';
   }
 
   /** Counts an attempt that has ended; `kind` is that of its failure, if it failed. */
   attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
-    const series = this.#duration.labels(
-      exchange.operation ?? '',
-      provider,
-      modelLabel(exchange),
-      kind ?? '',
-    );
+    const series = this.#duration.labels(...this.#labelsOf(exchange, provider), kind ?? '');
     series.observe(duration_ms / 1000, exchange.trace_id);
     if (kind !== undefined) this.#errors.labels(provider, kind).inc();
   }
 
   firstChunk(exchange: Measured, provider: string, wait_ms: number): void {
-    this.#firstChunk.labels(provider, modelLabel(exchange)).observe(wait_ms / 1000, exchange.trace_id);
+    this.#firstChunk.labels(...this.#labelsOf(exchange, provider)).observe(wait_ms / 1000, exchange.trace_id);
   }
 
   /** The series of the time between the chunks of one attempt, in seconds, for the attempt to hold. */
   chunkTime(exchange: Measured, provider: string): HistogramSeries {
-    return this.#perChunk.labels(provider, modelLabel(exchange));
+    return this.#perChunk.labels(...this.#labelsOf(exchange, provider));
   }
 
   /** Counts the tokens of a settled exchange. */
   used(exchange: Measured, provider: string, input: number, output: number): void {
-    const { operation = '' } = exchange;
-    const model = modelLabel(exchange);
-    this.#tokens.labels(operation, provider, model, 'input').observe(input);
-    this.#tokens.labels(operation, provider, model, 'output').observe(output);
+    const values = this.#labelsOf(exchange, provider);
+    this.#tokens.labels(...values, 'input').observe(input);
+    this.#tokens.labels(...values, 'output').observe(output);
+  }
+
+  #labelsOf(exchange: Measured, provider: string) {
+    return [exchange.operation ?? '', this.kindOf(provider), provider, modelLabel(exchange)] as const;
   }
 }

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { version } from '../version.ts';
 import { AccountMetrics } from './account-metrics.ts';
 import { BodyMetrics } from './body-metrics.ts';
 import { ClientMetrics, operationBuckets_s } from './client-metrics.ts';
@@ -12,6 +13,9 @@ const firstTokenBuckets_s = [
 ];
 const perTokenBuckets_s = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const ownTimeBuckets_s = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 1];
+
+/** `gen_ai_provider_name` is the kind of the provider that was asked last; empty if none was. */
+const serverLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
 
 /** Hooks whose own time is measured. */
 export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled'] as const;
@@ -30,19 +34,19 @@ export class Metrics extends MetricSet {
   readonly #duration = this.metrics.histogram({
     name: 'gen_ai_server_request_duration_seconds',
     help: 'Duration of an exchange, from the first header to settlement.',
-    labels: ['gen_ai_request_model', 'error_type'],
+    labels: [...serverLabels, 'error_type'],
     buckets: operationBuckets_s,
   });
   readonly #firstToken = this.metrics.histogram({
     name: 'gen_ai_server_time_to_first_token_seconds',
     help: 'Time from the first header to the first text or tool call of a stream.',
-    labels: ['gen_ai_request_model'],
+    labels: serverLabels,
     buckets: firstTokenBuckets_s,
   });
   readonly #perToken = this.metrics.histogram({
     name: 'gen_ai_server_time_per_output_token_seconds',
     help: 'Time of a stream after its first token, divided by the tokens that followed.',
-    labels: ['gen_ai_request_model'],
+    labels: serverLabels,
     buckets: perTokenBuckets_s,
   });
   readonly #inFlight = this.metrics.gauge({
@@ -100,6 +104,12 @@ export class Metrics extends MetricSet {
     this.registry = registry;
     this.routing = new RoutingMetrics(registry);
     this.client = new ClientMetrics(registry);
+    const build = {
+      name: 'sluice_build_info',
+      help: '1; the version that runs.',
+      labels: ['version'],
+    } as const;
+    this.metrics.gauge(build).labels(version).set(1);
     this.bodies = new BodyMetrics(registry);
   }
 
@@ -118,13 +128,14 @@ export class Metrics extends MetricSet {
     this.#inFlight.labels(exchange.endpoint.name).dec();
     this.#requests.labels(exchange.endpoint.name, model, status, end_reason, error_type).inc();
     if (exchange.endpoint.public) return;
-    this.#duration.labels(model, error_type).observe(timings.duration_ms / 1000, exchange.trace_id);
+    const labels = [exchange.operation ?? '', this.client.kindOf(end.provider), model] as const;
+    this.#duration.labels(...labels, error_type).observe(timings.duration_ms / 1000, exchange.trace_id);
     const { first_token_ms } = timings;
     if (first_token_ms !== undefined) {
-      this.#firstToken.labels(model).observe(first_token_ms / 1000, exchange.trace_id);
+      this.#firstToken.labels(...labels).observe(first_token_ms / 1000, exchange.trace_id);
       const tokens = usage.completion_tokens - 1;
       if (tokens > 0)
-        this.#perToken.labels(model).observe((timings.duration_ms - first_token_ms) / 1000 / tokens);
+        this.#perToken.labels(...labels).observe((timings.duration_ms - first_token_ms) / 1000 / tokens);
     }
     this.#countTokens(model, usage);
     // A counter of money may round; the exact figure is in the record.

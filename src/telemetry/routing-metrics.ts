@@ -33,24 +33,24 @@ export class RoutingMetrics extends MetricSet {
   readonly breakerBecame = this.counting({
     name: 'sluice_breaker_transitions_total',
     help: "State changes of a provider's circuit breaker, by the new state.",
-    labels: ['gen_ai_provider_name', 'state'],
+    labels: ['sluice_provider', 'state'],
   });
   readonly finishedUnknown = this.counting({
     name: 'sluice_unknown_finish_reasons_total',
     help: 'Choices with a finish_reason that the adapter does not know, which clients see as stop.',
-    labels: ['gen_ai_provider_name', 'finish_reason'],
+    labels: ['sluice_provider', 'finish_reason'],
     // The words are the servers' own.
     max_series: 100,
   });
   readonly endedLate = this.counting({
     name: 'sluice_late_upstream_errors_total',
     help: 'Errors of an upstream after the last finish reason of its stream; the client got the whole answer.',
-    labels: ['gen_ai_provider_name'],
+    labels: ['sluice_provider'],
   });
   readonly #queueTime = this.metrics.histogram({
     name: 'sluice_provider_queue_seconds',
     help: "Waiting time for one of a provider's max_concurrent permits; outcome: entered, late, left.",
-    labels: ['gen_ai_provider_name', 'outcome'],
+    labels: ['sluice_provider', 'outcome'],
     buckets: queueBuckets_s,
   });
   readonly overflowed = this.counting({
@@ -72,11 +72,11 @@ export class RoutingMetrics extends MetricSet {
   readonly #breaker = this.metrics.gauge({
     name: 'sluice_breaker_state',
     help: "1 for the state that a provider's circuit breaker is in.",
-    labels: ['gen_ai_provider_name', 'state'],
+    labels: ['sluice_provider', 'state'],
   });
 
   #gauge(name: string, help: string, read: (provider: WatchedProvider) => number) {
-    return { metric: this.metrics.gauge({ name, help, labels: ['gen_ai_provider_name'] }), read };
+    return { metric: this.metrics.gauge({ name, help, labels: ['sluice_provider'] }), read };
   }
 
   /** Shows `provider` in the gauges until the returned function is called. */

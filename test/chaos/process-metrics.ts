@@ -47,7 +47,7 @@ export async function readMetrics(adminUrl: string): Promise<ProcessMetrics> {
 }
 
 function metricsIn(text: string): ProcessMetrics {
-  const breakers = /^sluice_breaker_state\{gen_ai_provider_name="(\w+)",state="(\w+)"\} 1$/gm;
+  const breakers = /^sluice_breaker_state\{sluice_provider="(\w+)",state="(\w+)"\} 1$/gm;
   const sums = Object.entries(names).map(([key, name]) => [key, sumOf(text, name)]);
   return {
     ...(Object.fromEntries(sums) as Record<keyof typeof names, number>),

@@ -61,8 +61,8 @@ describe('Grafana queries against Prometheus under load with faults', () => {
       'aion-labs/aion-3.5',
     ]);
     const providers = await prometheus!.query(
-      'count by (gen_ai_provider_name) (gen_ai_client_operation_duration_seconds_count)',
+      'count by (sluice_provider) (gen_ai_client_operation_duration_seconds_count)',
     );
-    expect(providers.map(({ metric }) => metric.gen_ai_provider_name).sort()).toEqual(['flaky', 'sound']);
+    expect(providers.map(({ metric }) => metric.sluice_provider).sort()).toEqual(['flaky', 'sound']);
   });
 });

@@ -30,7 +30,7 @@ describe('a finish reason that no adapter knows', () => {
       expect(text).toContain('"finish_reason":"stop"');
       expect(text).not.toContain(reason);
     }
-    const counted = { gen_ai_provider_name: 'upstream', finish_reason: 'repetition' };
+    const counted = { sluice_provider: 'upstream', finish_reason: 'repetition' };
     expect(await gateway.metric('sluice_unknown_finish_reasons_total', counted)).toBe(2);
     expect(await gateway.metrics()).not.toContain('x'.repeat(65));
   });

@@ -112,7 +112,7 @@ describe('an error in a stream', () => {
     upstream.reply(thenReset(streamHead(), chunk(events(said('Hello'), finished(), used(7, 3)) + failing)));
     const counted = expectWholeStream(await stream(), 'Hello').at(-1)?.json.usage;
     expect(counted).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
-    const provider = { gen_ai_provider_name: 'upstream' };
+    const provider = { sluice_provider: 'upstream' };
     expect(await gateway.metric('sluice_late_upstream_errors_total', provider)).toBe(all.length + 1);
     expect(await gateway.metric('sluice_requests_total', { end_reason: 'completed' })).toBe(all.length + 1);
   });

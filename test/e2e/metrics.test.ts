@@ -27,7 +27,7 @@ async function measured(config: object = {}): Promise<GatewayUnderTest> {
 }
 
 const model = { gen_ai_request_model: 'aion-labs/aion-3.5' };
-const provider = { ...model, gen_ai_provider_name: 'upstream' };
+const provider = { ...model, gen_ai_provider_name: 'vllm', sluice_provider: 'upstream' };
 
 describe('the metrics of exchanges', () => {
   it('describe the gateway as server and as client under the names of the GenAI conventions', async () => {

@@ -29,14 +29,14 @@ async function openPair() {
 
 const stateOf = async ({ gateway }: Books, provider = 'upstream') => {
   for (const state of ['closed', 'open', 'half_open']) {
-    const labels = { gen_ai_provider_name: provider, state };
+    const labels = { sluice_provider: provider, state };
     if ((await gateway.metric('sluice_breaker_state', labels)) === 1) return state;
   }
   return undefined;
 };
 
 const changes = ({ gateway }: Books, state: string) =>
-  gateway.metric('sluice_breaker_transitions_total', { gen_ai_provider_name: 'upstream', state });
+  gateway.metric('sluice_breaker_transitions_total', { sluice_provider: 'upstream', state });
 
 describe('the circuit breaker of a provider', () => {
   it('opens after failures, probes the provider, and closes when it recovers', async () => {

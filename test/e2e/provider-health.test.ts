@@ -8,7 +8,7 @@ afterEach(closeBalanced);
 
 const health_check = { path: '/health', interval_ms: 100, timeout_ms: 200 };
 const isHealthy = ({ gateway }: Books) =>
-  gateway.metric('sluice_provider_healthy', { gen_ai_provider_name: 'upstream' });
+  gateway.metric('sluice_provider_healthy', { sluice_provider: 'upstream' });
 
 /** Answers health checks as `health` does and everything else well. */
 function checked(books: Books, health: Script): void {
@@ -124,7 +124,7 @@ it('keeps waiting when no other server can be asked', async () => {
     finish = () => socket.write(goodAnswer(1, false));
   });
   const secondIsHealthy = () =>
-    books.gateway.metric('sluice_provider_healthy', { gen_ai_provider_name: 'second' });
+    books.gateway.metric('sluice_provider_healthy', { sluice_provider: 'second' });
   await until(async () => (await secondIsHealthy()) === 0);
   const sent = books.send(false);
   await until(() => generations(books) === 1);

@@ -33,7 +33,7 @@ const capped = (fields: object, more: FleetOverrides = {}): FleetOverrides => ({
 });
 
 const queued = ({ gateway }: Books) =>
-  gateway.metric('sluice_provider_queued', { gen_ai_provider_name: 'upstream' });
+  gateway.metric('sluice_provider_queued', { sluice_provider: 'upstream' });
 
 describe.each(bothWays)('a provider at its concurrency limit ($way)', ({ stream }) => {
   it('is skipped', async () => {

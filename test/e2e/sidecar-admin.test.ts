@@ -175,7 +175,7 @@ describe('/metrics', () => {
         'server_error',
       ]),
     );
-    expect(values('gen_ai_provider_name')).toEqual(new Set(['upstream']));
+    expect(values('sluice_provider')).toEqual(new Set(['upstream']));
   });
 
   it('counts each exchange once', () => {

@@ -67,6 +67,7 @@ const layers: readonly (readonly string[])[] = [
     'src/clock.ts',
     'src/json-object.ts',
     'src/money.ts',
+    'src/version.ts',
     'src/options.ts',
     'src/refused-promise.ts',
   ],

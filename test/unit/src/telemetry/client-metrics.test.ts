@@ -9,6 +9,7 @@ let metrics: ClientMetrics;
 beforeEach(() => {
   registry = new Registry();
   metrics = new ClientMetrics(registry);
+  metrics.prepare('a', 'vllm', ['timeout']);
 });
 
 const exchange = {
@@ -17,8 +18,8 @@ const exchange = {
   operation: 'embeddings',
   trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
 };
-const provider = 'gen_ai_provider_name="a",gen_ai_request_model="a/one"';
-const labels = `gen_ai_operation_name="embeddings",${provider}`;
+const labels =
+  'gen_ai_operation_name="embeddings",gen_ai_provider_name="vllm",sluice_provider="a",gen_ai_request_model="a/one"';
 
 it('measures attempts in seconds and counts failed ones by kind', async () => {
   metrics.attempted(exchange, 'a', 2500, undefined);
@@ -29,12 +30,12 @@ it('measures attempts in seconds and counts failed ones by kind', async () => {
     `gen_ai_client_operation_duration_seconds_sum{${labels},error_type="timeout"} 1.5\n`,
   );
   expect(text.match(/^sluice_upstream_errors_total.*$/gm)).toEqual([
-    'sluice_upstream_errors_total{gen_ai_provider_name="a",kind="timeout"} 1',
+    'sluice_upstream_errors_total{sluice_provider="a",kind="timeout"} 1',
   ]);
 });
 
 it('shows the failures of a provider as 0 before the first', async () => {
-  metrics.prepare('a', ['status', 'timeout']);
+  metrics.prepare('b', 'openai', ['status']);
   expect((await registry.metrics()).match(/^sluice_upstream_errors_total.* 0$/gm)).toHaveLength(2);
 });
 
@@ -57,11 +58,11 @@ it('shows a trace beside its bucket where a scraper accepts OpenMetrics', async 
   const text = await openMetricsOf(registry);
   expect(text).toMatch(
     new RegExp(
-      `_bucket\\{le="0.64",${provider}\\} 1 # \\{trace_id="${exchange.trace_id}"\\} 0.5 \\d+\\.\\d{3}\n`,
+      `_bucket\\{le="0.64",${labels}\\} 1 # \\{trace_id="${exchange.trace_id}"\\} 0.5 \\d+\\.\\d{3}\n`,
     ),
   );
   expect(text).toContain('# TYPE sluice_upstream_errors counter\n');
-  expect(text).toContain(`_bucket{le="+Inf",${provider}} 1\n`);
+  expect(text).toContain(`_bucket{le="+Inf",${labels}} 1\n`);
   expect(text.endsWith('# EOF\n')).toBe(true);
 });
 

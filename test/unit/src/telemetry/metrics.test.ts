@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { MeasuredEnd, MeasuredUsage } from '../../../../src/telemetry/measured.ts';
@@ -46,7 +47,8 @@ async function samples(name: string): Promise<Record<string, number>> {
   return Object.fromEntries(parts.map(([, sample, value]) => [sample!.slice(name.length), Number(value)]));
 }
 
-const ofModel = `{gen_ai_request_model="${model}"}`;
+const labels = `gen_ai_operation_name="",gen_ai_provider_name="",gen_ai_request_model="${model}"`;
+const ofModel = `{${labels}}`;
 
 describe('the time per output token', () => {
   const name = 'gen_ai_server_time_per_output_token_seconds';
@@ -73,7 +75,7 @@ it('measures the time to the first token and to the end in seconds', async () =>
     [`_sum${ofModel}`]: 0.1,
   });
   expect(await samples('gen_ai_server_request_duration_seconds')).toMatchObject({
-    [`_sum{gen_ai_request_model="${model}",error_type="provider_error"}`]: 2.1,
+    [`_sum{${labels},error_type="provider_error"}`]: 2.1,
   });
 });
 
@@ -152,4 +154,9 @@ it('counts in the same series for all gateways that share a registry', async () 
   new Metrics(registry).begun(exchange);
   new Metrics(new Registry()).begun(exchange);
   expect(await samples('sluice_in_flight')).toEqual({ '{endpoint="chat.completions"}': 2 });
+});
+
+it('names the version that runs', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'));
+  expect(await samples('sluice_build_info')).toEqual({ [`{version="${version}"}`]: 1 });
 });

@@ -21,12 +21,12 @@ it('shows the state of a watched provider at each scrape, until it is unwatched'
   Object.assign(provider, { healthy: false, bulkhead: { in_flight: 3, queued: 1 } });
   provider.breaker.state = 'open';
   expect(await samples()).toEqual([
-    'sluice_provider_in_flight{gen_ai_provider_name="a"} 3',
-    'sluice_provider_queued{gen_ai_provider_name="a"} 1',
-    'sluice_provider_healthy{gen_ai_provider_name="a"} 0',
-    'sluice_breaker_state{gen_ai_provider_name="a",state="closed"} 0',
-    'sluice_breaker_state{gen_ai_provider_name="a",state="open"} 1',
-    'sluice_breaker_state{gen_ai_provider_name="a",state="half_open"} 0',
+    'sluice_provider_in_flight{sluice_provider="a"} 3',
+    'sluice_provider_queued{sluice_provider="a"} 1',
+    'sluice_provider_healthy{sluice_provider="a"} 0',
+    'sluice_breaker_state{sluice_provider="a",state="closed"} 0',
+    'sluice_breaker_state{sluice_provider="a",state="open"} 1',
+    'sluice_breaker_state{sluice_provider="a",state="half_open"} 0',
   ]);
   unwatch();
   expect(await samples()).toEqual([]);
@@ -42,8 +42,8 @@ it('counts failovers, denied retries, breaker transitions, waits for a permit an
   for (const line of [
     'sluice_failovers_total{from="a",to="b",kind="timeout"} 1',
     'sluice_retries_denied_total{gen_ai_request_model="m",reason="budget"} 1',
-    'sluice_breaker_transitions_total{gen_ai_provider_name="a",state="open"} 1',
-    'sluice_provider_queue_seconds_sum{gen_ai_provider_name="a",outcome="entered"} 0.25',
+    'sluice_breaker_transitions_total{sluice_provider="a",state="open"} 1',
+    'sluice_provider_queue_seconds_sum{sluice_provider="a",outcome="entered"} 0.25',
     'sluice_overload_refusals_total{gen_ai_request_model="m"} 1',
   ])
     expect(all).toContain(line);

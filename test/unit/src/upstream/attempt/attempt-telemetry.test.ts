@@ -166,7 +166,8 @@ describe('the chunk times of an attempt', () => {
     arrived(30, 3);
     arrived(10, 1);
     const text = await registry.metrics();
-    const labels = '{gen_ai_provider_name="a",gen_ai_request_model="_other"}';
+    const labels =
+      '{gen_ai_operation_name="chat",gen_ai_provider_name="",sluice_provider="a",gen_ai_request_model="_other"}';
     for (const [name, sum, count] of [
       ['time_to_first_chunk', 0.5, 1],
       ['time_per_output_chunk', 0.1, 4],
