@@ -70,7 +70,9 @@ export async function assemble(settings: Settings, options: GatewayOptions): Pro
   });
   const opened: Opened[] = [records];
   try {
-    return { ...partsOf(settings, options, records, { clock, log, metrics }, opened), records };
+    const parts = { ...partsOf(settings, options, records, { clock, log, metrics }, opened), records };
+    metrics.configLoaded(clock.epoch_ms());
+    return parts;
   } catch (thrown) {
     await Promise.allSettled(opened.map(one => one.close()));
     throw thrown;

@@ -45,6 +45,7 @@ export function createChain<R extends IncomingMessage = IncomingMessage>(
   warnOfLostSpans(log);
   for (const warning of checked.warnings) log.warn(warning);
   const parts = partsOf(checked, log);
+  parts.metrics.configLoaded(systemClock.epoch_ms());
   const handler: RequestHandler = (request, response, next) => {
     // Another handler has begun or ended a reply.
     if (response.headersSent || response.writableEnded) return next();

@@ -1,4 +1,4 @@
-import { Metric, type MetricDefinition, type NamedLabels } from './metric.ts';
+import { type CollectedValue, Metric, type MetricDefinition, type NamedLabels } from './metric.ts';
 import { CounterSeries, GaugeSeries, HistogramSeries } from './metric-series.ts';
 
 type Names = readonly string[];
@@ -43,6 +43,15 @@ export class Gauge<L extends Names = []> extends Metric<L, GaugeSeries> {
   set(first: OrLabels<L>, second = 0): void {
     const [labels, value] = split(first, second);
     this.labels(...(labels as [NamedLabels<L>])).set(value);
+  }
+
+  /**
+   * For series that come and go, such as the ten fullest queues: calls `read` at each scrape and shows exactly what it returns,
+   * `[{ labels: { queue }, value: 3 }]`, at most `max_series`. Of several values for the same labels the greatest is shown. The returned
+   * function ends this; call it in `close`.
+   */
+  collect(read: () => Iterable<CollectedValue<L>>): () => void {
+    return this.collected(read);
   }
 }
 

@@ -21,6 +21,13 @@ export type LabelValues<L extends readonly string[]> = { readonly [K in keyof L]
 export type NamedLabels<L extends readonly string[]> = Readonly<Record<L[number], string | number>>;
 type Labels = Readonly<Record<string, string>>;
 
+/** A series of a gauge as it is at one scrape. */
+export interface CollectedValue<L extends readonly string[]> {
+  /** Values of all labels, by name. */
+  readonly labels: NamedLabels<L>;
+  readonly value: number;
+}
+
 /** Common interface of the series of counters, gauges and histograms. */
 export interface Series {
   reset(): void;
@@ -69,6 +76,7 @@ export class Metric<L extends readonly string[], S extends Series> {
   readonly #root: Branch<S> = { next: new Map() };
   readonly #series = new Map<string, { labels: Labels; series: S }>();
   readonly #readers = new Map<string, { labels: Labels; reads: Set<() => number | Promise<number>> }>();
+  readonly #collectors = new Set<() => Iterable<CollectedValue<L>>>();
 
   constructor(definition: MetricDefinition<L>, kind: MetricKind<S>, owner?: string) {
     const { name, help, labels = [], max_series = default_max_series } = definition;
@@ -110,6 +118,15 @@ export class Metric<L extends readonly string[], S extends Series> {
     };
   }
 
+  /**
+   * Asks `read` at each scrape for series that are shown in that scrape only, at most `max_series`, until the returned function is called.
+   * Of several values for the same labels the greatest is shown.
+   */
+  protected collected(read: () => Iterable<CollectedValue<L>>): () => void {
+    this.#collectors.add(read);
+    return () => void this.#collectors.delete(read);
+  }
+
   /** Whether `other` is declared in the same way, so that one can stand for both. */
   isLike(other: Metric<readonly string[], Series>): boolean {
     const declared = ({ type, labelNames, shape, owner }: typeof other) =>
@@ -120,14 +137,27 @@ export class Metric<L extends readonly string[], S extends Series> {
   /** Values for a registry that is scraped. */
   async get() {
     const { name, help, type } = this;
-    const values: Sample[] = [];
+    const collected = this.#collect();
+    const values: Sample[] = [...collected.values()];
     for (const [key, { labels, series }] of this.#series)
-      if (!this.#readers.has(key)) values.push(...series.samples(labels, name));
+      if (!this.#readers.has(key) && !collected.has(key)) values.push(...series.samples(labels, name));
     for (const { labels, reads } of this.#readers.values()) {
       const read = await Promise.all([...reads].map(async one => one()));
       values.push({ labels, value: read.reduce((sum, value) => sum + value, 0) });
     }
     return { name, help, type, values, aggregator: 'sum' as const };
+  }
+
+  #collect(): ReadonlyMap<string, Sample> {
+    const samples = new Map<string, Sample>();
+    for (const read of this.#collectors)
+      for (const { labels: named, value } of read()) {
+        const [key, labels] = this.#keyOf(this.#inOrder([named]));
+        const known = samples.get(key);
+        if (known ? known.value >= value : samples.size >= this.#max_series) continue;
+        samples.set(key, { labels, value });
+      }
+    return samples;
   }
 
   /** Sets every series to zero. */

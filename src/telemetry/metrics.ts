@@ -4,6 +4,7 @@ import { AccountMetrics } from './account-metrics.ts';
 import { BodyMetrics } from './body-metrics.ts';
 import { ClientMetrics, operationBuckets_s } from './client-metrics.ts';
 import { type Measured, type MeasuredEnd, type MeasuredUsage, modelLabel } from './measured.ts';
+import { registerMemoryLimits } from './memory-limits.ts';
 import { MetricSet } from './metric-factory.ts';
 import type { HistogramSeries } from './metric-series.ts';
 import { RoutingMetrics } from './routing-metrics.ts';
@@ -91,6 +92,10 @@ export class Metrics extends MetricSet {
     labels: ['gen_ai_request_model'],
     buckets: [0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2],
   });
+  readonly #configLoaded = this.setting({
+    name: 'sluice_config_loaded_timestamp_seconds',
+    help: 'Unix time at which the running configuration was accepted.',
+  });
   readonly registry: Registry;
   readonly routing: RoutingMetrics;
   /** Metrics of attempts at providers. */
@@ -111,6 +116,12 @@ export class Metrics extends MetricSet {
     } as const;
     this.metrics.gauge(build).labels(version).set(1);
     this.bodies = new BodyMetrics(registry);
+    registerMemoryLimits(registry);
+  }
+
+  /** Shows that a gateway or chain was assembled from its configuration at this time. */
+  configLoaded(epoch_ms: number): void {
+    this.#configLoaded(epoch_ms / 1000);
   }
 
   /** Starts counting by account as well. */

@@ -54,6 +54,16 @@ describe('the metrics of exchanges', () => {
     expect(await metrics()).not.toContain('made-up');
   });
 
+  it('say when the configuration was accepted, and how much memory the process may use', async () => {
+    const before_s = Date.now() / 1000;
+    const { metric } = await measured();
+    const loaded_s = await metric('sluice_config_loaded_timestamp_seconds');
+    expect(loaded_s).toBeGreaterThanOrEqual(before_s);
+    expect(loaded_s).toBeLessThanOrEqual(Date.now() / 1000);
+    expect(await metric('sluice_memory_limit_bytes')).toBeGreaterThan(process.memoryUsage().rss);
+    expect(await metric('sluice_heap_limit_bytes')).toBeGreaterThan(process.memoryUsage().heapUsed);
+  });
+
   it('include accounts only when that is enabled', async () => {
     expect(await (await measured()).metrics()).not.toContain('sluice_account');
     await gateway?.close();

@@ -45,6 +45,9 @@ describe('the Grafana dashboards', () => {
     expect(unused.map(([, name]) => name)).toEqual([
       'sluice_breaker_transitions_total',
       'sluice_build_info',
+      'sluice_config_loaded_timestamp_seconds',
+      'sluice_heap_limit_bytes',
+      'sluice_memory_limit_bytes',
       'sluice_records_pruned_total',
       'sluice_state_instances',
     ]);

@@ -129,6 +129,39 @@ describe('a gauge', () => {
     registry.resetMetrics();
     expect(await lines()).toEqual(['open 0']);
   });
+
+  it('shows what it collects at this scrape, and nothing of the scrape before', async () => {
+    const gauge = metrics.gauge({ name: 'fullest', help: 'Fullest.', labels: ['queue', 'place'] });
+    let fullest = ['a', 'b'];
+    const end = gauge.collect(() => fullest.map(queue => ({ labels: { place: 'disk', queue }, value: 2 })));
+    expect(await lines()).toEqual(['fullest{queue="a",place="disk"} 2', 'fullest{queue="b",place="disk"} 2']);
+    fullest = ['c'];
+    expect(await lines()).toEqual(['fullest{queue="c",place="disk"} 2']);
+    end();
+    expect(await lines()).toEqual([]);
+  });
+
+  it('collects at most max_series, and the greatest of several values for the same labels', async () => {
+    const gauge = metrics.gauge({ name: 'fullest', help: 'Fullest.', labels: ['queue'], max_series: 2 });
+    const values = (...values: number[]) => values.map((value, at) => ({ labels: { queue: at }, value }));
+    gauge.collect(() => values(1, 5, 9));
+    gauge.collect(() => values(3, 4, 9));
+    expect(await lines()).toEqual(['fullest{queue="0"} 3', 'fullest{queue="1"} 5']);
+  });
+
+  it('shows 0 without labels while nothing is collected', async () => {
+    const values = [{ labels: {}, value: 7 }];
+    metrics.gauge({ name: 'oldest', help: 'Oldest.' }).collect(() => values);
+    expect(await lines()).toEqual(['oldest 7']);
+    values.pop();
+    expect(await lines()).toEqual(['oldest 0']);
+  });
+
+  it('rejects the scrape when a collected value lacks a label', async () => {
+    const gauge = metrics.gauge({ name: 'fullest', help: 'Fullest.', labels: ['queue'] });
+    gauge.collect(() => [{ labels: {} as { queue: string }, value: 1 }]);
+    await expect(lines()).rejects.toThrow("the value of the label 'queue' must be text or a number");
+  });
 });
 
 describe('the limit of series', () => {

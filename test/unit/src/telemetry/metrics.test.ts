@@ -108,7 +108,9 @@ it('counts billable tokens by kind and by source of the count, and their cost', 
     [series('reasoning', 'exact')]: 5,
     [series('output', 'estimated')]: 21,
   });
-  expect(await samples('sluice_cost_usd_total')).toEqual({ [ofModel]: 0.005 });
+  expect(await samples('sluice_cost_usd_total')).toEqual({
+    '{gen_ai_request_model="aion-labs/aion-3.5"}': 0.005,
+  });
 });
 
 it('counts by account only when that is enabled, even when enabled twice', async () => {
@@ -159,4 +161,9 @@ it('counts in the same series for all gateways that share a registry', async () 
 it('names the version that runs', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'));
   expect(await samples('sluice_build_info')).toEqual({ [`{version="${version}"}`]: 1 });
+});
+
+it('shows when the running configuration was accepted', async () => {
+  metrics.configLoaded(1_795_000_000_500);
+  expect(await samples('sluice_config_loaded_timestamp_seconds')).toEqual({ '': 1_795_000_000.5 });
 });
