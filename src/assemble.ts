@@ -116,6 +116,14 @@ function partsOf(
     metrics.client.prepare(provider.name, provider.adapter.providerName, failureKinds);
   }
   const background = new Background(settings.server, metrics);
+  const routes = new Routes(
+    createDialects(settings.dialects, settings, { models: settings.models }, made.dialect),
+  );
+  const endpoints = [...routes.generating, ...(settings.passthrough.length > 0 ? ['passthrough'] : [])];
+  metrics.prepareRequests(
+    endpoints,
+    settings.models.map(({ id }) => id),
+  );
   return {
     settings,
     terminal: options.terminal ?? false,
@@ -126,9 +134,7 @@ function partsOf(
     ownsState: options.state === undefined,
     application,
     catalog,
-    routes: new Routes(
-      createDialects(settings.dialects, settings, { models: settings.models }, made.dialect),
-    ),
+    routes,
     chain: new Chain(
       createStages(
         settings.stages,

@@ -124,6 +124,11 @@ function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainP
   );
   const measured = registry && metrics;
   const chain = new Chain(stages, measured);
+  const routes = new Routes(createDialects(builtInDialects, options, { models }).map(withCatalog(models)));
+  metrics.prepareRequests(
+    routes.generating,
+    models.map(({ id }) => id),
+  );
   const looksBack = chain.stages.some(stage => stage.onReply || stage.onStream || stage.onError);
   return {
     chain,
@@ -132,7 +137,7 @@ function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainP
     metrics,
     background: new Background(options, metrics),
     buffered: new BufferedBytes(options, metrics.bodies),
-    routes: new Routes(createDialects(builtInDialects, options, { models }).map(withCatalog(models))),
+    routes,
     options,
     log,
     measured,

@@ -38,11 +38,14 @@ export interface Located {
 
 /** Routes by path, from the dialects: whole paths first, then the longest of those that end in a slash and a star. */
 export class Routes {
+  /** Names of the endpoints that generate. */
+  readonly generating: readonly string[];
   readonly #byPath: ReadonlyMap<string, Route>;
   readonly #below: readonly (readonly [prefix: string, route: Route])[];
 
   constructor(dialects: readonly Dialect[]) {
     const routes = dialects.flatMap(routesOf);
+    this.generating = [...new Set(routes.flatMap(([, { name, generates }]) => (generates ? [name] : [])))];
     const [below, whole] = [routes.filter(isPattern), routes.filter(entry => !isPattern(entry))];
     this.#byPath = new Map(whole);
     this.#below = below

@@ -30,4 +30,4 @@ export interface MeasuredUsage {
 }
 
 /** Model label: only names of the catalog, since clients must not be able to create series. */
-export const modelLabel = (exchange: Measured): string => exchange.model?.id ?? '_other';
+export const modelLabel = ({ model }: Pick<Measured, 'model'>): string => model?.id ?? '_other';

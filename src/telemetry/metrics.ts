@@ -18,6 +18,22 @@ const ownTimeBuckets_s = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 
 /** `gen_ai_provider_name` is the kind of the provider that was asked last; empty if none was. */
 const serverLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
 
+/** Common ends of exchanges by status, end reason and error type: one success, and the failures that alerts count. */
+const preparedEnds = [
+  [200, 'completed', ''],
+  [502, 'upstream_failed', 'provider_error'],
+  [200, 'upstream_failed', 'provider_error'], // a stream that broke
+  [502, 'refused', 'provider_error'], // no upstream was usable
+  [502, 'internal_error', 'server_error'],
+  [502, 'refused', 'server_error'], // overload
+  [524, 'time_limit', 'timeout_error'],
+  [400, 'upstream_failed', 'configuration_error'],
+  [200, 'internal_error', 'server_error'],
+] as const;
+
+/** Series created before their first exchange: 1000 are about 200 kB at each scrape. */
+const max_prepared_series = 2000;
+
 /** Hooks whose own time is measured. */
 export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled'] as const;
 export type TimedHook = (typeof timedHooks)[number];
@@ -179,6 +195,18 @@ export class Metrics extends MetricSet {
 
   stageRefused(stage: string, hook: string, error_type: string): void {
     this.#stageRefusals.labels(stage, hook, error_type).inc();
+  }
+
+  /**
+   * Creates the series of the common ends of requests at 0: Prometheus sees no increase in a series that begins at 1, so the first failures
+   * would not count. Of a large catalog the more common ends come first, up to 2000 series.
+   */
+  prepareRequests(endpoints: readonly string[], models: readonly string[]): void {
+    let left = max_prepared_series;
+    for (const end of preparedEnds)
+      for (const model of [...models, modelLabel({ model: undefined })])
+        for (const endpoint of endpoints) if (left-- > 0) this.#requests.labels(endpoint, model, ...end);
+    for (const model of models) this.routing.prepareModel(model);
   }
 
   /** Creates the series of a failing stage, so that the first failure is seen as an increase. */

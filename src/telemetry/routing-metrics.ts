@@ -30,7 +30,7 @@ export class RoutingMetrics extends MetricSet {
     help: 'Failures returned to the client without a further attempt: no attempts, budget, upstreams or time were left.',
     labels: ['gen_ai_request_model', 'reason'],
   });
-  readonly breakerBecame = this.counting({
+  readonly #transitions = this.metrics.counter({
     name: 'sluice_breaker_transitions_total',
     help: "State changes of a provider's circuit breaker, by the new state.",
     labels: ['sluice_provider', 'state'],
@@ -53,7 +53,7 @@ export class RoutingMetrics extends MetricSet {
     labels: ['sluice_provider', 'outcome'],
     buckets: queueBuckets_s,
   });
-  readonly overflowed = this.counting({
+  readonly #overflows = this.metrics.counter({
     name: 'sluice_overload_refusals_total',
     help: 'Requests refused because every upstream of the model was at its max_concurrent.',
     labels: ['gen_ai_request_model'],
@@ -79,9 +79,10 @@ export class RoutingMetrics extends MetricSet {
     return { metric: this.metrics.gauge({ name, help, labels: ['sluice_provider'] }), read };
   }
 
-  /** Shows `provider` in the gauges until the returned function is called. */
+  /** Shows `provider` in the gauges until the returned function is called; its breaker's transitions count from 0. */
   watch(provider: WatchedProvider): () => void {
     const { name, breaker } = provider;
+    for (const state of states) this.#transitions.labels(name, state);
     const ends = [
       ...this.#gauges.map(({ metric, read }) => metric.read(() => read(provider), name)),
       ...states.map(state => this.#breaker.read(() => Number(breaker.state === state), name, state)),
@@ -89,6 +90,20 @@ export class RoutingMetrics extends MetricSet {
     return () => {
       for (const end of ends) end();
     };
+  }
+
+  breakerBecame(provider: string, state: (typeof states)[number]): void {
+    this.#transitions.labels(provider, state).inc();
+  }
+
+  /** Creates the series of a model's overloads, so that the first one is seen as an increase. */
+  prepareModel(model: string): void {
+    this.#overflows.labels(model);
+  }
+
+  /** Counts a request refused because of overload. */
+  overflowed(model: string): void {
+    this.#overflows.labels(model).inc();
   }
 
   queued(provider: string, outcome: string, wait_ms: number): void {

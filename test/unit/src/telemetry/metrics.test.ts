@@ -167,3 +167,30 @@ it('shows when the running configuration was accepted', async () => {
   metrics.configLoaded(1_795_000_000_500);
   expect(await samples('sluice_config_loaded_timestamp_seconds')).toEqual({ '': 1_795_000_000.5 });
 });
+
+describe('the series of requests', () => {
+  const name = 'sluice_requests_total';
+  const endpoints = ['chat.completions', 'responses'];
+
+  it('exist at 0 for the common failures of every model, so that the first failure is an increase', async () => {
+    metrics.prepareRequests(endpoints, [model]);
+    const broken = 'status="200",end_reason="upstream_failed",error_type="provider_error"';
+    const prepared = await samples(name);
+    for (const endpoint of endpoints)
+      for (const id of [model, '_other'])
+        expect(prepared[`{endpoint="${endpoint}",gen_ai_request_model="${id}",${broken}}`]).toBe(0);
+    expect(await samples('sluice_overload_refusals_total')).toEqual({
+      [`{gen_ai_request_model="${model}"}`]: 0,
+    });
+  });
+
+  it('are at most 2000 before the first request, the more common ends first', async () => {
+    const models = Array.from({ length: 300 }, (_, at) => `vendor/model-${at}`);
+    metrics.prepareRequests(endpoints, models);
+    const prepared = Object.keys(await samples(name));
+    expect(prepared).toHaveLength(2000);
+    const having = (part: string) => prepared.filter(labels => labels.includes(part)).length;
+    expect(having('status="200",end_reason="upstream_failed"')).toBe(2 * 301);
+    expect(having('time_limit')).toBe(0);
+  });
+});
