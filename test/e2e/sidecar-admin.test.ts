@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
@@ -162,8 +163,10 @@ describe('/metrics', () => {
   it('has only models, endpoints, statuses and types from closed sets', () => {
     const values = (label: string) =>
       new Set([...text.matchAll(new RegExp(`[{,]${label}="([^"]*)"`, 'g'))].map(([, value]) => value));
-    expect(values('gen_ai_request_model')).toEqual(new Set(['aion-labs/aion-3.5', '_other']));
-    expect(values('endpoint')).toEqual(new Set(['chat.completions', 'unknown']));
+    // Of what requests and stages may end with, series are there from the beginning.
+    const models = defaultModels('upstream').map(({ id }) => id);
+    expect(values('gen_ai_request_model')).toEqual(new Set([...models, '_other']));
+    expect(values('endpoint')).toEqual(new Set(['chat.completions', 'responses', 'unknown']));
     expect(values('error_type')).toEqual(
       new Set([
         '',
@@ -171,8 +174,9 @@ describe('/metrics', () => {
         'invalid_request_error',
         'authentication_error',
         'status',
-        // Of stages that may break: those series are there from the beginning.
         'server_error',
+        'timeout_error',
+        'configuration_error',
       ]),
     );
     expect(values('sluice_provider')).toEqual(new Set(['upstream']));
