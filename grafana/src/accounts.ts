@@ -91,7 +91,7 @@ export const accounts: Board = {
           kind: 'series',
           title: 'Stores up',
           description:
-            'state: counters and concurrency, shared by instances. records: read (keys, accounts) and write_ledger, each on its own.',
+            'state: counters and concurrency, shared by instances. records: keys, accounts and the ledger. Each operation on its own.',
           unit: 'short',
           queries: [
             { expr: 'min by (store, operation) (sluice_store_up)', legend: '{{store}} {{operation}}' },

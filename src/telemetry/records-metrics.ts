@@ -12,8 +12,15 @@ const dropReasons = [
 /** Why a row never reached the ledger. */
 export type DropReason = (typeof dropReasons)[number];
 
-/** Operations of the records store while requests run. */
-type RecordsOperation = 'key_lookup' | 'account_lookup' | 'changes' | 'ledger_insert';
+/** Operations of the records store while requests run. The ledger knows more of its inserts than whether one failed. */
+const operations = [
+  'key_lookup',
+  'account_lookup',
+  'changes', // the poll for changed keys and accounts
+  'key_uses', // writes when keys were last used
+  'past_usage', // reads what accounts used before this process started
+] as const;
+type RecordsOperation = (typeof operations)[number] | 'ledger_insert';
 
 /** Metrics of the records store and the ledger; all labels are closed sets. */
 export class RecordsMetrics extends MetricSet {
@@ -38,41 +45,33 @@ export class RecordsMetrics extends MetricSet {
     labels: ['kind'],
   });
   readonly #store;
+  readonly #health;
 
   constructor(registry: Registry) {
     super(registry);
     this.#store = new StoreMetrics(registry);
-    this.#store.up('records', true, 'read');
+    this.#health = this.#store.health('records', operations);
     this.ledgerWrites(true);
   }
 
-  /**
-   * Times `ask`, an operation of the store. A read also shows whether the store can be read; of writes the ledger knows more. An error that
-   * `isOutage` denies, such as a refusal, is an answer.
-   */
-  async timed<T>(
-    operation: RecordsOperation,
-    ask: () => Promise<T>,
-    isOutage: (thrown: unknown) => boolean,
-  ): Promise<T> {
+  /** Times `ask`, an operation of the store, and shows whether it succeeds; of inserts `ledgerWrites` does. */
+  async timed<T>(operation: RecordsOperation, ask: () => Promise<T>): Promise<T> {
     const started_ms = performance.now();
-    const answered = (up: boolean) => {
-      if (operation !== 'ledger_insert') this.#store.up('records', up, 'read');
-      this.#store.asked('records', operation, performance.now() - started_ms);
-    };
     try {
       const answer = await ask();
-      answered(true);
+      if (operation !== 'ledger_insert') this.#health.succeeded(operation);
       return answer;
     } catch (thrown) {
-      answered(!isOutage(thrown));
+      if (operation !== 'ledger_insert') this.#health.failed(operation);
       this.#store.failed('records', operation);
       throw thrown;
+    } finally {
+      this.#store.asked('records', operation, performance.now() - started_ms);
     }
   }
 
   /** Shows whether the ledger can be written. */
   ledgerWrites(up: boolean): void {
-    this.#store.up('records', up, 'write_ledger');
+    this.#store.up('records', 'ledger_insert', up);
   }
 }

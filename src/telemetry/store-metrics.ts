@@ -1,4 +1,5 @@
 import { MetricSet } from './metric-factory.ts';
+import { StoreHealth } from './store-health.ts';
 
 const operationBuckets_s = [
   1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
@@ -28,7 +29,7 @@ export class StoreMetrics extends MetricSet {
   });
   readonly #up = this.metrics.gauge({
     name: 'sluice_store_up',
-    help: '1 while a store is available (the state store: while it can be written), 0 during an outage; of records by operation.',
+    help: '1 while an operation of a store succeeds, 0 from its failure to its next success, and while the circuit breaker is open.',
     labels,
   });
   readonly #outages = this.metrics.counter({
@@ -60,18 +61,21 @@ export class StoreMetrics extends MetricSet {
     this.#duration.labels(store, operation).observe(duration_ms / 1000);
   }
 
-  up(store: string, up: boolean, operation = 'all'): void {
+  /** Shows these operations of a store as available, until one of them fails. */
+  health<Operation extends string>(store: string, operations: readonly Operation[]): StoreHealth<Operation> {
+    return new StoreHealth(operations, (operation, up) => this.up(store, operation, up));
+  }
+
+  up(store: string, operation: string, up: boolean): void {
     this.#up.labels(store, operation).set(up ? 1 : 0);
+  }
+
+  /** Creates the series of a circuit breaker, so that the first outage is seen as an increase. */
+  prepareOutages(store: string): void {
+    this.#outages.labels(store);
   }
 
   breakerOpened(store: string): void {
     this.#outages.labels(store).inc();
-    this.up(store, false);
-  }
-
-  breakerClosed(store: string): void {
-    // Created before the first outage, so that this is seen as an increase.
-    this.#outages.labels(store);
-    this.up(store, true);
   }
 }

@@ -32,7 +32,7 @@ afterEach(() => fleet?.redis.resume());
 afterAll(() => fleet?.stop());
 
 const isOut = async () => (await fleet.metric('sluice_store_up', 'store="state"')) === 0;
-const isBack = async () => (await fleet.metric('sluice_store_up', 'store="state"')) === 4;
+const isBack = async () => (await fleet.metric('sluice_store_up', 'operation="heartbeat"')) === 4;
 const statuses = (sent: readonly Sent[]) => [...new Set(sent.map(({ status }) => status))];
 const tokensOf = (sent: readonly Sent[]) =>
   sent

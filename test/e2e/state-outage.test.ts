@@ -202,7 +202,9 @@ describe('the state store while Redis is down', () => {
     expect(opened.store.outage).toMatchObject({ since_epoch_ms: expect.any(Number) });
     await redis.restart();
     await until(isBack);
-    expect(await opened.metric('sluice_store_up')).toBe(1);
+    expect(await opened.metric('sluice_store_up', 'heartbeat')).toBe(1);
+    await take();
+    expect(await opened.metric('sluice_store_up', 'reserve')).toBe(1);
   });
 });
 

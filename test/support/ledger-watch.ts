@@ -33,11 +33,11 @@ export async function readinessLike({ adminUrl }: SidecarProcess, pattern: RegEx
   throw new Error(`/readyz did not come to match ${pattern}: ${text}`);
 }
 
-/** Whether each operation of the records store succeeds, as the gauge has it. */
-export async function recordsUp({ adminUrl }: SidecarProcess): Promise<Record<string, number>> {
+/** The operations of the records store that fail, as the gauge has it. */
+export async function recordsDown({ adminUrl }: SidecarProcess): Promise<string[]> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text();
   const samples = text.matchAll(/^sluice_store_up\{store="records",operation="(\w+)"\} (\d)/gm);
-  return Object.fromEntries([...samples].map(([, operation, up]) => [operation, Number(up)]));
+  return [...samples].flatMap(([, operation = '', up]) => (up === '0' ? [operation] : []));
 }
 
 /** How many rows the ledger has, which must be as many as its sums say. */

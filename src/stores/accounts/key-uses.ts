@@ -32,15 +32,19 @@ export class KeyUses {
     await this.#task.run();
   }
 
-  async #write(): Promise<undefined> {
+  async #write(): Promise<number | undefined> {
     const waiting = [...this.#times];
     this.#times = new Map();
     try {
       for (let at = 0; at < waiting.length; at += keys_per_write)
         await this.#keys.used(new Map(waiting.slice(at, at + keys_per_write)));
+      return undefined;
     } catch (fault) {
-      // A later use will be written; for a key that is not used again, little is lost.
-      this.#log.debug({ err: fault }, 'the last use of keys was not written down');
+      this.#log.debug({ err: fault }, 'the last use of keys was not written down: tried again');
+      // What was noted meanwhile is newer.
+      const later = new Map([...waiting, ...this.#times]);
+      this.#times = later.size > max_waiting ? new Map([...later].slice(-max_waiting)) : later;
+      return write_ms;
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { StoreHealth } from '../../telemetry/store-health.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { script } from '../limits/redis/lua-script.ts';
 import { type ConnectionOptions, RedisConnection } from '../limits/redis/redis-connection.ts';
@@ -32,9 +33,11 @@ return 1
 export class RedisCache implements CacheStore {
   readonly #options: RedisCacheOptions;
   readonly #connection: RedisConnection;
+  readonly #health: StoreHealth<'get' | 'set'>;
 
   constructor(options: RedisCacheOptions) {
     this.#options = options;
+    this.#health = options.metrics.health('cache', ['get', 'set']);
     this.#connection = new RedisConnection(options);
   }
 
@@ -56,9 +59,12 @@ export class RedisCache implements CacheStore {
     void this.#connection.started();
     const began_ms = performance.now();
     try {
-      return await send();
+      const answer = await send();
+      this.#health.succeeded(operation);
+      return answer;
     } catch (err) {
       metrics.failed('cache', operation);
+      this.#health.failed(operation);
       log.debug({ err, operation }, 'the cache does not answer');
       return undefined;
     } finally {

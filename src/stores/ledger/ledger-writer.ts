@@ -1,4 +1,4 @@
-import { isOutage, StoreUnavailable } from '../records/database.ts';
+import { StoreUnavailable } from '../records/database.ts';
 import type { LedgerEntry } from '../records/ledger-entry.ts';
 import type { LedgerRecords } from '../records/ledger-records.ts';
 import type { Surroundings } from '../records/surroundings.ts';
@@ -109,7 +109,7 @@ export class LedgerWriter {
   async #insert(batch: readonly LedgerEntry[]): Promise<void> {
     const { records, metrics, lost } = this.#setup;
     const insert = async (rows: readonly LedgerEntry[]) => {
-      const added = await metrics.timed('ledger_insert', () => records.insert(rows), isOutage);
+      const added = await metrics.timed('ledger_insert', () => records.insert(rows));
       metrics.ledgerWritten(added);
       return added;
     };

@@ -1,14 +1,19 @@
 import { EventEmitter } from 'node:events';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { StoreHealth } from '../../telemetry/store-health.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import type { Outage } from '../records/outage.ts';
-import { CannotServe, CommandRejected, Unreachable } from './remote-state.ts';
+import { CannotServe, CommandRejected, TooLate, Unreachable } from './remote-state.ts';
 
 /** Incidents in a row that make an outage. */
 const max_incidents = 3;
 /** Interval at which rejected commands of one operation are logged. */
 const rejected_log_ms = 60_000;
+
+const operations = ['reserve', 'settle', 'statuses', 'renew', 'heartbeat'] as const;
+/** What the state store is asked for. */
+export type StateOperation = (typeof operations)[number];
 
 interface Events {
   /** A failure that opened the breaker or was one more of it. */
@@ -30,9 +35,10 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
   /** Set during an outage. */
   outage: Outage | undefined;
   readonly #metrics: StoreMetrics;
+  readonly #health: StoreHealth<StateOperation>;
   readonly #log: Log;
   readonly #clock: Clock;
-  readonly #rejected_ms = new Map<string, number>();
+  readonly #rejected_ms = new Map<StateOperation, number>();
   /** In a row. */
   #incidents = 0;
   /** The last one that was counted. */
@@ -43,7 +49,8 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
     this.#metrics = metrics;
     this.#log = log;
     this.#clock = clock;
-    metrics.breakerClosed('state');
+    this.#health = metrics.health('state', operations);
+    metrics.prepareOutages('state');
   }
 
   /** The failure that opened it. */
@@ -52,13 +59,13 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
   }
 
   /** Runs an operation on the store; rejects at once while the breaker is open. */
-  async call<T>(operation: string, send: () => Promise<T>): Promise<T> {
+  async call<T>(operation: StateOperation, send: () => Promise<T>): Promise<T> {
     if (!this.closed) throw new Unreachable('the state store is out', { cause: this.#incident });
     return this.#measured(operation, send);
   }
 
   /** Runs an operation even while open, and closes the breaker when it succeeds. `send` must write: a read proves too little. */
-  async probe<T>(operation: string, send: () => Promise<T>): Promise<T> {
+  async probe<T>(operation: StateOperation, send: () => Promise<T>): Promise<T> {
     try {
       const answer = await this.#measured(operation, send);
       this.#close();
@@ -70,12 +77,17 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
     }
   }
 
-  async #measured<T>(operation: string, send: () => Promise<T>): Promise<T> {
+  async #measured<T>(operation: StateOperation, send: () => Promise<T>): Promise<T> {
     const began_ms = systemClock.elapsed_ms();
     try {
-      return await send();
+      const answer = await send();
+      this.#health.succeeded(operation);
+      return answer;
     } catch (error) {
+      // Nothing was sent.
+      if (error instanceof TooLate) throw error;
       this.#metrics.failed('state', operation);
+      this.#health.failed(operation);
       if (error instanceof CommandRejected) this.#rejected(operation, error);
       else this.#failed(error);
       throw error;
@@ -98,7 +110,7 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
     this.emit('failed');
   }
 
-  #rejected(operation: string, error: CommandRejected): void {
+  #rejected(operation: StateOperation, error: CommandRejected): void {
     const now_ms = systemClock.elapsed_ms();
     const logged_ms = this.#rejected_ms.get(operation) ?? Number.NEGATIVE_INFINITY;
     if (now_ms - logged_ms < rejected_log_ms) return;
@@ -109,6 +121,7 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
   #goOut(cause: unknown): void {
     this.outage = { since_epoch_ms: this.#clock.epoch_ms(), cause };
     this.#metrics.breakerOpened('state');
+    this.#health.out(true);
     this.emit('out', this.outage);
   }
 
@@ -118,7 +131,7 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
     this.closed = true;
     this.outage = undefined;
     this.#incidents = 0;
-    this.#metrics.breakerClosed('state');
+    this.#health.out(false);
     this.emit('closed', outage);
   }
 }

@@ -6,7 +6,6 @@ import { DiskQueue } from '../ledger/disk-queue.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { pastUsage } from '../ledger/past-usage.ts';
 import { endedWithin } from '../within.ts';
-import { isOutage } from './database.ts';
 import { warnOfSharedFiles } from './private-file.ts';
 import type { RecordsSettings } from './records-options.ts';
 import { kept_in_memory, type RecordsStore } from './records-store.ts';
@@ -56,6 +55,9 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
     findById: id => configured.findById(id) ?? keys.findById(id),
   };
+  const usage: Pick<RecordsStore['usage'], 'budgets'> = {
+    budgets: (ids, day) => metrics.timed('past_usage', () => store.usage.budgets(ids, day)),
+  };
   ledger.start();
   keys.start();
   void retention.start();
@@ -65,7 +67,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     accounts,
     ledger,
     /** Use of accounts before this process started; undefined where records are in memory. */
-    past: inMemory ? undefined : pastUsage({ usage: store.usage, disk, clock }),
+    past: inMemory ? undefined : pastUsage({ usage, disk, clock }),
     /** Set while the store does not answer. */
     get outage() {
       return keys.outage;
@@ -89,13 +91,13 @@ function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecord
   const { keys, accounts, changes } = store;
   return new StoredKeys({
     keys: {
-      lookUp: digests => metrics.timed('key_lookup', () => keys.lookUp(digests), isOutage),
-      used: times => keys.used(times),
+      lookUp: digests => metrics.timed('key_lookup', () => keys.lookUp(digests)),
+      used: times => metrics.timed('key_uses', () => keys.used(times)),
     },
     accounts: {
-      lookUp: ids => metrics.timed('account_lookup', () => accounts.lookUp(ids), isOutage),
+      lookUp: ids => metrics.timed('account_lookup', () => accounts.lookUp(ids)),
     },
-    changes: { since: since => metrics.timed('changes', () => changes.since(since), isOutage) },
+    changes: { since: since => metrics.timed('changes', () => changes.since(since)) },
     configured: id => configured.findById(id),
     key_cache_ttl_ms: settings.key_cache_ttl_ms,
     clock,

@@ -15,7 +15,7 @@ afterEach(() => setting.close());
 
 const onDisk = () => setting.metric('sluice_ledger_queue_rows', 'disk');
 const inMemory = () => setting.metric('sluice_ledger_queue_rows', 'memory');
-const canWrite = () => setting.metric('sluice_store_up', 'operation="write_ledger"');
+const canWrite = () => setting.metric('sluice_store_up', 'operation="ledger_insert"');
 
 describe('an outage of the records store', () => {
   it('is reported with its duration, waiting rows, place and cause until it is over', async () => {

@@ -73,15 +73,15 @@ describe('the ledger', () => {
     for (const row of sampleRows(25)) ledger.record(row);
     await until(async () => (await metric('sluice_ledger_queue_rows', 'disk')) === 25);
     expect(await metric('sluice_ledger_queue_rows', 'memory')).toBe(0);
-    expect(await metric('sluice_store_up', 'operation="write_ledger"')).toBe(0);
-    expect(await metric('sluice_store_up', 'operation="read"')).toBe(1);
+    expect(await metric('sluice_store_up', 'operation="ledger_insert"')).toBe(0);
+    expect(await metric('sluice_store_up', 'operation="changes"')).toBe(1);
     setting.trouble = undefined;
     await until(async () => (await written()) === 25);
     for (const row of sampleRows(5)) ledger.record(row);
     await until(async () => (await written()) === 30);
     // Told once the store has confirmed what it wrote.
     await until(async () => (await metric('sluice_ledger_queue_rows')) === 0);
-    await until(async () => (await metric('sluice_store_up', 'operation="write_ledger"')) === 1);
+    await until(async () => (await metric('sluice_store_up', 'operation="ledger_insert"')) === 1);
   });
 
   it('loses no row that goes to disk just when the disk was found empty', async () => {

@@ -29,12 +29,12 @@ const add = (id: number) => {
 const arrived = () => remote.settled.map(({ hold }) => Number(hold.request.id));
 const goOut = async () => {
   remote.fault = new CannotServe('OOM');
-  await circuit.call('test', () => remote.heartbeat()).catch(() => {});
+  await circuit.call('settle', () => remote.heartbeat()).catch(() => {});
   expect(circuit.closed).toBe(false);
 };
 const comeBack = async () => {
   remote.fault = undefined;
-  await circuit.probe('test', () => remote.heartbeat());
+  await circuit.probe('heartbeat', () => remote.heartbeat());
 };
 const metric = async (name: string) =>
   Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await registry.metrics())?.[1]);
@@ -96,9 +96,11 @@ describe('the queue of settlements', () => {
     for (let time = 0; time < 50; time++) {
       await settlements.settled();
       // The heartbeat succeeds and settlements do not.
-      await circuit.probe('test', async () => {});
+      await circuit.probe('heartbeat', async () => {});
     }
     expect([settlements.waiting, await dropped('rejected')]).toEqual([1, 0]);
+    const up = (operation: string) => metric(`sluice_store_up\\{store="state",operation="${operation}"\\}`);
+    expect([await up('heartbeat'), await up('settle')]).toEqual([1, 0]);
     remote.fault = undefined;
     await settlements.settled();
     expect(arrived()).toEqual([1, 2]);

@@ -1,6 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/stores/limits/remote-state.ts';
+import {
+  CannotServe,
+  CommandRejected,
+  TooLate,
+  Unreachable,
+} from '../../../../../src/stores/limits/remote-state.ts';
 import { StoreCircuitBreaker } from '../../../../../src/stores/limits/store-circuit-breaker.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
@@ -40,6 +45,14 @@ const metric = async (series: string) =>
       ?.split(' ')[1],
   );
 
+/** The gauge by operation. */
+const up = async (): Promise<Record<string, number>> => {
+  const samples = (await registry.metrics()).matchAll(
+    /^sluice_store_up\{store="state",operation="(\w+)"\} (\d)/gm,
+  );
+  return Object.fromEntries([...samples].map(([, operation, value]) => [operation, Number(value)]));
+};
+
 describe('the circuit breaker of the state store', () => {
   it('counts one silence once, however many operations waited in it', async () => {
     await silence(50);
@@ -49,8 +62,9 @@ describe('the circuit breaker of the state store', () => {
       [40, 'the state store failed'],
       [40, 'the state store failed'],
     ]);
-    expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(1);
+    expect(await up()).toEqual({ reserve: 0, settle: 1, statuses: 1, renew: 1, heartbeat: 0 });
     await silence(0);
+    expect(await up()).toEqual({ reserve: 0, settle: 0, statuses: 0, renew: 0, heartbeat: 0 });
     expect([circuit.outage !== undefined, opened.length]).toEqual([true, 1]);
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(1);
     expect(await metric('sluice_store_errors_total{store="state",operation="reserve"}')).toBe(50);
@@ -82,7 +96,7 @@ describe('the circuit breaker of the state store', () => {
     const reply = new CannotServe('OOM command not allowed');
     await ask(reply);
     expect([circuit.closed, opened]).toEqual([false, [reply]]);
-    expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(0);
+    expect(Object.values(await up())).toEqual([0, 0, 0, 0, 0]);
     let asked = false;
     const refused = circuit.call('reserve', async () => {
       asked = true;
@@ -97,7 +111,7 @@ describe('the circuit breaker of the state store', () => {
     await circuit.probe('heartbeat', works);
     expect([circuit.closed, closed]).toEqual([true, 1]);
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(1);
-    expect(await metric('sluice_store_up{store="state",operation="all"}')).toBe(1);
+    expect(Object.values(await up())).toEqual([1, 1, 1, 1, 1]);
     await ask(new CannotServe('MISCONF'));
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(2);
   });
@@ -108,6 +122,26 @@ describe('the circuit breaker of the state store', () => {
     expect(lines).toMatchObject([
       { level: 50, operation: 'reserve', msg: 'the state store rejected a command' },
     ]);
+  });
+
+  it('shows an operation that fails as down while the heartbeat succeeds, until its next success', async () => {
+    for (const fault of [
+      new CannotServe('NOPERM'),
+      new CommandRejected('WRONGTYPE'),
+      new Unreachable('late'),
+    ]) {
+      await ask(fault);
+      await circuit.probe('heartbeat', works);
+      expect(await up()).toEqual({ reserve: 0, settle: 1, statuses: 1, renew: 1, heartbeat: 1 });
+      await circuit.call('reserve', works);
+      expect(Object.values(await up())).toEqual([1, 1, 1, 1, 1]);
+    }
+  });
+
+  it('concludes nothing about the store from a settlement that is too late to be sent', async () => {
+    const late = new TooLate('first sent too long ago');
+    await expect(circuit.call('settle', fails(late))).rejects.toBe(late);
+    expect([circuit.closed, Object.values(await up())]).toEqual([true, [1, 1, 1, 1, 1]]);
   });
 
   it('closes when the probe is rejected, since an unwritable store would have answered that first', async () => {
