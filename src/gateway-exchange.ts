@@ -8,7 +8,7 @@ import type { PreparedExchange } from './exchange/runner.ts';
 import type { Exchange } from './exchange.ts';
 import { formatOf, type Located, pathOf, type Route, routeFault } from './inbound/routes.ts';
 import { writeAnswer } from './outbound/write-reply.ts';
-import { settle } from './settlement/settle.ts';
+import { endServerSpan, settle } from './settlement/settle.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
 
 /** A request to a gateway, whose reply comes from a provider or from the catalog. */
@@ -59,6 +59,10 @@ export class GatewayExchange implements PreparedExchange {
 
   settle(): Outcome {
     return settle(this.exchange, this.#parts.metrics, this.#parts.records.ledger);
+  }
+
+  endSpan(): void {
+    endServerSpan(this.exchange);
   }
 }
 

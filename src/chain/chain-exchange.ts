@@ -8,10 +8,10 @@ import type { PreparedExchange, RunnerParts } from '../exchange/runner.ts';
 import type { Exchange } from '../exchange.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { replayBody } from '../inbound/replay-body.ts';
-import { formatOf, type Route, type Routes, unknownEndpoint } from '../inbound/routes.ts';
+import { formatOf, type Route, type Routes } from '../inbound/routes.ts';
 import { headFault } from '../outbound/reply-headers.ts';
 import { writeAnswer } from '../outbound/write-reply.ts';
-import { outcomeOf, settle } from '../settlement/settle.ts';
+import { endServerSpan, outcomeOf, settle } from '../settlement/settle.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { CheckedChain } from './chain-options.ts';
@@ -68,7 +68,7 @@ export class ChainExchange implements PreparedExchange {
     this.#catalog = catalogOf(route, parts);
     // A reply from the catalog needs no body.
     this.parserFault = this.#catalog ? undefined : fault;
-    this.#shared = sharedExchangeOf(request, response, route ?? unknownEndpoint, parts.log, parts.measured);
+    this.#shared = sharedExchangeOf(request, response, { path, route }, parts.log, parts.measured);
     this.#isFirst = this.#shared.chains === 1;
     this.exchange = this.#shared.exchange;
     this.isInner = isIntercepted(response);
@@ -143,6 +143,12 @@ export class ChainExchange implements PreparedExchange {
     return this.#isFirst
       ? settle(exchange, this.#shared.metrics ?? this.#parts.metrics)
       : outcomeOf(exchange);
+  }
+
+  /** Ends the span in the chain that is the last to settle its stages. */
+  endSpan(): void {
+    this.#shared.unsettled--;
+    if (this.#shared.unsettled === 0) endServerSpan(this.exchange);
   }
 }
 

@@ -133,7 +133,7 @@ export class ChainRun {
   #expect(isMeant: (result: unknown) => boolean, index: number, hook: TimedHook, result: unknown): void {
     if (isMeant(result)) return;
     const mistake = new HookResultError(this.#chain.stages[index]!.name, hook, result);
-    this.#times.refused(index, hook, mistake);
+    this.#times.failed(index, hook, mistake);
     throw mistake;
   }
 
@@ -143,7 +143,7 @@ export class ChainRun {
     if (fault === undefined) return;
     const index = this.#replied - 1;
     const mistake = new ChunkError(this.#chain.stages[index]!.name, 'answered with', fault);
-    this.#times.refused(index, 'onRequest', mistake);
+    this.#times.failed(index, 'onRequest', mistake);
     throw mistake;
   }
 
@@ -183,7 +183,7 @@ export class ChainRun {
         const stage = this.#chain.stages[index]!.name;
         const cause = new Error(`the stage ${stage} did not settle ${hook} within ${waited}`);
         const error = refusal('server_error', { cause });
-        this.#times.refused(index, hook, error);
+        this.#times.failed(index, hook, error, start_ms);
         this.#logFault(index, hook, cause);
         reject(error);
       };

@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
-import { recordStageSpan } from '../telemetry/tracing.ts';
+import { exceptionAttributes, recordStageSpan, type StageError } from '../telemetry/tracing.ts';
 
 const hookAt = Object.fromEntries(timedHooks.map((hook, at) => [hook, at])) as Record<TimedHook, number>;
 
@@ -14,6 +14,18 @@ export interface StageFault {
   readonly thrown: unknown;
   readonly stage: string;
   readonly hook: TimedHook;
+}
+
+/** What a hook threw, whatever it is. */
+interface HookFailure {
+  readonly thrown: unknown;
+}
+
+/** The error as the span of its stage shows it: a fault has the place where it was thrown, a refusal only its type. */
+function stageErrorOf(thrown: unknown): StageError {
+  const { type, status, cause } = GatewayError.from(thrown);
+  if (type !== 'server_error') return { type, isFault: status >= 500 };
+  return { type, isFault: true, exception: exceptionAttributes(cause ?? thrown) };
 }
 
 /** Own time of every stage and hook in one exchange, reported together at its end. */
@@ -52,7 +64,7 @@ export class StageTimes {
     try {
       result = (this.#stages[index] as unknown as CalledStage)[hook](this.#exchange, argument);
     } catch (thrown) {
-      this.#done(index, hook, start_ms);
+      this.#done(index, hook, start_ms, undefined, { thrown });
       this.refused(index, hook, thrown);
       throw thrown;
     }
@@ -63,20 +75,23 @@ export class StageTimes {
 
   async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: PromiseLike<T>): Promise<T> {
     try {
-      return await pending;
+      const result = await pending;
+      this.#done(index, hook, start_ms);
+      return result;
     } catch (thrown) {
+      this.#done(index, hook, start_ms, undefined, { thrown });
       this.refused(index, hook, thrown);
       throw thrown;
-    } finally {
-      this.#done(index, hook, start_ms);
     }
   }
 
-  #done(index: number, hook: TimedHook, start_ms: number, result?: unknown): void {
+  #done(index: number, hook: TimedHook, start_ms: number, result?: unknown, failure?: HookFailure): void {
     const end_ms = performance.now();
     this.add(index, hook, end_ms - start_ms);
     // A transformer gets its span when the stream has ended.
-    if (hook !== 'onStream' || !result) this.span(index, hook, start_ms, end_ms, end_ms - start_ms);
+    if (hook !== 'onStream' || !result) {
+      this.span(index, hook, start_ms, end_ms, end_ms - start_ms, failure);
+    }
   }
 
   add(index: number, hook: TimedHook, own_ms: number): void {
@@ -85,17 +100,33 @@ export class StageTimes {
     this.#own_ms[at] = so_far < 0 ? own_ms : so_far + own_ms;
   }
 
-  span(index: number, hook: TimedHook, start_ms: number, end_ms: number, own_ms: number): void {
-    const { span } = this.#exchange;
-    if (!span.isRecording()) return;
+  /** Records the span of a hook that has ended, below that of the exchange, which may have ended before. */
+  span(
+    index: number,
+    hook: TimedHook,
+    start_ms: number,
+    end_ms: number,
+    own_ms: number,
+    failure?: HookFailure,
+  ): void {
+    const { span, trace_id } = this.#exchange;
+    if (trace_id === undefined) return;
     const { timeOrigin } = performance;
-    recordStageSpan(span, {
+    const time = {
       stage: this.#stages[index]!.name,
       hook,
       start_ms: timeOrigin + start_ms,
       end_ms: timeOrigin + end_ms,
       own_ms,
-    });
+    };
+    recordStageSpan(span, time, failure && stageErrorOf(failure.thrown));
+  }
+
+  /** Counts and shows a failure of a hook that did not throw: it has not settled since `start_ms`, or has returned what it may not. */
+  failed(index: number, hook: TimedHook, thrown: unknown, start_ms?: number): void {
+    const end_ms = performance.now();
+    this.span(index, hook, start_ms ?? end_ms, end_ms, 0, { thrown });
+    this.refused(index, hook, thrown);
   }
 
   refused(index: number, hook: TimedHook, thrown: unknown): void {

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
-import type { Endpoint } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
-import { type Located, pathOf, type Route, type Routes, routeFault } from '../inbound/routes.ts';
+import { type Located, pathOf, type Routes, routeFault, unknownEndpoint } from '../inbound/routes.ts';
 import { startExchange } from '../inbound/start-exchange.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -16,6 +15,8 @@ export interface SharedExchange {
   readonly exchange: Exchange;
   /** Chains that the request has reached. The first settles the exchange. */
   chains: number;
+  /** Chains whose stages have not been told of its end. */
+  unsettled: number;
   /** Metrics of the first chain that has any; they count the exchange, once. */
   metrics: Metrics | undefined;
   /** A reply that is read on after its client has had an answer; no chain settles the exchange before it ends. */
@@ -31,18 +32,24 @@ export const isShared = (request: IncomingMessage): boolean => requests.has(requ
 export function sharedExchangeOf(
   request: Incoming,
   response: ServerResponse,
-  endpoint: Endpoint & Pick<Route, 'pattern'>,
+  located: Located,
   log: Log,
   measured: Metrics | undefined,
 ): SharedExchange {
   let shared = requests.get(request);
   if (!shared) {
     const path = pathOf(targetOf(request));
-    const route = endpoint.name === 'unknown' ? undefined : (endpoint.pattern ?? path);
+    const endpoint = located.route ?? unknownEndpoint;
+    // Without the mount path, which may have parameters: spans are named by it.
+    const route = located.route && (located.route.pattern ?? located.path);
     const exchange = startExchange(request, response, { endpoint, path, route, log, clock: systemClock });
-    requests.set(request, (shared = { exchange, chains: 0, metrics: undefined, pending: undefined }));
+    requests.set(
+      request,
+      (shared = { exchange, chains: 0, unsettled: 0, metrics: undefined, pending: undefined }),
+    );
   }
   shared.chains++;
+  shared.unsettled++;
   if (measured && !shared.metrics) {
     shared.metrics = measured;
     measured.begun(shared.exchange);

@@ -52,6 +52,7 @@ export class StageLink implements ChunkSink, StreamController {
   #ending: { readonly fault?: unknown } | undefined;
   #flushing = false;
   #over = false;
+  #failure: { readonly thrown: unknown } | undefined;
 
   constructor(
     { index, transformer }: StageTransformer,
@@ -192,6 +193,7 @@ export class StageLink implements ChunkSink, StreamController {
   #broke(thrown: unknown): void {
     this.#pause();
     if (this.#over) return;
+    this.#failure = { thrown };
     this.#times.refused(this.#index, 'onStream', thrown);
     this.#control.stopBelow(this);
     const next = this.#next;
@@ -220,6 +222,7 @@ export class StageLink implements ChunkSink, StreamController {
     this.#over = true;
     this.#waiting = [];
     this.#times.add(this.#index, 'onStream', this.#own_ms);
-    this.#times.span(this.#index, 'onStream', this.#start_ms, performance.now(), this.#own_ms);
+    const end_ms = performance.now();
+    this.#times.span(this.#index, 'onStream', this.#start_ms, end_ms, this.#own_ms, this.#failure);
   }
 }

@@ -59,8 +59,10 @@ export interface PreparedExchange {
   source(): ReplySource | undefined | Promise<ReplySource | undefined>;
   /** Answers without passing the reply through the stages. Resolves when the reply is over. */
   pass(): void | Promise<void>;
-  /** Settles the exchange: metrics, ledger, span and log. Called once. */
+  /** Settles the exchange: metrics, ledger and log. Called once. */
   settle(): Outcome | Promise<Outcome>;
+  /** Ends the exchange's span, after everything that belongs below it. Called once. */
+  endSpan(): void;
 }
 
 /**
@@ -157,6 +159,7 @@ export class ExchangeRun {
       this.#body?.release();
       // What has failed may have been the price; stages must give back what they hold all the same.
       this.#stages.onSettled(outcome ?? outcomeOf(exchange, '0'));
+      this.#prepared.endSpan();
     }
   }
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Exchange, type ExchangeStart } from '../exchange.ts';
-import { startServerSpan } from '../telemetry/tracing.ts';
+import { startServerSpan } from '../telemetry/server-span.ts';
 import { requestIdOf } from './request-id.ts';
+import { pathOf } from './routes.ts';
 
 type Start = Pick<ExchangeStart, 'endpoint' | 'path' | 'log' | 'clock'> & {
   /** The path as its span shows it; undefined for one that is not offered. */
@@ -16,7 +17,7 @@ export function startExchange(
 ): Exchange {
   const { method = 'GET', headers } = incoming;
   const id = requestIdOf(headers);
-  const span = startServerSpan({ id, method, path, route }, headers);
+  const span = startServerSpan({ id, method, url_path: pathOf(targetOf(incoming)), route }, incoming);
   const exchange = new Exchange({ id, endpoint, method, path, headers, incoming, log, clock, span });
   const { request_id } = endpoint.headers ?? {};
   if (request_id !== undefined) exchange.replyHeaders[request_id] = id;
@@ -30,3 +31,10 @@ export function startExchange(
   response.on('error', error => exchange.log.debug({ err: error }, 'the response could not be written'));
   return exchange;
 }
+
+/** The request target as the client sent it: frameworks take the mount path from `url`. */
+const targetOf = ({
+  originalUrl,
+  url = '/',
+}: IncomingMessage & { readonly originalUrl?: unknown }): string =>
+  typeof originalUrl === 'string' ? originalUrl : url;

@@ -1,13 +1,14 @@
+import { SpanStatusCode } from '@opentelemetry/api';
+import type { EndReason } from '../exchange/exchange-end.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { endSpan } from '../telemetry/tracing.ts';
 import { costOf } from './cost.ts';
 import { isEstimated, ledgerRowOf } from './ledger-row.ts';
 
 /**
- * Settles an exchange: reports its usage and end to metrics, ledger, span and log. Called exactly once, from the `finally` that every
+ * Settles an exchange: reports its usage and end to metrics, ledger and log. Called exactly once, from the `finally` that every
  * exchange passes through.
  */
 export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledger, 'record'>): Outcome {
@@ -19,24 +20,35 @@ export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledge
   if (received_ms !== undefined && replied_ms !== undefined) {
     metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));
   }
-  endServerSpan(exchange, outcome);
   logLine(exchange, outcome);
   return outcome;
 }
 
-/** Ends the exchange's span with its outcome. */
-export function endServerSpan({ span }: Exchange, outcome: Outcome): void {
-  if (span.isRecording()) {
-    span.setAttributes({
-      'http.response.status_code': outcome.status,
-      'sluice.end_reason': outcome.end_reason,
-      'sluice.attempts': outcome.attempts,
-      'sluice.model': outcome.model,
-      'sluice.account': outcome.account,
-    });
-  }
-  endSpan(span, outcome.error_type);
+/**
+ * Ends the exchange's span, after `onSettled` of its stages. It has failed if its status is a server error, or its reply broke off after
+ * another status. A refusal has its `error.type` and has not failed, nor has an exchange whose client left.
+ */
+export function endServerSpan({ span, end, attempts, model, account }: Exchange): void {
+  if (!span.isRecording()) return;
+  const { status, reason, error_type } = end;
+  const isBroken = status < 400 && (error_type !== undefined || failures.has(reason));
+  const hasFailed = status >= 500 || isBroken;
+  if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.setAttributes({
+    ...(status > 0 && { 'http.response.status_code': status }),
+    'error.type': error_type ?? (hasFailed ? errorTypeOf(status, reason) : undefined),
+    'sluice.end_reason': reason,
+    'sluice.attempts': attempts,
+    'sluice.model': model?.id,
+    'sluice.account': account?.id,
+  });
+  span.end();
 }
+
+/** End reasons with which a reply breaks off by the fault of the gateway or its upstream. */
+const failures: ReadonlySet<EndReason> = new Set(['upstream_failed', 'internal_error', 'time_limit']);
+
+const errorTypeOf = (status: number, reason: EndReason): string => (status >= 500 ? String(status) : reason);
 
 /** Outcome of an exchange so far; its record, once it has ended. Throws only for a price that cannot be computed, if none is given. */
 export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchange)): Outcome {

@@ -1,27 +1,31 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import {
   type Attributes,
   context,
   INVALID_TRACEID,
   propagation,
   type Span,
-  SpanKind,
+  type SpanKind,
   SpanStatusCode,
   type Tracer,
   type TracerProvider,
   trace,
 } from '@opentelemetry/api';
+import { version } from '../version.ts';
 import type { Log } from './log.ts';
 
 let known: { readonly provider: TracerProvider; readonly tracer: Tracer } | undefined;
+
+/** Of the conventions for HTTP that the spans follow. Those for GenAI have no schema of their own yet. */
+const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
 
 /**
  * Spans of the OpenTelemetry API: without an SDK in the process they record nothing and cost next to nothing. Looks for the provider each
  * time, because an SDK may be started later, and through another copy of the API, such as the one for `require`.
  */
-function tracer(): Tracer {
+export function tracer(): Tracer {
   const provider = trace.getTracerProvider();
-  if (known?.provider !== provider) known = { provider, tracer: provider.getTracer('sluice') };
+  if (known?.provider !== provider)
+    known = { provider, tracer: provider.getTracer('sluice', version, { schemaUrl }) };
   return known.tracer;
 }
 
@@ -51,31 +55,26 @@ interface StageTime {
   readonly own_ms: number;
 }
 
-/** Span attributes of a request; never its query, which may hold anything. */
-interface TracedRequest {
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  /** The path as it is configured, if the request's belongs to one; what spans are named by. */
-  readonly route: string | undefined;
+/** The error that a stage's hook has thrown. */
+export interface StageError {
+  /** Error type of the envelope. */
+  readonly type: string;
+  /** True if the stage has failed; false if it has refused the request. */
+  readonly isFault: boolean;
+  /** The event `exception`. */
+  readonly exception?: Attributes | undefined;
 }
 
-/** The span of an exchange, below the caller's if its headers name one (W3C trace context). */
-export function startServerSpan(request: TracedRequest, headers: IncomingHttpHeaders): Span {
-  const { id, method, path, route } = request;
-  const active = context.active();
-  const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
-  const name = route === undefined ? method : `${method} ${route}`;
-  const span = tracer().startSpan(name, { kind: SpanKind.SERVER }, parent);
-  if (span.isRecording()) {
-    span.setAttributes({
-      'http.request.method': method,
-      'url.path': path.slice(0, 512),
-      'http.route': route,
-      'sluice.request_id': id,
-    });
-  }
-  return span;
+const max_frames = 30;
+
+/** Attributes of the event `exception`: where it was thrown, without its message, which may quote a prompt or a key. */
+export function exceptionAttributes(thrown: unknown): Attributes {
+  if (!(thrown instanceof Error)) return { 'exception.type': typeof thrown };
+  const { stack = '', message, name } = thrown;
+  const at = stack.indexOf(message);
+  const lines = (at === -1 ? '' : stack.slice(at + message.length)).split('\n');
+  const frames = lines.filter(line => line.startsWith('    at ')).slice(0, max_frames);
+  return { 'exception.type': name.slice(0, 100), 'exception.stacktrace': frames.join('\n') };
 }
 
 /** A child span, or `parent` itself when it is not recording. */
@@ -84,13 +83,16 @@ export function startChildSpan(parent: Span, name: string, kind: SpanKind, attri
   return tracer().startSpan(name, { kind, attributes }, trace.setSpan(context.active(), parent));
 }
 
-/** Records the span of a stage's hook after it has run; does nothing when `parent` is not recorded. */
-export function recordStageSpan(parent: Span, time: StageTime): void {
-  if (!parent.isRecording()) return;
+/** Records the span of a stage's hook after it has run. `parent` may have ended: a stage may still be at work when its exchange is over. */
+export function recordStageSpan(parent: Span, time: StageTime, error?: StageError): void {
   const { stage, hook, start_ms, end_ms, own_ms } = time;
-  const attributes = { 'sluice.stage': stage, 'sluice.hook': hook, 'sluice.own_ms': own_ms };
+  const attributes: Attributes = { 'sluice.stage': stage, 'sluice.hook': hook, 'sluice.own_ms': own_ms };
+  if (error) attributes['error.type'] = error.type;
   const options = { startTime: start_ms, attributes };
-  tracer().startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent)).end(end_ms);
+  const span = tracer().startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent));
+  if (error?.isFault) span.setStatus({ code: SpanStatusCode.ERROR });
+  if (error?.exception) span.addEvent('exception', error.exception, end_ms);
+  span.end(end_ms);
 }
 
 /** Adds an event to the exchange's span, such as its first token. */
@@ -103,11 +105,14 @@ export function traceIdOf(span: Span): string | undefined {
   return span.isRecording() ? span.spanContext().traceId : undefined;
 }
 
-/** Headers that carry the trace to the upstream, also one that the caller does not sample; none without an SDK and a caller's trace. */
+/**
+ * Headers that carry the trace to the upstream, also one that the caller does not sample; none without an SDK and a caller's trace. Never
+ * baggage, which is the clients' data and no business of a provider.
+ */
 export function traceHeaders(span: Span): Record<string, string> {
   const headers: Record<string, string> = {};
   if (span.spanContext().traceId !== INVALID_TRACEID)
-    propagation.inject(trace.setSpan(context.active(), span), headers);
+    propagation.inject(propagation.deleteBaggage(trace.setSpan(context.active(), span)), headers);
   return headers;
 }
 

@@ -35,4 +35,73 @@ describe('the tracing setup', () => {
     );
     await expect(started).rejects.toMatchObject({ cause: missing });
   });
+
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+  const refused = async (environment: Record<string, string>): Promise<string> => {
+    const started = startTracing(environment, new Registry(), () => Promise.reject(new Error('loaded')));
+    return started.then(
+      () => 'started',
+      (error: Error) => error.message,
+    );
+  };
+
+  it.each([
+    ['OTEL_METRICS_EXPORTER', 'otlp', 'scrape /metrics of the admin listener'],
+    ['OTEL_METRICS_EXPORTER', 'prometheus', 'scrape /metrics of the admin listener'],
+    ['OTEL_LOGS_EXPORTER', 'otlp', 'collect the JSON lines of standard output'],
+  ])('refuses %s=%s and says where else it is', async (name, value, where) => {
+    const message = await refused({ [name]: value });
+    expect(message).toMatch(
+      new RegExp(`^${name} is '${value}', but .*${where}.*; unset it or set ${name}=none$`),
+    );
+  });
+
+  it.each([
+    { OTEL_METRICS_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none' },
+    { OTEL_SDK_DISABLED: 'true', OTEL_METRICS_EXPORTER: 'otlp' },
+    { OTEL_TRACES_SAMPLER: 'of another program' },
+    { ...collector, OTEL_TRACES_EXPORTER: ' none ', OTEL_TRACES_SAMPLER: 'nonsense' },
+  ])('starts without a word with %j', async environment => {
+    expect(await refused(environment)).toBe('started');
+  });
+
+  it.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'a URL that begins with http:// or https://'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://', 'a URL that begins with http:// or https://'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://col lector:4318', 'a URL that begins with'],
+    ['OTEL_TRACES_SAMPLER', 'sometimes', 'one of always_on, always_off, traceidratio, parentbased_always_on'],
+    ['OTEL_TRACES_EXPORTER', 'jaeger', 'one or more of otlp, console, zipkin'],
+    ['OTEL_TRACES_EXPORTER', 'otlp,none', 'one or more of otlp, console, zipkin'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'http', 'one of http/protobuf, http/json, grpc'],
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'udp', 'one of http/protobuf, http/json, grpc'],
+    ['OTEL_PROPAGATORS', 'xray', 'one or more of tracecontext, baggage, b3, b3multi'],
+    ['OTEL_RESOURCE_ATTRIBUTES', 'team=a=b', 'a list key=value,key=value'],
+    ['OTEL_RESOURCE_ATTRIBUTES', 'team=%', 'a list key=value,key=value'],
+  ])('refuses %s=%s and says what is accepted', async (name, value, accepted) => {
+    const message = await refused({ ...collector, [name]: value });
+    expect(message.startsWith(`${name} must be ${accepted}`)).toBe(true);
+    expect(message.endsWith(`; it is '${value}'`)).toBe(true);
+  });
+
+  it('refuses a sampling ratio that is none, and says all mistakes at once', async () => {
+    const message = await refused({
+      ...collector,
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '10%',
+      OTEL_LOGS_EXPORTER: 'console',
+    });
+    expect(message.split('\n')).toEqual([
+      expect.stringMatching(/^OTEL_LOGS_EXPORTER is 'console'/),
+      "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1; it is '10%'",
+    ]);
+  });
+
+  it.each([
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    { ...collector, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.1' },
+    { ...collector, OTEL_TRACES_EXPORTER: 'otlp, console', OTEL_PROPAGATORS: 'b3,tracecontext' },
+    { ...collector, OTEL_RESOURCE_ATTRIBUTES: 'team=blue, site=a%2Cb,' },
+  ])('accepts %j', async environment => {
+    expect(await refused(environment)).toMatch(/asks for traces, which needs OpenTelemetry's SDK/);
+  });
 });

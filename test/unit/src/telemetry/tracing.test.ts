@@ -1,20 +1,30 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { INVALID_SPAN_CONTEXT, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import {
+  context,
+  INVALID_SPAN_CONTEXT,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
 import {
   InMemorySpanExporter,
   ParentBasedSampler,
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { startServerSpan as started, type TracedMessage } from '../../../../src/telemetry/server-span.ts';
 import {
   endSpan,
+  exceptionAttributes,
   recordStageSpan,
   startChildSpan,
-  startServerSpan,
   traceHeaders,
   traceIdOf,
 } from '../../../../src/telemetry/tracing.ts';
+import { version } from '../../../../src/version.ts';
 
 const exporter = new InMemorySpanExporter();
 const never = { shouldSample: () => ({ decision: 0 }), toString: () => 'never' };
@@ -24,11 +34,21 @@ const provider = new TracerProvider({
   spanProcessors: [new SimpleSpanProcessor({ exporter })],
 });
 trace.setGlobalTracerProvider(provider);
-propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+propagation.setGlobalPropagator(
+  new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }),
+);
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 beforeEach(() => exporter.reset());
 afterAll(() => provider.shutdown());
 
-const request = { id: 'req_1', method: 'POST', path: '/v1/x?key=secret', route: '/v1/x' };
+const request = { id: 'req_1', method: 'POST', url_path: '/llm/v1/x', route: '/v1/x' };
+const incoming = (headers: TracedMessage['headers'], more: object = {}) =>
+  ({ headers, httpVersion: '1.1', socket: { remoteAddress: '192.0.2.7' }, ...more }) as TracedMessage;
+const startServerSpan = (
+  asked: typeof request | object,
+  headers: TracedMessage['headers'],
+  more: object = {},
+) => started({ ...request, ...asked }, incoming(headers, more));
 const trace_id = '0af7651916cd43dd8448eb211c80319c';
 const caller = (flags: '00' | '01') => ({ traceparent: `00-${trace_id}-b7ad6b7169203331-${flags}` });
 const finished = () => exporter.getFinishedSpans();
@@ -42,16 +62,101 @@ describe('the span of an exchange', () => {
   });
 
   it('is named by its method alone when its path is no route, and keeps at most 512 characters of the path', () => {
-    endSpan(startServerSpan({ ...request, path: 'x'.repeat(1000), route: undefined }, {}), undefined);
+    endSpan(startServerSpan({ url_path: 'x'.repeat(1000), route: undefined }, {}), undefined);
     expect(finished()[0]!.name).toBe('POST');
     expect(finished()[0]!.attributes['url.path']).toHaveLength(512);
   });
 
-  it('has failed when there is an error type, and only then', () => {
-    endSpan(startServerSpan(request, {}), 'server_error');
-    endSpan(startServerSpan(request, {}), undefined);
-    expect(finished().map(({ status }) => status.code)).toEqual([SpanStatusCode.ERROR, SpanStatusCode.UNSET]);
-    expect(finished()[0]!.attributes['error.type']).toBe('server_error');
+  it('describes the request by the stable HTTP conventions', () => {
+    const headers = { host: 'llm.example.com:8443', 'user-agent': 'a'.repeat(1000) };
+    startServerSpan({}, headers, { protocol: 'https', ip: '203.0.113.9' }).end();
+    const { attributes, instrumentationScope } = finished()[0]!;
+    expect(attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/v1/x',
+      'url.path': '/llm/v1/x',
+      'url.scheme': 'https',
+      'server.address': 'llm.example.com',
+      'server.port': 8443,
+      'client.address': '203.0.113.9',
+      'network.protocol.version': '1.1',
+      'user_agent.original': 'a'.repeat(256),
+      'sluice.request_id': 'req_1',
+    });
+    expect(instrumentationScope).toEqual({
+      name: 'sluice',
+      version,
+      schemaUrl: expect.stringMatching(/^https:\/\/opentelemetry\.io\/schemas\/1\.\d+\.0$/),
+    });
+  });
+
+  it.each([
+    ['example.com', { 'server.address': 'example.com', 'server.port': 80 }],
+    ['[::1]:8080', { 'server.address': '::1', 'server.port': 8080 }],
+    ['example.com:99999', {}],
+    ['<script>', {}],
+    [`${'a'.repeat(300)}.example`, {}],
+    [undefined, {}],
+  ])('names the server of the Host header %j only if it is one', (host, expected) => {
+    startServerSpan({}, host === undefined ? {} : { host }).end();
+    const { 'server.address': address, 'server.port': port } = finished()[0]!.attributes;
+    expect({ ...(address !== undefined && { 'server.address': address, 'server.port': port }) }).toEqual(
+      expected,
+    );
+  });
+
+  it('calls a method that the conventions do not know _OTHER', () => {
+    startServerSpan({ method: 'PURGE' }, {}).end();
+    expect(finished()[0]).toMatchObject({ name: 'HTTP /v1/x' });
+    expect(finished()[0]!.attributes).toMatchObject({
+      'http.request.method': '_OTHER',
+      'http.request.method_original': 'PURGE',
+    });
+  });
+
+  it('is INTERNAL below an active span of the application, and SERVER below a remote one', () => {
+    const application = trace.getTracer('application').startSpan('application');
+    const below = (parent: ReturnType<typeof trace.setSpan>) =>
+      context.with(parent, () => startServerSpan({}, caller('01')).end());
+    below(trace.setSpan(context.active(), application));
+    below(trace.setSpanContext(context.active(), { ...application.spanContext(), isRemote: true }));
+    const parent = application.spanContext().spanId;
+    expect(finished().map(({ kind, parentSpanContext }) => [kind, parentSpanContext?.spanId])).toEqual([
+      [SpanKind.INTERNAL, parent],
+      [SpanKind.SERVER, parent],
+    ]);
+  });
+
+  it.each([
+    ['of 513 characters', `a=${'x'.repeat(511)}`],
+    ['of 33 members', Array.from({ length: 33 }, (_, at) => `k${at}=v`).join(',')],
+  ])('drops a tracestate %s, and keeps the trace', (_what, tracestate) => {
+    const span = startServerSpan({}, { ...caller('01'), tracestate });
+    expect(span.spanContext()).toMatchObject({ traceId: trace_id });
+    expect(span.spanContext().traceState).toBeUndefined();
+    expect(traceHeaders(span)).not.toHaveProperty('tracestate');
+  });
+
+  it('passes a tracestate of an allowed size on', () => {
+    const span = startServerSpan({}, { ...caller('01'), tracestate: 'vendor=1,other=2' });
+    expect(traceHeaders(span).tracestate).toBe('vendor=1,other=2');
+  });
+
+  it.each([
+    'nonsense',
+    `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+    `00-${trace_id}-${'0'.repeat(16)}-01`,
+    `00-${trace_id}-b7ad6b7169203331-01-more`,
+    `ff-${trace_id}-b7ad6b7169203331-01`,
+    `00-${trace_id.toUpperCase()}-b7ad6b7169203331-01`,
+    `00-${trace_id}-b7ad6b7169203331-01, 00-${trace_id}-b7ad6b7169203332-01`,
+    '-'.repeat(8000),
+  ])('begins a trace of its own when the traceparent is malformed: %.60s', traceparent => {
+    const span = startServerSpan({}, { traceparent, tracestate: 'vendor=1' });
+    span.end();
+    expect(finished()[0]!.parentSpanContext).toBeUndefined();
+    expect(span.spanContext().traceId).not.toBe(trace_id);
+    expect(traceHeaders(span)).not.toHaveProperty('tracestate');
   });
 
   it('gives its trace id to logs and exemplars only when it is recorded', () => {
@@ -85,10 +190,23 @@ describe('the span of a stage', () => {
     expect(stage!.parentSpanContext?.spanId).toBe(parent.spanContext().spanId);
   });
 
-  it('is not created below a span that is not recorded', () => {
-    const parent = startServerSpan(request, caller('00'));
-    recordStageSpan(parent, { stage: 'auth', hook: 'onHeaders', start_ms: 1, end_ms: 2, own_ms: 1 });
-    expect(finished()).toEqual([]);
+  it('shows a fault with the place where it was thrown, without the words of its message', () => {
+    const secret = new TypeError('the key is sk-secret\n    at sk-secret');
+    const error = { type: 'server_error', isFault: true, exception: exceptionAttributes(secret) };
+    const time = { stage: 'own', hook: 'onRequest', start_ms: 1, end_ms: 2, own_ms: 1 };
+    recordStageSpan(startServerSpan({}, {}), time, error);
+    const [stage] = finished();
+    expect(stage).toMatchObject({ status: { code: SpanStatusCode.ERROR }, events: [{ name: 'exception' }] });
+    expect(stage!.attributes['error.type']).toBe('server_error');
+    expect(stage!.events[0]!.attributes).toMatchObject({
+      'exception.type': 'TypeError',
+      'exception.stacktrace': expect.stringContaining('tracing.test.ts'),
+    });
+    expect(JSON.stringify(stage!.events)).not.toContain('sk-secret');
+  });
+
+  it('shows of a thrown value that is no error only what kind it is', () => {
+    expect(exceptionAttributes('sk-secret')).toEqual({ 'exception.type': 'string' });
   });
 });
 
@@ -102,6 +220,16 @@ describe('a child span', () => {
     const none = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
     expect(startChildSpan(none, 'chat', SpanKind.CLIENT, {})).toBe(none);
     expect(traceHeaders(none)).toEqual({});
+  });
+
+  it('never passes baggage on to the upstream, whether a client sent it or the application set it', () => {
+    const application = trace.getTracer('application').startSpan('application');
+    const baggage = propagation.createBaggage({ customer: { value: 'acme' } });
+    const active = propagation.setBaggage(trace.setSpan(context.active(), application), baggage);
+    const headers = context.with(active, () => traceHeaders(startServerSpan({}, {})));
+    expect(Object.keys(headers)).toEqual(['traceparent']);
+    const sent = { ...caller('01'), baggage: 'customer=acme' };
+    expect(Object.keys(traceHeaders(startServerSpan({}, sent)))).toEqual(['traceparent']);
   });
 
   it('passes the trace on to the upstream, even when it is not sampled', () => {
