@@ -111,14 +111,7 @@ export class StageTimes {
   ): void {
     const { span, trace_id } = this.#exchange;
     if (trace_id === undefined) return;
-    const { timeOrigin } = performance;
-    const time = {
-      stage: this.#stages[index]!.name,
-      hook,
-      start_ms: timeOrigin + start_ms,
-      end_ms: timeOrigin + end_ms,
-      own_ms,
-    };
+    const time = { stage: this.#stages[index]!.name, hook, start_ms, end_ms, own_ms };
     recordStageSpan(span, time, failure && stageErrorOf(failure.thrown));
   }
 

@@ -4,6 +4,7 @@ import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { epochOf } from '../telemetry/tracing.ts';
 import { costOf } from './cost.ts';
 import { isEstimated, ledgerRowOf } from './ledger-row.ts';
 
@@ -42,7 +43,7 @@ export function endServerSpan({ span, end, attempts, model, account }: Exchange)
     'sluice.model': model?.id,
     'sluice.account': account?.id,
   });
-  span.end();
+  span.end(epochOf(performance.now()));
 }
 
 /** End reasons with which a reply breaks off by the fault of the gateway or its upstream. */

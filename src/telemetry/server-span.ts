@@ -10,7 +10,7 @@ import {
   SpanKind,
   trace,
 } from '@opentelemetry/api';
-import { tracer } from './tracing.ts';
+import { alignClock, epochOf, tracer } from './tracing.ts';
 
 /** What the span of an exchange says of its request beside what stands in its headers. */
 export interface TracedRequest {
@@ -49,7 +49,8 @@ export function startServerSpan(request: TracedRequest, incoming: TracedMessage)
   const { method, route } = request;
   const shownMethod = knownMethods.has(method) ? method : 'HTTP';
   const name = route === undefined ? shownMethod : `${shownMethod} ${route}`;
-  const span = tracer().startSpan(name, { kind }, parent);
+  alignClock();
+  const span = tracer().startSpan(name, { kind, startTime: epochOf(performance.now()) }, parent);
   // Only now: computing them costs more than starting a span that is not sampled.
   if (span.isRecording()) span.setAttributes(attributesOf(request, incoming));
   return span;

@@ -46,7 +46,20 @@ export function warnOfLostSpans(log: Pick<Log, 'warn'>): void {
   );
 }
 
-/** When a stage's hook ran, in milliseconds since 1970, and for how long it worked itself. */
+/** More than this between two clocks is no rounding: the time of day was set. */
+const max_drift_ms = 5;
+let origin_ms = performance.timeOrigin;
+
+/** Follows the time of day where it was set. Called when a trace begins, so that all its spans are on one clock. */
+export function alignClock(): void {
+  const drift_ms = Date.now() - epochOf(performance.now());
+  if (Math.abs(drift_ms) > max_drift_ms) origin_ms += drift_ms;
+}
+
+/** Milliseconds since 1970 of a time of `performance.now()`, which has fractions: no child must seem to outlast its parent by rounding. */
+export const epochOf = (at_ms: number): number => origin_ms + at_ms;
+
+/** When a stage's hook ran, in milliseconds of `performance.now()`, and for how long it worked itself. */
 interface StageTime {
   readonly stage: string;
   readonly hook: string;
@@ -88,16 +101,16 @@ export function recordStageSpan(parent: Span, time: StageTime, error?: StageErro
   const { stage, hook, start_ms, end_ms, own_ms } = time;
   const attributes: Attributes = { 'sluice.stage': stage, 'sluice.hook': hook, 'sluice.own_ms': own_ms };
   if (error) attributes['error.type'] = error.type;
-  const options = { startTime: start_ms, attributes };
+  const options = { startTime: epochOf(start_ms), attributes };
   const span = tracer().startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent));
   if (error?.isFault) span.setStatus({ code: SpanStatusCode.ERROR });
-  if (error?.exception) span.addEvent('exception', error.exception, end_ms);
-  span.end(end_ms);
+  if (error?.exception) span.addEvent('exception', error.exception, epochOf(end_ms));
+  span.end(epochOf(end_ms));
 }
 
 /** Adds an event to the exchange's span, such as its first token. */
 export function markEvent(span: Span, name: string, attributes?: Attributes): void {
-  if (span.isRecording()) span.addEvent(name, attributes);
+  if (span.isRecording()) span.addEvent(name, attributes, epochOf(performance.now()));
 }
 
 /** Id of the recorded trace of `span`, if any. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -8,9 +9,12 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { defineStage } from '../../src/plugin.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { closeMounted, mounted } from '../support/mounted-gateway.ts';
 import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const exporter = new InMemorySpanExporter();
 const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
@@ -40,12 +44,12 @@ const spansOf = (content: string, more: object = {}): Promise<ReadableSpan[]> =>
 const spansOfRequest = (...request: Parameters<typeof gateway.post>) => spansAt(gateway, ...request);
 
 async function spansAt(
-  { post }: GatewayUnderTest,
+  { post }: Pick<GatewayUnderTest, 'post'>,
   ...request: Parameters<typeof gateway.post>
 ): Promise<ReadableSpan[]> {
   await (await post(...request)).text();
   const isThere = () => exporter.getFinishedSpans().some(({ kind }) => kind === SpanKind.SERVER);
-  for (const end_ms = Date.now() + 5000; !isThere() && Date.now() < end_ms; ) await new Promise(setImmediate);
+  for (const end_ms = Date.now() + 5000; !isThere() && Date.now() < end_ms; ) await setImmediate();
   return exporter.getFinishedSpans();
 }
 
@@ -151,5 +155,112 @@ describe('the trace of an exchange', () => {
       status: { code: SpanStatusCode.ERROR },
       attributes: { 'error.type': 'status' },
     });
+  });
+});
+
+describe('spans of what goes wrong', () => {
+  const secret = 'sk-secret-of-a-stage';
+  const faulty = defineStage({
+    name: 'faulty',
+    create: () => ({
+      onHeaders({ headers }) {
+        if (headers['x-case'] === 'throw') throw new TypeError(`the token ${secret} is bad`);
+      },
+      onRequest: ({ headers }) => (headers['x-case'] === 'nonsense' ? (secret as never) : undefined),
+      onStream: ({ headers }) =>
+        headers['x-case'] === 'stream' ? { transform: () => Promise.reject(new Error(secret)) } : undefined,
+      onError: (_exchange, error) => error,
+      async onSettled() {
+        await setImmediate();
+      },
+    }),
+  });
+  let app: Awaited<ReturnType<typeof mounted>>;
+  beforeAll(async () => {
+    app = await mounted(simulator, undefined, {}, { stages: ['auth', faulty(), 'validation'] });
+  });
+  afterAll(closeMounted);
+
+  /** The spans of one exchange with a mounted gateway that has the stage. */
+  const spansOfCase = (what: string, content = 'Hello', more: object = {}) => {
+    const post: GatewayUnderTest['post'] = (body, init) =>
+      fetch(app.chat, { method: 'POST', body: JSON.stringify(body), ...init });
+    const headers = {
+      authorization: `Bearer ${clientKey}`,
+      'content-type': 'application/json',
+      'x-case': what,
+    };
+    return spansAt({ post }, ask(content, more), { headers });
+  };
+
+  const hookOf = (spans: readonly ReadableSpan[], name: string, hook: string) =>
+    spans.find(span => span.name === `stage ${name}` && span.attributes['sluice.hook'] === hook)!;
+
+  it('says of a refusal its type, and calls neither the exchange nor its stage failed', async () => {
+    const spans = await spansAt(gateway, ask('Hello'), { headers: { authorization: 'Bearer sk-wrong' } });
+    const [exchange, stage] = [named(spans, server)!, hookOf(spans, 'auth', 'onHeaders')];
+    for (const { status, attributes, events } of [exchange, stage]) {
+      expect(status.code).toBe(SpanStatusCode.UNSET);
+      expect(attributes['error.type']).toBe('authentication_error');
+      expect(events).toEqual([]);
+    }
+    expect(exchange.attributes['http.response.status_code']).toBe(401);
+  });
+
+  it.each([
+    ['throw', 'onHeaders', 'TypeError'],
+    ['nonsense', 'onRequest', 'HookResultError'],
+    ['stream', 'onStream', 'Error'],
+  ])("shows the place of a stage's own fault, and no word of its message (%s)", async (what, hook, type) => {
+    const spans = await spansOfCase(what, 'Hello', { stream: what === 'stream' });
+    const failed = spans.filter(span => span.name === 'stage faulty' && span.events.length > 0);
+    expect(failed).toHaveLength(1);
+    expect(failed[0]).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'sluice.hook': hook, 'error.type': 'server_error' },
+      events: [{ name: 'exception', attributes: { 'exception.type': type } }],
+    });
+    expect(failed[0]!.events[0]!.attributes!['exception.stacktrace']).toContain('.ts:');
+    expect(named(spans, server)).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'error.type': 'server_error', 'sluice.end_reason': 'internal_error' },
+    });
+    expect(
+      JSON.stringify(spans.map(({ attributes, events, status }) => [attributes, events, status])),
+    ).not.toContain(secret);
+  });
+
+  it('has the hooks that run at the end below the exchange, whose span outlasts those that are waited for', async () => {
+    await spansOfCase('throw');
+    const settled = () => hookOf(exporter.getFinishedSpans(), 'faulty', 'onSettled');
+    await until(() => settled() !== undefined);
+    const spans = exporter.getFinishedSpans();
+    const exchange = named(spans, server)!;
+    const told = hookOf(spans, 'faulty', 'onError');
+    for (const span of [told, settled()])
+      expect(span.parentSpanContext?.spanId).toBe(exchange.spanContext().spanId);
+    const end_ms = ({ endTime: [s, ns] }: ReadableSpan) => s * 1000 + ns / 1e6;
+    expect(end_ms(exchange)).toBeGreaterThanOrEqual(end_ms(told));
+  });
+
+  it('calls a stream failed that ended with an error event, with the status that was sent before', async () => {
+    const spans = await spansOf('Hello [[sim:reset=5]]', { stream: true });
+    expect(named(spans, server)).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'error.type': 'provider_error', 'http.response.status_code': 200 },
+    });
+  });
+
+  it('has no status when the client left before one was sent, and has not failed', async () => {
+    const leaving = new AbortController();
+    const asked = gateway.post(ask('Hello [[sim:ttft=60000]]', { stream: true }), { signal: leaving.signal });
+    await until(() => gateway.gateway.inFlight === 1);
+    leaving.abort();
+    await expect(asked).rejects.toThrow();
+    await until(() => named(exporter.getFinishedSpans(), server) !== undefined);
+    const exchange = named(exporter.getFinishedSpans(), server)!;
+    expect(exchange.attributes['sluice.end_reason']).toBe('client_gone');
+    expect(exchange.attributes).not.toHaveProperty(['http.response.status_code']);
+    expect(exchange.status.code).toBe(SpanStatusCode.UNSET);
   });
 });

@@ -1,11 +1,15 @@
 import protobuf from 'protobufjs';
 
-/** The trace messages of OTLP (opentelemetry-proto 1.7), for a decoder that shares no code with what is tested. */
+/**
+ * The trace messages of OTLP with the names and numbers of the official definitions (opentelemetry-proto 1.9), for a decoder that shares no
+ * code with what is tested.
+ */
 const { root } = protobuf.parse(`
   syntax = "proto3";
   message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }
   message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; string schema_url = 3; }
-  message Resource { repeated KeyValue attributes = 1; uint32 dropped_attributes_count = 2; }
+  message Resource { repeated KeyValue attributes = 1; uint32 dropped_attributes_count = 2; repeated EntityRef entity_refs = 3; }
+  message EntityRef { string schema_url = 1; string type = 2; repeated string id_keys = 3; repeated string description_keys = 4; }
   message ScopeSpans { InstrumentationScope scope = 1; repeated Span spans = 2; string schema_url = 3; }
   message InstrumentationScope { string name = 1; string version = 2; repeated KeyValue attributes = 3; uint32 dropped_attributes_count = 4; }
   message Span {
@@ -36,7 +40,7 @@ const { root } = protobuf.parse(`
     }
   }
   message Status { string message = 2; int32 code = 3; }
-  message KeyValue { string key = 1; AnyValue value = 2; }
+  message KeyValue { string key = 1; AnyValue value = 2; int32 key_strindex = 3; }
   message AnyValue {
     oneof value {
       string string_value = 1;
@@ -46,6 +50,7 @@ const { root } = protobuf.parse(`
       ArrayValue array_value = 5;
       KeyValueList kvlist_value = 6;
       bytes bytes_value = 7;
+      int32 string_value_strindex = 8;
     }
   }
   message ArrayValue { repeated AnyValue values = 1; }

@@ -15,6 +15,12 @@ export interface ReceivedSpan {
   readonly failed: boolean;
   /** Resource attributes of the process that sent it. */
   readonly resource: Readonly<Record<string, unknown>>;
+  /** The instrumentation that made it. */
+  readonly scope: {
+    readonly name: string;
+    readonly version?: string | undefined;
+    readonly schema_url?: string | undefined;
+  };
 }
 
 export interface OtlpReceiver {
@@ -45,12 +51,22 @@ interface OtlpSpan {
 interface OtlpRequest {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly OtlpAttribute[] };
-    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
+    readonly scopeSpans: readonly {
+      readonly scope: { readonly name: string; readonly version?: string };
+      readonly schemaUrl?: string;
+      readonly spans: readonly OtlpSpan[];
+    }[];
   }[];
 }
 
 const attributesOf = (attributes: readonly OtlpAttribute[] = []): Record<string, unknown> =>
-  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  Object.fromEntries(attributes.map(({ key, value }) => [key, plainValue(value)]));
+
+function plainValue(value: OtlpAttribute['value']): unknown {
+  const [kind, content] = Object.entries(value)[0] ?? [];
+  if (kind !== 'arrayValue') return content;
+  return (content as { readonly values: readonly OtlpAttribute['value'][] }).values.map(plainValue);
+}
 
 /** Receives traces by OTLP over HTTP, in protobuf or, with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json`, in JSON. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
@@ -77,7 +93,10 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     const { resourceSpans } = (isJson ? JSON.parse(body.toString()) : decodedRequest(body)) as OtlpRequest;
     for (const { resource, scopeSpans } of resourceSpans) {
       const origin = attributesOf(resource.attributes);
-      for (const { spans: sent } of scopeSpans) spans.push(...sent.map(span => received(span, origin)));
+      for (const { scope, schemaUrl, spans: sent } of scopeSpans) {
+        const { name, version } = scope;
+        spans.push(...sent.map(span => received(span, origin, { name, version, schema_url: schemaUrl })));
+      }
     }
     response.writeHead(200, { 'content-type': headers['content-type'] }).end(isJson ? '{}' : '');
   });
@@ -86,7 +105,11 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return Object.assign(receiver, { url: `http://127.0.0.1:${port}` });
 }
 
-const received = (span: OtlpSpan, resource: Record<string, unknown>): ReceivedSpan => ({
+const received = (
+  span: OtlpSpan,
+  resource: Record<string, unknown>,
+  scope: ReceivedSpan['scope'],
+): ReceivedSpan => ({
   trace_id: span.traceId,
   span_id: span.spanId,
   parent_id: span.parentSpanId === '' ? undefined : span.parentSpanId,
@@ -96,4 +119,5 @@ const received = (span: OtlpSpan, resource: Record<string, unknown>): ReceivedSp
   attributes: attributesOf(span.attributes),
   failed: span.status?.code === 2,
   resource,
+  scope,
 });
