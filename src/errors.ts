@@ -149,6 +149,8 @@ export interface ErrorDetail {
   readonly param?: string | undefined;
   /** Reply headers beside the catalogue's. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Name of the usage limit that refuses. For the log only, never for the client. */
+  readonly limit?: string | undefined;
   /** For the log only, never for the client. */
   readonly cause?: unknown;
 }
@@ -173,6 +175,8 @@ export class GatewayError extends Error {
   readonly code: string | undefined;
   /** The request field at fault, by its canonical name. */
   readonly param: string | undefined;
+  /** Name of the usage limit that refused, if one did; for the log. */
+  readonly limit: string | undefined;
   /** Set by the `error-envelope` stage: bodies in OpenAI's form carry `param` and `code` as well. */
   openaiFields = false;
 
@@ -191,6 +195,7 @@ export class GatewayError extends Error {
     this.headers = detail.headers ?? {};
     this.code = detail.code;
     this.param = detail.param;
+    this.limit = detail.limit;
   }
 
   /** Whether `thrown` is a GatewayError, also of another copy of this package, which plugins may bring along. */
@@ -210,6 +215,7 @@ export function refusal(code: ErrorCode, detail: ErrorDetail = {}): GatewayError
   return new GatewayError(row.type, row.status, detail.message ?? row.message, {
     code,
     param: detail.param,
+    limit: detail.limit,
     cause: detail.cause,
     headers: { ...row.headers, ...detail.headers },
   });

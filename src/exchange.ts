@@ -3,8 +3,9 @@ import type { Span } from '@opentelemetry/api';
 import type { ChatRequest } from './canonical.ts';
 import type { Model } from './catalog/catalog.ts';
 import type { Clock } from './clock.ts';
+import { type AttemptStart, RunningAttempt } from './exchange/attempt-record.ts';
 import { type Cause, type EndReason, ExchangeEnd } from './exchange/exchange-end.ts';
-import type { Endpoint, ExchangeView, FailedAttempt, Key, RunningUsage } from './exchange/exchange-view.ts';
+import type { Endpoint, ExchangeView, Key, RunningUsage } from './exchange/exchange-view.ts';
 import type { Account } from './stores/accounts/accounts.ts';
 import type { Log } from './telemetry/log.ts';
 import { markEvent, traceIdOf } from './telemetry/tracing.ts';
@@ -53,10 +54,7 @@ export class Exchange implements ExchangeView {
     completion_details: undefined,
     estimated: true,
   };
-  /** Provider of the last attempt; then the number of attempts. */
-  provider: string | undefined;
-  attempts = 0;
-  readonly failed_attempts: FailedAttempt[] = [];
+  readonly attempts: RunningAttempt[] = [];
   /** Time spent waiting for upstreams, over all attempts: for a first event or whole reply, for a permit, before a retry. */
   upstream_wait_ms = 0;
   /** Time of the first chunk with text or a tool call, on `clock.elapsed_ms`. */
@@ -182,6 +180,18 @@ export class Exchange implements ExchangeView {
     this.whenLeft?.();
     if (this.readOn) this.readOn();
     else this.abort('client_gone');
+  }
+
+  /** Provider of the last attempt. */
+  get provider(): string | undefined {
+    return this.attempts.at(-1)?.provider;
+  }
+
+  /** Records an attempt that begins now. */
+  beginAttempt(facts: Pick<AttemptStart, 'provider' | 'model' | 'wait_ms'> = {}): RunningAttempt {
+    const attempt = new RunningAttempt({ ...facts, clock: this.clock, started_ms: this.started_ms });
+    this.attempts.push(attempt);
+    return attempt;
   }
 
   authenticate(account: Account): void {

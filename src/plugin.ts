@@ -48,6 +48,7 @@ export { arrayOf, parseBody } from './dialects/request-schema/first-fault.ts';
 export { setAsideUnknown } from './dialects/request-schema/unknown-fields.ts';
 export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
 export { ReplyAssembler } from './exchange/assemble-reply.ts';
+export type { AttemptRecord } from './exchange/attempt-record.ts';
 export {
   defineKey,
   type Endpoint,

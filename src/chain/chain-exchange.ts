@@ -94,7 +94,7 @@ export class ChainExchange implements PreparedExchange {
     if (this.#converted) askForChat(request, this.#converted);
     if (!this.format || !this.#looksBack) return undefined;
     const interception = interceptResponse(response, askForPlain(request), options.idle_timeout_ms, () => {
-      exchange.attempts = 1;
+      exchange.beginAttempt();
       this.#next();
     });
     const readOn = (pending: Promise<unknown>) => (this.#shared.pending = pending);
@@ -107,7 +107,7 @@ export class ChainExchange implements PreparedExchange {
     if (this.#catalog)
       return writeAnswer(exchange, response, this.#catalog.answer(exchange.headers, this.#path));
     const { idle_timeout_ms } = this.#parts.options;
-    exchange.attempts = 1;
+    exchange.beginAttempt();
     try {
       for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
     } catch (thrown) {
@@ -140,6 +140,7 @@ export class ChainExchange implements PreparedExchange {
     const { exchange, response } = this;
     if (!this.#isFirst && !response.closed) await new Promise(resolve => response.once('close', resolve));
     await this.#shared.pending?.catch(() => {});
+    exchange.attempts.at(-1)?.ended(exchange.end.reason === 'completed' ? 'completed' : 'aborted');
     return this.#isFirst
       ? settle(exchange, this.#shared.metrics ?? this.#parts.metrics)
       : outcomeOf(exchange);

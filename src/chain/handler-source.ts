@@ -6,7 +6,7 @@ import type { ReplySink } from '../outbound/reply-sink.ts';
 import { metered } from '../settlement/metered-stream.ts';
 import type { StreamMeter } from '../settlement/stream-meter.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
-import { failureOf, failureOfStatus } from '../upstream/attempt/attempt-failure.ts';
+import { AttemptFailed, failureOf, failureOfStatus } from '../upstream/attempt/attempt-failure.ts';
 import { chunkOf, decodeWhole, isEventStream } from '../upstream/http/decode-reply.ts';
 import { beginningOf, decompressed } from '../upstream/http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../upstream/http/stream-reader.ts';
@@ -54,7 +54,7 @@ export class HandlerSource implements ReplySource {
     // What the handler throws here is no reply of an upstream.
     this.#interception.call();
     try {
-      const { body } = await accepted(this.#interception);
+      const { body } = await accepted(this.#exchange, this.#interception);
       begun = true;
       return await decodeWhole(body, openAiFormat, reply_limits);
     } catch (thrown) {
@@ -139,7 +139,7 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   }
 
   async #read(): Promise<void> {
-    const { headers, body } = await accepted(this.#reply);
+    const { headers, body } = await accepted(this.#exchange, this.#reply);
     this.#body = body;
     this.#begun = true;
     if (isEventStream(headers)) {
@@ -161,16 +161,18 @@ function waitOf(exchange: Exchange): () => void {
 }
 
 /** Throws if the handler's reply is an error; decompresses it, since some handlers compress unasked. */
-async function accepted(reply: Interception) {
+async function accepted({ attempts }: Exchange, reply: Interception) {
   const { status, headers } = await reply.head;
+  attempts.at(-1)!.status = status;
   const body = decompressed(reply.body, { headers });
   if (status < 300) return { headers, body };
   const text = await beginningOf(body, error_body_bytes).catch(() => '');
-  throw failureOfStatus(status, headers, text, false).error;
+  throw new AttemptFailed(failureOfStatus(status, headers, text, false));
 }
 
 function failed(exchange: Exchange, thrown: unknown, begun: boolean): Error {
-  const { error } = failureOf(thrown, begun);
+  const { error, kind } = failureOf(thrown, begun);
+  exchange.attempts.at(-1)?.ended('failed', kind);
   exchange.end.causedBy(error.code === 'upstream_refused' ? 'refused' : 'upstream_failed');
   return error;
 }

@@ -23,7 +23,22 @@ Reads lines with "ledger_row" and skips all others. Rows that are there already 
 as the rows are kept.`,
     )
     .action(inStore(importRows, voice));
+  withConfig(ledger.command('find <REQUEST_ID>'))
+    .description('print the exchanges with this x-request-id and their attempts, as JSON')
+    .addHelpText(
+      'after',
+      `
+Requests that were refused before an upstream was asked are only counted, see \`sluice usage\`; the log has them.`,
+    )
+    .action(inStore(findRows, voice));
   return ledger;
+}
+
+async function findRows({ store, print }: CommandContext, request_id: string): Promise<void> {
+  const found = await store.ledger.find(request_id);
+  if (found.length === 0)
+    throw new CommandMistake(`the ledger has no exchange with the request id '${request_id}'`);
+  print(JSON.stringify(found, undefined, 2));
 }
 
 async function importRows(context: CommandContext, file = '-'): Promise<void> {

@@ -1,3 +1,5 @@
+import type { GatewayError } from '../errors.ts';
+
 /** Why an exchange ended. */
 export type EndReason =
   | 'completed'
@@ -12,6 +14,9 @@ export type EndReason =
 
 /** Reasons that can end an exchange before its reply is complete. */
 export type Cause = Exclude<EndReason, 'completed' | 'background_aborted'>;
+
+/** The parts of an error that are kept after it was sent. */
+export type SentError = Pick<GatewayError, 'type'> & Partial<Pick<GatewayError, 'code' | 'limit'>>;
 
 /**
  * How one exchange ends: the only place that decides its `end_reason`, `status`, `error_type`, and whether its reply has been handed over.
@@ -41,7 +46,7 @@ export class ExchangeEnd {
   #cause: Cause | undefined;
   #client_gone = false;
   #status = 0;
-  #error_type: string | undefined;
+  #error: SentError | undefined;
   #reply_ended = false;
   #read_aborted = false;
 
@@ -53,7 +58,7 @@ export class ExchangeEnd {
   /** The `end_reason` of an exchange that has ended. */
   get reason(): EndReason {
     if (this.#read_aborted) return 'background_aborted';
-    return this.#cause ?? conclusion(this.#error_type, this.#status) ?? 'completed';
+    return this.#cause ?? conclusion(this.error_type, this.#status) ?? 'completed';
   }
 
   /** The HTTP status sent; 0 before. */
@@ -63,7 +68,17 @@ export class ExchangeEnd {
 
   /** `error.type` of the envelope or error event, if one was sent. */
   get error_type(): string | undefined {
-    return this.#error_type;
+    return this.#error?.type;
+  }
+
+  /** Name of that error in the catalogue, if it has one. */
+  get code(): string | undefined {
+    return this.#error?.code;
+  }
+
+  /** Name of the usage limit that refused the request. */
+  get limit(): string | undefined {
+    return this.#error?.limit;
   }
 
   /** True once the whole reply was handed to the connection. A response that closes earlier has lost its client. */
@@ -98,8 +113,8 @@ export class ExchangeEnd {
   }
 
   /** Reports an error sent as the reply or in a stream. */
-  errorSent(error_type: string): void {
-    this.#error_type = error_type;
+  errorSent(error: SentError): void {
+    this.#error = error;
   }
 
   /** Reports that a reply was to be read on for the bill, after a 524 or for a client that left, and was not read to its end. */

@@ -7,6 +7,7 @@ import type { DialectHeaders } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Account } from '../stores/accounts/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { AttemptRecord } from './attempt-record.ts';
 import type { EndReason } from './exchange-end.ts';
 
 /** An endpoint. A `public` one needs no key. */
@@ -39,14 +40,6 @@ export interface RunningUsage {
   estimated: boolean;
 }
 
-/** An attempt that failed or was cut off. */
-export interface FailedAttempt {
-  /** Its name in the configuration. */
-  readonly provider: string;
-  /** Kind of failure, as in the metric `sluice_upstream_errors_total`. */
-  readonly kind: string;
-}
-
 /** Record of an exchange that has ended, exactly one each; for metrics, logs, the ledger and `onSettled`. */
 export interface Outcome {
   /** The request id. */
@@ -63,16 +56,22 @@ export interface Outcome {
   readonly status: number;
   /** `error.type` of the envelope or error event, if one was sent. */
   readonly error_type: string | undefined;
+  /** Name of that error in the catalogue; undefined for an error of a plugin's own. */
+  readonly code: string | undefined;
+  /** Name of the usage limit that refused the request. */
+  readonly limit: string | undefined;
+  /** Whether a stream was asked for; undefined if the request was not read. */
+  readonly stream: boolean | undefined;
+  /** Id of the recorded trace, if any. */
+  readonly trace_id: string | undefined;
   /** Billed usage. All zero if the upstream generated nothing. */
   readonly usage: Readonly<RunningUsage>;
   /** Exact decimal string, from the catalog's prices. */
   readonly cost_usd: string;
   /** Name of the provider of the last attempt; undefined if there was none. */
   readonly provider: string | undefined;
-  /** Number of attempts. */
-  readonly attempts: number;
-  /** The attempts that failed, in order. One that another followed is not billed. */
-  readonly failed_attempts: readonly FailedAttempt[];
+  /** All attempts, in order. One that another followed is not billed. */
+  readonly attempts: readonly AttemptRecord[];
   /** When it began, and how long its parts took. */
   readonly timings: Timings;
 }
@@ -145,10 +144,8 @@ export interface ExchangeView {
   readonly usage: Readonly<RunningUsage>;
   /** Provider of the last attempt. */
   readonly provider: string | undefined;
-  /** Number of attempts so far. */
-  readonly attempts: number;
-  /** Attempts that failed so far, in order. */
-  readonly failed_attempts: readonly FailedAttempt[];
+  /** Attempts so far, in order. */
+  readonly attempts: readonly AttemptRecord[];
   /** End reason, once known; undefined while nothing has gone wrong. */
   readonly end_reason: EndReason | undefined;
 

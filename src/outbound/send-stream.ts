@@ -27,7 +27,7 @@ export async function sendStream(
     if (exchange.client_gone) return;
     if (!writer.committed) throw thrown;
     const error = toClientError(thrown);
-    exchange.end.errorSent(error.type);
+    exchange.end.errorSent(error);
     writer.error(error);
   } finally {
     stream.stop();

@@ -179,7 +179,7 @@ export class StreamWriter implements ChunkSink {
       return render();
     } catch (err) {
       this.#exchange.log.error({ err }, 'the dialect failed to write the end of a stream');
-      this.#exchange.end.errorSent('server_error');
+      this.#exchange.end.errorSent({ type: 'server_error' });
       cutOff(this.#response);
       return '';
     }

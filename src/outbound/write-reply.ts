@@ -58,7 +58,7 @@ export function endWhenReceived(response: ReplySink, body: string): void {
  * they cannot be sent, which may be what the error is about.
  */
 export function writeError(exchange: Exchange, response: ReplySink, error: GatewayError): void {
-  exchange.end.errorSent(error.type);
+  exchange.end.errorSent(error);
   const { errorBody = openAiErrorBody } = exchange.endpoint;
   const body = bodyOf(exchange, errorBody, error);
   try {

@@ -1,3 +1,4 @@
+import type { AttemptRecord } from '../exchange/attempt-record.ts';
 import type { Outcome, RunningUsage } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
 import { timeOrderedUuid } from '../stores/records/ids.ts';
@@ -7,7 +8,6 @@ import type { LedgerRow } from '../stores/records/ledger-entry.ts';
 export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): LedgerRow | undefined {
   if (!account) return undefined;
   const { usage, timings } = outcome;
-  const { first_token_ms } = timings;
   return {
     // Not the request id: clients choose it, and may reuse one.
     id: timeOrderedUuid(clock.epoch_ms()),
@@ -17,13 +17,16 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     model: outcome.model ?? null,
     provider: outcome.provider ?? null,
     endpoint: outcome.endpoint,
+    stream: outcome.stream ?? null,
+    trace_id: outcome.trace_id ?? null,
     started_ms: Math.round(timings.started_epoch_ms),
     duration_ms: Math.round(timings.duration_ms),
-    first_token_ms: first_token_ms === undefined ? null : Math.round(first_token_ms),
+    first_token_ms: rounded(timings.first_token_ms),
     status: outcome.status,
     error_type: outcome.error_type ?? null,
+    code: outcome.code ?? null,
     end_reason: outcome.end_reason,
-    attempts: outcome.attempts,
+    attempts: outcome.attempts.length,
     prompt_tokens: usage.prompt_tokens,
     completion_tokens: usage.completion_tokens,
     cached_tokens: usage.cached_tokens,
@@ -31,8 +34,26 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     reasoning_tokens: usage.completion_details?.reasoning_tokens ?? 0,
     estimated: isEstimated(usage),
     cost_usd: outcome.cost_usd,
+    attempts_made: outcome.attempts.map(attemptRowOf),
   };
 }
+
+function attemptRowOf(attempt: AttemptRecord): LedgerRow['attempts_made'][number] {
+  const { provider, model, status, kind, outcome } = attempt;
+  return {
+    provider: provider ?? null,
+    model: model ?? null,
+    offset_ms: Math.round(attempt.offset_ms),
+    wait_ms: Math.round(attempt.wait_ms),
+    first_token_ms: rounded(attempt.first_token_ms),
+    duration_ms: rounded(attempt.duration_ms),
+    status: status ?? null,
+    outcome: outcome ?? null,
+    kind: kind ?? null,
+  };
+}
+
+const rounded = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms));
 
 /** Whether any of the usage was estimated. Usage of zero was not. */
 export const isEstimated = ({ estimated, prompt_tokens, completion_tokens }: RunningUsage): boolean =>

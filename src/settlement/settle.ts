@@ -1,4 +1,5 @@
 import { SpanStatusCode } from '@opentelemetry/api';
+import type { AttemptRecord } from '../exchange/attempt-record.ts';
 import type { EndReason } from '../exchange/exchange-end.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
@@ -39,7 +40,7 @@ export function endServerSpan({ span, end, attempts, model, account }: Exchange)
     ...(status > 0 && { 'http.response.status_code': status }),
     'error.type': error_type ?? (hasFailed ? errorTypeOf(status, reason) : undefined),
     'sluice.end_reason': reason,
-    'sluice.attempts': attempts,
+    'sluice.attempts': attempts.length,
     'sluice.model': model?.id,
     'sluice.account': account?.id,
   });
@@ -62,11 +63,14 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
     end_reason: end.reason,
     status: end.status,
     error_type: end.error_type,
+    code: end.code,
+    limit: end.limit,
+    stream: exchange.hasRequest ? exchange.request.stream : undefined,
+    trace_id: exchange.trace_id,
     usage,
     cost_usd,
     provider: exchange.provider,
     attempts: exchange.attempts,
-    failed_attempts: exchange.failed_attempts,
     timings: {
       started_epoch_ms: exchange.started_epoch_ms,
       duration_ms: exchange.clock.elapsed_ms() - started_ms,
@@ -80,13 +84,14 @@ const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, m
 
 function logLine(exchange: Exchange, outcome: Outcome): void {
   if (!exchange.isLogged('info')) return;
-  const { id: _, timings, usage, failed_attempts, ...facts } = outcome;
+  const { id: _, trace_id: __, timings, usage, attempts, ...facts } = outcome;
   exchange.log.info(
     {
       ...facts,
-      ...(failed_attempts.length > 0 && { failed_attempts }),
+      upstream_status: attempts.at(-1)?.status,
+      attempts: attempts.map(attemptFields),
       duration_ms: Math.round(timings.duration_ms),
-      first_token_ms: timings.first_token_ms && Math.round(timings.first_token_ms),
+      ttft_ms: rounded(timings.first_token_ms),
       upstream_wait_ms: Math.round(timings.upstream_wait_ms),
       prompt_tokens: usage.prompt_tokens,
       completion_tokens: usage.completion_tokens,
@@ -97,4 +102,21 @@ function logLine(exchange: Exchange, outcome: Outcome): void {
     },
     `${exchange.method} ${exchange.path} ${outcome.status}`,
   );
+}
+
+const rounded = (ms: number | undefined): number | undefined =>
+  ms === undefined ? undefined : Math.round(ms);
+
+/** An attempt as the log has it: its fields as far as there is something to say, in whole milliseconds. */
+function attemptFields({ provider, model, status, outcome, kind, ...times }: AttemptRecord): object {
+  return {
+    provider,
+    model,
+    status,
+    outcome,
+    kind,
+    wait_ms: times.wait_ms > 0 ? Math.round(times.wait_ms) : undefined,
+    ttft_ms: rounded(times.first_token_ms),
+    duration_ms: rounded(times.duration_ms),
+  };
 }

@@ -98,11 +98,12 @@ export class UsageMeter {
    * `failed` by itself.
    */
   end(begun: boolean, failed = false): void {
-    const { usage, request, client_gone, end_reason, attempts, failed_attempts } = this.#exchange;
+    const { usage, request, client_gone, end_reason, attempts } = this.#exchange;
     // The figure of a stage that has answered counts as it is; of an upstream, 0 is none.
-    if (attempts === 0 && !usage.estimated) return;
+    if (attempts.length === 0 && !usage.estimated) return;
     // Between two attempts no upstream is working.
-    const atWork = attempts > failed_attempts.length && !failed;
+    const last = attempts.at(-1);
+    const atWork = last !== undefined && last.outcome !== 'failed' && !failed;
     const givenUp = atWork && (client_gone || end_reason === 'time_limit');
     if (begun || givenUp) usage.prompt_tokens ||= estimatePrompt(request, this.#newCounter());
     else usage.prompt_tokens = 0;

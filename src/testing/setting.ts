@@ -148,7 +148,7 @@ export class Setting {
         : `${hook} threw ${got instanceof Error ? withArticle(got.name) : 'a value'} that is no GatewayError`;
       throw this.breach('refusals', this.watch.mistake ? place : {}, problem, { expected: 'no throw', got });
     }
-    exchange.attempts = 1;
+    exchange.beginAttempt();
     return { exchange, chain };
   }
 }

@@ -1,4 +1,4 @@
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
+import type { ListedRow } from '../../src/stores/records/ledger-records.ts';
 import type { Reply } from './clients/checks.ts';
 import type { Kind, Request } from './clients/request.ts';
 import type { GatewayProcess } from './gateway-process.ts';
@@ -94,7 +94,7 @@ export const answeringCall = ({ calls }: Exchange): ProviderCall | undefined =>
   calls.find(({ finished }) => finished) ?? calls.find(hasText);
 
 /** How the tokens of a ledger row differ from those that its provider reported; of a broken answer it may have fewer. */
-export function tokenFault(row: Omit<LedgerRow, 'request_id'>, call: ProviderCall): string | undefined {
+export function tokenFault(row: Omit<ListedRow, 'request_id'>, call: ProviderCall): string | undefined {
   const { prompt_tokens, completion_tokens = 0, finished } = call;
   const differs =
     row.end_reason === 'completed' && finished

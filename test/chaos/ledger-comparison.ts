@@ -1,4 +1,4 @@
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
+import type { ListedRow } from '../../src/stores/records/ledger-records.ts';
 import { faultIn, type Reply, tokensIn } from './clients/checks.ts';
 import { idIn, type Kind, type Request } from './clients/request.ts';
 import {
@@ -109,7 +109,7 @@ export class LedgerComparison {
   }
 
   /** Adds a row of the ledger. */
-  row({ request_id: id, ...row }: LedgerRow): void {
+  row({ request_id: id, ...row }: ListedRow): void {
     const tokens = row.prompt_tokens + row.completion_tokens;
     this.rows++;
     this.row_tokens += tokens;

@@ -226,7 +226,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.ledger.insert([])).toBe(0);
     const rows = await store.ledger.list({ account: 'once', limit: 9 });
     expect(rows).toHaveLength(2);
-    expect(rows).toEqual(expect.arrayContaining([first, second]));
+    const listed = [first, second].map(({ attempts_made: _, ...row }) => row);
+    expect(rows).toEqual(expect.arrayContaining(listed));
     expect(await store.usage.sum({ account: 'once', by: [] })).toEqual([
       {
         requests: 2,
@@ -239,6 +240,18 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         cost_usd: '12345.000000000002',
       },
     ]);
+  });
+
+  it('finds an exchange and its attempts by the request id', async () => {
+    const answered = row().attempts_made[0]!;
+    const failed = { ...answered, status: 503, outcome: 'failed' as const, kind: 'status', wait_ms: 40 };
+    const asked = { account: 'found', request_id: 'req_found', trace_id: 'a'.repeat(32), stream: null };
+    const older = row({ ...asked, started_ms: now_ms - day_ms, attempts_made: [], code: 'rate_limited' });
+    const newer = row({ ...asked, attempts: 2, attempts_made: [failed, answered] });
+    await store.ledger.insert([older, newer, row({ account: 'found', request_id: 'req_other' })]);
+    await store.ledger.insert([older, newer]);
+    expect(await store.ledger.find('req_found')).toEqual([newer, older]);
+    expect(await store.ledger.find("req_found' OR 1=1")).toEqual([]);
   });
 
   it('sums usage by account, model and day', async () => {

@@ -68,16 +68,21 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
   const months = async () => (await store.usage.sum({ by: ['account', 'month'] })).map(({ month }) => month);
 
   it('deletes expired rows in small steps and changes no sum', async () => {
-    await store.ledger.insert(history(120));
+    const rows = history(120);
+    await store.ledger.insert(rows);
     const before = await sums();
     const total = await store.usage.sum({ by: ['account'] });
     await retention({ rows_ms: 90 * day_ms }).run();
     const left = await store.ledger.list({ limit: 500 });
     expect(left).toHaveLength(91);
     expect(left.at(-1)!.started_ms).toBe(now_ms - 90 * day_ms);
+    const found = await store.ledger.find(sampleRow().request_id);
+    expect(found.every(({ attempts_made }) => attempts_made.length === 1)).toBe(true);
     expect(await sums()).toEqual(before);
     expect(await store.usage.sum({ by: ['account'] })).toEqual(total);
     expect([await pruned('rows'), await pruned('sums')]).toEqual([29, 0]);
+    // An attempt that was left behind would be there twice.
+    expect(await store.ledger.insert(rows.slice(91))).toBe(29);
     expect(lines).toEqual([
       {
         level: 'info',

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
+import type { ListedRow } from '../../src/stores/records/ledger-records.ts';
 import {
   accessibilityFaults,
   faultsInEveryLook,
@@ -73,9 +73,9 @@ const said = ({ page }: WatchedPage, text: string) => page.getByRole('status').g
 const used = ({ page }: WatchedPage, name: string) => page.locator(`[data-used="${name}"]`).textContent();
 
 /** What the ledger says of the request that the page has made. */
-async function recordOf({ page }: WatchedPage): Promise<LedgerRow> {
+async function recordOf({ page }: WatchedPage): Promise<ListedRow> {
   const request_id = (await page.locator('#request-id').textContent())!.replace('Request ', '');
-  let found: LedgerRow | undefined;
+  let found: ListedRow | undefined;
   await until(async () => {
     const rows = await place.look(store => store.ledger.list({ limit: 20 }));
     found = rows.find(row => row.request_id === request_id);

@@ -135,8 +135,7 @@ describe('a provider whose adapter does not support a request', () => {
       expect(outcome).toMatchObject({
         end_reason: 'completed',
         provider: 'second',
-        attempts: 1,
-        failed_attempts: [],
+        attempts: { length: 1 },
       });
     }
     expect(askedOf(books)).toEqual([0, 2]);
@@ -148,7 +147,7 @@ describe('a provider whose adapter does not support a request', () => {
     const sent = await books.send(false, { n: 2 });
     expectNothing(sent, 400, 'invalid_request_error');
     expect(sent.reply.text).toContain('n: must be 1');
-    expect(sent.outcome).toMatchObject({ end_reason: 'refused', attempts: 0 });
+    expect(sent.outcome).toMatchObject({ end_reason: 'refused', attempts: { length: 0 } });
     expect(askedOf(books)).toEqual([0, 0]);
   });
 });

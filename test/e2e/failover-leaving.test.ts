@@ -23,7 +23,7 @@ describe('failover after the client has disconnected', () => {
     await until(() => books.upstream.requests.length === 1);
     asked.connection.destroy();
     expect(await books.upstream.last.closed).toBe('gateway');
-    expect(await asked.settled()).toMatchObject({ end_reason: 'client_gone', attempts: 1 });
+    expect(await asked.settled()).toMatchObject({ end_reason: 'client_gone', attempts: { length: 1 } });
     expect(askedOf(books)).toEqual([1, 0]);
   });
 
@@ -38,7 +38,11 @@ describe('failover after the client has disconnected', () => {
     await until(async () => (await books.gateway.metric('sluice_background_reads')) === 1);
     fail();
     const outcome = await asked.settled();
-    expect(outcome).toMatchObject({ end_reason: 'client_gone', attempts: 1, usage: { prompt_tokens: 0 } });
+    expect(outcome).toMatchObject({
+      end_reason: 'client_gone',
+      attempts: { length: 1 },
+      usage: { prompt_tokens: 0 },
+    });
     expect(failuresOf(outcome)).toEqual(['upstream: status']);
     expect(askedOf(books)).toEqual([1, 0]);
   });
@@ -52,7 +56,11 @@ describe('failover after the client has disconnected', () => {
     await sleep(100);
     asked.connection.destroy();
     const outcome = await asked.settled();
-    expect(outcome).toMatchObject({ end_reason: 'client_gone', attempts: 1, usage: { prompt_tokens: 0 } });
+    expect(outcome).toMatchObject({
+      end_reason: 'client_gone',
+      attempts: { length: 1 },
+      usage: { prompt_tokens: 0 },
+    });
     expect(outcome.timings.duration_ms).toBeLessThan(2500);
     expect(askedOf(books)).toEqual([1]);
   });
@@ -92,7 +100,7 @@ it('reads and bills the answer of the second provider that comes after 524', asy
   expect(await asked.settled()).toMatchObject({
     end_reason: 'time_limit',
     provider: 'second',
-    attempts: 2,
+    attempts: { length: 2 },
     usage: { prompt_tokens: 9, completion_tokens: 2 },
   });
 });
@@ -104,6 +112,6 @@ it('starts no other attempt when the gateway shuts down', async () => {
   const asked = books.ask({ stream: true });
   await until(() => books.upstream.requests.length === 1);
   await books.gateway.gateway.close(50);
-  expect(await asked.settled()).toMatchObject({ end_reason: 'shutdown', attempts: 1 });
+  expect(await asked.settled()).toMatchObject({ end_reason: 'shutdown', attempts: { length: 1 } });
   expect(askedOf(books)).toEqual([1, 0]);
 });

@@ -51,7 +51,7 @@ describe('a stream that fails after its first content', () => {
       expect(sent.outcome).toMatchObject({
         end_reason: 'upstream_failed',
         provider: 'upstream',
-        attempts: 1,
+        attempts: { length: 1 },
         usage: { prompt_tokens: 50, completion_tokens: 2, estimated: false },
       });
       expect(failuresOf(sent.outcome)).toEqual([`upstream: ${kind}`]);
@@ -136,7 +136,11 @@ describe('failover', () => {
     books.upstream.reply(whole(status, error));
     const sent = await books.send(stream);
     expectNothing(sent, 400, 'invalid_request_error');
-    expect(sent.outcome).toMatchObject({ end_reason: 'refused', attempts: 1, provider: 'upstream' });
+    expect(sent.outcome).toMatchObject({
+      end_reason: 'refused',
+      attempts: { length: 1 },
+      provider: 'upstream',
+    });
     expect(askedOf(books)).toEqual([1, 0]);
   });
 

@@ -44,7 +44,7 @@ describe('the start of a transformer in a chain', () => {
     const { status, text, events, outcome } = await beginning(() => sleep(50));
     expect([status, text.endsWith('data: [DONE]\n\n')]).toEqual([200, true]);
     expect(events).toEqual(['started', 'handler called']);
-    expect(outcome).toMatchObject({ end_reason: 'completed', attempts: 1 });
+    expect(outcome).toMatchObject({ end_reason: 'completed', attempts: { length: 1 } });
   });
 
   it('may take longer than the handler may be silent', async () => {

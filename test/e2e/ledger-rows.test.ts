@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
+import type { AttemptRow } from '../../src/stores/records/ledger-entry.ts';
+import type { ListedRow } from '../../src/stores/records/ledger-records.ts';
 import type { RefusalSum, UsageSum } from '../../src/stores/records/usage-query.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { RawConnection } from '../support/raw-client.ts';
-import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import {
   chunk,
   events,
@@ -19,13 +20,14 @@ import { until } from '../support/until.ts';
 let upstream: ScriptedUpstream;
 let place: RecordsPlace;
 let gateway: GatewayUnderTest;
-let rows: readonly LedgerRow[];
+let rows: readonly ListedRow[];
+const attempts = new Map<string, readonly AttemptRow[]>();
 let refusals: readonly RefusalSum[];
 let usage: readonly UsageSum[];
 let storedKey: { key: string; id: string };
 
 const model = 'aion-labs/aion-3.5';
-const rowOf = (request_id: string): LedgerRow => rows.find(row => row.request_id === request_id)!;
+const rowOf = (request_id: string): ListedRow => rows.find(row => row.request_id === request_id)!;
 const post = async (request_id: string, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
   const response = await gateway.post(body, { headers: { 'x-request-id': request_id, ...headers } });
   await response.arrayBuffer();
@@ -70,6 +72,8 @@ beforeAll(async () => {
     rows = await store.ledger.list({ limit: 100 });
     refusals = await store.usage.refusals({ limit: 100 });
     usage = await store.usage.sum({ account: 'tester', by: [] });
+    for (const { request_id } of rows)
+      attempts.set(request_id, (await store.ledger.find(request_id))[0]!.attempts_made);
   });
 });
 afterAll(async () => {
@@ -170,6 +174,39 @@ describe('the ledger', () => {
     expect(row).toMatchObject({ end_reason: 'client_gone', estimated: true, model });
     expect(row.completion_tokens).toBeGreaterThan(0);
     expect(row.first_token_ms).not.toBeNull();
+  });
+
+  it('records every attempt: who was asked, when, and how it ended', () => {
+    const [attempt] = attempts.get('plain')!;
+    expect(attempt).toMatchObject({
+      provider: 'upstream',
+      model: 'aion-3.5',
+      wait_ms: 0,
+      first_token_ms: null,
+      status: 200,
+      outcome: 'completed',
+      kind: null,
+    });
+    expect(attempt!.offset_ms + attempt!.duration_ms!).toBeLessThanOrEqual(rowOf('plain').duration_ms + 1);
+    expect(attempts.get('failed')).toMatchObject([{ status: 500, outcome: 'failed', kind: 'status' }]);
+    expect(attempts.get('passed')).toMatchObject([
+      { provider: 'upstream', model: null, outcome: 'completed' },
+    ]);
+    const [left] = attempts.get('left')!;
+    expect(left).toMatchObject({ status: 200, outcome: 'aborted', kind: null });
+    expect(left!.first_token_ms).toBeLessThanOrEqual(left!.duration_ms!);
+    expect([...attempts.values()].every(({ length }) => length === 1)).toBe(true);
+  });
+
+  it('finds an exchange by its request id, with all of its attempts', async () => {
+    const config = { providers: {}, models: [], stores: place.stores } as never;
+    const found = await runCommand(config, 'ledger', 'find', 'failed');
+    expect(JSON.parse(found.stdout)).toEqual([{ ...rowOf('failed'), attempts_made: attempts.get('failed') }]);
+    expect(await runCommand(config, 'ledger', 'find', 'refused')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: "the ledger has no exchange with the request id 'refused'\n",
+    });
   });
 
   it('records nothing for requests without an account', () => {

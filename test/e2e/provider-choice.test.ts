@@ -18,7 +18,7 @@ async function sendMany(
     while (next < count) {
       const n = next++;
       const { outcome } = await books.send(n % 2 === 0, more(n));
-      expect(outcome).toMatchObject({ end_reason: 'completed', attempts: 1 });
+      expect(outcome).toMatchObject({ end_reason: 'completed', attempts: { length: 1 } });
     }
   };
   await Promise.all(Array.from({ length: at_a_time }, sender));
@@ -104,7 +104,7 @@ describe('sticky: conversation', () => {
     expect(home).not.toBe(-1);
     books.upstreams[home]!.reply(socket => void socket.resetAndDestroy());
     const { outcome } = await books.send(true, said(1));
-    expect(outcome).toMatchObject({ end_reason: 'completed', attempts: 2 });
+    expect(outcome).toMatchObject({ end_reason: 'completed', attempts: { length: 2 } });
     const refuge = outcome.provider;
     // Its second choice is always the same as well.
     expect((await books.send(true, said(1))).outcome.provider).toBe(refuge);

@@ -269,7 +269,7 @@ describe('the Anthropic SDK on /v1/messages/count_tokens', () => {
       status: 200,
       end_reason: 'completed',
       cost_usd: '0',
-      attempts: 0,
+      attempts: { length: 0 },
       usage: { prompt_tokens: 0, completion_tokens: 0 },
     });
   });

@@ -29,7 +29,7 @@ async function giveUp(books: Books, { how }: GivingUp): Promise<Asked> {
 
 describe.each(givingUp)('background reads of replies whose client has $how', manner => {
   const { server, end_reason, status } = manner;
-  const ended = { end_reason, status, attempts: 1, provider: 'upstream' };
+  const ended = { end_reason, status, attempts: { length: 1 }, provider: 'upstream' };
   const aborted = { ...ended, end_reason: 'background_aborted' };
 
   it('count while they run and are billed exactly', async () => {

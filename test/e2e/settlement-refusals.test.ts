@@ -10,7 +10,7 @@ afterEach(closeBalanced);
 
 const [kind] = usageKinds;
 const answered = ({ connection }: Asked) => connection.received(/^HTTP\/1\.1 \d+ [\s\S]*\}$/);
-const unasked = { attempts: 0, provider: undefined, cost_usd: '0' } as const;
+const unasked = { attempts: { length: 0 }, provider: undefined, cost_usd: '0' } as const;
 
 /** Fails unless the exchange has asked nobody and costs nothing. */
 async function expectFree({ upstream }: Books, asked: Asked, settled: Partial<Outcome>): Promise<void> {
@@ -58,7 +58,7 @@ describe.each(bothWays)('a refusal before the upstream is asked, $way', ({ strea
     const facts = { end_reason: 'shutdown', status: 502, error_type: 'server_error' };
     expect(outcome).toMatchObject({ ...unasked, ...facts });
     await closed;
-    expect(await running.settled()).toMatchObject({ ...facts, attempts: 1 });
+    expect(await running.settled()).toMatchObject({ ...facts, attempts: { length: 1 } });
   });
 });
 
@@ -106,7 +106,7 @@ describe.each(bothWays)('a request to an unreachable upstream, $way', ({ stream 
     await answered(asked);
     const outcome = await asked.settled();
     const facts = { end_reason: 'upstream_failed', status: 502, error_type: 'provider_error', cost_usd: '0' };
-    expect(outcome).toMatchObject({ ...facts, attempts: 1, provider: 'upstream' });
+    expect(outcome).toMatchObject({ ...facts, attempts: { length: 1 }, provider: 'upstream' });
     expectBilled(outcome.usage, kind!, 'nothing');
   });
 });

@@ -279,7 +279,7 @@ async function play(
   const facts = {
     endpoint,
     provider: 'upstream',
-    attempts: 1,
+    attempts: { length: 1 },
     account: 'tester',
     model: 'aion-labs/aion-3.5',
   };

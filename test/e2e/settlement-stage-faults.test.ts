@@ -67,7 +67,14 @@ describe.each(bothWays)('a stage that fails, $way', ({ stream }) => {
       await everyTime(async (manner, kind) => {
         const { status, error_type, end_reason } = manner;
         const { books, outcome } = await failing(place, manner, kind, { stream });
-        const facts = { status, error_type, end_reason, attempts: 0, provider: undefined, cost_usd: '0' };
+        const facts = {
+          status,
+          error_type,
+          end_reason,
+          attempts: { length: 0 },
+          provider: undefined,
+          cost_usd: '0',
+        };
         expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
         expectBilled(outcome.usage, kind, 'nothing');
         expect(books.upstream.requests).toHaveLength(0);
@@ -80,7 +87,13 @@ describe.each(bothWays)('a stage that fails, $way', ({ stream }) => {
     await everyTime(async (manner, kind) => {
       const { status, error_type } = manner;
       const { outcome } = await failing('onError', manner, kind, { stream });
-      const facts = { status, error_type, end_reason: 'upstream_failed', attempts: 1, provider: 'upstream' };
+      const facts = {
+        status,
+        error_type,
+        end_reason: 'upstream_failed',
+        attempts: { length: 1 },
+        provider: 'upstream',
+      };
       expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
       expectBilled(outcome.usage, kind, 'nothing');
     });
@@ -89,7 +102,7 @@ describe.each(bothWays)('a stage that fails, $way', ({ stream }) => {
   it('in onSettled changes neither the reply nor the record nor the bill', async () => {
     await everyTime(async (manner, kind) => {
       const { books, outcome } = await failing('onSettled', manner, kind, { stream });
-      const facts = { status: 200, error_type: undefined, end_reason: 'completed', attempts: 1 };
+      const facts = { status: 200, error_type: undefined, end_reason: 'completed', attempts: { length: 1 } };
       expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
       expectBilled(outcome.usage, kind, 'all');
       await expectConnection(books, 'kept');
@@ -102,7 +115,7 @@ describe('a stage that fails on a whole reply', () => {
     await everyTime(async (manner, kind) => {
       const { status, error_type, end_reason } = manner;
       const { books, outcome } = await failing('onReply', manner, kind, {});
-      const facts = { status, error_type, end_reason, attempts: 1, provider: 'upstream' };
+      const facts = { status, error_type, end_reason, attempts: { length: 1 }, provider: 'upstream' };
       expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
       expectBilled(outcome.usage, kind, 'all');
       expect(await refusals(books, 'onReply')).toBe(1);
@@ -122,7 +135,14 @@ describe('a stage that fails on a stream', () => {
     await everyTime(async (manner, kind) => {
       const { status, error_type, end_reason } = manner;
       const { books, outcome } = await failing(place, manner, kind, more);
-      const facts = { status, error_type, end_reason, attempts: 0, provider: undefined, cost_usd: '0' };
+      const facts = {
+        status,
+        error_type,
+        end_reason,
+        attempts: { length: 0 },
+        provider: undefined,
+        cost_usd: '0',
+      };
       expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
       expectBilled(outcome.usage, kind, 'nothing');
       expect(books.upstream.requests).toHaveLength(0);
@@ -139,7 +159,7 @@ describe('a stage that fails on a stream', () => {
     await everyTime(async (manner, kind) => {
       const { error_type, end_reason } = manner;
       const { books, asked, outcome } = await failing(place, manner, kind, more);
-      const facts = { status: 200, error_type, end_reason, attempts: 1, provider: 'upstream' };
+      const facts = { status: 200, error_type, end_reason, attempts: { length: 1 }, provider: 'upstream' };
       expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
       expect(asked.connection.text).toContain(`"type":"${error_type}"`);
       // The role and one word, or two.
@@ -157,7 +177,7 @@ describe('a stage that fails on a stream', () => {
     await everyTime(async (manner, kind) => {
       const { error_type, end_reason } = manner;
       const { books, outcome } = await failing('end', manner, kind, { stream: true });
-      const facts = { status: 200, error_type, end_reason, attempts: 1, provider: 'upstream' };
+      const facts = { status: 200, error_type, end_reason, attempts: { length: 1 }, provider: 'upstream' };
       expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
       expectBilled(outcome.usage, kind, 'all');
       await expectConnection(books, 'kept');

@@ -74,15 +74,15 @@ export function expectAnswerOf(n: number, { reply, outcome }: Sent, failed: read
     end_reason: 'completed',
     status: 200,
     provider: providerNames[n - 1],
-    attempts: failed.length + 1,
+    attempts: { length: failed.length + 1 },
     usage: { ...usageOf(n), estimated: false },
   });
   expect(failuresOf(outcome)).toEqual(failed);
 }
 
 /** The failed attempts of a record, as `upstream: kind`. */
-export const failuresOf = ({ failed_attempts }: Outcome): string[] =>
-  failed_attempts.map(({ provider, kind }) => `${provider}: ${kind}`);
+export const failuresOf = ({ attempts }: Pick<Outcome, 'attempts'>): string[] =>
+  attempts.filter(({ kind }) => kind).map(({ provider, kind }) => `${provider}: ${kind}`);
 
 /** Expects an error reply that is not billed. */
 export function expectNothing({ reply, outcome }: Sent, status: number, type: string): void {

@@ -47,6 +47,7 @@ const layers: readonly (readonly string[])[] = [
   [
     'src/dialects/',
     'src/exchange.ts',
+    'src/exchange/attempt-record.ts',
     'src/exchange/exchange-end.ts',
     'src/exchange/exchange-view.ts',
     'src/exchange/log-error.ts',

@@ -151,6 +151,7 @@ export class LimitEnforcer {
     throw refusal('rate_limited', {
       message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
       headers: retryHeaders(retry_ms),
+      limit: refused_by.name,
     });
   }
 

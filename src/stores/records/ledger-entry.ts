@@ -3,6 +3,19 @@ import { z } from 'zod';
 const text = z.string().max(10_000);
 const count = z.int().nonnegative();
 
+/** One attempt of an exchange, as `AttemptRecord` describes it. */
+const attemptSchema = z.object({
+  provider: text.nullable(),
+  model: text.nullable(),
+  offset_ms: count,
+  wait_ms: count,
+  first_token_ms: count.nullable(),
+  duration_ms: count.nullable(),
+  status: count.nullable(),
+  outcome: z.enum(['completed', 'failed', 'aborted']).nullable(),
+  kind: text.nullable(),
+});
+
 /** One settled exchange, also as `ledger_row` in the log. Times in milliseconds. */
 export const rowSchema = z.object({
   /** Unique for every exchange, unlike the request id, which clients may choose: a row is written once however often it is sent. */
@@ -14,11 +27,16 @@ export const rowSchema = z.object({
   model: text.nullable(),
   provider: text.nullable(),
   endpoint: text,
+  /** Null if the request was not read; rows that wait on disk may be of an earlier version, without this and the next. */
+  stream: z.boolean().nullable().default(null),
+  trace_id: text.nullable().default(null),
   started_ms: count,
   duration_ms: z.number().nonnegative(),
   first_token_ms: z.number().nonnegative().nullable(),
   status: count,
   error_type: text.nullable(),
+  /** Name of the error in the catalogue. */
+  code: text.nullable().default(null),
   end_reason: text,
   attempts: count,
   prompt_tokens: count,
@@ -31,6 +49,8 @@ export const rowSchema = z.object({
   estimated: z.boolean(),
   /** Exact decimal string. */
   cost_usd: z.string().regex(/^\d{1,12}(\.\d{1,12})?$/),
+  /** Every attempt, in order. */
+  attempts_made: z.array(attemptSchema).max(1000).readonly().default([]),
 });
 
 /** Equal exchanges of one day that asked no upstream and cost nothing; `started_ms` is when the first of them began. */
@@ -45,6 +65,8 @@ export const batchSchema = z.object({
 });
 
 export type LedgerRow = Readonly<z.output<typeof rowSchema>>;
+export type AttemptRow = Readonly<z.output<typeof attemptSchema>>;
+export const attemptColumns = attemptSchema.keyof().options;
 export type RefusalCount = Readonly<z.output<typeof refusalSchema>>;
 export type RefusalBatch = Readonly<z.output<typeof batchSchema>>;
 

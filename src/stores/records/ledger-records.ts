@@ -1,7 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import { picoUsd, usdOf } from '../../money.ts';
-import { Condition, type Connection, type Database, insertOnce, type Row } from './database.ts';
-import { isBatch, isRow, type LedgerEntry, type LedgerRow, rowSchema } from './ledger-entry.ts';
+import {
+  Condition,
+  type Connection,
+  type Database,
+  insertRows as insertAll,
+  insertOnce,
+  type Row,
+} from './database.ts';
+import {
+  type AttemptRow,
+  attemptColumns,
+  isBatch,
+  isRow,
+  type LedgerEntry,
+  type LedgerRow,
+  rowSchema,
+} from './ledger-entry.ts';
 import { countOnce, rollUp } from './roll-up.ts';
 
 export interface LedgerQuery {
@@ -14,12 +29,23 @@ export interface LedgerQuery {
   readonly limit: number;
 }
 
-type StoredRow = Omit<LedgerRow, 'estimated' | 'cost_usd'> & { estimated: number; cost_pico_usd: number };
+/** A row as lists have it. */
+export type ListedRow = Omit<LedgerRow, 'attempts_made'>;
+
+type StoredRow = Omit<ListedRow, 'estimated' | 'stream' | 'cost_usd'> & {
+  estimated: number;
+  stream: number | null;
+  cost_pico_usd: number;
+};
 
 /** Named as the fields of a row; the cost is stored as an integer. */
-const columns = [...rowSchema.keyof().exclude(['cost_usd']).options, 'cost_pico_usd'] as const;
+const columns = [
+  ...rowSchema.keyof().exclude(['cost_usd', 'attempts_made']).options,
+  'cost_pico_usd',
+] as const;
 
 const rows_per_step = 50;
+const max_found = 100;
 
 /**
  * The ledger: every settled exchange of an account that asked an upstream, and what all add up to. Keeps only the newest
@@ -39,7 +65,7 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
   },
 
   /** A page of rows, newest first. */
-  async list({ account, from_ms, until_ms, after, limit }: LedgerQuery): Promise<LedgerRow[]> {
+  async list({ account, from_ms, until_ms, after, limit }: LedgerQuery): Promise<ListedRow[]> {
     const where = new Condition()
       .and('account = ?', account)
       .and('started_ms >= ?', from_ms)
@@ -49,11 +75,24 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
       `SELECT ${columns.join(', ')} FROM sluice.ledger ${where.sql} ORDER BY started_ms DESC, id DESC LIMIT ?`,
       [...where.values, limit],
     );
-    return rows.map(({ estimated, cost_pico_usd, ...row }) => ({
-      ...row,
-      estimated: estimated === 1,
-      cost_usd: usdOf(BigInt(cost_pico_usd)),
-    }));
+    return rows.map(listedRow);
+  },
+
+  /** The exchanges with this request id, newest first, at most `max_found`: clients choose it, and may use one again. */
+  async find(request_id: string): Promise<LedgerRow[]> {
+    const rows = await database.run<StoredRow>(
+      `SELECT ${columns.join(', ')} FROM sluice.ledger WHERE request_id = ? ORDER BY started_ms DESC, id DESC LIMIT ?`,
+      [request_id, max_found],
+    );
+    if (rows.length === 0) return [];
+    const attempts = await database.run<AttemptRow & { ledger_id: string }>(
+      `SELECT ledger_id, ${attemptColumns.join(', ')} FROM sluice.attempts
+      WHERE ledger_id IN (${rows.map(() => '?').join(', ')}) ORDER BY ledger_id, number`,
+      rows.map(({ id }) => id),
+    );
+    const byRow = Map.groupBy(attempts, ({ ledger_id }) => ledger_id);
+    const made = (id: string) => (byRow.get(id) ?? []).map(({ ledger_id: _, ...attempt }) => attempt);
+    return rows.map(row => ({ ...listedRow(row), attempts_made: made(row.id) }));
   },
 });
 
@@ -61,6 +100,8 @@ export type LedgerRecords = ReturnType<typeof ledgerRecords>;
 
 async function insertRows(connection: Connection, rows: readonly LedgerRow[]): Promise<number> {
   const written = await insertOnce(connection, 'sluice.ledger', rows, storedRow);
+  const attempts = written.flatMap(attemptRows);
+  if (attempts.length > 0) await insertAll(connection, 'sluice.attempts', attempts);
   await rollUp(connection, written, []);
   return written.length;
 }
@@ -78,16 +119,32 @@ async function insertNewest(
     inserted += await insertRows(connection, rows.slice(at, at + rows_per_step));
     await setImmediate();
   }
-  await connection.run(
-    `DELETE FROM sluice.ledger WHERE (started_ms, id) <=
-    (SELECT started_ms, id FROM sluice.ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)`,
-    [kept],
-  );
+  const oldest =
+    '(SELECT started_ms, id FROM sluice.ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)';
+  // First of the attempts: their bound is read from the ledger.
+  for (const [table, id] of Object.entries({ attempts: 'ledger_id', ledger: 'id' }))
+    await connection.run(`DELETE FROM sluice.${table} WHERE (started_ms, ${id}) <= ${oldest}`, [kept]);
   return inserted;
 }
 
-function storedRow({ estimated, cost_usd, ...row }: LedgerRow): Row {
-  const stored = { ...row, estimated: estimated ? 1 : 0, cost_pico_usd: picoUsd(cost_usd) };
+function storedRow({ estimated, stream, cost_usd, attempts_made: _, ...row }: LedgerRow): Row {
+  const stored = {
+    ...row,
+    estimated: Number(estimated),
+    stream: stream === null || stream === undefined ? null : Number(stream),
+    cost_pico_usd: picoUsd(cost_usd),
+  };
   // A row that waited on disk may be of an earlier version, with fewer columns.
   return Object.fromEntries(columns.map(name => [name, stored[name] ?? null]));
 }
+
+const listedRow = ({ estimated, stream, cost_pico_usd, ...row }: StoredRow): ListedRow => ({
+  ...row,
+  estimated: estimated === 1,
+  stream: stream === null ? null : stream === 1,
+  cost_usd: usdOf(BigInt(cost_pico_usd)),
+});
+
+/** Rows of the table of attempts; one that waited on disk may be of a version without them. */
+const attemptRows = ({ id, started_ms, attempts_made = [] }: LedgerRow): Row[] =>
+  attempts_made.map((attempt, at) => ({ ledger_id: id, number: at + 1, started_ms, ...attempt }));

@@ -131,4 +131,31 @@ export const migrations: readonly Migration[] = [
     name: 'tokens written to the cache',
     statements: ['ALTER TABLE sluice.ledger ADD COLUMN cache_creation_tokens BIGINT NOT NULL DEFAULT 0'],
   },
+  {
+    version: 5,
+    name: 'attempts, request ids',
+    statements: [
+      'ALTER TABLE sluice.ledger ADD COLUMN stream SMALLINT',
+      'ALTER TABLE sluice.ledger ADD COLUMN code TEXT',
+      'ALTER TABLE sluice.ledger ADD COLUMN trace_id TEXT',
+      'CREATE INDEX ledger_by_request_id ON sluice.ledger (request_id)',
+      // `started_ms` is that of the ledger's row.
+      clustered(`CREATE TABLE sluice.attempts (
+        ledger_id TEXT NOT NULL,
+        number SMALLINT NOT NULL,
+        started_ms BIGINT NOT NULL,
+        provider TEXT,
+        model TEXT,
+        offset_ms BIGINT NOT NULL,
+        wait_ms BIGINT NOT NULL,
+        first_token_ms BIGINT,
+        duration_ms BIGINT,
+        status SMALLINT,
+        outcome TEXT,
+        kind TEXT,
+        PRIMARY KEY (ledger_id, number)
+      )`),
+      'CREATE INDEX attempts_by_time ON sluice.attempts (started_ms, ledger_id)',
+    ],
+  },
 ];

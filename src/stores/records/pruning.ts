@@ -26,10 +26,13 @@ export function pruning(database: Database, isPostgres: boolean) {
     const keys = keysOf[table];
     return database.transaction(async (connection): Promise<Pruned> => {
       if (isPostgres && !(await isFirst(connection))) return 'taken';
+      const oldest = `SELECT ${keys} FROM sluice.${table} ${where.sql} ORDER BY ${order} LIMIT ?`;
+      const values = [...where.values, limit];
+      if (table === 'ledger')
+        await connection.run(`DELETE FROM sluice.attempts WHERE ledger_id IN (${oldest})`, values);
       const deleted = await connection.run(
-        `DELETE FROM sluice.${table} WHERE (${keys}) IN
-        (SELECT ${keys} FROM sluice.${table} ${where.sql} ORDER BY ${order} LIMIT ?) RETURNING 1 AS deleted`,
-        [...where.values, limit],
+        `DELETE FROM sluice.${table} WHERE (${keys}) IN (${oldest}) RETURNING 1 AS deleted`,
+        values,
       );
       return deleted.length;
     });
@@ -43,7 +46,7 @@ export function pruning(database: Database, isPostgres: boolean) {
   };
 
   return {
-    /** Rows of exchanges that began before; their sums stay. */
+    /** Rows of exchanges that began before, and of their attempts; their sums stay. */
     rows: (before_ms: number, limit: number) =>
       prune('ledger', new Condition().and('started_ms < ?', before_ms), 'started_ms, id', limit),
 

@@ -123,7 +123,7 @@ function requestAttributes({ request, attempts }: Exchange, { provider, target }
     'gen_ai.provider.name': adapter.providerName,
     'gen_ai.request.model': target.model,
     'sluice.provider': name,
-    'sluice.attempt': attempts,
+    'sluice.attempt': attempts.length,
     'gen_ai.request.stream': request.stream,
     'server.address': address.host,
     'server.port': address.port,

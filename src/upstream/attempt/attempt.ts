@@ -25,6 +25,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   readonly #permit: AttemptPermit;
   readonly #provider: Provider;
   readonly #metrics: Metrics;
+  readonly #wait_ms: number;
   #sent: SentRequest | undefined;
   #stream: AttemptStream | undefined;
   #reader: StreamReader | undefined;
@@ -33,10 +34,12 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   #waited = false;
   #superseded = false;
 
-  constructor(exchange: Exchange, permit: AttemptPermit, metrics: Metrics) {
+  /** `wait_ms` is the time for which the permit was waited for. */
+  constructor(exchange: Exchange, permit: AttemptPermit, metrics: Metrics, wait_ms = 0) {
     this.#exchange = exchange;
     this.#permit = permit;
     this.#metrics = metrics;
+    this.#wait_ms = wait_ms;
     this.upstream = permit.upstream;
     this.#provider = permit.upstream.provider;
   }
@@ -73,6 +76,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
 
   firstWord(): void {
     this.generated = true;
+    this.#sent?.record.firstToken();
     clearTimeout(this.#firstWordLimit);
     this.#answered();
   }
@@ -138,7 +142,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
     // The client has left while a stage worked, or the gateway was closed.
     if (this.#exchange.aborted || this.isOver) throw refusal('server_error');
-    const sent = new SentRequest(this.#exchange, this.upstream, this.#metrics.client);
+    const sent = new SentRequest(this.#exchange, this.upstream, this.#metrics.client, this.#wait_ms);
     this.#sent = sent;
     const { total_timeout_ms } = this.#provider.config;
     if (total_timeout_ms !== undefined)
@@ -199,7 +203,6 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     }
     const failure = this.#sent.failureOf(thrown);
     this.failure = failure;
-    this.#exchange.failed_attempts.push({ provider: this.#provider.name, kind: failure.kind });
     this.released();
     this.#end(failure);
     this.#sent.call.cancel(new Error('the attempt has failed'));
@@ -214,6 +217,9 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     clearTimeout(this.#totalLimit);
     this.#exchange.offAbort(this.cancel);
     this.#permit.ended(how, this.#exchange.clock.elapsed_ms());
-    this.#sent?.telemetry.ended(how === 'given up' ? 'aborted' : how?.kind);
+    const isAborted = how === 'given up' || how?.kind === 'aborted';
+    if (isAborted) this.#sent?.record.ended('aborted');
+    else this.#sent?.record.ended(how ? 'failed' : 'completed', how?.kind);
+    this.#sent?.telemetry.ended(isAborted ? 'aborted' : how?.kind);
   }
 }

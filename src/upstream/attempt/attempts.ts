@@ -79,10 +79,14 @@ export class Attempts {
   }
 
   async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
+    const { clock } = this.#exchange;
     while (true) {
+      const asked_ms = clock.elapsed_ms();
       const permit = this.#permit();
       // Usually a permit is there at once, and need not be awaited.
-      const attempt = this.#begin(permit instanceof Promise ? await permit : permit);
+      const isWaiting = permit instanceof Promise;
+      const taken = isWaiting ? await permit : permit;
+      const attempt = this.#begin(taken, isWaiting ? clock.elapsed_ms() - asked_ms : 0);
       try {
         return await this.#answerOf(attempt, ask);
       } catch (error) {
@@ -103,7 +107,7 @@ export class Attempts {
    */
   #failOver(attempt: Attempt): void {
     const { max_attempts } = this.#balancer.options;
-    if (this.#exchange.attempts >= max_attempts || this.#balancer.budget.isSpent) return;
+    if (this.#exchange.attempts.length >= max_attempts || this.#balancer.budget.isSpent) return;
     if (this.#selector.hasOther(attempt.upstream)) attempt.unhealthy();
   }
 
@@ -115,8 +119,8 @@ export class Attempts {
     });
   }
 
-  #begin(permit: AttemptPermit): Attempt {
-    const attempt = new Attempt(this.#exchange, permit, this.#setup.metrics);
+  #begin(permit: AttemptPermit, wait_ms: number): Attempt {
+    const attempt = new Attempt(this.#exchange, permit, this.#setup.metrics, wait_ms);
     const failed = this.#made.findLast(({ failure }) => failure);
     if (failed?.failure) {
       const [from, to] = [failed.upstream.provider.name, permit.upstream.provider.name];
@@ -150,7 +154,7 @@ export class Attempts {
     this.#error = errorOf(this.#error, error);
     this.#current = undefined;
     const { max_attempts } = this.#balancer.options;
-    if (this.#exchange.attempts >= max_attempts) return this.#denied('attempts');
+    if (this.#exchange.attempts.length >= max_attempts) return this.#denied('attempts');
     return failure && this.#balancer.budget.isSpent ? this.#denied('budget') : true;
   }
 

@@ -1,3 +1,4 @@
+import type { RunningAttempt } from '../../exchange/attempt-record.ts';
 import { ignoredByUpstream } from '../../exchange/ignored-parameters.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
@@ -19,22 +20,22 @@ import { AttemptTelemetry } from './attempt-telemetry.ts';
 /** A request to one upstream: encoded in its format and sent with one of its provider's keys. */
 export class SentRequest {
   readonly call: UpstreamCall;
+  readonly record: RunningAttempt;
   readonly telemetry: AttemptTelemetry;
   readonly #exchange: Exchange;
   readonly #provider: Provider;
   readonly #key: ProviderKey | undefined;
   #begun = false;
 
-  /** Encodes and sends it. Throws, and sends nothing, when the adapter cannot express the request. */
-  constructor(exchange: Exchange, upstream: Upstream, metrics: ClientMetrics) {
+  /** Encodes and sends it, after a wait of `wait_ms`. Throws, and sends nothing, when the adapter cannot express the request. */
+  constructor(exchange: Exchange, upstream: Upstream, metrics: ClientMetrics, wait_ms: number) {
     const { provider, target } = upstream;
     const { path, headers, body, ignored } = provider.encode(exchange.request, target);
     ignoredByUpstream(exchange, ignored);
     const text = JSON.stringify(body);
     this.#exchange = exchange;
     this.#provider = provider;
-    exchange.provider = provider.name;
-    exchange.attempts++;
+    this.record = exchange.beginAttempt({ provider: provider.name, model: target.model, wait_ms });
     this.telemetry = new AttemptTelemetry(exchange, upstream, metrics);
     this.#key = provider.keys.next();
     this.call = provider.send(path, text, { ...headers, ...this.telemetry.headers }, this.#key);
@@ -47,6 +48,7 @@ export class SentRequest {
   async head(): Promise<ResponseHead> {
     const head = await this.call.head;
     this.#begun = true;
+    this.record.status = head.status;
     if (head.status < 300) return head;
     throw new AttemptFailed(await this.#failureOfHead(head));
   }

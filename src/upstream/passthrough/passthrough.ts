@@ -100,8 +100,7 @@ export class Passthrough {
     const call = new PassthroughTelemetry(exchange, provider, rule.path, this.#metrics.client);
     const meter = PassthroughMeter.of(exchange, name => this.#modelOf(rule.provider, name));
     const key = provider.keys.next();
-    exchange.provider = rule.provider;
-    exchange.attempts++;
+    const attempt = exchange.beginAttempt({ provider: rule.provider });
     let kind: string | undefined;
     try {
       // Node destroys a request after its `end` event, in which a body parser may have called this; that must not hit the restored body.
@@ -116,6 +115,7 @@ export class Passthrough {
       });
       call.waited();
       const { statusCode: status = 502 } = reply;
+      attempt.status = status;
       provider.keys.answered(key, status, retryAfter_s(reply.headers, exchange.clock.epoch_ms()));
       if (status >= 300 && status !== 304)
         throw new AttemptFailed(await failureOfReply(status, reply, provider));
@@ -131,12 +131,13 @@ export class Passthrough {
       exchange.end.causedBy(causeOf(failure));
       if (!response.headersSent) throw failure.error;
       // Too late for a status: the connection has been cut, and the log knows why.
-      exchange.end.errorSent(failure.error.type);
+      exchange.end.errorSent(failure.error);
       exchange.log.warn({ err: thrown, provider: rule.provider }, 'passthrough reply broke off');
     } finally {
       meter?.settle();
       proxy.end(request);
       call.ended(kind);
+      attempt.ended(kind !== undefined ? 'failed' : exchange.client_gone ? 'aborted' : 'completed', kind);
     }
   }
 

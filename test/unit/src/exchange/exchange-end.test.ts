@@ -22,7 +22,7 @@ describe('the end reason of an exchange', () => {
     for (const later of causes) end.causedBy(later);
     end.clientLeft();
     end.replied(502);
-    end.errorSent('server_error');
+    end.errorSent({ type: 'server_error' });
     expect([end.cause, end.reason]).toEqual([cause, cause]);
   });
 
@@ -35,7 +35,7 @@ describe('the end reason of an exchange', () => {
     [200, 'provider_error', 'upstream_failed'],
   ] as const)('follows from status %s and error %s without a cause: %s', (status, error_type, reason) => {
     end.replied(status);
-    if (error_type) end.errorSent(error_type);
+    if (error_type) end.errorSent({ type: error_type });
     expect([end.cause, end.reason]).toEqual([undefined, reason]);
   });
 
@@ -46,7 +46,7 @@ describe('the end reason of an exchange', () => {
   ])('is that of an inner chain which handed on a %s', (error_type, reason) => {
     end.handedOn(error_type);
     end.replied(400);
-    end.errorSent('invalid_request_error');
+    end.errorSent({ type: 'invalid_request_error' });
     expect(end.reason).toBe(reason);
   });
 });

@@ -38,7 +38,7 @@ describe('the end reason in a ledger row', () => {
     [502, 'provider_error', 'upstream_failed'],
   ] as const)('is, with status %s and error %s, %s', (status, error_type, expected) => {
     exchange.end.replied(status);
-    if (error_type) exchange.end.errorSent(error_type);
+    if (error_type) exchange.end.errorSent({ type: error_type });
     expect(settled().end_reason).toBe(expected);
   });
 
@@ -53,8 +53,11 @@ describe('the ledger row of an exchange', () => {
     clock.advance(100.4);
     exchange.first_token_ms = clock.elapsed_ms();
     clock.advance(900.3);
-    exchange.provider = 'a';
-    exchange.attempts = 2;
+    exchange.beginAttempt({ provider: 'b', model: 'x', wait_ms: 2.2 }).ended('failed', 'timeout');
+    const answered = exchange.beginAttempt({ provider: 'a', model: 'y' });
+    answered.status = 200;
+    answered.ended('completed');
+    exchange.end.errorSent({ type: 'provider_error', code: 'provider_broke_off' });
     Object.assign(exchange.usage, {
       prompt_tokens: 7,
       completion_tokens: 5,
@@ -63,6 +66,7 @@ describe('the ledger row of an exchange', () => {
       estimated: false,
     });
     const { cost_usd } = settled();
+    const untimed = { offset_ms: 1001, wait_ms: 0, first_token_ms: null, duration_ms: 0 };
     expect(rows).toEqual([
       {
         id: expect.stringMatching(/^[0-9a-f]{8}-/),
@@ -72,12 +76,15 @@ describe('the ledger row of an exchange', () => {
         model: exchange.model!.id,
         provider: 'a',
         endpoint: 'chat.completions',
+        stream: false,
+        trace_id: null,
         started_ms: noon_ms,
         duration_ms: 1001,
         first_token_ms: 100,
         status: 200,
-        error_type: null,
-        end_reason: 'completed',
+        error_type: 'provider_error',
+        code: 'provider_broke_off',
+        end_reason: 'upstream_failed',
         attempts: 2,
         prompt_tokens: 7,
         completion_tokens: 5,
@@ -86,6 +93,18 @@ describe('the ledger row of an exchange', () => {
         reasoning_tokens: 2,
         estimated: false,
         cost_usd,
+        attempts_made: [
+          {
+            ...untimed,
+            provider: 'b',
+            model: 'x',
+            wait_ms: 2,
+            status: null,
+            outcome: 'failed',
+            kind: 'timeout',
+          },
+          { ...untimed, provider: 'a', model: 'y', status: 200, outcome: 'completed', kind: null },
+        ],
       },
     ]);
     expect(Number(cost_usd)).toBeGreaterThan(0);
@@ -151,7 +170,11 @@ describe('the own time of the gateway', () => {
 
 describe('the log line of an exchange', () => {
   it('has its usage and whole milliseconds', () => {
-    exchange.failed_attempts.push({ provider: 'a', kind: 'status' });
+    const failed = exchange.beginAttempt({ provider: 'a', model: 'x', wait_ms: 7.4 });
+    failed.status = 500;
+    clock.advance(5.2);
+    failed.ended('failed', 'status');
+    exchange.end.errorSent({ type: 'rate_limit_error', code: 'rate_limited', limit: 'requests_per_minute' });
     exchange.first_token_ms = clock.elapsed_ms() + 10.4;
     exchange.upstream_wait_ms = 3.6;
     clock.advance(50.2);
@@ -161,9 +184,23 @@ describe('the log line of an exchange', () => {
       {
         request_id: 'req_1',
         account: 'acme',
-        failed_attempts: [{ provider: 'a', kind: 'status' }],
-        duration_ms: 50,
-        first_token_ms: 10,
+        stream: false,
+        code: 'rate_limited',
+        limit: 'requests_per_minute',
+        upstream_status: 500,
+        attempts: [
+          {
+            provider: 'a',
+            model: 'x',
+            status: 500,
+            outcome: 'failed',
+            kind: 'status',
+            wait_ms: 7,
+            duration_ms: 5,
+          },
+        ],
+        duration_ms: 55,
+        ttft_ms: 16,
         upstream_wait_ms: 4,
         reasoning_tokens: 2,
         msg: 'POST /v1/chat/completions 200',
@@ -177,9 +214,10 @@ describe('the log line of an exchange', () => {
     expect(captured.lines).toMatchObject([{ prompt_tokens: 0, estimated: false }]);
   });
 
-  it('omits failed attempts where none failed', () => {
+  it('omits what did not happen', () => {
     settled();
-    expect(captured.lines[0]).not.toHaveProperty('failed_attempts');
-    expect(captured.lines[0]).not.toHaveProperty('first_token_ms');
+    expect(captured.lines[0]).toMatchObject({ attempts: [] });
+    for (const field of ['ttft_ms', 'code', 'limit', 'upstream_status'])
+      expect(captured.lines[0]).not.toHaveProperty(field);
   });
 });

@@ -144,14 +144,14 @@ describe('an exchange that ends early', () => {
 
   it('costs nothing when the upstream failed before its reply', async () => {
     const exchange = sampleExchange({ request: continuous });
-    exchange.attempts = 1;
+    exchange.beginAttempt();
     await collected(meteredStream(exchange, streamOf([], broken), metrics()));
     expect(exchange.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 });
   });
 
   it('is billed for the prompt when the client left while the upstream worked on it', async () => {
     const exchange = sampleExchange({ request: prompt });
-    exchange.attempts = 1;
+    exchange.beginAttempt();
     exchange.end.clientLeft();
     await collected(meteredStream(exchange, streamOf([], broken), metrics()));
     expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 0, estimated: true });
@@ -192,7 +192,7 @@ describe('a whole reply', () => {
     ['costs nothing where the upstream failed, after its client had left', 'provider_unreachable', 0],
   ] as const)('%s', async (_, code, expected) => {
     const exchange = sampleExchange({ request: prompt });
-    exchange.attempts = 1;
+    exchange.beginAttempt();
     exchange.end.clientLeft();
     const failing = meteredReply(exchange, Promise.reject(refusal(code)), metrics());
     await expect(failing).rejects.toThrow();

@@ -64,7 +64,7 @@ export class LimitedStage {
   async admitted(...asked: Parameters<LimitedStage['exchange']>): Promise<Exchange> {
     const exchange = this.exchange(...asked);
     await this.reserve(exchange);
-    exchange.attempts = 1;
+    exchange.beginAttempt();
     return exchange;
   }
 

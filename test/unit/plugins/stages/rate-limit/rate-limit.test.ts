@@ -52,10 +52,10 @@ describe('a rate-limited exchange', () => {
   });
 
   it.each([
-    ['is rejected for its size', { status: 413, error_type: 'invalid_request_error', attempts: 0 }],
-    ['is rejected for its content', { status: 400, error_type: 'invalid_request_error', attempts: 0 }],
+    ['is rejected for its size', { status: 413, error_type: 'invalid_request_error', attempts: [] }],
+    ['is rejected for its content', { status: 400, error_type: 'invalid_request_error', attempts: [] }],
     ['times out and is billed', { status: 524, error_type: 'timeout_error' }],
-    ['loses its client', { status: 0, end_reason: 'client_gone' as const, attempts: 0 }],
+    ['loses its client', { status: 0, end_reason: 'client_gone' as const, attempts: [] }],
   ])('counts as one request and no tokens when it %s', async (_, end) => {
     const limited = new LimitedStage(plan);
     limited.settle(await limited.admitted(), 0, 0, end);
@@ -145,7 +145,7 @@ describe('a rate-limited exchange', () => {
     const exchange = sampleExchange({ start });
     exchange.account = { id: 'a', plan: 'tested' };
     limited.stage.onHeaders!(exchange);
-    exchange.attempts = 1;
+    exchange.beginAttempt();
     await limited.refused();
     limited.settle(exchange);
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 10_000 });

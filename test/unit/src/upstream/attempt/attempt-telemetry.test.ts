@@ -22,7 +22,7 @@ function setting(request: object = {}, content: object = {}) {
   clock.set(Date.now() + 3_600_000 - clock.epoch_ms());
   Object.assign(a.provider.content, content);
   const exchange = sampleExchange({ request, start: { clock } });
-  exchange.attempts = 2;
+  for (const model of ['x', 'y']) exchange.beginAttempt({ provider: 'a', model });
   const registry = new Registry();
   const span = new AttemptTelemetry(exchange, a, new ClientMetrics(registry));
   return { exchange, clock, span, registry };

@@ -5,6 +5,7 @@ import { Metrics } from '../../../../../src/telemetry/metrics.ts';
 import { Attempt } from '../../../../../src/upstream/attempt/attempt.ts';
 import type { UpstreamCall } from '../../../../../src/upstream/http/upstream-call.ts';
 import { AttemptPermit } from '../../../../../src/upstream/routing/attempt-permit.ts';
+import { failuresOf } from '../../../../support/failover-setting.ts';
 import {
   head,
   type Script,
@@ -60,7 +61,7 @@ describe('an attempt', () => {
     expect(await attempt.reply()).toMatchObject({ choices: [{ message: { content: 'Yes.' } }] });
     expect([attempt.sent, attempt.failure, bulkhead.in_flight]).toEqual([true, undefined, 0]);
     expect(a.latency_ms(false, clock.elapsed_ms())).toBe(0);
-    expect(exchange.failed_attempts).toEqual([]);
+    expect(failuresOf(exchange)).toEqual([]);
   });
 
   it('counts the wait for its upstream once', async () => {
@@ -80,7 +81,9 @@ describe('an attempt', () => {
     const { attempt, exchange, refusal, errors, bulkhead } = setting();
     expect(await refusal()).toMatchObject({ type: 'provider_error' });
     expect(attempt.failure?.kind).toBe('status');
-    expect(exchange.failed_attempts).toEqual([{ provider: 'a', kind: 'status' }]);
+    expect(exchange.attempts).toMatchObject([
+      { provider: 'a', model: expect.any(String), status: 500, outcome: 'failed', kind: 'status' },
+    ]);
     expect([await errors('status'), bulkhead.in_flight, attempt.generated]).toEqual([1, 0, false]);
   });
 
@@ -124,7 +127,7 @@ describe('an attempt', () => {
     else exchange.abort('client_gone');
     await refused;
     expect(await server.last.closed).toBe('gateway');
-    expect([attempt.failure, exchange.failed_attempts, bulkhead.in_flight]).toEqual([undefined, [], 0]);
+    expect([attempt.failure, failuresOf(exchange), bulkhead.in_flight]).toEqual([undefined, [], 0]);
     expect(await errors('aborted')).toBe(1);
   });
 

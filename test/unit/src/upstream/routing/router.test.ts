@@ -94,7 +94,7 @@ describe('the router', () => {
     await attempts()
       .reply()
       .catch(() => {});
-    expect(exchange.failed_attempts.map(({ provider }) => provider)).toEqual(['a', 'b']);
+    expect(exchange.attempts.map(({ provider }) => provider)).toEqual(['a', 'b']);
     expect([a.provider.bulkhead.in_flight, b.provider.bulkhead.in_flight]).toEqual([1, 1]);
   });
 });
