@@ -39,6 +39,10 @@ export class RecordsMetrics extends MetricSet {
     labels: ['reason'],
     initial: dropReasons.map(reason => [reason] as const),
   });
+  readonly #oldestAge = this.metrics.gauge({
+    name: 'sluice_ledger_oldest_row_age_seconds',
+    help: 'Age of the oldest settled exchange that is not in the ledger, in memory or on disk; 0 if none waits.',
+  });
   readonly pruned = this.adding({
     name: 'sluice_records_pruned_total',
     help: 'Ledger rows and usage sums deleted after stores.retention.',
@@ -68,6 +72,11 @@ export class RecordsMetrics extends MetricSet {
     } finally {
       this.#store.asked('records', operation, performance.now() - started_ms);
     }
+  }
+
+  /** Shows the age of a ledger's oldest waiting row until the returned function is called; of several ledgers the oldest. */
+  watchLedger(age_ms: () => number): () => void {
+    return this.#oldestAge.collect(() => [{ labels: {}, value: age_ms() / 1000 }]);
   }
 
   /** Shows whether the ledger can be written. */

@@ -6,7 +6,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { startTellingUpstream, type TellingUpstream } from '../support/ledger-load.ts';
-import { ledgerRows, readinessLike, recordsDown, sendRequests, timesSaid } from '../support/ledger-watch.ts';
+import {
+  ledgerRows,
+  oldestRow_s,
+  readinessLike,
+  recordsDown,
+  sendRequests,
+  timesSaid,
+} from '../support/ledger-watch.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import {
   configFile,
@@ -74,9 +81,11 @@ describe('a records file that can be read but not written', () => {
       /^200 ready\nledger writes have failed for \d+ s, waiting: 5 rows on disk \(\S+queue\.db\): .+\n$/,
     );
     expect(await recordsDown(sidecar)).toEqual(['ledger_insert']);
+    expect(await oldestRow_s(sidecar)).toBeGreaterThan(0);
     unlock();
     await readinessLike(sidecar, ready);
     expect(await recordsDown(sidecar)).toEqual([]);
+    expect(await oldestRow_s(sidecar)).toBe(0);
     expect(await sidecar.stop()).toBe(0);
     expect(await ledgerRows(place)).toBe(telling.told.requests);
     expect(timesSaid(sidecar, 'ledger writes fail, rows are queued on disk')).toBe(1);

@@ -40,6 +40,12 @@ export async function recordsDown({ adminUrl }: SidecarProcess): Promise<string[
   return [...samples].flatMap(([, operation = '', up]) => (up === '0' ? [operation] : []));
 }
 
+/** Age of the oldest row that is not in the ledger, in seconds. */
+export async function oldestRow_s({ adminUrl }: SidecarProcess): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  return Number(/^sluice_ledger_oldest_row_age_seconds (.+)$/m.exec(text)?.[1]);
+}
+
 /** How many rows the ledger has, which must be as many as its sums say. */
 export const ledgerRows = (place: RecordsPlace): Promise<number> =>
   place.look(async store => {

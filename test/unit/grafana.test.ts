@@ -47,6 +47,7 @@ describe('the Grafana dashboards', () => {
       'sluice_build_info',
       'sluice_config_loaded_timestamp_seconds',
       'sluice_heap_limit_bytes',
+      'sluice_ledger_oldest_row_age_seconds',
       'sluice_memory_limit_bytes',
       'sluice_records_pruned_total',
       'sluice_state_instances',

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Connection, rowMarks } from '../records/database.ts';
+import { timeOfUuid } from '../records/ids.ts';
 import type { LedgerEntry } from '../records/ledger-entry.ts';
 import { openSqlite, type SqliteDatabase } from '../records/sqlite.ts';
 import type { BudgetSum } from '../records/usage-records.ts';
@@ -21,6 +22,8 @@ export class DiskQueue {
   readonly path: string;
   /** How many rows are in the file, as last seen: other processes may share it. */
   rows = 0;
+  /** Unix milliseconds at which the oldest row in the file was made, as last seen; `Infinity` if there is none. */
+  oldest_ms = Number.POSITIVE_INFINITY;
   readonly #max_rows: number;
   #opening: Promise<SqliteDatabase> | undefined;
   /** The end of the last piece of work that must run alone. */
@@ -64,6 +67,7 @@ export class DiskQueue {
       );
     });
     this.rows += added.length;
+    if (added.length > 0) this.oldest_ms = Math.min(this.oldest_ms, timeOfUuid(rows[0]!.id));
     return refused;
   }
 
@@ -72,7 +76,9 @@ export class DiskQueue {
     const database = await this.#database();
     const rows = await database.run<{ row: string }>('SELECT row FROM waiting ORDER BY id LIMIT ?', [limit]);
     if (rows.length < limit) this.rows = rows.length;
-    return rows.map(({ row }) => JSON.parse(row) as LedgerEntry);
+    const entries = rows.map(({ row }) => JSON.parse(row) as LedgerEntry);
+    this.oldest_ms = timeOfUuid(entries[0]?.id ?? '');
+    return entries;
   }
 
   async remove(rows: readonly LedgerEntry[]): Promise<void> {
@@ -84,6 +90,7 @@ export class DiskQueue {
       ),
     );
     this.rows = Math.max(0, this.rows - removed.length);
+    if (this.rows === 0) this.oldest_ms = Number.POSITIVE_INFINITY;
   }
 
   /** The sums of `budgetSums` over the rows of `accounts` that wait here: the month of `day` until then, the cost of each row rounded up. */

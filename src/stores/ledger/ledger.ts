@@ -1,3 +1,4 @@
+import { timeOfUuid } from '../records/ids.ts';
 import type { LedgerEntry, LedgerRow } from '../records/ledger-entry.ts';
 import type { LedgerRecords } from '../records/ledger-records.ts';
 import type { Surroundings } from '../records/surroundings.ts';
@@ -49,6 +50,7 @@ export class Ledger {
   readonly #refusalsTask = new RepeatingTask(async () => this.#addRefusals());
   #waiting: LedgerEntry[] = [];
   readonly #flush = new RepeatingTask(() => this.#writeWaiting());
+  readonly #unwatch: () => void;
 
   constructor({ options, ...setup }: LedgerSetup) {
     this.#disk = setup.disk;
@@ -58,6 +60,7 @@ export class Ledger {
     this.#lost = lost;
     const inMemory = () => this.#waiting.length;
     this.#writer = new LedgerWriter({ ...setup, ...this.#options, lost, inMemory });
+    this.#unwatch = setup.metrics.watchLedger(() => this.#age_ms(setup.clock.epoch_ms()));
   }
 
   /** A line for operators about each fault that keeps rows from the store now. */
@@ -86,7 +89,19 @@ export class Ledger {
     this.#waiting = [];
     await this.#lost.addAtEnd(rest);
     this.#lost.close();
+    this.#unwatch();
     return rest.length;
+  }
+
+  /** Age of the oldest row that is not in the store; 0 without one. */
+  #age_ms(now_ms: number): number {
+    const first_ms = timeOfUuid(this.#waiting[0]?.id ?? '');
+    const oldest_ms = Math.min(
+      first_ms,
+      this.#refusals.oldest_ms,
+      this.#disk?.oldest_ms ?? Number.POSITIVE_INFINITY,
+    );
+    return Math.max(0, now_ms - oldest_ms);
   }
 
   async #end(): Promise<void> {

@@ -1,3 +1,4 @@
+import { timeOfUuid } from '../records/ids.ts';
 import type { LedgerRow, RefusalBatch, RefusalCount } from '../records/ledger-entry.ts';
 
 /** Kinds of refusals that are counted separately until they are written, and kinds in one batch. */
@@ -28,6 +29,11 @@ export class RefusalCounter {
     else if (this.#counts.size >= max_kinds) return false;
     else this.#counts.set(kind, { id, started_ms, ...fields, requests: 1 });
     return true;
+  }
+
+  /** Unix milliseconds at which the first of them was counted; `Infinity` if there are none. */
+  get oldest_ms(): number {
+    return timeOfUuid(this.#counts.values().next().value?.id ?? '');
   }
 
   /** Returns the counts and starts anew. A batch has the id of the first row in it. */

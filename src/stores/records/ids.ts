@@ -14,6 +14,12 @@ export function timeOrderedUuid(epoch_ms: number): string {
   return latest.time + randomUUID().slice(15);
 }
 
+/** Unix time in milliseconds at which such a UUID was made; `Infinity` for any other text. */
+export function timeOfUuid(id: string): number {
+  const [, high, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id) ?? [];
+  return high === undefined ? Number.POSITIVE_INFINITY : Number.parseInt(high + low, 16);
+}
+
 /** Without letters that are easily confused. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DiskQueue } from '../../../../../src/stores/ledger/disk-queue.ts';
 import type { LedgerOptions } from '../../../../../src/stores/ledger/ledger.ts';
 import { StoreUnavailable } from '../../../../../src/stores/records/database.ts';
+import { timeOrderedUuid } from '../../../../../src/stores/records/ids.ts';
 import type { LedgerEntry } from '../../../../../src/stores/records/ledger-entry.ts';
 import { until } from '../../../../support/until.ts';
 import { LedgerSetting, out } from './ledger-setting.ts';
@@ -82,6 +83,39 @@ describe('the ledger', () => {
     // Told once the store has confirmed what it wrote.
     await until(async () => (await metric('sluice_ledger_queue_rows')) === 0);
     await until(async () => (await metric('sluice_store_up', 'operation="ledger_insert"')) === 1);
+  });
+
+  it('shows the age of the oldest row that waits in memory, among refusals or on disk, and 0 without one', async () => {
+    const age_s = () => metric('sluice_ledger_oldest_row_age_seconds');
+    const madeAgo = (seconds: number) => ({ id: timeOrderedUuid(Date.now() - 1000 * seconds) });
+    const expectAge = async (seconds: number) => {
+      expect(await age_s()).toBeGreaterThanOrEqual(seconds);
+      expect(await age_s()).toBeLessThan(seconds + 60);
+    };
+    setting.trouble = out;
+    const ledger = openLedger({ flush_ms: 100, refusals_ms: 60_000 });
+    expect(await age_s()).toBe(0);
+    ledger.record(sampleRow(madeAgo(300)));
+    await expectAge(300);
+    const refusal = {
+      attempts: 0,
+      end_reason: 'refused',
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      cost_usd: '0',
+    };
+    ledger.record(sampleRow({ ...madeAgo(600), ...refusal }));
+    await expectAge(600);
+    await ledger.close();
+    expect(await age_s()).toBe(0);
+
+    const next = openLedger();
+    next.start();
+    await until(async () => (await age_s()) > 0);
+    await expectAge(600);
+    setting.trouble = undefined;
+    await until(async () => (await age_s()) === 0);
+    await until(async () => (await written()) === 2);
   });
 
   it('loses no row that goes to disk just when the disk was found empty', async () => {
