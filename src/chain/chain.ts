@@ -224,7 +224,11 @@ export class ChainRun {
         const shown = this.#times.run(index, 'onError', error) ?? error;
         if (shown instanceof Promise) shown.catch(() => {});
         if (isGatewayError(shown)) error = shown;
-        else this.#logFault(index, 'onError', new HookResultError(stageName, 'onError', shown), error);
+        else {
+          const mistake = new HookResultError(stageName, 'onError', shown);
+          this.#times.failed(index, 'onError', mistake);
+          this.#logFault(index, 'onError', mistake, error);
+        }
       } catch (fault) {
         this.#logFault(index, 'onError', fault, error);
         error = GatewayError.from(fault);

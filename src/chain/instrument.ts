@@ -28,7 +28,7 @@ function stageErrorOf(thrown: unknown): StageError {
   return { type, isFault: true, exception: exceptionAttributes(cause ?? thrown) };
 }
 
-/** Own time of every stage and hook in one exchange, reported together at its end. */
+/** Own time of every stage and hook in one exchange, reported together at its end; of what ends later, then. */
 export class StageTimes {
   readonly #stages: readonly Stage[];
   readonly #exchange: Exchange;
@@ -37,6 +37,9 @@ export class StageTimes {
   readonly #series: (HistogramSeries | undefined)[];
   /** Milliseconds by stage and hook; negative if a hook has not run. */
   readonly #own_ms: number[];
+  #isReported = false;
+  /** Places of hooks that have failed without settling: when they settle after all, it counts no more. */
+  #givenUp: Set<number> | undefined;
   /** The first thing thrown by a stage that is no GatewayError. */
   fault: StageFault | undefined;
 
@@ -76,9 +79,10 @@ export class StageTimes {
   async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: PromiseLike<T>): Promise<T> {
     try {
       const result = await pending;
-      this.#done(index, hook, start_ms);
+      if (!this.#isGivenUp(index, hook)) this.#done(index, hook, start_ms);
       return result;
     } catch (thrown) {
+      if (this.#isGivenUp(index, hook)) throw thrown;
       this.#done(index, hook, start_ms, undefined, { thrown });
       this.refused(index, hook, thrown);
       throw thrown;
@@ -95,7 +99,8 @@ export class StageTimes {
   }
 
   add(index: number, hook: TimedHook, own_ms: number): void {
-    const at = index * timedHooks.length + hookAt[hook];
+    const at = placeOf(index, hook);
+    if (this.#isReported) return this.#observe(at, own_ms);
     const so_far = this.#own_ms[at]!;
     this.#own_ms[at] = so_far < 0 ? own_ms : so_far + own_ms;
   }
@@ -118,6 +123,9 @@ export class StageTimes {
   /** Counts and shows a failure of a hook that did not throw: it has not settled since `start_ms`, or has returned what it may not. */
   failed(index: number, hook: TimedHook, thrown: unknown, start_ms?: number): void {
     const end_ms = performance.now();
+    this.#givenUp ??= new Set();
+    this.#givenUp.add(placeOf(index, hook));
+    if (start_ms !== undefined) this.add(index, hook, end_ms - start_ms);
     this.span(index, hook, start_ms ?? end_ms, end_ms, 0, { thrown });
     this.refused(index, hook, thrown);
   }
@@ -127,19 +135,29 @@ export class StageTimes {
     this.#metrics?.stageRefused(this.#stages[index]!.name, hook, GatewayError.from(thrown).type);
   }
 
+  /** Reports the times so far. A hook that is still running reports its own when it settles. */
   report(): void {
-    if (!this.#metrics) return;
+    this.#isReported = true;
     for (let at = 0; at < this.#own_ms.length; at++) {
       const own_ms = this.#own_ms[at]!;
-      if (own_ms >= 0) this.#seriesAt(at, this.#metrics).observe(own_ms / 1000);
+      if (own_ms >= 0) this.#observe(at, own_ms);
     }
   }
 
-  #seriesAt(at: number, metrics: Metrics): HistogramSeries {
+  #isGivenUp(index: number, hook: TimedHook): boolean {
+    return this.#givenUp?.has(placeOf(index, hook)) === true;
+  }
+
+  #observe(at: number, own_ms: number): void {
+    if (!this.#metrics) return;
     const stage = this.#stages[Math.floor(at / timedHooks.length)]!;
-    return (this.#series[at] ??= metrics.stageTime(stage.name, timedHooks[at % timedHooks.length]!));
+    this.#series[at] ??= this.#metrics.stageTime(stage.name, timedHooks[at % timedHooks.length]!);
+    this.#series[at].observe(own_ms / 1000);
   }
 }
+
+/** Place of a stage's hook among the times. */
+const placeOf = (index: number, hook: TimedHook): number => index * timedHooks.length + hookAt[hook];
 
 const isPending = (result: unknown): result is PromiseLike<unknown> =>
   typeof (result as { then?: unknown } | null | undefined)?.then === 'function';

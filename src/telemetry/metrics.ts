@@ -93,13 +93,13 @@ export class Metrics extends MetricSet {
   });
   readonly #stageTime = this.metrics.histogram({
     name: 'sluice_stage_duration_seconds',
-    help: "A stage's own time in one exchange, without the wait for the upstream.",
+    help: "A stage's own time in one exchange, errors included, without the wait for the upstream.",
     labels: ['stage', 'hook'],
     buckets: ownTimeBuckets_s,
   });
   readonly #stageRefusals = this.metrics.counter({
     name: 'sluice_stage_refusals_total',
-    help: 'Errors thrown by a stage.',
+    help: 'Errors thrown by a stage, refusals and faults; also what its promise rejects with after the exchange.',
     labels: ['stage', 'hook', 'error_type'],
   });
   readonly #estimateError = this.metrics.histogram({
@@ -209,9 +209,12 @@ export class Metrics extends MetricSet {
     for (const model of models) this.routing.prepareModel(model);
   }
 
-  /** Creates the series of a failing stage, so that the first failure is seen as an increase. */
-  prepareStage(stage: string, hooks: readonly string[]): void {
-    for (const hook of hooks) this.#stageRefusals.labels(stage, hook, 'server_error');
+  /** Creates the series of a stage's hooks, so that the first run and the first failure are seen as an increase. */
+  prepareStage(stage: string, hooks: readonly TimedHook[]): void {
+    for (const hook of hooks) {
+      this.#stageTime.labels(stage, hook);
+      this.#stageRefusals.labels(stage, hook, 'server_error');
+    }
   }
 
   estimateChecked(exchange: Measured, ratio: number): void {

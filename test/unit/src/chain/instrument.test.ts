@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Chain } from '../../../../src/chain/chain.ts';
 import { fromGenerator } from '../../../../src/chain/from-generator.ts';
 import type { Stage } from '../../../../src/stage.ts';
+import { until } from '../../../support/until.ts';
 import { chunkOf, collected, streamOf, through } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 import { measured, pass, reply } from './measured-chain.ts';
@@ -46,6 +47,53 @@ describe('the duration of a stage', () => {
     passage.onError(new Error('bug'));
     settle();
     expect(await counts()).toEqual({ 'stage=a,hook=onError': 1, 'stage=a,hook=onSettled': 1 });
+  });
+
+  it('has a series for every hook of every stage before the first exchange', async () => {
+    const { allCounts } = measured([
+      { name: 'a', onError: (_, error) => error },
+      { name: 'b', onHeaders: () => {}, onSettled: () => {}, close: async () => {} },
+    ]);
+    expect(await allCounts()).toEqual({
+      'stage=a,hook=onError': 0,
+      'stage=b,hook=onHeaders': 0,
+      'stage=b,hook=onSettled': 0,
+    });
+  });
+
+  it('includes runs that threw, at once or later', async () => {
+    const busy = (): never => {
+      work(30);
+      throw new Error('bug');
+    };
+    const stage: Stage = { name: 'a', onError: busy, onSettled: () => wait(30).then(busy) };
+    const { passage, settle, seconds, counts, refusals } = measured([stage]);
+    passage.onError(new Error('another'));
+    settle();
+    expect(await counts()).toEqual({ 'stage=a,hook=onError': 1 });
+    await until(async () => Object.keys(await counts()).length === 2);
+    for (const hook of ['onError', 'onSettled'])
+      expect((await seconds())[`stage=a,hook=${hook}`]).toBeGreaterThan(0.025);
+    expect(await refusals()).toEqual({
+      'stage=a,hook=onError,error_type=server_error': 1,
+      'stage=a,hook=onSettled,error_type=server_error': 1,
+    });
+  });
+
+  it('of a hook that is given up is observed once, with its failure', async () => {
+    let reject: (fault: Error) => void = () => {};
+    const stage: Stage = { name: 'a', onHeaders: () => new Promise((_, fail) => (reject = fail)) };
+    const { passage, settle, seconds, counts, refusals } = measured([stage]);
+    const refused = passage.onHeaders();
+    await wait(40);
+    passage.abandon();
+    await expect(refused).rejects.toMatchObject({ type: 'server_error' });
+    reject(new Error('late'));
+    await wait(0);
+    settle();
+    expect(await counts()).toEqual({ 'stage=a,hook=onHeaders': 1 });
+    expect((await seconds())['stage=a,hook=onHeaders']).toBeGreaterThan(0.03);
+    expect(await refusals()).toEqual({ 'stage=a,hook=onHeaders,error_type=server_error': 1 });
   });
 
   it('excludes the wait for the stages below and the work of others', async () => {

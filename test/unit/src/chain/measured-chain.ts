@@ -18,6 +18,9 @@ export const pass = () =>
     yield* chunks;
   });
 
+const happened = (counts: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+
 /** An exchange on its way through these stages, and what their metrics say of it. */
 export function measured(stages: readonly Stage[]) {
   const registry = new Registry();
@@ -35,12 +38,12 @@ export function measured(stages: readonly Stage[]) {
   return {
     passage,
     settle: () => passage.onSettled(outcomeOf(exchange)),
-    counts: () => valuesOf('sluice_stage_duration_seconds', '_count'),
+    /** Those that were observed: every hook has a series from the beginning. */
+    counts: async () => happened(await valuesOf('sluice_stage_duration_seconds', '_count')),
+    /** Every hook's count. */
+    allCounts: () => valuesOf('sluice_stage_duration_seconds', '_count'),
     seconds: () => valuesOf('sluice_stage_duration_seconds', '_sum'),
     /** Those that have happened: series of what may happen are there from the beginning. */
-    refusals: async () =>
-      Object.fromEntries(
-        Object.entries(await valuesOf('sluice_stage_refusals_total')).filter(([, count]) => count > 0),
-      ),
+    refusals: async () => happened(await valuesOf('sluice_stage_refusals_total')),
   };
 }
