@@ -1,5 +1,9 @@
 import type { Board } from './dashboard.ts';
-import { perSecond, quantile } from './promql.ts';
+import { type Expr, max, min, of, orZero, promql, quantile, rate, sum } from './promql.ts';
+
+const store = '{{store}} {{operation}}';
+const ofStore = ['store', 'operation'] as const;
+const topTen = (expr: Expr) => ({ '{{account}}': promql`topk(10, ${expr})` });
 
 /** Who is refused and why, how much room is left, and whether limits and ledger can be relied on. */
 export const accounts: Board = {
@@ -8,175 +12,191 @@ export const accounts: Board = {
   description: 'Limits, their stores, and the ledger; accounts by name where metrics.account_label is on.',
   rows: [
     {
+      id: 1,
       title: 'Limits',
       panels: [
         {
-          kind: 'stacked',
+          id: 3,
+          kind: 'series',
           title: 'Refused by limit',
-          description: 'The limit that said no, per second; over is what a dry run would have refused.',
+          description:
+            'Requests per second, by the limit that refused them. over: what a dry run would have refused, for each limit.',
           unit: 'reqps',
-          queries: [
-            {
-              expr: `sum by (limit, decision) (${perSecond('sluice_limit_decisions_total{decision!="admitted"}')})`,
-              legend: '{{limit}} {{decision}}',
-            },
-          ],
+          queries: {
+            '{{limit}} {{decision}}': rate(
+              of('sluice_limit_decisions_total', 'decision!="admitted"'),
+              'limit',
+              'decision',
+            ),
+          },
+          width: 8,
           mayBeEmpty: true,
         },
         {
+          id: 4,
           kind: 'series',
           title: 'Room left, p10',
           description:
             'What remained of a limit after a decision, as a share of it: at 0 a tenth of requests met a full limit.',
           unit: 'percentunit',
-          queries: [
-            { expr: quantile(0.1, 'sluice_limit_headroom_ratio_bucket', 'limit'), legend: '{{limit}}' },
-          ],
+          queries: { '{{limit}}': quantile(0.1, of('sluice_limit_headroom_ratio'), 'limit') },
           thresholds: { warn: 0.2, bad: 0.05, falling: true },
+          width: 8,
           mayBeEmpty: true,
         },
       ],
     },
     {
+      id: 5,
       title: 'Accounts',
       panels: [
         {
+          id: 6,
           kind: 'series',
           title: 'Requests, ten busiest accounts',
           description: 'Needs metrics.account_label.',
           unit: 'reqps',
-          queries: [
-            {
-              expr: `topk(10, sum by (account) (${perSecond('sluice_account_requests_total')}))`,
-              legend: '{{account}}',
-            },
-          ],
+          queries: topTen(rate(of('sluice_account_requests_total'), 'account')),
           width: 8,
           mayBeEmpty: true,
         },
         {
+          id: 7,
           kind: 'series',
           title: 'Tokens, ten busiest accounts',
-          description: 'Billable tokens per second. Needs metrics.account_label.',
+          description: 'Billable tokens per second, input and output. Needs metrics.account_label.',
           unit: 'short',
-          queries: [
-            {
-              expr: `topk(10, sum by (account) (${perSecond('sluice_account_tokens_total')}))`,
-              legend: '{{account}}',
-            },
-          ],
+          queries: topTen(rate(of('sluice_account_tokens_total'), 'account')),
           width: 8,
           mayBeEmpty: true,
         },
         {
+          id: 8,
           kind: 'series',
           title: 'Cost per hour, ten dearest accounts',
           description: 'Needs metrics.account_label.',
           unit: 'currencyUSD',
-          queries: [
-            {
-              expr: `topk(10, sum by (account) (${perSecond('sluice_account_cost_usd_total')})) * 3600`,
-              legend: '{{account}}',
-            },
-          ],
+          queries: topTen(promql`${rate(of('sluice_account_cost_usd_total'), 'account')} * 3600`),
           width: 8,
           mayBeEmpty: true,
         },
       ],
     },
     {
+      id: 9,
       title: 'Stores',
       panels: [
         {
+          id: 10,
           kind: 'series',
           title: 'Stores up',
           description:
-            'state: counters and concurrency, shared by instances. records: keys, accounts and the ledger. Each operation on its own.',
+            '0 while an operation of a store fails in any instance. state: counters and concurrency, shared by instances. records: keys, accounts and the ledger.',
           unit: 'short',
-          queries: [
-            { expr: 'min by (store, operation) (sluice_store_up)', legend: '{{store}} {{operation}}' },
-          ],
+          queries: { [store]: min(of('sluice_store_up'), ...ofStore) },
           thresholds: { warn: 1, bad: 0.5, falling: true },
           width: 8,
           mayBeEmpty: true,
         },
         {
+          id: 11,
           kind: 'series',
           title: 'Store latency, p99',
           description: 'From asking a store to its answer. The state store is on the way of every request.',
           unit: 's',
-          queries: [
-            {
-              expr: quantile(0.99, 'sluice_store_operation_duration_seconds_bucket', 'store', 'operation'),
-              legend: '{{store}} {{operation}}',
-            },
-          ],
+          queries: { [store]: quantile(0.99, of('sluice_store_operation_duration_seconds'), ...ofStore) },
           thresholds: { warn: 0.02, bad: 0.1 },
           width: 8,
           mayBeEmpty: true,
         },
         {
-          kind: 'stacked',
+          id: 12,
+          kind: 'series',
           title: 'Store errors',
           description:
             'Operations that a store did not do, or not in time; and how often its circuit breaker opened.',
           unit: 'ops',
-          queries: [
-            {
-              expr: `sum by (store, operation) (${perSecond('sluice_store_errors_total')})`,
-              legend: '{{store}} {{operation}}',
-            },
-            {
-              expr: `sum by (store) (${perSecond('sluice_store_outages_total')})`,
-              legend: '{{store}} outages',
-            },
-          ],
+          queries: {
+            [store]: rate(of('sluice_store_errors_total'), ...ofStore),
+            '{{store}} outages': rate(of('sluice_store_outages_total'), 'store'),
+          },
           width: 8,
           mayBeEmpty: true,
         },
         {
+          id: 13,
           kind: 'stacked',
           title: 'Decided without the state store',
           description: 'While it was out, by the policy that decided: open, closed or local.',
           unit: 'reqps',
-          queries: [
-            { expr: `sum by (policy) (${perSecond('sluice_state_alone_total')})`, legend: '{{policy}}' },
-          ],
+          queries: { '{{policy}}': rate(of('sluice_state_alone_total'), 'policy') },
+          width: 8,
           mayBeEmpty: true,
         },
         {
-          kind: 'series',
-          title: 'Ledger queue',
-          description:
-            'Settled exchanges that are not in the ledger yet, in memory and on disk. It must come back to 0.',
-          unit: 'short',
-          queries: [{ expr: 'sum by (place) (sluice_ledger_queue_rows)', legend: '{{place}}' }],
-          thresholds: { warn: 1000, bad: 100_000 },
-        },
-        {
-          kind: 'series',
-          title: 'Ledger rows',
-          description: 'Written, and lost for good: any row that is dropped is money.',
-          unit: 'ops',
-          queries: [
-            { expr: `sum(${perSecond('sluice_ledger_rows_total')})`, legend: 'written' },
-            { expr: `sum(${perSecond('sluice_ledger_dropped_total')})`, legend: 'dropped' },
-          ],
-        },
-        {
+          id: 14,
           kind: 'series',
           title: 'Settlements that wait',
           description:
             'For the state store to be back; those that were dropped keep their reservation counted.',
           unit: 'short',
-          queries: [
-            { expr: 'sum(sluice_state_settlements_waiting)', legend: 'waiting' },
-            {
-              expr: `sum by (reason) (${perSecond('sluice_state_settlements_dropped_total')})`,
-              legend: 'dropped per second: {{reason}}',
-            },
-          ],
+          queries: {
+            waiting: sum(of('sluice_state_settlements_waiting')),
+            'dropped per second: {{reason}}': rate(of('sluice_state_settlements_dropped_total'), 'reason'),
+          },
+          width: 8,
           mayBeEmpty: true,
+        },
+        {
+          id: 15,
+          kind: 'series',
+          title: 'Instances that share the state store',
+          description: 'As each instance counts them, at its last heartbeat. They must agree.',
+          unit: 'short',
+          queries: { '{{instance}}': max(of('sluice_state_instances'), 'instance') },
+          width: 8,
+          mayBeEmpty: true,
+        },
+      ],
+    },
+    {
+      id: 16,
+      title: 'Ledger',
+      panels: [
+        {
+          id: 17,
+          kind: 'series',
+          title: 'Age of the oldest row',
+          description:
+            'How long the oldest settled request has waited for the store, in memory or on disk. It must come back to 0.',
+          unit: 's',
+          queries: { '{{instance}}': max(of('sluice_ledger_oldest_row_age_seconds'), 'instance') },
+          thresholds: { warn: 60, bad: 600 },
+          width: 8,
+        },
+        {
+          id: 18,
+          kind: 'stacked',
+          title: 'Ledger queue',
+          description: 'Settled requests that are not in the ledger yet, in memory and on disk.',
+          unit: 'short',
+          queries: { '{{place}}': sum(of('sluice_ledger_queue_rows'), 'place') },
+          thresholds: { warn: 1000, bad: 100_000 },
+          width: 8,
+        },
+        {
+          id: 19,
+          kind: 'series',
+          title: 'Ledger rows',
+          description:
+            'Written; lost for good, by reason: any such row is money; and deleted after stores.retention.',
+          unit: 'ops',
+          queries: {
+            written: rate(of('sluice_ledger_rows_total')),
+            'lost: {{reason}}': rate(of('sluice_ledger_dropped_total'), 'reason'),
+            'deleted after their retention': orZero(rate(of('sluice_records_pruned_total'))),
+          },
+          width: 8,
         },
       ],
     },

@@ -4,19 +4,14 @@ import {
   DashboardCursorSync,
   DashboardLinkBuilder,
   DashboardLinkType,
-  DatasourceVariableBuilder,
-  QueryVariableBuilder,
   RowBuilder,
-  VariableRefresh,
-  VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
+import { annotated, annotations } from './annotations.ts';
+import { layout, type Row } from './layout.ts';
 import { built, type Panel } from './panel.ts';
-
-/** Panels under one heading. */
-export interface Row {
-  readonly title: string;
-  readonly panels: readonly Panel[];
-}
+import type { Expr } from './promql.ts';
+import { requestLink, requestVariables, traces } from './traces.ts';
+import { type LabelVariable, labelVariable, labelVariables, prometheusVariable } from './variables.ts';
 
 /** A dashboard as what it shows. */
 export interface Board {
@@ -25,52 +20,59 @@ export interface Board {
   readonly title: string;
   readonly description: string;
   readonly rows: readonly Row[];
+  /** Ids of the row and the panel that show requests from their traces, on the dashboard that has them. */
+  readonly traces?: readonly [row: number, panel: number];
 }
 
-const datasource = { type: 'prometheus', uid: '$datasource' };
+/** All queries of a dashboard's panels. */
+export const queriesOf = ({ rows }: Board): readonly Expr[] =>
+  rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => Object.values(queries)));
 
-/** Grafana's dashboard of `board`, with the variables and links that all of them share. */
-export function dashboardOf({ uid, title, description, rows }: Board): Dashboard {
-  const builder = new DashboardBuilder(`sluice: ${title}`)
-    .uid(uid)
-    .description(description)
+/** Grafana's dashboard of `board`, with the variables, annotations and links that all of them share. */
+export function dashboardOf(board: Board): Dashboard {
+  const builder = new DashboardBuilder(`sluice: ${board.title}`)
+    .uid(board.uid)
+    .description(board.description)
     .tags(['sluice'])
     .refresh('30s')
     .time({ from: 'now-1h', to: 'now' })
     .timezone('browser')
     .tooltip(DashboardCursorSync.Crosshair)
-    .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'))
-    .withVariable(labelVariable('model', 'Model', 'gen_ai_request_model', 'sluice_requests_total'))
-    .withVariable(
-      labelVariable(
-        'provider',
-        'Provider',
-        'sluice_provider',
-        'gen_ai_client_operation_duration_seconds_count',
-      ),
-    )
-    .link(
-      new DashboardLinkBuilder('sluice')
-        .type(DashboardLinkType.Dashboards)
-        .tags(['sluice'])
-        .includeVars(true)
-        .keepTime(true),
-    );
-  for (const row of rows) {
-    builder.withRow(new RowBuilder(row.title));
-    for (const panel of row.panels) builder.withPanel(built(panel));
-  }
+    .withVariable(prometheusVariable())
+    .link(linkToOthers());
+  for (const variable of labelVariables(queriesOf(board))) builder.withVariable(labelVariable(variable));
+  for (const annotation of annotations) builder.annotation(annotated(annotation));
+  addPanels(builder, board);
   return builder.build();
 }
 
-const labelVariable = (name: string, label: string, from: string, metric: string): QueryVariableBuilder =>
-  new QueryVariableBuilder(name)
-    .label(label)
-    .datasource(datasource)
-    .query({ query: `label_values(${metric}, ${from})`, refId: name })
-    .multi(true)
-    .includeAll(true)
-    .allValue('.*')
-    .current({ text: 'All', value: '$__all' })
-    .refresh(VariableRefresh.OnTimeRangeChanged)
-    .sort(VariableSort.AlphabeticalAsc);
+function addPanels(builder: DashboardBuilder, board: Board): void {
+  const { rows, traces: ids } = board;
+  const places = layout(rows);
+  const filters = labelVariables(queriesOf(board)).filter(({ all }) => all !== undefined);
+  for (const row of rows) {
+    builder.withRow(new RowBuilder(row.title).id(row.id).gridPos(places.get(row)!));
+    for (const panel of row.panels) {
+      const text = described(panel, filters);
+      builder.withPanel(built(panel).description(text).gridPos(places.get(panel)!));
+    }
+  }
+  if (!ids) return;
+  for (const variable of requestVariables()) builder.withVariable(variable);
+  const y = Math.max(...[...places.values()].map(place => place.y + place.h));
+  builder.link(requestLink()).withRow(traces(ids, { x: 0, y, w: 24, h: 1 }));
+}
+
+/** A panel's description, with the filters above the panels that do not change it. */
+function described({ description, queries }: Panel, filters: readonly LabelVariable[]): string {
+  const expr = Object.values(queries).join();
+  const without = filters.filter(({ name }) => !expr.includes(`$${name}`)).map(({ title }) => title);
+  return without.length === 0 ? description : `${description} Not narrowed by ${without.join(' and ')}.`;
+}
+
+const linkToOthers = (): DashboardLinkBuilder =>
+  new DashboardLinkBuilder('sluice')
+    .type(DashboardLinkType.Dashboards)
+    .tags(['sluice'])
+    .includeVars(true)
+    .keepTime(true);

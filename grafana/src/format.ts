@@ -13,6 +13,8 @@ export function formatted(value: number, unit: string): string {
         : value >= 1e-3
           ? `${short(value * 1e3)} ms`
           : `${short(value * 1e6)} µs`;
+    case 'd':
+      return `${short(value)} d`;
     case 'percentunit':
       return `${short(value * 100)} %`;
     case 'bytes':

@@ -1,6 +1,7 @@
 import {
   BigValueColorMode,
   BigValueGraphMode,
+  GraphDrawStyle,
   LegendDisplayMode,
   LegendPlacement,
   SortOrder,
@@ -15,16 +16,11 @@ import {
   ThresholdsConfigBuilder,
   ThresholdsMode,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
+import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
+import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/table';
 import { PanelBuilder as SeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
-
-/** A query of a panel. `$model`, `$provider` and `$__rate_interval` stand for what Grafana puts there. */
-export interface Query {
-  readonly expr: string;
-  /** Labels in double braces stand for their values. */
-  readonly legend: string;
-}
+import type { Expr } from './promql.ts';
 
 /** Where a figure becomes worrying, and where it is bad. */
 export interface Thresholds {
@@ -36,45 +32,83 @@ export interface Thresholds {
 
 /** A panel as what it says: everything else about its looks is the same for all. */
 export interface Panel {
-  readonly kind: 'series' | 'stacked' | 'stat';
+  /** Unique on its dashboard and never given to another panel: links to a panel hold it. */
+  readonly id: number;
+  /** `stacked`: areas whose sum says something; `stat`: the figure of now; `table`: a row for each set of labels, of now. */
+  readonly kind: 'series' | 'stacked' | 'stat' | 'table';
   readonly title: string;
   /** What is seen here, and what to make of it. */
   readonly description: string;
   /** Grafana's id of a unit. */
   readonly unit: string;
-  readonly queries: readonly [Query, ...Query[]];
+  /** By legend, in which labels in double braces stand for their values; in a table by the column's title. */
+  readonly queries: Readonly<Record<string, Expr>>;
+  /** Units of the columns of a table that have another one. */
+  readonly units?: Readonly<Record<string, string>>;
+  /** The labels that tell a table's rows apart, and the titles of their columns. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** A variable of the dashboard `leadsTo`, which a click on a row's first label sets to it. */
+  readonly rowSets?: string;
   readonly thresholds?: Thresholds;
   /** Of 24 columns. */
   readonly width?: number;
+  /** What a figure shows while it has no data. */
+  readonly noValue?: string;
   /** The uid of the dashboard that tells more. */
   readonly leadsTo?: string;
   /** True for what has no data while nothing is wrong, or while the part it shows is not in use. */
   readonly mayBeEmpty?: boolean;
 }
 
-const datasource = { type: 'prometheus', uid: '$datasource' };
+type Builder = StatBuilder | SeriesBuilder | TableBuilder;
 
-/** Grafana's panel of `panel`. */
-export function built(panel: Panel): StatBuilder | SeriesBuilder {
-  return panel.kind === 'stat' ? stat(panel) : series(panel);
+export const datasource = { type: 'prometheus', uid: '$datasource' };
+/** Gaps of scrapes up to this are bridged, longer ones are shown: an area with a hole pulls down all that lie on it. */
+const bridged_ms = 300_000;
+
+/** The query of a panel; `refId` is its letter. */
+export const dataquery = (expr: Expr, refId: string): DataqueryBuilder =>
+  new DataqueryBuilder().expr(expr).refId(refId).datasource(datasource);
+
+export const letter = (at: number): string => String.fromCharCode(65 + at);
+
+/** Grafana's panel of `panel`, without its description and place. */
+export function built(panel: Panel): Builder {
+  const builder = visualization(panel)
+    .id(panel.id)
+    .title(panel.title)
+    .unit(panel.unit)
+    .datasource(datasource);
+  const isOfNow = panel.kind === 'stat' || panel.kind === 'table';
+  for (const [at, [legend, expr]] of Object.entries(panel.queries).entries()) {
+    const query = dataquery(expr, letter(at)).legendFormat(legend);
+    if (panel.kind === 'table') query.format(PromQueryFormat.Table);
+    // A figure of a range would still show its last value when nothing answers any more.
+    builder.withTarget(isOfNow ? query.instant() : query.range().exemplar(expr.includes('_bucket')));
+  }
+  if (panel.noValue !== undefined) builder.noValue(panel.noValue);
+  if (panel.thresholds) builder.thresholds(steps(panel.thresholds));
+  if (panel.leadsTo !== undefined) builder.links([linkTo(panel.leadsTo)]);
+  return builder;
 }
 
-function stat(panel: Panel): StatBuilder {
-  const builder = new StatBuilder()
-    .height(4)
-    .span(panel.width ?? 4)
-    .graphMode(BigValueGraphMode.Area)
-    .colorMode(panel.thresholds ? BigValueColorMode.Background : BigValueColorMode.Value);
-  return described(builder, panel);
-}
+/** Keeps the time range and what is selected. */
+const urlOf = (uid: string): string => `/d/${uid}?\${__url_time_range}&\${__all_variables}`;
 
-function series(panel: Panel): SeriesBuilder {
+const linkTo = (uid: string): DashboardLinkBuilder =>
+  new DashboardLinkBuilder('More').title('More').url(urlOf(uid));
+
+function visualization(panel: Panel): Builder {
+  if (panel.kind === 'table') return table(panel);
+  if (panel.kind === 'stat')
+    return new StatBuilder()
+      .graphMode(BigValueGraphMode.None)
+      .colorMode(panel.thresholds ? BigValueColorMode.Background : BigValueColorMode.Value);
   const builder = new SeriesBuilder()
-    .height(8)
-    .span(panel.width ?? 12)
     .min(0)
-    .fillOpacity(panel.kind === 'stacked' ? 40 : 8)
+    .drawStyle(GraphDrawStyle.Line)
     .lineWidth(1)
+    .fillOpacity(0)
     .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi).sort(SortOrder.Descending))
     .legend(
       new VizLegendOptionsBuilder()
@@ -83,28 +117,26 @@ function series(panel: Panel): SeriesBuilder {
         .showLegend(true)
         .calcs(['mean', 'max', 'lastNotNull']),
     );
-  if (panel.kind === 'stacked')
-    builder.stacking(new StackingConfigBuilder().mode(StackingMode.Normal).group('all'));
-  return described(builder, panel);
+  if (panel.kind === 'series') return builder;
+  return builder
+    .fillOpacity(60)
+    .spanNulls(bridged_ms)
+    .stacking(new StackingConfigBuilder().mode(StackingMode.Normal).group('all'));
 }
 
-function described<B extends StatBuilder | SeriesBuilder>(builder: B, panel: Panel): B {
-  builder.title(panel.title).description(panel.description).unit(panel.unit).datasource(datasource);
-  if (panel.mayBeEmpty) builder.noValue('0');
-  for (const [at, { expr, legend }] of panel.queries.entries()) {
-    const query = new DataqueryBuilder()
-      .expr(expr)
-      .legendFormat(legend)
-      .refId(String.fromCharCode(65 + at))
-      .range();
-    builder.withTarget(query.exemplar(expr.includes('_bucket')));
-  }
-  if (panel.thresholds) builder.thresholds(steps(panel.thresholds));
-  if (panel.leadsTo !== undefined) {
-    const url = `/d/${panel.leadsTo}?\${__url_time_range}&\${model:queryparam}&\${provider:queryparam}`;
-    builder.links([new DashboardLinkBuilder('More').title('More').url(url)]);
-  }
-  return builder;
+/** Grafana names the column of a query after its letter; here it gets the title and the unit that the panel gives it. */
+function table({ queries, labels = {}, units = {}, unit, leadsTo, rowSets }: Panel): TableBuilder {
+  const titles = Object.keys(queries);
+  const values = Object.fromEntries(titles.map((title, at) => [`Value #${letter(at)}`, title]));
+  const renamed = { excludeByName: { Time: true }, renameByName: { ...labels, ...values } };
+  const builder = new TableBuilder()
+    .withTransformation({ id: 'merge', options: {} })
+    .withTransformation({ id: 'organize', options: renamed });
+  for (const title of titles) builder.overrideByName(title, [{ id: 'unit', value: units[title] ?? unit }]);
+  const [first] = Object.values(labels);
+  if (leadsTo === undefined || rowSets === undefined || first === undefined) return builder;
+  const url = `${urlOf(leadsTo)}&var-${rowSets}=\${__value.raw}`;
+  return builder.overrideByName(first, [{ id: 'links', value: [{ title: 'More', url }] }]);
 }
 
 function steps({ warn, bad, falling }: Thresholds): ThresholdsConfigBuilder {

@@ -1,12 +1,12 @@
 import type { Board } from './dashboard.ts';
-import { perSecond, quantile } from './promql.ts';
+import { min, of, ofModel, ofProvider, orZero, quantile, rate, sum } from './promql.ts';
+import { attempted, failedShare, providerTable } from './provider-table.ts';
 
 const by = 'sluice_provider';
-const provider = `${by}=~"$provider"`;
-const both = `${provider},gen_ai_request_model=~"$model"`;
-const duration = 'gen_ai_client_operation_duration_seconds';
-/** Not those that were ended from here, nor requests that no provider would take. */
-const failedType = 'error_type!~"|aborted|refused"';
+const each = `{{${by}}}`;
+const first = 'gen_ai_client_operation_time_to_first_chunk_seconds';
+const between = 'gen_ai_client_operation_time_per_output_chunk_seconds';
+const p99 = (histogram: string) => ({ [each]: quantile(0.99, of(histogram, ofProvider, ofModel), by) });
 
 /** What the gateway sees of its providers: latency, faults, and how they cover each other. */
 export const providers: Board = {
@@ -15,201 +15,190 @@ export const providers: Board = {
   description: 'Attempts at providers: latency, faults, breakers, failover.',
   rows: [
     {
+      id: 1,
       title: 'Attempts',
       panels: [
+        providerTable(2, ofProvider),
         {
+          id: 3,
           kind: 'stacked',
           title: 'Attempts',
-          description: 'Calls to each provider, per second. More than the requests means retries.',
+          description:
+            'Calls to each provider, per second. A request has one for each retry: above the requests means retries.',
           unit: 'reqps',
-          queries: [
-            { expr: `sum by (${by}) (${perSecond(`${duration}_count{${both}}`)})`, legend: `{{${by}}}` },
-          ],
+          queries: { [each]: attempted(ofProvider) },
         },
         {
+          id: 4,
           kind: 'series',
           title: 'Failed attempts',
           description:
             'Share of the attempts at a provider that failed, whoever covered them; not those that clients left, or that were wrong.',
           unit: 'percentunit',
-          queries: [
-            {
-              expr:
-                `(sum by (${by}) (${perSecond(`${duration}_count{${both},${failedType}}`)}) or ` +
-                `sum by (${by}) (${perSecond(`${duration}_count{${both}}`)}) * 0) / ` +
-                `sum by (${by}) (${perSecond(`${duration}_count{${both}}`)})`,
-              legend: `{{${by}}}`,
-            },
-          ],
+          queries: { [each]: failedShare(ofProvider) },
           thresholds: { warn: 0.01, bad: 0.1 },
         },
         {
+          id: 5,
           kind: 'stacked',
           title: 'Failures by kind',
           description:
             'unreachable: refused, reset, no answer. status: 5xx. rate_limited: its 429. misconfigured: key, address or model name. broken: ended in mid-reply. invalid: not its format.',
           unit: 'reqps',
-          queries: [
-            {
-              expr: `sum by (${by}, kind) (${perSecond(`sluice_upstream_errors_total{${provider}}`)})`,
-              legend: `{{${by}}} {{kind}}`,
-            },
-          ],
+          queries: {
+            [`${each} {{kind}}`]: rate(of('sluice_upstream_errors_total', ofProvider), by, 'kind'),
+          },
           mayBeEmpty: true,
         },
         {
+          id: 6,
           kind: 'stacked',
           title: 'Failovers',
           description:
             'Attempts that followed a failed one: who had failed, who was asked next, and the kind of failure.',
           unit: 'reqps',
-          queries: [
-            {
-              expr: `sum by (from, to, kind) (${perSecond(`sluice_failovers_total{from=~"$provider"}`)})`,
-              legend: '{{from}} → {{to}} {{kind}}',
-            },
-          ],
+          queries: {
+            '{{from}} → {{to}} {{kind}}': rate(
+              of('sluice_failovers_total', 'from=~"$provider"'),
+              'from',
+              'to',
+              'kind',
+            ),
+          },
           mayBeEmpty: true,
         },
       ],
     },
     {
+      id: 7,
       title: 'Latency',
       panels: [
         {
+          id: 8,
           kind: 'series',
           title: 'First chunk, p99',
           description: 'From sending to the first chunk of a stream.',
           unit: 's',
-          queries: [
-            {
-              expr: quantile(0.99, `gen_ai_client_operation_time_to_first_chunk_seconds_bucket{${both}}`, by),
-              legend: `{{${by}}}`,
-            },
-          ],
+          queries: p99(first),
           width: 8,
         },
         {
+          id: 9,
           kind: 'series',
           title: 'Between chunks, p99',
           description: 'As chunks arrive from the provider; chunks that come together share their wait.',
           unit: 's',
-          queries: [
-            {
-              expr: quantile(
-                0.99,
-                `gen_ai_client_operation_time_per_output_chunk_seconds_bucket{${both}}`,
-                by,
-              ),
-              legend: `{{${by}}}`,
-            },
-          ],
+          queries: p99(between),
           width: 8,
         },
         {
+          id: 10,
           kind: 'series',
           title: 'Whole attempt, p99',
-          description: 'From sending to the last byte.',
+          description: 'From sending to the last byte, of attempts that did not fail.',
           unit: 's',
-          queries: [{ expr: quantile(0.99, `${duration}_bucket{${both}}`, by), legend: `{{${by}}}` }],
+          queries: {
+            [each]: quantile(
+              0.99,
+              of('gen_ai_client_operation_duration_seconds', ofProvider, ofModel, 'error_type=""'),
+              by,
+            ),
+          },
           width: 8,
         },
       ],
     },
     {
+      id: 11,
       title: 'Protection',
       panels: [
         {
+          id: 12,
           kind: 'series',
           title: 'Breakers',
-          description: '1 while a breaker is not closed: the provider is left alone, or only probed.',
+          description:
+            'Instances in which the breaker is not closed: the provider is left alone, or only probed.',
           unit: 'short',
-          queries: [
-            {
-              expr: `sum by (${by}, state) (sluice_breaker_state{${provider},state!="closed"})`,
-              legend: `{{${by}}} {{state}}`,
-            },
-          ],
+          queries: {
+            [`${each} {{state}}`]: sum(
+              of('sluice_breaker_state', ofProvider, 'state!="closed"'),
+              by,
+              'state',
+            ),
+          },
           thresholds: { warn: 0.5, bad: 1 },
         },
         {
+          id: 13,
           kind: 'series',
           title: 'Healthy',
           description: '0 while the health check of a provider fails; 1 where none is configured.',
           unit: 'short',
-          queries: [{ expr: `min by (${by}) (sluice_provider_healthy{${provider}})`, legend: `{{${by}}}` }],
+          queries: { [each]: min(of('sluice_provider_healthy', ofProvider), by) },
           thresholds: { warn: 1, bad: 0.5, falling: true },
         },
         {
+          id: 14,
           kind: 'series',
           title: 'In flight and queued',
           description: 'Attempts under way, and requests that wait for one of max_concurrent places.',
           unit: 'short',
-          queries: [
-            {
-              expr: `sum by (${by}) (sluice_provider_in_flight{${provider}})`,
-              legend: `{{${by}}} in flight`,
-            },
-            { expr: `sum by (${by}) (sluice_provider_queued{${provider}})`, legend: `{{${by}}} queued` },
-          ],
+          queries: {
+            [`${each} in flight`]: sum(of('sluice_provider_in_flight', ofProvider), by),
+            [`${each} queued`]: sum(of('sluice_provider_queued', ofProvider), by),
+          },
         },
         {
+          id: 15,
           kind: 'series',
           title: 'Waiting for a place, p99',
           description: 'Of requests that found all places of a provider taken.',
           unit: 's',
-          queries: [
-            {
-              expr: quantile(0.99, `sluice_provider_queue_seconds_bucket{${provider}}`, by),
-              legend: `{{${by}}}`,
-            },
-          ],
+          queries: { [each]: quantile(0.99, of('sluice_provider_queue_seconds', ofProvider), by) },
           mayBeEmpty: true,
         },
         {
+          id: 16,
           kind: 'stacked',
           title: 'Not covered',
           description:
-            'Failures that went to the client before any answer, and what was missing to cover them.',
+            'Failures that went to the client before any answer, and what was missing to cover them. Of all providers.',
           unit: 'reqps',
-          queries: [
-            { expr: `sum by (reason) (${perSecond('sluice_retries_denied_total')})`, legend: '{{reason}}' },
-            {
-              expr: `sum(${perSecond('sluice_overload_refusals_total')}) or vector(0)`,
-              legend: 'all upstreams full',
-            },
-          ],
+          queries: {
+            '{{reason}}': rate(of('sluice_retries_denied_total', ofModel), 'reason'),
+            'all upstreams full': orZero(rate(of('sluice_overload_refusals_total', ofModel))),
+          },
           mayBeEmpty: true,
         },
         {
-          kind: 'stacked',
+          id: 17,
+          kind: 'series',
           title: 'Unusual ends of replies',
           description:
             'Finish reasons that no adapter knows, which clients see as stop, and errors after the last finish reason, when the answer was whole.',
           unit: 'reqps',
-          queries: [
-            {
-              expr: `sum by (${by}, finish_reason) (${perSecond(`sluice_unknown_finish_reasons_total{${provider}}`)})`,
-              legend: `{{${by}}} {{finish_reason}}`,
-            },
-            {
-              expr: `sum by (${by}) (${perSecond(`sluice_late_upstream_errors_total{${provider}}`)})`,
-              legend: `{{${by}}} late error`,
-            },
-          ],
+          queries: {
+            [`${each} {{finish_reason}}`]: rate(
+              of('sluice_unknown_finish_reasons_total', ofProvider),
+              by,
+              'finish_reason',
+            ),
+            [`${each} late error`]: rate(of('sluice_late_upstream_errors_total', ofProvider), by),
+          },
           mayBeEmpty: true,
         },
         {
+          id: 18,
           kind: 'stacked',
           title: 'Output tokens by provider',
           description: 'Billable output tokens per second, by who generated them.',
           unit: 'short',
-          queries: [
-            {
-              expr: `sum by (${by}) (${perSecond(`gen_ai_client_token_usage_sum{${both},gen_ai_token_type="output"}`)})`,
-              legend: `{{${by}}}`,
-            },
-          ],
+          queries: {
+            [each]: rate(
+              of('gen_ai_client_token_usage_sum', ofProvider, ofModel, 'gen_ai_token_type="output"'),
+              by,
+            ),
+          },
         },
       ],
     },

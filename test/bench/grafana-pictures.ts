@@ -3,23 +3,22 @@ import { boards } from '../../grafana/src/boards.ts';
 import type { Panel } from '../../grafana/src/panel.ts';
 import { type Answer, type Line, picture } from '../../grafana/src/picture.ts';
 import { startFaultyService } from '../support/faulty-load.ts';
+import { allSelected, filled } from '../support/grafana-variables.ts';
 import { type PrometheusSeries, PrometheusServer } from '../support/prometheus.ts';
 
 async function answerTo(panel: Panel): Promise<Answer> {
   const lines: Line[] = [];
-  for (const { expr, legend } of panel.queries) {
-    const filled = expr
-      .replaceAll('$__rate_interval', '15s')
-      .replaceAll('"$model"', '".*"')
-      .replaceAll('"$provider"', '".*"');
-    const series = await prometheus.range(filled, seconds, 3);
-    lines.push(...series.map(found => ({ name: named(legend, found), points: pointsOf(found) })));
+  for (const [legend, expr] of Object.entries(panel.queries)) {
+    const series = await prometheus.range(filled(expr, variables), seconds, 3);
+    lines.push(...series.map(found => ({ ...named(panel, legend, found), points: pointsOf(found) })));
   }
   return { panel, lines: lines.filter(({ points }) => points.length > 0) };
 }
 
-const named = (legend: string, { metric }: PrometheusSeries): string =>
-  legend.replace(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? '');
+function named({ kind }: Panel, legend: string, { metric }: PrometheusSeries): Omit<Line, 'points'> {
+  if (kind === 'table') return { name: Object.values(metric).join(' '), column: legend };
+  return { name: legend.replace(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? '') };
+}
 
 const pointsOf = ({ values = [] }: PrometheusSeries): (readonly [number, number])[] =>
   values.map(([at, value]) => [at, Number(value)] as const).filter(([, value]) => Number.isFinite(value));
@@ -28,8 +27,9 @@ const pointsOf = ({ values = [] }: PrometheusSeries): (readonly [number, number]
 const seconds = 90;
 const service = await startFaultyService();
 const prometheus = await PrometheusServer.start([service.gateway.adminUrl]);
+await service.load(seconds + 10);
+const variables = { ...(await allSelected(prometheus)), __rate_interval: '15s' };
 try {
-  await service.load(seconds + 10);
   for (const board of boards) {
     const answers = new Map<Panel, Answer>();
     for (const { panels } of board.rows)

@@ -1,14 +1,16 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { annotations } from '../../grafana/src/annotations.ts';
 import { boards } from '../../grafana/src/boards.ts';
+import { type Expr, of, perSecond, promql, rate } from '../../grafana/src/promql.ts';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { type FaultyService, startFaultyService } from '../support/faulty-load.ts';
+import { allSelected, filled, type Variables } from '../support/grafana-variables.ts';
 import { PrometheusServer } from '../support/prometheus.ts';
-
-/** Grafana's variables as they stand when everything is selected. */
-const filled = (expr: string): string =>
-  expr.replaceAll('$__rate_interval', '10s').replaceAll('"$model"', '".*"').replaceAll('"$provider"', '".*"');
 
 interface Rule {
   readonly alert: string;
@@ -21,32 +23,58 @@ const rules = (parse(readFileSync(file, 'utf8')) as { groups: { rules: Rule[] }[
 const compared = (expr: string): string =>
   expr.replace(/\s(?:>|==)\s[\d.]+\s*$/, '').replaceAll(/\[\d+m\]/g, '[10s]');
 
-const queries = boards.flatMap(({ title, rows }) =>
-  rows.flatMap(({ panels }) =>
-    panels.flatMap(panel =>
-      panel.queries.map(({ expr, legend }) => [`${title}, ${panel.title}: ${legend}`, filled(expr)] as const),
-    ),
-  ),
+const panels = boards.flatMap(({ title, rows }) =>
+  rows.flatMap(row => row.panels.map(panel => [`${title}, ${panel.title}`, panel] as const)),
+);
+const queries = panels.flatMap(([name, panel]) =>
+  Object.entries(panel.queries).map(([legend, expr]) => [`${name}: ${legend}`, expr] as const),
 );
 let service: FaultyService | undefined;
 let prometheus: PrometheusServer | undefined;
+let foreign: ChildProcess | undefined;
+let variables: Variables = {};
+
+/** A process of somebody else, in the same Prometheus. */
+async function startForeignExporter(): Promise<string> {
+  const path = fileURLToPath(new URL('../support/foreign-exporter.ts', import.meta.url));
+  foreign = fork(path, { execArgv: [] });
+  const [url] = await once(foreign, 'message');
+  return url as string;
+}
+
+const valuesOf = async (expr: Expr, values = variables) =>
+  (await prometheus!.query(filled(expr, values))).map(({ metric, value }) => ({
+    ...metric,
+    value: Number(value?.[1]),
+  }));
 
 beforeAll(async () => {
-  service = await startFaultyService();
-  prometheus = await PrometheusServer.start([service.gateway.adminUrl]);
+  const [started, other] = await Promise.all([startFaultyService(), startForeignExporter()]);
+  service = started;
+  prometheus = await PrometheusServer.start([service.gateway.adminUrl], [other]);
   await service.load(14);
+  variables = await allSelected(prometheus);
 }, 60_000);
 afterAll(async () => {
+  foreign?.disconnect();
   await prometheus?.close();
   await service?.close();
 });
 
 describe('Grafana queries against Prometheus under load with faults', () => {
   it.each(queries)('return data: %s', async (_, expr) => {
-    const series = await prometheus!.query(expr);
+    const series = await valuesOf(expr);
     expect(series.length).toBeGreaterThan(0);
-    expect(series.some(({ value }) => Number.isFinite(Number(value?.[1])))).toBe(true);
+    expect(series.some(({ value }) => Number.isFinite(value))).toBe(true);
   });
+
+  it.each(annotations.map(({ name, expr }) => [name, expr] as const))(
+    'are understood for the annotation %s',
+    async (name, expr) => {
+      // Breakers stay closed under this load.
+      expect((await valuesOf(expr)).length).toBe(name === 'Circuit breakers' ? 0 : 1);
+    },
+  );
 
   it.each(rules.map(({ alert, expr }) => [alert, compared(expr)] as const))(
     'return a value to compare for the alert %s',
@@ -55,14 +83,37 @@ describe('Grafana queries against Prometheus under load with faults', () => {
     },
   );
 
-  it('return values for every variable', async () => {
-    const models = await prometheus!.query('count by (gen_ai_request_model) (sluice_requests_total)');
-    expect(models.map(({ metric }) => metric.gen_ai_request_model).sort()).toEqual(
+  it('count each token once in the stack of tokens', async () => {
+    const [, { queries: kinds }] = panels.find(([name]) => name === 'Service, Tokens by kind')!;
+    const whole = rate(of('sluice_tokens_total', 'kind=~"input|output"'));
+    const stack = Object.values(kinds).reduce((sum, kind) => promql`${sum} + ${kind}`);
+    const [found] = await valuesOf(promql`(${stack}) / ${whole}`);
+    expect(found?.value).toBeCloseTo(1, 5);
+  });
+});
+
+describe('Grafana variables', () => {
+  it('have the values that Prometheus has, and the processes of sluice alone', async () => {
+    const ask = (label: string, metric: string) => prometheus!.labelValues(label, metric);
+    expect(await ask('gen_ai_request_model', 'sluice_requests_total')).toEqual(
       ['_other', ...defaultModels('flaky').map(({ id }) => id)].sort(),
     );
-    const providers = await prometheus!.query(
-      'count by (sluice_provider) (gen_ai_client_operation_duration_seconds_count)',
-    );
-    expect(providers.map(({ metric }) => metric.sluice_provider).sort()).toEqual(['flaky', 'sound']);
+    expect(await ask('sluice_provider', 'sluice_provider_in_flight')).toEqual(['flaky', 'sound']);
+    expect(await ask('job', 'up')).toEqual(['another', 'sluice']);
+    const own = new URL(service!.gateway.adminUrl).host.replaceAll('.', '\\\\.');
+    expect(variables).toMatchObject({ job: '(sluice)', instance: `(${own})` });
+  });
+
+  it('keep the process of another job out of every panel', async () => {
+    const cpu = perSecond(of('process_cpu_seconds_total'));
+    const of_all = { ...variables, job: '.*', instance: '.*' };
+    expect(await valuesOf(cpu, of_all)).toHaveLength(2);
+    expect(await valuesOf(cpu)).toHaveLength(1);
+    // What shows something although no process is selected shows it of every process.
+    const of_none = { ...variables, job: 'none' };
+    const seen: string[] = [];
+    for (const [name, expr] of [...queries, ...annotations.map(({ name, expr }) => [name, expr] as const)])
+      if ((await valuesOf(expr, of_none)).some(({ value }) => value > 0)) seen.push(name);
+    expect(seen).toEqual([]);
   });
 });

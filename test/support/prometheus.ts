@@ -22,21 +22,20 @@ export class PrometheusServer {
   readonly #folder: string;
   #output = '';
 
-  /** Scrapes the admin listeners `targets` every second, as job `sluice`, with the alert rules loaded. */
-  static async start(targets: readonly string[]): Promise<PrometheusServer> {
-    const server = new PrometheusServer(targets, await freePort());
+  /** Scrapes the admin listeners `targets` every second, as job `sluice`, and `others` as job `another`, with the alert rules loaded. */
+  static async start(targets: readonly string[], others: readonly string[] = []): Promise<PrometheusServer> {
+    const server = new PrometheusServer(targets, others, await freePort());
     await server.#ready();
     return server;
   }
 
-  private constructor(targets: readonly string[], port: number) {
+  private constructor(targets: readonly string[], others: readonly string[], port: number) {
     this.#folder = mkdtempSync(join(tmpdir(), 'sluice-prometheus-'));
     this.url = `http://127.0.0.1:${port}`;
     const config = join(this.#folder, 'prometheus.yml');
-    const hosts = targets.map(target => `"${new URL(target).host}"`).join(', ');
     const interval = '{ scrape_interval: 1s, evaluation_interval: 1s }';
-    const job = `  - { job_name: sluice, static_configs: [{ targets: [${hosts}] }] }`;
-    writeFileSync(config, `global: ${interval}\nrule_files: ["${rules}"]\nscrape_configs:\n${job}\n`);
+    const jobs = [jobOf('sluice', targets), jobOf('another', others)].join('\n');
+    writeFileSync(config, `global: ${interval}\nrule_files: ["${rules}"]\nscrape_configs:\n${jobs}\n`);
     this.#process = spawn(
       'prometheus',
       [
@@ -65,6 +64,11 @@ export class PrometheusServer {
       end: `${end}`,
       step: `${step_s}`,
     });
+  }
+
+  /** The values of a label among the series that `match`. */
+  labelValues(label: string, match: string): Promise<readonly string[]> {
+    return this.#ask(`label/${label}/values`, { 'match[]': match });
   }
 
   /** The exemplars of a query's series over the last `seconds`. */
@@ -96,6 +100,11 @@ export class PrometheusServer {
     }
     throw new Error(`prometheus did not start: ${this.#output}`);
   }
+}
+
+function jobOf(name: string, targets: readonly string[]): string {
+  const hosts = targets.map(target => `"${new URL(target).host}"`).join(', ');
+  return `  - { job_name: ${name}, static_configs: [{ targets: [${hosts}] }] }`;
 }
 
 /** Runs promtool, with `input` on its standard input. */

@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { annotations } from '../../grafana/src/annotations.ts';
 import { boards } from '../../grafana/src/boards.ts';
+import { dashboardOf, queriesOf } from '../../grafana/src/dashboard.ts';
+import { layout } from '../../grafana/src/layout.ts';
+import { promql } from '../../grafana/src/promql.ts';
 import { madeFiles } from '../../grafana/src/write.ts';
 
 const panels = boards.flatMap(({ uid, rows }) =>
   rows.flatMap(row => row.panels.map(panel => ({ board: uid, ...panel }))),
 );
+const queries = [...boards.flatMap(queriesOf), ...annotations.map(({ expr }) => expr)];
 const root = new URL('../../grafana/', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 /** The label `sluice_provider` is none. */
@@ -31,27 +36,60 @@ describe('the Grafana dashboards', () => {
   it('query only metrics that exist', () => {
     const known = knownMetrics();
     expect(known.size).toBeGreaterThan(50);
-    const asked = panels.flatMap(({ queries }) => queries.flatMap(({ expr }) => expr.match(ownMetric) ?? []));
+    const asked = queries.flatMap(expr => expr.match(ownMetric) ?? []);
     expect(asked.filter(name => !known.has(name))).toEqual([]);
   });
 
-  it('use every metric of the table except versions and counts of an instance', () => {
-    const asked =
-      panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)).join(' ') +
-      read('alerts/sluice.rules.yaml');
-    const unused = [...read('README.md').matchAll(/^\| `([a-z_]+)` \|/gm)].filter(
-      ([, name = '']) => !asked.includes(name),
+  it('use every metric of the table', () => {
+    const asked = queries.join(' ') + read('alerts/sluice.rules.yaml');
+    const names = [...read('README.md').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name = '']) => name);
+    expect(names.filter(name => !asked.includes(name))).toEqual([]);
+  });
+
+  it('select the processes that are shown in every selector of every query', () => {
+    for (const expr of queries) {
+      const metrics = expr
+        .replaceAll(/\{[^}]*\}/g, '{}')
+        .replaceAll(/\b(?:by|on) \([^)]*\)/g, '')
+        .match(/\b(?:up\b|(?:sluice|gen_ai|process|nodejs)_\w+)/g);
+      const selectors = expr.match(/\b\w+\{job=~"\$job",instance=~"\$instance"[,}]/g);
+      expect([expr, selectors?.length]).toEqual([expr, metrics?.length]);
+    }
+    expect(() => promql`sum(process_cpu_seconds_total)`).toThrow(
+      'process_cpu_seconds_total selects no processes',
     );
-    expect(unused.map(([, name]) => name)).toEqual([
-      'sluice_breaker_transitions_total',
-      'sluice_build_info',
-      'sluice_config_loaded_timestamp_seconds',
-      'sluice_heap_limit_bytes',
-      'sluice_ledger_oldest_row_age_seconds',
-      'sluice_memory_limit_bytes',
-      'sluice_records_pruned_total',
-      'sluice_state_instances',
+  });
+
+  it('have only variables that change what is seen', () => {
+    const shown = boards.map(board => {
+      const { templating } = dashboardOf(board);
+      return [board.title, ...(templating.list ?? []).map(({ name }) => name).slice(3)];
+    });
+    expect(shown).toEqual([
+      ['Service', 'model', 'traces', 'request_id', 'dashboard_url'],
+      ['Chain'],
+      ['Providers', 'model', 'provider'],
+      ['Accounts and limits'],
     ]);
+  });
+
+  it('have an id of its own for every panel and row, and a place on the grid that no other has', () => {
+    for (const { uid, rows, traces = [] } of boards) {
+      const ids = [...traces, ...rows.flatMap(row => [row.id, ...row.panels.map(({ id }) => id)])];
+      expect([uid, new Set(ids).size]).toEqual([uid, ids.length]);
+      const cells = [...layout(rows).values()].flatMap(({ x, y, w, h }) =>
+        Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+      );
+      expect([uid, new Set(cells).size]).toEqual([uid, cells.length]);
+      expect(Math.max(...cells.map(cell => Number(cell.split(',')[0])))).toBe(23);
+    }
+  });
+
+  it('show what matters without scrolling at 1080 lines', () => {
+    const [service] = boards;
+    const places = layout(service!.rows.slice(0, 1));
+    // A unit of the grid takes 38 px, what stands above the panels and around the window some 250.
+    expect(Math.max(...[...places.values()].map(({ y, h }) => (y + h) * 38 + 250))).toBeLessThan(1080);
   });
 
   it.each(panels.map(panel => [`${panel.board}: ${panel.title}`, panel] as const))(
@@ -59,7 +97,7 @@ describe('the Grafana dashboards', () => {
     (_, panel) => {
       expect(panel.description).toMatch(/^\S.{15,}[.]$/s);
       expect(panel.unit).not.toBe('');
-      for (const { legend } of panel.queries) expect(legend).not.toBe('');
+      expect(Object.keys(panel.queries)).not.toContain('');
       if (panel.leadsTo !== undefined) expect(boards.map(({ uid }) => uid)).toContain(panel.leadsTo);
     },
   );

@@ -1,0 +1,40 @@
+import type { Panel } from './panel.ts';
+
+/** Panels under one heading. */
+export interface Row {
+  /** As a panel's. */
+  readonly id: number;
+  readonly title: string;
+  readonly panels: readonly Panel[];
+}
+
+/** A place on Grafana's grid of 24 columns. */
+export interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+const columns = 24;
+const heights = { stat: 4, series: 8, stacked: 8, table: 8 } as const;
+const widths = { stat: 3, series: 12, stacked: 12, table: 24 } as const;
+
+/** The places of rows' headings and of panels, from left to right and from top to bottom. */
+export function layout(rows: readonly Row[]): ReadonlyMap<Row | Panel, Place> {
+  const places = new Map<Row | Panel, Place>();
+  let y = 0;
+  for (const row of rows) {
+    places.set(row, { x: 0, y, w: columns, h: 1 });
+    y += 1;
+    let [x, tallest] = [0, 0];
+    for (const panel of row.panels) {
+      const [w, h] = [panel.width ?? widths[panel.kind], heights[panel.kind]];
+      if (x + w > columns) [x, y, tallest] = [0, y + tallest, 0];
+      places.set(panel, { x, y, w, h });
+      [x, tallest] = [x + w, Math.max(tallest, h)];
+    }
+    y += tallest;
+  }
+  return places;
+}

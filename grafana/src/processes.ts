@@ -1,0 +1,140 @@
+import type { Row } from './layout.ts';
+import { count, max, of, perSecond, promql, rate, sum } from './promql.ts';
+
+const instance = '{{instance}}';
+const ofEach = (gauge: string) => max(of(gauge), 'instance');
+
+/** Each instance on its own: how full it is, what it runs, and what it had to drop. */
+export const processes: readonly Row[] = [
+  {
+    id: 33,
+    title: 'Instances',
+    panels: [
+      {
+        id: 34,
+        kind: 'series',
+        title: 'Event-loop delay, p99',
+        description:
+          'How late the process is. Above 50 ms every stream stutters: more instances, or a stage that blocks.',
+        unit: 's',
+        queries: { [instance]: ofEach('nodejs_eventloop_lag_p99_seconds') },
+        thresholds: { warn: 0.05, bad: 0.2 },
+        width: 8,
+      },
+      {
+        id: 35,
+        kind: 'series',
+        title: 'CPU used',
+        description: 'Cores in use by each instance. Requests run on one of them.',
+        unit: 'short',
+        queries: { [instance]: max(perSecond(of('process_cpu_seconds_total')), 'instance') },
+        width: 8,
+      },
+      {
+        id: 36,
+        kind: 'stacked',
+        title: 'In flight by endpoint',
+        description: 'Requests that have begun and are not settled.',
+        unit: 'short',
+        queries: { '{{endpoint}}': sum(of('sluice_in_flight'), 'endpoint') },
+        width: 8,
+      },
+      {
+        id: 37,
+        kind: 'series',
+        title: 'Memory',
+        description:
+          'Resident memory of each instance, and its limit. It may grow with streams in flight and must not with time.',
+        unit: 'bytes',
+        queries: {
+          '{{instance}} used': ofEach('process_resident_memory_bytes'),
+          '{{instance}} limit': ofEach('sluice_memory_limit_bytes'),
+        },
+        width: 8,
+      },
+      {
+        id: 38,
+        kind: 'series',
+        title: 'Heap',
+        description: "JavaScript's heap of each instance, and V8's limit, at which the process ends.",
+        unit: 'bytes',
+        queries: {
+          '{{instance}} used': ofEach('nodejs_heap_size_used_bytes'),
+          '{{instance}} limit': ofEach('sluice_heap_limit_bytes'),
+        },
+        width: 8,
+      },
+      {
+        id: 39,
+        kind: 'series',
+        title: 'Request bodies in memory',
+        description: 'Bytes from their arrival to the end of their exchange; bounded by max_buffered_bytes.',
+        unit: 'bytes',
+        queries: { [instance]: ofEach('sluice_buffered_request_bytes') },
+        width: 8,
+      },
+      {
+        id: 40,
+        kind: 'stacked',
+        title: 'Versions',
+        description: 'Instances by the version that they run. Two for long are a roll-out that did not end.',
+        unit: 'short',
+        queries: { '{{version}}': count(of('sluice_build_info'), 'version') },
+        width: 8,
+      },
+      {
+        id: 41,
+        kind: 'series',
+        title: 'Age of the configuration',
+        description:
+          'Since it was loaded or reloaded. Instances that differ for long may run different configurations.',
+        unit: 's',
+        queries: { [instance]: promql`time() - ${ofEach('sluice_config_loaded_timestamp_seconds')}` },
+        width: 8,
+      },
+      {
+        id: 42,
+        kind: 'series',
+        title: 'Background reads',
+        description:
+          'Replies that are read to their end for the bill alone, after a 524 or a client that left.',
+        unit: 'short',
+        queries: { reads: sum(of('sluice_background_reads')) },
+        width: 8,
+      },
+      {
+        id: 43,
+        kind: 'stacked',
+        title: 'Request bodies refused',
+        description:
+          'Answered 502 because a bound of the bytes in memory was reached, of one account or of all.',
+        unit: 'reqps',
+        queries: { '{{bound}}': rate(of('sluice_buffer_refusals_total'), 'bound') },
+        width: 8,
+      },
+      {
+        id: 44,
+        kind: 'stacked',
+        title: 'Spans to the collector',
+        description:
+          'Of instances that send traces. Dropped: the collector is out, refuses them, or is slower than they come.',
+        unit: 'ops',
+        queries: {
+          sent: rate(of('sluice_spans_sent_total')),
+          'dropped: {{reason}}': rate(of('sluice_spans_dropped_total'), 'reason'),
+        },
+        width: 8,
+        mayBeEmpty: true,
+      },
+      {
+        id: 45,
+        kind: 'series',
+        title: 'Log lines dropped',
+        description: 'Lines per second that were lost because standard output was not read in time.',
+        unit: 'ops',
+        queries: { [instance]: rate(of('sluice_log_dropped_lines_total'), 'instance') },
+        width: 8,
+      },
+    ],
+  },
+];
