@@ -93,7 +93,8 @@ export function exceptionAttributes(thrown: unknown): Attributes {
 /** A child span, or `parent` itself when it is not recording. */
 export function startChildSpan(parent: Span, name: string, kind: SpanKind, attributes: Attributes): Span {
   if (!parent.isRecording()) return parent;
-  return tracer().startSpan(name, { kind, attributes }, trace.setSpan(context.active(), parent));
+  const options = { kind, attributes, startTime: epochOf(performance.now()) };
+  return tracer().startSpan(name, options, trace.setSpan(context.active(), parent));
 }
 
 /** Records the span of a stage's hook after it has run. `parent` may have ended: a stage may still be at work when its exchange is over. */
@@ -129,11 +130,11 @@ export function traceHeaders(span: Span): Record<string, string> {
   return headers;
 }
 
-/** Ends `span`, as failed when there is an error type. */
-export function endSpan(span: Span, error_type: string | undefined, end_epoch_ms?: number): void {
+/** Ends `span` at `end_ms` of `performance.now()`, as failed when there is an error type. */
+export function endSpan(span: Span, error_type: string | undefined, end_ms = performance.now()): void {
   if (error_type !== undefined && span.isRecording()) {
     span.setAttribute('error.type', error_type);
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
-  span.end(end_epoch_ms);
+  span.end(epochOf(end_ms));
 }

@@ -79,7 +79,7 @@ it('are shown, counted, recorded and priced to the last digit, whole and streame
   expect(shown).toEqual([expected, expected]);
   expect(await gateway.metric('sluice_tokens_total', { kind: 'cache_creation' })).toBe(6);
   const spans = exporter.getFinishedSpans().filter(({ name }) => name === 'chat aion-3.5');
-  const attribute = 'gen_ai.usage.cache_creation.input_tokens';
+  const attribute = 'gen_ai.usage.cache_write.input_tokens';
   expect(spans.map(({ attributes }) => attributes[attribute])).toEqual([3, 3]);
 
   await gateway.close();

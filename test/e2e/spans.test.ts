@@ -88,7 +88,7 @@ describe('the trace of an exchange', () => {
         'gen_ai.operation.name': 'chat',
         'gen_ai.provider.name': 'vllm',
         'gen_ai.request.model': 'aion-3.5',
-        'gen_ai.request.stream': stream,
+        ...(stream && { 'gen_ai.request.stream': true }),
         'gen_ai.request.max_tokens': 50,
         'gen_ai.request.temperature': 0.5,
         'server.address': '127.0.0.1',

@@ -155,7 +155,9 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     const { call, head } = await this.#open();
     const { adapter, config } = this.#provider;
     if (isEventStream(head.headers)) {
-      this.#reader = new StreamReader(adapter.openStream(), this, config, this.#exchange.request.n);
+      const opened = adapter.openStream();
+      const decoder = this.#sent?.telemetry.decoderOf(opened) ?? opened;
+      this.#reader = new StreamReader(decoder, this, config, this.#exchange.request.n);
       this.#reader.read(decompressed(call, head));
     } else {
       this.give([chunkOf(await this.#whole(call, head))]);
@@ -173,7 +175,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
       this.generated = call.hasBody;
       throw thrown;
     }
-    return decodeText(text, adapter);
+    return decodeText(text, this.#sent?.telemetry.adapterOf(adapter) ?? adapter);
   }
 
   /** Reports an error that came when the answer was whole. */

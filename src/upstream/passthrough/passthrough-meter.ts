@@ -3,6 +3,7 @@ import type { Model } from '../../catalog/catalog.ts';
 import type { RunningUsage } from '../../exchange/exchange-view.ts';
 import type { Exchange } from '../../exchange.ts';
 import { JsonMembers } from './json-members.ts';
+import type { ReplyNames } from './passthrough-telemetry.ts';
 import { isJson, ReplyMeter } from './reply-meter.ts';
 
 const max_name_bytes = 1024;
@@ -51,6 +52,11 @@ export class PassthroughMeter {
   /** Resolves when what has passed of the reply was read. */
   get done(): Promise<void> | undefined {
     return this.#reply?.done;
+  }
+
+  /** What the reply says of itself. */
+  get names(): ReplyNames {
+    return { id: this.#reply?.id, model: this.#reply?.model };
   }
 
   /** Sets the model and the usage of the exchange, as far as they are known. */

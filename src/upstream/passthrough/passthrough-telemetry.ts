@@ -1,9 +1,21 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
+import type { RunningAttempt } from '../../exchange/attempt-record.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
 import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
-import { usageAttributes } from '../attempt/attempt-telemetry.ts';
+import {
+  attemptAttributes,
+  max_name_characters,
+  providerAttributes,
+  usageAttributes,
+} from '../attempt/gen-ai-attributes.ts';
 import type { Provider } from '../http/provider.ts';
+
+/** What a reply says of itself: its id and its model, if it does. */
+export interface ReplyNames {
+  readonly id?: string | undefined;
+  readonly model?: string | undefined;
+}
 
 /** Metrics and span of one call that is passed through, with the GenAI attributes that are known of it. */
 export class PassthroughTelemetry {
@@ -20,11 +32,12 @@ export class PassthroughTelemetry {
     this.#metrics = metrics;
     this.#sent_ms = exchange.clock.elapsed_ms();
     exchange.operation = operationOf(exchange.path);
-    this.#span = startChildSpan(exchange.span, `${exchange.method} ${path}`, SpanKind.CLIENT, {
+    this.#span = startChildSpan(exchange.span, `${exchange.method} ${path}`, SpanKind.CLIENT, {});
+    if (!this.#span.isRecording()) return;
+    this.#span.setAttributes({
       'gen_ai.operation.name': exchange.operation,
-      'gen_ai.provider.name': provider.adapter.providerName,
-      'server.address': provider.address.host,
-      'server.port': provider.address.port,
+      ...providerAttributes(provider),
+      'http.request.method': exchange.method,
     });
   }
 
@@ -38,14 +51,26 @@ export class PassthroughTelemetry {
     this.#exchange.upstream_wait_ms ||= this.#elapsed_ms;
   }
 
-  /** Notes the end of the call, with the kind of its failure. */
-  ended(kind: string | undefined): void {
-    const { model, usage } = this.#exchange;
+  /** Notes the end of the call, as it is recorded, with what the reply says of itself. */
+  ended(attempt: RunningAttempt, reply: ReplyNames): void {
+    const { kind, outcome } = attempt;
     this.#metrics.attempted(this.#exchange, this.#provider.name, this.#elapsed_ms, kind);
-    if (this.#span.isRecording() && !usage.estimated) {
-      this.#span.setAttributes({ 'gen_ai.request.model': model?.id, ...usageAttributes(usage) });
-    }
-    endSpan(this.#span, kind);
+    if (this.#span.isRecording()) this.#describe(attempt, reply);
+    endSpan(this.#span, outcome === 'aborted' ? 'aborted' : kind);
+  }
+
+  #describe(attempt: RunningAttempt, { id, model: replyModel }: ReplyNames): void {
+    const { model, usage, operation, attempts } = this.#exchange;
+    // A model of the catalog only: a client can write any name.
+    if (operation !== undefined && model) this.#span.updateName(`${operation} ${model.id}`);
+    this.#span.setAttributes({
+      ...attemptAttributes(attempt),
+      'sluice.attempt': attempts.length,
+      'gen_ai.request.model': model?.id,
+      'gen_ai.response.id': id?.slice(0, max_name_characters),
+      'gen_ai.response.model': replyModel?.slice(0, max_name_characters),
+      ...(!usage.estimated && usageAttributes(usage)),
+    });
   }
 
   get #elapsed_ms(): number {

@@ -136,8 +136,8 @@ export class Passthrough {
     } finally {
       meter?.settle();
       proxy.end(request);
-      call.ended(kind);
       attempt.ended(kind !== undefined ? 'failed' : exchange.client_gone ? 'aborted' : 'completed', kind);
+      call.ended(attempt, meter?.names ?? {});
     }
   }
 

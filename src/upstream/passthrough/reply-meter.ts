@@ -25,6 +25,8 @@ interface UsageReader {
   readonly usage: Usage | undefined;
   /** The model that the reply names. */
   readonly model: string | undefined;
+  /** The id that the reply has. */
+  readonly id: string | undefined;
 }
 
 /** Whether a body is JSON by its `Content-Type`. */
@@ -64,6 +66,10 @@ export class ReplyMeter {
     return this.#reader.model;
   }
 
+  get id(): string | undefined {
+    return this.#reader.id;
+  }
+
   #read(reply: IncomingMessage): Promise<void> {
     const plain = decompressorOf(reply)?.();
     const write = (part: Buffer) => this.#write(part);
@@ -94,7 +100,7 @@ export class ReplyMeter {
 
 /** Usage in a JSON object. Counts only once the object has ended: an upstream that broke off is not paid. */
 class JsonUsage implements UsageReader {
-  readonly #members = new JsonMembers(['usage', 'meta', 'model'], max_value_bytes);
+  readonly #members = new JsonMembers(['usage', 'meta', 'model', 'id'], max_value_bytes);
 
   write(part: Buffer): void {
     this.#members.write(part);
@@ -108,12 +114,17 @@ class JsonUsage implements UsageReader {
   get model(): string | undefined {
     return textOf(this.#members.get('model'));
   }
+
+  get id(): string | undefined {
+    return textOf(this.#members.get('id'));
+  }
 }
 
 /** The last usage in a stream of events, whose figures are cumulative. */
 class EventUsage implements UsageReader {
   usage: Usage | undefined;
   model: string | undefined;
+  id: string | undefined;
   readonly #parser = new SseParser(max_event_bytes);
   readonly #decoder = new StringDecoder('utf8');
 
@@ -132,6 +143,7 @@ class EventUsage implements UsageReader {
       const event = eventOf(data);
       this.usage = reportedUsage(event) ?? this.usage;
       this.model = textOf(event.model) ?? this.model;
+      this.id ??= textOf(event.id);
     }
   }
 }
