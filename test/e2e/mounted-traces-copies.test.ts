@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
+import { SpanKind } from '@opentelemetry/api';
+import { version } from '../../src/version.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -18,6 +20,17 @@ it.each(['before', 'after', 'after-a-request'])(
   async when => {
     const printed = await printedWith('@opentelemetry/api', when);
     expect(printed).toMatch(/spans: \[.*"GET \/v1\/models"\]/);
+    const [, facts = '{}'] = /^GET \/v1\/models: (.*)$/m.exec(printed) ?? [];
+    expect(JSON.parse(facts)).toMatchObject({
+      kind: SpanKind.SERVER,
+      instrumentationScope: { name: 'sluice', version, schemaUrl: expect.stringContaining('/schemas/') },
+      attributes: {
+        'http.request.method': 'GET',
+        'http.response.status_code': 200,
+        'url.path': '/v1/models',
+        'sluice.end_reason': 'completed',
+      },
+    });
     expect(printed).not.toContain('no spans are recorded');
   },
 );

@@ -1,12 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { context, trace } from '@opentelemetry/api';
+import { context, SpanKind, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { defineStage, type GatewayOptions } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { chainOf, proxyTo } from '../support/chain-app.ts';
+import { startApp } from '../support/express-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { closeMounted, mounted } from '../support/mounted-gateway.ts';
+import { closeMounted, mountable, mounted } from '../support/mounted-gateway.ts';
 import { until } from '../support/until.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -59,10 +61,44 @@ describe('a trace through a mounted gateway', () => {
       parent.traceId,
       parent.spanId,
     ]);
+    expect(own.kind).toBe(SpanKind.INTERNAL);
     const attempt = named('chat aion-3.5')!;
     expect(attempt.parentSpanContext?.spanId).toBe(own.spanContext().spanId);
     expect(attempt.attributes).not.toHaveProperty(['gen_ai.input.messages']);
   });
+
+  it.each(['a gateway', 'a chain'])(
+    'names %s by its route, and has the whole path and what the application knows of its proxies',
+    async which => {
+      const app = await startApp(async express => {
+        express.set('trust proxy', true);
+        const handler = which === 'a gateway' ? await mountable(simulator) : chainOf();
+        express.use('/tenants/:tenant/llm/', handler, proxyTo(simulator));
+      });
+      const headers = {
+        authorization: `Bearer ${clientKey}`,
+        'content-type': 'application/json',
+        'x-forwarded-proto': 'https',
+        'x-forwarded-for': '203.0.113.9',
+      };
+      const url = `${app.url}/tenants/acme/llm/v1/chat/completions?key=secret`;
+      await (await fetch(url, { method: 'POST', headers, body: JSON.stringify(ask('Hello.')) })).text();
+      const own = () => exporter.getFinishedSpans().filter(({ kind }) => kind === SpanKind.SERVER);
+      await until(() => own().length > 0);
+      expect(own().map(({ name }) => name)).toEqual(['POST /v1/chat/completions']);
+      expect(own()[0]!.attributes).toMatchObject({
+        'http.route': '/v1/chat/completions',
+        'url.path': '/tenants/acme/llm/v1/chat/completions',
+        'url.scheme': 'https',
+        'client.address': '203.0.113.9',
+        'http.response.status_code': 200,
+        'sluice.account': 'tester',
+      });
+      expect(JSON.stringify(exporter.getFinishedSpans().map(span => span.attributes))).not.toContain(
+        'secret',
+      );
+    },
+  );
 
   it('has the spans that a stage opens below that of the exchange', async () => {
     const tracer = trace.getTracer('a library');

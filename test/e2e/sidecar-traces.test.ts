@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { version } from '../../src/version.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
@@ -43,6 +44,11 @@ async function stop(): Promise<void> {
   receiver.close();
 }
 
+const sampling = {
+  ...{ max_tokens: 40, temperature: 0.5, top_p: 0.9, seed: 7, stop: ['never said'] },
+  response_format: { type: 'text' },
+};
+
 /** The spans of one streamed exchange below `caller`. */
 async function spansOfExchange(content: string): Promise<readonly ReceivedSpan[]> {
   receiver.spans.length = 0;
@@ -51,9 +57,12 @@ async function spansOfExchange(content: string): Promise<readonly ReceivedSpan[]
     headers: {
       authorization: `Bearer ${clientKey}`,
       'content-type': 'application/json',
+      'user-agent': 'a client/1.0',
       traceparent: `00-${caller.trace_id}-${caller.span_id}-01`,
+      tracestate: 'vendor=1',
+      baggage: 'customer=acme',
     },
-    body: JSON.stringify(ask(content, { stream: true })),
+    body: JSON.stringify(ask(content, { stream: true, ...sampling })),
   });
   await response.text();
   await until(() => receiver.spans.some(({ kind }) => kind === server));
@@ -72,9 +81,37 @@ describe.each(['http/protobuf', 'http/json'])('a trace that a collector receives
       name: 'POST /v1/chat/completions',
       parent_id: caller.span_id,
       failed: false,
-      attributes: { 'http.route': '/v1/chat/completions', 'sluice.attempts': 2, 'sluice.account': 'tester' },
-      resource: { 'service.name': 'sluice', 'deployment.environment.name': 'test' },
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/v1/chat/completions',
+        'http.response.status_code': 200,
+        'url.path': '/v1/chat/completions',
+        'url.scheme': 'http',
+        'server.address': '127.0.0.1',
+        'server.port': Number(new URL(sidecar.url).port),
+        'client.address': '127.0.0.1',
+        'network.protocol.version': '1.1',
+        'user_agent.original': 'a client/1.0',
+        'sluice.end_reason': 'completed',
+        'sluice.model': 'aion-labs/aion-3.5',
+        'sluice.attempts': 2,
+        'sluice.account': 'tester',
+      },
     });
+    expect(root.attributes['sluice.request_id']).toMatch(/^req_/);
+    for (const { scope, resource } of spans) {
+      expect(scope).toEqual({
+        name: 'sluice',
+        version,
+        schema_url: 'https://opentelemetry.io/schemas/1.44.0',
+      });
+      expect(resource).toMatchObject({
+        'service.name': 'sluice',
+        'service.version': version,
+        'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
+        'deployment.environment.name': 'test',
+      });
+    }
     expect(root.events).toEqual(
       ['retry', 'commit', 'first_token'].sort((a, b) => root.events.indexOf(a) - root.events.indexOf(b)),
     );
@@ -95,9 +132,53 @@ describe.each(['http/protobuf', 'http/json'])('a trace that a collector receives
       ['chat m', true],
       ['chat aion-3.5', false],
     ]);
-    expect(attempts[1]!.attributes).toMatchObject({ 'gen_ai.provider.name': 'vllm' });
+    expect(attempts[0]!.attributes).toMatchObject({
+      'error.type': 'unreachable',
+      'sluice.attempt': 1,
+      'sluice.provider': 'broken',
+    });
+    expect(attempts[1]!.attributes).toEqual({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'vllm',
+      'gen_ai.request.model': 'aion-3.5',
+      'gen_ai.request.stream': true,
+      'gen_ai.request.max_tokens': 40,
+      'gen_ai.request.temperature': 0.5,
+      'gen_ai.request.top_p': 0.9,
+      'gen_ai.request.seed': 7,
+      'gen_ai.request.stop_sequences': ['never said'],
+      'gen_ai.output.type': 'text',
+      'gen_ai.response.id': expect.stringMatching(/^chatcmpl-/),
+      'gen_ai.response.model': 'aion-3.5',
+      'gen_ai.response.finish_reasons': [expect.stringMatching(/^(stop|length)$/)],
+      'gen_ai.response.time_to_first_chunk': expect.any(Number),
+      'gen_ai.usage.input_tokens': expect.any(Number),
+      'gen_ai.usage.output_tokens': expect.any(Number),
+      'gen_ai.usage.cache_read.input_tokens': expect.any(Number),
+      'gen_ai.usage.reasoning.output_tokens': expect.any(Number),
+      'http.response.status_code': 200,
+      'server.address': '127.0.0.1',
+      'server.port': simulator.port,
+      'sluice.provider': 'upstream',
+      'sluice.attempt': 2,
+      'sluice.wait_ms': 0,
+    });
     expect(attempts[1]!.attributes['gen_ai.response.time_to_first_chunk']).toBeGreaterThan(0);
+    const asked = below.find(({ name }) => name === 'stage validation')!;
+    expect(asked.attributes).toEqual({
+      'sluice.stage': 'validation',
+      'sluice.hook': 'onRequest',
+      'sluice.own_ms': expect.any(Number),
+    });
     expect(JSON.stringify(spans)).not.toContain('secret');
+  });
+
+  it('goes on at the upstream with the tracestate of the caller, and without its baggage', async () => {
+    const spans = await spansOfExchange('Hello.');
+    const { headers } = simulator.requests.at(-1)!;
+    const attempt = spans.find(({ kind, failed }) => kind === client && !failed)!;
+    expect(headers.traceparent).toBe(`00-${caller.trace_id}-${attempt.span_id}-01`);
+    expect([headers.tracestate, headers.baggage]).toEqual(['vendor=1', undefined]);
   });
 
   it('can be found from the log and from the latency histograms', async () => {
