@@ -37,6 +37,7 @@ async function tableOfAllMetrics(): Promise<string> {
   });
   registerLogMetrics(gateway.registry);
   registerTraceMetrics(gateway.registry, async () => 0);
+  registerLogMetrics(gateway.registry);
   try {
     return metricsTable(gateway.registry);
   } finally {

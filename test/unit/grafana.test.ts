@@ -109,15 +109,3 @@ describe('the Grafana dashboards', () => {
     }
   });
 });
-
-describe('the Prometheus alerts', () => {
-  it('query only metrics that exist, each with a summary, a severity and a runbook', () => {
-    const rules = read('alerts/sluice.rules.yaml');
-    const known = knownMetrics();
-    expect((rules.match(ownMetric) ?? []).filter(name => !known.has(name))).toEqual([]);
-    const count = (text: string) => rules.split(text).length - 1;
-    expect([count('summary:'), count('runbook:'), count('severity:')]).toEqual(
-      Array(3).fill(count('- alert:')),
-    );
-  });
-});

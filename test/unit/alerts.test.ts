@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+
+interface Rule {
+  readonly record?: string;
+  readonly alert?: string;
+  readonly expr: string;
+  readonly labels?: { readonly severity?: string };
+  readonly annotations?: Readonly<Record<'summary' | 'description' | 'runbook_url', string>>;
+}
+interface RuleTest {
+  readonly promql_expr_test: readonly { readonly exp_samples: readonly { readonly labels: string }[] }[];
+}
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const { groups } = parse(read('grafana/alerts/sluice.rules.yaml')) as { groups: { rules: Rule[] }[] };
+const { tests } = parse(read('grafana/alerts/sluice.rules.test.yaml')) as { tests: RuleTest[] };
+const rules = groups.flatMap(group => group.rules);
+const alerts = rules.filter(({ alert }) => alert !== undefined) as (Rule & { alert: string })[];
+const names = alerts.map(({ alert }) => alert);
+const page = read('docs/alerts.md');
+
+describe('the Prometheus rules', () => {
+  it('query only metrics that exist', () => {
+    const rows = [...read('grafana/README.md').matchAll(/^\| `([a-z_]+)` \| (\w+) \|/gm)];
+    const known = rows.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    );
+    const asked = rules.flatMap(
+      ({ expr }) => expr.match(/\b(?!sluice_provider\b)(?:sluice|gen_ai_(?:server|client))_[a-z_]+/g) ?? [],
+    );
+    expect(asked.length).toBeGreaterThan(50);
+    expect(asked.filter(name => !known.includes(name))).toEqual([]);
+  });
+
+  it('query only recorded series that a rule records, and record none in vain', () => {
+    const recorded = rules.flatMap(({ record }) => record ?? []);
+    const asked = new Set(rules.flatMap(({ expr }) => expr.match(/\bsluice:[\w:]+/g) ?? []));
+    expect([...asked].filter(name => !recorded.includes(name))).toEqual([]);
+    expect(recorded.filter(name => !asked.has(name))).toEqual([]);
+  });
+
+  it('count requests in the same way in every window', () => {
+    const byWindow = new Map<string, string[]>();
+    for (const { record, expr } of rules) {
+      const window = /^sluice:.*_(?:admitted|failed):(?:ratio_)?rate(\w+)$/.exec(record ?? '')?.[1];
+      if (window === undefined) continue;
+      const form = `${record} ${expr}`.replaceAll(`rate${window}`, 'rateW').replaceAll(`[${window}]`, '[W]');
+      byWindow.set(window, [...(byWindow.get(window) ?? []), form]);
+    }
+    expect([...byWindow.keys()]).toEqual(['5m', '30m', '1h', '2h', '6h', '1d', '3d']);
+    for (const forms of byWindow.values()) expect(forms).toEqual(byWindow.get('5m'));
+  });
+
+  it('name no job, so that they hold wherever a process has sluice_build_info', () => {
+    expect(rules.filter(({ expr }) => /\b(?:job|instance)[=!]/.test(expr))).toEqual([]);
+    const foreign = alerts.filter(({ expr }) => /\b(?:up|process_|nodejs_)/.test(expr));
+    expect(foreign.length).toBeGreaterThan(4);
+    for (const { expr } of foreign) expect(expr).toMatch(/on \(job, instance\).*sluice_/s);
+  });
+});
+
+describe('the Prometheus alerts', () => {
+  it.each(alerts)('say how urgent it is, what clients feel and where to read on: $alert', rule => {
+    expect(rule.labels?.severity).toMatch(/^(?:page|ticket)$/);
+    expect(rule.annotations?.summary).toMatch(/^\S.{15,}/);
+    expect(rule.annotations?.description).toMatch(/\. First: .{10,}\.$/);
+    expect(rule.annotations?.runbook_url).toBe(`docs/alerts.md#${rule.alert.toLowerCase()}`);
+  });
+
+  it('have one section each in the runbook, in the same order, with the same severity', () => {
+    const sections = [...page.matchAll(/^### (Sluice\w+)\n\n(Page|Ticket)\./gm)];
+    expect(sections.map(([, name, severity]) => [name, severity?.toLowerCase()])).toEqual(
+      alerts.map(({ alert, labels }) => [alert, labels?.severity]),
+    );
+    for (const part of ['Who feels it', 'Confirm', 'Do', 'Threshold'])
+      expect(page.split(`- **${part}**: `)).toHaveLength(alerts.length + 1);
+  });
+
+  it('are called by names that exist, wherever the runbook names one', () => {
+    expect([...new Set(page.match(/\bSluice[A-Z]\w+/g))].filter(name => !names.includes(name))).toEqual([]);
+    const anchors = [...page.matchAll(/\(#(\w+)\)/g)].map(([, anchor]) => anchor);
+    expect(anchors.filter(anchor => !names.some(name => name.toLowerCase() === anchor))).toEqual([]);
+  });
+
+  it.each(names)('are seen quiet, firing and quiet again by promtool: %s', name => {
+    const seen = tests.map(({ promql_expr_test: checks }) =>
+      checks.map(({ exp_samples }) => exp_samples.some(({ labels }) => labels.includes(`"${name}"`))),
+    );
+    expect(seen.some(fires => !fires[0] && fires.includes(true) && !fires.at(-1))).toBe(true);
+  });
+});
