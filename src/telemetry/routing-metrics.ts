@@ -9,6 +9,7 @@ export interface WatchedProvider {
   readonly name: string;
   readonly healthy: boolean;
   readonly breaker: { readonly state: (typeof states)[number] };
+  readonly certificates: { readonly soonest_ms: number | undefined };
   readonly bulkhead: { readonly in_flight: number; readonly queued: number };
 }
 
@@ -75,6 +76,12 @@ export class RoutingMetrics extends MetricSet {
     labels: ['sluice_provider', 'state'],
   });
 
+  readonly #certificate = this.metrics.gauge({
+    name: 'sluice_upstream_certificate_expiry_timestamp_seconds',
+    help: "Unix time at which a provider's TLS certificate expires: the first of those last seen on a connection.",
+    labels: ['sluice_provider'],
+  });
+
   #gauge(name: string, help: string, read: (provider: WatchedProvider) => number) {
     return { metric: this.metrics.gauge({ name, help, labels: ['sluice_provider'] }), read };
   }
@@ -85,6 +92,7 @@ export class RoutingMetrics extends MetricSet {
     for (const state of states) this.#transitions.labels(name, state);
     const ends = [
       ...this.#gauges.map(({ metric, read }) => metric.read(() => read(provider), name)),
+      this.#certificate.collect(() => certificateOf(provider)),
       ...states.map(state => this.#breaker.read(() => Number(breaker.state === state), name, state)),
     ];
     return () => {
@@ -109,4 +117,8 @@ export class RoutingMetrics extends MetricSet {
   queued(provider: string, outcome: string, wait_ms: number): void {
     this.#queueTime.labels(provider, outcome).observe(wait_ms / 1000);
   }
+}
+
+function certificateOf({ name, certificates: { soonest_ms } }: WatchedProvider) {
+  return soonest_ms === undefined ? [] : [{ labels: { sluice_provider: name }, value: soonest_ms / 1000 }];
 }

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { ChatRequest } from '../../canonical.ts';
 import type { Clock } from '../../clock.ts';
 import type { ContentLimits } from '../../telemetry/content-capture.ts';
@@ -18,6 +18,7 @@ import { checkedHeaders, guarded } from '../guarded-adapter.ts';
 import { Bulkhead } from '../routing/bulkhead.ts';
 import { type BreakerState, CircuitBreaker } from '../routing/circuit-breaker.ts';
 import { HealthCheck } from '../routing/health-check.ts';
+import { CertificateExpiry } from './certificate-expiry.ts';
 import { keysOf, watchKeyFile } from './key-file.ts';
 import { KeyPool, type ProviderKey } from './key-pool.ts';
 import type { ProviderConfig } from './provider-schema.ts';
@@ -47,6 +48,7 @@ export class Provider {
   readonly config: ProviderConfig;
   readonly address: { readonly host: string; readonly port: number };
   readonly keys: KeyPool;
+  readonly certificates: CertificateExpiry;
   readonly content: ContentLimits;
   /** Headers of every request beside the key. */
   readonly ownHeaders: Headers;
@@ -96,11 +98,12 @@ export class Provider {
       'user-agent': 'sluice',
       ...this.ownHeaders,
     };
+    this.certificates = new CertificateExpiry(clock);
     this.#pool = new Pool(url.origin, {
       // Every stream holds a connection, so a cap here would be a cap on streams.
       connections: null,
       pipelining: 1,
-      connect: { timeout: config.connect_timeout_ms },
+      connect: this.certificates.watched(buildConnector({ timeout: config.connect_timeout_ms })),
       headersTimeout: config.idle_timeout_ms,
       bodyTimeout: config.idle_timeout_ms,
       keepAliveTimeout: 4000,

@@ -72,7 +72,7 @@ export class Passthrough {
     this.#routes = ordered.map(rule => ({ matches: pathTest(rule.path), route: routeOfRule(rule) }));
     for (const provider of providers) {
       if (rules.some(rule => rule.provider === provider.name))
-        this.#upstreams.set(provider.name, { provider, proxy: new ProviderProxy(provider.config) });
+        this.#upstreams.set(provider.name, { provider, proxy: new ProviderProxy(provider) });
     }
   }
 

@@ -1,9 +1,9 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import { createProxyMiddleware, type RequestHandler } from 'http-proxy-middleware';
 import { refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { sendContinue } from '../../inbound/expect-continue.ts';
+import type { CertificateExpiry } from '../http/certificate-expiry.ts';
 import type { ProviderConfig } from '../http/provider-schema.ts';
 import { switchedProtocols } from '../http/upstream-call.ts';
 import { limitUpload, type UploadLimits } from './upload-limits.ts';
@@ -33,6 +33,12 @@ interface Transfer {
   reply?: IncomingMessage;
 }
 
+/** What is needed of a provider. */
+interface ProxiedProvider {
+  readonly config: Pick<ProviderConfig, 'base_url' | 'idle_timeout_ms'>;
+  readonly certificates: CertificateExpiry;
+}
+
 /** http-proxy-middleware in front of one provider: pipes a client's request there, and leaves the reply to its caller. */
 export class ProviderProxy {
   readonly #idle_timeout_ms: number;
@@ -40,11 +46,12 @@ export class ProviderProxy {
   readonly #proxy: RequestHandler;
   readonly #transfers = new WeakMap<IncomingMessage, Transfer>();
 
-  constructor({ base_url, idle_timeout_ms }: Pick<ProviderConfig, 'base_url' | 'idle_timeout_ms'>) {
+  constructor({ config, certificates }: ProxiedProvider) {
+    const { base_url, idle_timeout_ms } = config;
     this.#idle_timeout_ms = idle_timeout_ms;
     // Every request may hold a connection, so a cap here would be a cap on requests.
     const options = { keepAlive: true, timeout: keep_alive_ms };
-    this.#agent = base_url.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
+    this.#agent = base_url.startsWith('https:') ? certificates.agent(options) : new HttpAgent(options);
     this.#proxy = createProxyMiddleware({
       target: new URL(base_url),
       agent: this.#agent,

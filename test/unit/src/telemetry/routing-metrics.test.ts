@@ -16,10 +16,13 @@ it('shows the state of a watched provider at each scrape, until it is unwatched'
     healthy: true,
     breaker: { state: 'closed' as 'closed' | 'open' },
     bulkhead: { in_flight: 2, queued: 0 },
+    certificates: { soonest_ms: undefined as number | undefined },
   };
   const unwatch = metrics.watch(provider);
   Object.assign(provider, { healthy: false, bulkhead: { in_flight: 3, queued: 1 } });
   provider.breaker.state = 'open';
+  expect((await samples()).filter(line => line.includes('certificate'))).toEqual([]);
+  provider.certificates.soonest_ms = 1_795_000_000_000;
   expect(await samples()).toEqual([
     'sluice_breaker_transitions_total{sluice_provider="a",state="closed"} 0',
     'sluice_breaker_transitions_total{sluice_provider="a",state="open"} 0',
@@ -30,6 +33,7 @@ it('shows the state of a watched provider at each scrape, until it is unwatched'
     'sluice_breaker_state{sluice_provider="a",state="closed"} 0',
     'sluice_breaker_state{sluice_provider="a",state="open"} 1',
     'sluice_breaker_state{sluice_provider="a",state="half_open"} 0',
+    'sluice_upstream_certificate_expiry_timestamp_seconds{sluice_provider="a"} 1795000000',
   ]);
   unwatch();
   expect((await samples()).filter(line => !line.includes('_transitions_total'))).toEqual([]);

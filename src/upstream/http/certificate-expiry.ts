@@ -1,0 +1,61 @@
+import { Agent as HttpsAgent } from 'node:https';
+import { TLSSocket } from 'node:tls';
+import type { buildConnector } from 'undici';
+import type { Clock } from '../../clock.ts';
+
+/** Time after which an address that was not connected to counts no more: servers leave, and their certificates with them. */
+const forget_ms = 3_600_000;
+const max_addresses = 100;
+
+/** When the certificates of one provider end, as seen on its TLS connections. */
+export class CertificateExpiry {
+  readonly #clock: Clock;
+  /** The end of the last certificate by address, in Unix milliseconds; the least recent connection first. */
+  readonly #seen = new Map<string, { readonly ends_ms: number; readonly seen_ms: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Unix milliseconds at which the first of the certificates last seen ends; undefined without a TLS connection so far. */
+  get soonest_ms(): number | undefined {
+    if (this.#seen.size === 0) return undefined;
+    return Math.min(...[...this.#seen.values()].map(({ ends_ms }) => ends_ms));
+  }
+
+  /** `connect` of undici, whose TLS connections are looked at. */
+  watched(connect: buildConnector.connector): buildConnector.connector {
+    return (options, callback) =>
+      connect(options, (...result) => {
+        if (result[1] instanceof TLSSocket) this.#connected(result[1]);
+        callback(...result);
+      });
+  }
+
+  /** An agent of `node:https` whose connections are looked at. */
+  agent(options: ConstructorParameters<typeof HttpsAgent>[0]): HttpsAgent {
+    const agent = new HttpsAgent(options);
+    const create = agent.createConnection;
+    agent.createConnection = (...given) => {
+      const socket = create.apply(agent, given);
+      if (socket instanceof TLSSocket) socket.once('secureConnect', () => this.#connected(socket));
+      return socket;
+    };
+    return agent;
+  }
+
+  #connected(socket: TLSSocket): void {
+    // It would be the certificate of the connection on which the session began.
+    if (socket.isSessionReused()) return;
+    const ends_ms = socket.getPeerX509Certificate()?.validToDate.getTime();
+    if (ends_ms === undefined) return;
+    const seen_ms = this.#clock.elapsed_ms();
+    const { remoteAddress = '' } = socket;
+    this.#seen.delete(remoteAddress);
+    for (const [address, { seen_ms: last_ms }] of this.#seen) {
+      if (seen_ms - last_ms < forget_ms && this.#seen.size < max_addresses) break;
+      this.#seen.delete(address);
+    }
+    this.#seen.set(remoteAddress, { ends_ms, seen_ms });
+  }
+}
