@@ -1,4 +1,5 @@
 import type { LoggerOptions } from 'pino';
+import { boundedFields, boundedMessage } from './bounded-fields.ts';
 import { createLog, type Log } from './log.ts';
 
 /**
@@ -55,12 +56,15 @@ function faultOfMethods(value: unknown): string | undefined {
 
 /** The log of a gateway or chain: the application's logger, or one with `level` on standard output. */
 export const logOf = (logger: Logger | undefined, level: LoggerOptions['level']): Log =>
-  logger ? new ApplicationLog(logger) : createLog(level);
+  new BoundedLog(logger ?? createLog(level));
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
-/** A Log that writes to the application's logger. Faults of the logger end nothing; the first one is a warning of the process. */
-export class ApplicationLog implements Log {
+/**
+ * A Log that writes to a logger, which may be the application's. Texts are cut, so that no client and no upstream can fill the log. Faults of
+ * the logger end nothing; the first one is a warning of the process.
+ */
+export class BoundedLog implements Log {
   readonly #logger: Logger;
   readonly #fields: Readonly<Record<string, unknown>>;
   readonly #reported: { isDone: boolean };
@@ -92,11 +96,11 @@ export class ApplicationLog implements Log {
   }
 
   child(given: Record<string, unknown>): Log {
-    const fields = { ...this.#fields, ...given };
+    const fields = this.#guarded(() => boundedFields({ ...this.#fields, ...given })) ?? this.#fields;
     const child = this.#guarded(() => this.#logger.child?.(fields));
     return faultOfMethods(child) === undefined
-      ? new ApplicationLog(child!, {}, this.#reported)
-      : new ApplicationLog(this.#logger, fields, this.#reported);
+      ? new BoundedLog(child!, {}, this.#reported)
+      : new BoundedLog(this.#logger, fields, this.#reported);
   }
 
   isLevelEnabled(level: string): boolean {
@@ -104,9 +108,11 @@ export class ApplicationLog implements Log {
   }
 
   #write(level: Level, given: object | string, message = ''): void {
-    const fields = typeof given === 'string' ? this.#fields : { ...this.#fields, ...given };
+    if (!this.isLevelEnabled(level)) return;
     const written = this.#guarded(() =>
-      this.#logger[level]!(fields, typeof given === 'string' ? given : message),
+      typeof given === 'string'
+        ? this.#logger[level]!(this.#fields, boundedMessage(given))
+        : this.#logger[level]!(boundedFields({ ...this.#fields, ...given }), boundedMessage(message)),
     );
     // A rejection without a handler would end the process.
     if (written instanceof Promise) written.catch(thrown => this.#report(thrown));

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fastify from 'fastify';
 import { pino } from 'pino';
-import { ApplicationLog, faultOfLogger, type Logger } from '../../../../src/telemetry/logger.ts';
+import { BoundedLog, faultOfLogger, type Logger } from '../../../../src/telemetry/logger.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { until } from '../../../support/until.ts';
 
@@ -47,7 +47,7 @@ describe('faultOfLogger', () => {
     ['the log of a Fastify application that logs nothing', () => fastify().log],
     ['a logger like bunyan', () => new LoggerLikeBunyan({})],
     ['console', () => console],
-    ['a log of sluice', () => new ApplicationLog(console)],
+    ['a log of sluice', () => new BoundedLog(console)],
   ] satisfies [string, () => Logger][])('accepts %s', (_, make) => {
     expect(faultOfLogger(make())).toBeUndefined();
   });
@@ -75,7 +75,7 @@ describe('faultOfLogger', () => {
 describe('a log that writes to the logger of an application', () => {
   it('calls it with fields and a message, always', () => {
     const { logger, calls } = plainLogger();
-    const log = new ApplicationLog(logger);
+    const log = new BoundedLog(logger);
     log.info({ status: 200 }, 'with fields');
     log.warn('without');
     expect(calls).toEqual([
@@ -86,7 +86,7 @@ describe('a log that writes to the logger of an application', () => {
 
   it('does without fatal, child and isLevelEnabled', () => {
     const { logger, calls } = plainLogger();
-    const log = new ApplicationLog(logger).child({ stage: 'auth' }).child({ request_id: 'req_1' });
+    const log = new BoundedLog(logger).child({ stage: 'auth' }).child({ request_id: 'req_1' });
     log.fatal({ err: 'x' }, 'broken');
     log.info('fine');
     expect(calls).toEqual([
@@ -98,7 +98,7 @@ describe('a log that writes to the logger of an application', () => {
 
   it("uses the logger's own children and levels", () => {
     const { log: own, lines } = capturedLog('warn');
-    const log = new ApplicationLog(own as Logger).child({ stage: 'auth' });
+    const log = new BoundedLog(own as Logger).child({ stage: 'auth' });
     log.fatal({ request_id: 'req_1' }, 'broken');
     log.info('not written');
     expect(lines).toMatchObject([{ level: 60, stage: 'auth', request_id: 'req_1', msg: 'broken' }]);
@@ -107,7 +107,7 @@ describe('a log that writes to the logger of an application', () => {
 
   it('writes through a logger like bunyan', () => {
     const bunyan = new LoggerLikeBunyan({ name: 'app' });
-    new ApplicationLog(bunyan).child({ request_id: 'req_1' }).error({ a: 1 }, 'oh');
+    new BoundedLog(bunyan).child({ request_id: 'req_1' }).error({ a: 1 }, 'oh');
     expect(bunyan.lines).toEqual([{ level: 50, name: 'app', request_id: 'req_1', a: 1, msg: 'oh' }]);
   });
 });
@@ -129,7 +129,7 @@ describe('a logger that fails', () => {
   ])('neither throws nor ends the process when it %s, and is a warning once', async (_, info) => {
     process.on('warning', listen);
     const { logger, calls } = plainLogger({ info });
-    const log = new ApplicationLog(logger);
+    const log = new BoundedLog(logger);
     const child = log.child({ stage: 'auth' });
     for (const each of [log, child, log.child({})]) each.info('lost');
     log.warn('written');
@@ -142,7 +142,7 @@ describe('a logger that fails', () => {
 
   it('keeps the fields of a child that cannot be made', () => {
     const { logger, calls } = plainLogger({ child: thrower, isLevelEnabled: thrower });
-    const log = new ApplicationLog(logger).child({ stage: 'auth' });
+    const log = new BoundedLog(logger).child({ stage: 'auth' });
     log.info('written');
     expect(calls).toEqual([['info', { stage: 'auth' }, 'written']]);
     expect(log.isLevelEnabled('info')).toBe(true);
