@@ -58,7 +58,8 @@ export class GatewayExchange implements PreparedExchange {
   }
 
   settle(): Outcome {
-    return settle(this.exchange, this.#parts.metrics, this.#parts.records.ledger);
+    const { metrics, records, settings } = this.#parts;
+    return settle(this.exchange, metrics, records.ledger, settings.log.sample);
   }
 
   endSpan(): void {

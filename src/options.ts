@@ -198,6 +198,14 @@ export interface LogOptions {
    * @defaultValue `"info"`
    */
   level?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent' | undefined;
+  /**
+   * Share of the lines of successful exchanges that is written, from 0 to 1, at random. A line that stands for
+   * others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and
+   * those with a recorded trace always have their line.
+   *
+   * @defaultValue `1`
+   */
+  sample?: number | undefined;
 }
 
 /** What is measured beside the usual. */
@@ -1023,6 +1031,14 @@ export interface ChainConfig {
    * @defaultValue `256`
    */
   max_background?: number | undefined;
+  /**
+   * Share of the lines of successful exchanges that is written, from 0 to 1, at random. A line that stands for
+   * others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and
+   * those with a recorded trace always have their line.
+   *
+   * @defaultValue `1`
+   */
+  log_sample?: number | undefined;
 }
 
 /** A model as it is checked: every default is filled in. */

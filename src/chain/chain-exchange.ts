@@ -141,8 +141,9 @@ export class ChainExchange implements PreparedExchange {
     if (!this.#isFirst && !response.closed) await new Promise(resolve => response.once('close', resolve));
     await this.#shared.pending?.catch(() => {});
     exchange.attempts.at(-1)?.ended(exchange.end.reason === 'completed' ? 'completed' : 'aborted');
+    const { metrics, options } = this.#parts;
     return this.#isFirst
-      ? settle(exchange, this.#shared.metrics ?? this.#parts.metrics)
+      ? settle(exchange, this.#shared.metrics ?? metrics, undefined, options.log_sample)
       : outcomeOf(exchange);
   }
 

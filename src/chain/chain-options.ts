@@ -6,6 +6,7 @@ import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-e
 import { bodyLimits } from '../inbound/body-limits.ts';
 import type { ChainConfig } from '../options.ts';
 import { replyLimits, streamLimits } from '../outbound/reply-limits.ts';
+import { logSample } from '../settlement/log-sample.ts';
 import { type AccountsConfig, accountsSchema } from '../stores/accounts/accounts.ts';
 import { type Plans, plansSchema } from '../stores/limits/plan-limits.ts';
 import type { StateStore } from '../stores/limits/state-store.ts';
@@ -52,6 +53,7 @@ export const chainOptionsSchema = z.strictObject({
       'The longest silence of the handler, before or in its reply; then the client gets 502, a stream an error event. On paths whose replies no stage looks at, the connection is cut after at most twice this.',
     ),
   ...replyLimits,
+  log_sample: logSample,
 });
 
 /** Options of `createChain`: parts of a configuration, and what only an application can give. */

@@ -6,6 +6,7 @@ import { dialectSections } from '../dialects/built-in-dialects.ts';
 import { bodyLimits } from '../inbound/body-limits.ts';
 import { asObject } from '../json-object.ts';
 import { replyLimits, streamLimits } from '../outbound/reply-limits.ts';
+import { logSample } from '../settlement/log-sample.ts';
 import { accountsSchema } from '../stores/accounts/accounts.ts';
 import { isPasswordHash } from '../stores/accounts/password.ts';
 import { plansSchema } from '../stores/limits/plan-limits.ts';
@@ -102,6 +103,7 @@ export const logSchema = z.strictObject({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
+  sample: logSample,
 });
 
 export const metricsSchema = z.strictObject({

@@ -8,12 +8,18 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { epochOf } from '../telemetry/tracing.ts';
 import { costOf } from './cost.ts';
 import { isEstimated, ledgerRowOf } from './ledger-row.ts';
+import { lineShare } from './log-sample.ts';
 
 /**
  * Settles an exchange: reports its usage and end to metrics, ledger and log. Called exactly once, from the `finally` that every
- * exchange passes through.
+ * exchange passes through. `log_sample` is the share of successful exchanges that have a line in the log.
  */
-export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledger, 'record'>): Outcome {
+export function settle(
+  exchange: Exchange,
+  metrics: Metrics,
+  ledger?: Pick<Ledger, 'record'>,
+  log_sample = 1,
+): Outcome {
   const outcome = outcomeOf(exchange);
   metrics.settled(exchange, outcome);
   const row = ledger && ledgerRowOf(exchange, outcome);
@@ -22,7 +28,7 @@ export function settle(exchange: Exchange, metrics: Metrics, ledger?: Pick<Ledge
   if (received_ms !== undefined && replied_ms !== undefined) {
     metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));
   }
-  logLine(exchange, outcome);
+  logLine(exchange, outcome, log_sample);
   return outcome;
 }
 
@@ -82,8 +88,9 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
 
 const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, model.pricing) : '0');
 
-function logLine(exchange: Exchange, outcome: Outcome): void {
-  if (!exchange.isLogged('info')) return;
+function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void {
+  const sample = exchange.isLogged('info') ? lineShare(outcome, log_sample) : 0;
+  if (sample === 0) return;
   const { id: _, trace_id: __, timings, usage, attempts, ...facts } = outcome;
   exchange.log.info(
     {
@@ -99,6 +106,7 @@ function logLine(exchange: Exchange, outcome: Outcome): void {
       cache_creation_tokens: usage.cache_creation_tokens,
       reasoning_tokens: usage.completion_details?.reasoning_tokens,
       estimated: isEstimated(usage),
+      ...(sample < 1 && { sample }),
     },
     `${exchange.method} ${exchange.path} ${outcome.status}`,
   );

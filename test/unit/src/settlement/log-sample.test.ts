@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Outcome } from '../../../../src/exchange/exchange-view.ts';
+import { lineShare } from '../../../../src/settlement/log-sample.ts';
+
+const completed = { outcome: 'completed' };
+const failed = { outcome: 'failed' };
+const success = { end_reason: 'completed', status: 200, attempts: [completed] };
+const shareOf = (log_sample: number, outcome: object = {}, draw?: number) =>
+  lineShare({ ...success, ...outcome } as unknown as Outcome, log_sample, draw);
+
+describe('the line of an exchange in the log', () => {
+  it('is drawn for its share when the exchange succeeded', () => {
+    expect([0, 0.0999, 0.1, 0.9].map(draw => shareOf(0.1, {}, draw))).toEqual([0.1, 0.1, 0, 0]);
+    expect([0, 0.9999].map(draw => shareOf(0, {}, draw))).toEqual([0, 0]);
+    expect([0, 0.9999].map(draw => shareOf(1, {}, draw))).toEqual([1, 1]);
+  });
+
+  it('is drawn as often as its share says', () => {
+    const written = Array.from({ length: 20_000 }, () => shareOf(0.25)).filter(share => share > 0);
+    expect(new Set(written)).toEqual(new Set([0.25]));
+    expect(written.length).toBeGreaterThan(4500);
+    expect(written.length).toBeLessThan(5500);
+  });
+
+  it.each([
+    ['was answered with an error status', { status: 404 }],
+    ['had an error inside its stream', { error_type: 'provider_error' }],
+    ['was left by its client', { end_reason: 'client_gone', status: 0 }],
+    ['ran into the time limit', { end_reason: 'time_limit' }],
+    ['was retried', { attempts: [failed, completed] }],
+    ['failed after its last finish reason', { attempts: [failed] }],
+    ['has a recorded trace', { trace_id: '4bf92f3577b34da6a3ce929d0e0e4736' }],
+  ])('is always written when the exchange %s', (_, outcome) => {
+    expect(shareOf(0, outcome)).toBe(1);
+  });
+});
