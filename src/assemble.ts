@@ -58,7 +58,7 @@ export interface Parts {
 /** Creates the parts that a configuration describes. Rejects if the records store cannot be used. */
 export async function assemble(settings: Settings, options: GatewayOptions): Promise<Parts> {
   const clock = options.clock ?? systemClock;
-  const log = logOf(options.log, settings.log.level);
+  const log = logOf(options.log, settings.log.level, settings.log.format);
   const metrics = new Metrics(options.registry ?? new Registry());
   if (settings.metrics.account_label) metrics.countAccounts();
   const records = await startGatewayRecords({

@@ -199,6 +199,12 @@ export interface LogOptions {
    */
   level?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent' | undefined;
   /**
+   * `json`: one object per line. `pretty`: one line for people. `auto`: `pretty` on a terminal, else `json`.
+   *
+   * @defaultValue `"auto"`
+   */
+  format?: 'auto' | 'json' | 'pretty' | undefined;
+  /**
    * Share of the lines of successful exchanges that is written, from 0 to 1, at random. A line that stands for
    * others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and
    * those with a recorded trace always have their line.

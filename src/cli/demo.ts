@@ -27,7 +27,7 @@ export function demoConfig(
   adapter: 'openai' | 'vllm',
   api_key: string | undefined,
   { port, adminPort }: DemoPorts = {},
-): { config: GatewayConfig; key: string; password: string } {
+): { config: GatewayConfig; key: string; operator: string; password: string } {
   const key = `sk-demo-${randomBytes(18).toString('base64url')}`;
   const password = randomBytes(12).toString('base64url');
   const provider = { adapter, base_url: upstream_url, ...(api_key && { api_key }) };
@@ -41,7 +41,7 @@ export function demoConfig(
     plans: demoPlans,
     accounts: { demo: { keys: [{ value: key }] } },
   };
-  return { config: config as GatewayConfig, key, password };
+  return { config: config as GatewayConfig, key, operator, password };
 }
 
 interface DemoPlace {
@@ -52,7 +52,7 @@ interface DemoPlace {
   readonly upstream: string;
 }
 
-/** Text printed when the demo starts: what to try. */
+/** Text printed on a terminal when the demo starts: what to try. */
 export function invitation({ url, adminUrl, key, password, upstream }: DemoPlace): string {
   return `
 sluice is listening on ${url} (admin: ${adminUrl}).

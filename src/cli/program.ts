@@ -40,11 +40,11 @@ export async function runCommandLine(args: readonly string[], voice: Voice): Pro
 export function createProgram(voice: Voice): Command {
   const program = new Command('sluice')
     .description('middleware in front of LLM inference providers')
-    .addCommand(serveCommand(voice), { isDefault: true })
+    .addCommand(serveCommand(), { isDefault: true })
     .addCommand(checkCommand(voice))
     .addCommand(modelsCommand(voice))
     .addCommand(schemaCommand(voice))
-    .addCommand(simulateCommand(voice.print, simulator => onSignal({ close: () => simulator.close() })))
+    .addCommand(simulateCommand(announceServer, simulator => onSignal({ close: () => simulator.close() })))
     .addCommand(keysCommand(voice))
     .addCommand(accountsCommand(voice))
     .addCommand(usageCommand(voice))
@@ -54,6 +54,13 @@ export function createProgram(voice: Voice): Command {
   program.addCommand(completionCommand(program, voice));
   throwMistakes(program, voice.print);
   return program;
+}
+
+/** Says where a server listens, and more about it on further lines: as it is on a terminal, else as a line of the log. */
+async function announceServer(text: string): Promise<void> {
+  const { ProcessLog } = await import('./process-log.ts');
+  const [message = '', ...details] = text.split('\n').map(line => line.trim());
+  new ProcessLog().announce({ details }, message, text);
 }
 
 /** Lets a command and those below it print help through `print`, and throw mistakes instead of ending the process. */

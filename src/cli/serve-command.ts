@@ -2,8 +2,9 @@ import { Command } from 'commander';
 import type { GatewayConfig } from '../config/schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
-import { CommandMistake, type Voice } from './command.ts';
+import { CommandMistake } from './command.ts';
 import { type DemoPorts, demoConfig, invitation } from './demo.ts';
+import type { ProcessLog } from './process-log.ts';
 import type { Sidecar } from './serve.ts';
 import { onSignal } from './signals.ts';
 
@@ -14,7 +15,7 @@ interface ServeOptions {
 }
 
 /** `sluice serve`, which is also `sluice` without a command. */
-export const serveCommand = ({ print }: Voice): Command =>
+export const serveCommand = (): Command =>
   new Command('serve')
     .description('serve a configuration, or a demo without one')
     .option('-c, --config <FILE>', 'the configuration')
@@ -24,14 +25,14 @@ export const serveCommand = ({ print }: Voice): Command =>
     .action(async (options: ServeOptions, { args, parent }: Command) => {
       if (args.length > 0) throw unknownCommand(args[0]!, parent!);
       const { config, ...ports } = options;
-      if (config === undefined) return serveDemo(ports, print);
+      if (config === undefined) return serveDemo(ports);
       if (Object.keys(ports).length > 0)
         throw new CommandMistake(
           '--port and --admin-port are for the demo; a configuration has server.port and admin.port',
         );
       // Signals are listened to already: a reader of this line may send one at once.
-      const { url, adminUrl } = await serveUntilSignal(config);
-      print(`sluice is listening on ${url} (admin: ${adminUrl})`);
+      const { log, ...served } = await serveUntilSignal(config);
+      log.announce(...listening(served));
     });
 
 /** Mistake for a word that is not a command: it arrives as an argument of the default one. */
@@ -48,6 +49,15 @@ function portOf(flag: string, text: string): number {
   throw new CommandMistake(`${flag} must be a number from 0 to 65535, not '${text}'`);
 }
 
+/** The line that says where a sidecar listens. */
+const listening = ({
+  url,
+  adminUrl,
+}: Pick<Sidecar, 'url' | 'adminUrl'>): [fields: object, message: string] => [
+  { url, admin_url: adminUrl },
+  `sluice is listening on ${url} (admin: ${adminUrl})`,
+];
+
 /**
  * Serves until a signal, and then runs `after`. Loads the gateway only now: commands that end by themselves start in half the time without
  * it.
@@ -55,15 +65,22 @@ function portOf(flag: string, text: string): number {
 async function serveUntilSignal(
   config: string | GatewayConfig,
   after?: () => Promise<void>,
-): Promise<Sidecar> {
-  const [{ serve }, { startTracing }, { Registry }] = await Promise.all([
-    import('./serve.ts'),
-    import('../telemetry/sdk.ts'),
-    import('prom-client'),
-  ]);
+): Promise<Sidecar & { readonly log: ProcessLog }> {
+  const [{ serve }, { isTracingWanted, startTracing }, { logSdkDiagnostics }, { ProcessLog }, { Registry }] =
+    await Promise.all([
+      import('./serve.ts'),
+      import('../telemetry/sdk.ts'),
+      import('../telemetry/sdk-diagnostics.ts'),
+      import('./process-log.ts'),
+      import('prom-client'),
+    ]);
+  const log = new ProcessLog();
+  log.watchProcess();
   const registry = new Registry();
+  if (isTracingWanted(process.env)) logSdkDiagnostics(process.env, () => log.current);
   const endTracing = await startTracing(process.env, registry);
   const sidecar = await serve(config, { registry });
+  log.follow(sidecar.gateway);
   onSignal({
     close: async signal => {
       try {
@@ -74,20 +91,24 @@ async function serveUntilSignal(
       }
     },
     abort: () => sidecar.abort(),
+    failed: err => log.current.fatal({ err }, 'the shutdown has failed'),
   });
-  return sidecar;
+  return { ...sidecar, log };
 }
 
-async function serveDemo(ports: DemoPorts, print: Voice['print']): Promise<void> {
+async function serveDemo(ports: DemoPorts): Promise<void> {
   const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER } = process.env;
   const simulator = UPSTREAM_URL ? undefined : await startDemoSimulator();
   const upstream = simulator?.url ?? UPSTREAM_URL!;
-  const { config, key, password } = demoConfig(upstream, adapterOf(UPSTREAM_ADAPTER), UPSTREAM_KEY, ports);
-  const { url, adminUrl } = await serveUntilSignal(config, async () => simulator?.close());
+  const { config, ...access } = demoConfig(upstream, adapterOf(UPSTREAM_ADAPTER), UPSTREAM_KEY, ports);
+  const { log, url, adminUrl } = await serveUntilSignal(config, async () => simulator?.close());
   const described = simulator
     ? `SIMULATED, at ${upstream}: its answers are made up. For a real server: UPSTREAM_URL=http://…/v1 npm start`
     : upstream;
-  print(invitation({ url, adminUrl, key, password, upstream: described }));
+  const [fields, message] = listening({ url, adminUrl });
+  // The key and the password are new and end with the process; without them nobody could try the demo.
+  const hints = { ...fields, ...access, upstream: described, dashboard: `${adminUrl}/dashboard/` };
+  log.announce(hints, message, invitation({ url, adminUrl, ...access, upstream: described }));
 }
 
 function adapterOf(name = 'vllm'): 'vllm' | 'openai' {

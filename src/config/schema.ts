@@ -103,6 +103,12 @@ export const logSchema = z.strictObject({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
+  format: z
+    .enum(['auto', 'json', 'pretty'])
+    .default('auto')
+    .describe(
+      '`json`: one object per line. `pretty`: one line for people. `auto`: `pretty` on a terminal, else `json`.',
+    ),
   sample: logSample,
 });
 

@@ -1,6 +1,7 @@
 import { type LoggerOptions, pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { MetricFactory } from './metric-factory.ts';
+import { prettyLine } from './pretty-line.ts';
 import { standardOutput } from './standard-output.ts';
 
 interface LogMethod {
@@ -26,9 +27,24 @@ export interface Log {
   isLevelEnabled(level: string): boolean;
 }
 
+/** How lines are written: `auto` is `pretty` on a terminal and `json` elsewhere. */
+export type LogFormat = 'auto' | 'json' | 'pretty';
+
 /** A log with `level` on standard output; keys, prompts and answers are never passed to it. */
-export function createLog(level: LoggerOptions['level'] = 'info'): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, standardOutput);
+export function createLog(level: LoggerOptions['level'] = 'info', format: LogFormat = 'auto'): Log {
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return pino(options, isPretty(format) ? prettyOutput() : standardOutput);
+}
+
+/** Whether lines of `format` are written for people. */
+export const isPretty = (format: LogFormat): boolean =>
+  format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
+
+/** Standard output for people; coloured on a terminal, unless NO_COLOR or its kind is set. */
+function prettyOutput() {
+  const { stdout } = process;
+  const isColoured = stdout.isTTY === true && stdout.hasColors();
+  return { write: (line: string) => standardOutput.write(prettyLine(line, isColoured)) };
 }
 
 /** Registers the count of log lines that this process could not write. */

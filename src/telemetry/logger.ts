@@ -1,6 +1,6 @@
 import type { LoggerOptions } from 'pino';
 import { boundedFields, boundedMessage } from './bounded-fields.ts';
-import { createLog, type Log } from './log.ts';
+import { createLog, type Log, type LogFormat } from './log.ts';
 
 /**
  * The application's logger: pino, a child of one, Fastify's `app.log`, bunyan, `console`. Every line is one call with fields and a message,
@@ -54,9 +54,12 @@ function faultOfMethods(value: unknown): string | undefined {
   return wrong && `${wrong} is no method`;
 }
 
-/** The log of a gateway or chain: the application's logger, or one with `level` on standard output. */
-export const logOf = (logger: Logger | undefined, level: LoggerOptions['level']): Log =>
-  new BoundedLog(logger ?? createLog(level));
+/** The log of a gateway or chain: the application's logger, or one with `level` and `format` on standard output. */
+export const logOf = (
+  logger: Logger | undefined,
+  level: LoggerOptions['level'],
+  format: LogFormat = 'auto',
+): Log => new BoundedLog(logger ?? createLog(level, format));
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
@@ -108,7 +111,8 @@ export class BoundedLog implements Log {
   }
 
   #write(level: Level, given: object | string, message = ''): void {
-    if (!this.isLevelEnabled(level)) return;
+    // The others are rare, and a logger may not know every name.
+    if ((level === 'debug' || level === 'info') && !this.isLevelEnabled(level)) return;
     const written = this.#guarded(() =>
       typeof given === 'string'
         ? this.#logger[level]!(this.#fields, boundedMessage(given))

@@ -16,23 +16,26 @@ async function demo(environment: Readonly<Record<string, string>> = {}): Promise
   return sidecar;
 }
 
-/** The request that the demo prints for trying it out: where it goes, with which headers and body. */
-function invitation(output: string) {
-  const [, url = ''] = /curl -N (http:\S+)/.exec(output) ?? [];
-  const headers = Object.fromEntries(
-    [...output.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [name, value]),
-  );
-  const [, body = ''] = /-d '([^']+)'/.exec(output) ?? [];
-  return { url, headers, body };
+/** What the demo says of itself, in the line of its log. */
+function announced(
+  output: string,
+): Record<'url' | 'key' | 'operator' | 'password' | 'dashboard' | 'upstream', string> {
+  return JSON.parse(output.split('\n').find(line => line.includes('is listening on'))!);
+}
+
+/** A request with the key that the demo says, as its invitation on a terminal has it. */
+async function tried(output: string, body: object = ask('Hello')): Promise<Response> {
+  const { url, key } = announced(output);
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 describe('sluice without a configuration', () => {
-  it('serves the example catalog and prints a working request', async () => {
+  it('serves the example catalog and logs an address and a key that work', async () => {
     const { url, output } = await demo();
-    expect(output()).toMatch(/SIMULATED/);
-    const printed = invitation(output());
-    expect(printed.url).toBe(`${url}/v1/chat/completions`);
-    const reply = await fetch(printed.url, { method: 'POST', headers: printed.headers, body: printed.body });
+    expect(announced(output())).toMatchObject({ url, upstream: expect.stringContaining('SIMULATED') });
+    const stream_options = { continuous_usage_stats: true };
+    const reply = await tried(output(), ask('Why do rivers bend?', { stream: true, stream_options }));
     expect(reply.status).toBe(200);
     const events = eventsOf(await reply.text());
     expect(events.at(-1)?.data).toBe('[DONE]');
@@ -43,29 +46,22 @@ describe('sluice without a configuration', () => {
     expect(models.data).toHaveLength(6);
   });
 
-  it('prints the dashboard address and a sign-in that works there', async () => {
+  it('logs the dashboard address and a sign-in that works there', async () => {
     const { adminUrl, output } = await demo();
-    const [, address, name, password] =
-      /Dashboard: (\S+) \(for this run: name (\S+), password ([\w-]+)\)/.exec(output()) ?? [];
-    expect(address).toBe(`${adminUrl}/dashboard/`);
-    const visitor = new DashboardVisitor(address!);
-    expect((await visitor.signIn(password, name)).location).toBe('.');
+    const { dashboard, operator, password } = announced(output());
+    expect(dashboard).toBe(`${adminUrl}/dashboard/`);
+    const visitor = new DashboardVisitor(dashboard);
+    expect((await visitor.signIn(password, operator)).location).toBe('.');
     const { text } = await visitor.get('account?id=demo');
     expect(text).toContain('Issue a key');
-    const [, playground, key] = /(\S+\/playground) with the key (\S+)/.exec(output()) ?? [];
-    expect(playground).toBe(`${adminUrl}/dashboard/playground`);
-    expect(`Bearer ${key}`).toBe(invitation(output()).headers.Authorization);
     expect((await visitor.get('playground')).text).toContain('Why do rivers bend?');
   });
 
   it('creates a new key each time and accepts no other', async () => {
     const [one, two] = [await demo(), await demo()];
-    const keys = [one, two].map(({ output }) => invitation(output()).headers.Authorization);
-    expect(keys[0]).not.toBe(keys[1]);
-    const { url } = invitation(one.output());
-    const body = JSON.stringify(ask('Hello'));
-    const other = await fetch(url, { method: 'POST', headers: { authorization: keys[1] ?? '' }, body });
-    expect(other.status).toBe(401);
+    const [first, second] = [one, two].map(({ output }) => announced(output()));
+    expect(first!.key).not.toBe(second!.key);
+    expect((await tried(JSON.stringify({ ...first, key: second!.key }))).status).toBe(401);
   });
 
   it('serves a real server instead, with its key', async () => {
@@ -74,8 +70,7 @@ describe('sluice without a configuration', () => {
     const { output } = await demo({ UPSTREAM_URL: simulator.url, UPSTREAM_KEY: 'sk-real' });
     expect(output()).toContain(simulator.url);
     expect(output()).not.toMatch(/SIMULATED|sk-real/);
-    const { url, headers } = invitation(output());
-    const reply = await fetch(url, { method: 'POST', headers, body: JSON.stringify(ask('Hello')) });
+    const reply = await tried(output());
     await reply.text();
     expect(reply.status).toBe(200);
     expect(simulator.requests.at(-1)?.body).toMatchObject({
@@ -87,8 +82,7 @@ describe('sluice without a configuration', () => {
     const simulator = await startSimulator();
     running.push(simulator);
     const { output } = await demo({ UPSTREAM_URL: simulator.url, UPSTREAM_ADAPTER: 'openai' });
-    const { url, headers } = invitation(output());
-    await (await fetch(url, { method: 'POST', headers, body: JSON.stringify(ask('Hello')) })).text();
+    await (await tried(output())).text();
     expect(simulator.requests.at(-1)?.body).toMatchObject({ reasoning_effort: 'high' });
     expect(simulator.requests.at(-1)?.body).not.toHaveProperty('chat_template_kwargs');
   });

@@ -27,7 +27,7 @@ export async function startExample(
   });
   const { output, exited, signal } = started;
   const [, url = '', adminUrl] = await started.printed(
-    /listening on (http:\/\/\S+)(?: \(admin: (http:\/\/[^\s)]+)\))?\n/,
+    /listening on (http:\/\/[^\s"]+)(?: \(admin: (http:\/\/[^\s)]+)\))?["\n]/,
   );
   const stop = () => {
     signal('SIGTERM');

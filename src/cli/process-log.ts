@@ -1,0 +1,44 @@
+import type { Gateway } from '../gateway.ts';
+import { createLog, isPretty, type Log, type LogFormat } from '../telemetry/log.ts';
+import { BoundedLog } from '../telemetry/logger.ts';
+import { exit } from './signals.ts';
+
+/** What a process that serves says beside its gateway, in the log's format; and Node's warnings and uncaught errors, which go to the log. */
+export class ProcessLog {
+  /** The gateway's log, once there is one. */
+  current: Log = new BoundedLog(createLog());
+  #format: LogFormat = 'auto';
+  #isSilent = false;
+
+  /** Writes to the gateway's log from now on. */
+  follow({ log, settings }: Pick<Gateway, 'log' | 'settings'>): void {
+    this.current = log;
+    this.#format = settings.log.format;
+    this.#isSilent = settings.log.level === 'silent';
+  }
+
+  /**
+   * Writes what is waited for at the start, such as the address, whatever the level; nothing when the log is silent. People read `text`, if
+   * there is one.
+   */
+  announce(fields: object, message: string, text?: string): void {
+    if (this.#isSilent) return;
+    if (text !== undefined && isPretty(this.#format)) process.stdout.write(`${text}\n`);
+    else new BoundedLog(createLog('info', this.#format)).info(fields, message);
+  }
+
+  /** Logs Node's warnings, unless they are switched off, and errors that nothing has caught: those end the process with the code 1. */
+  watchProcess(): void {
+    // Node's own listener, which prints warnings; --no-warnings leaves it out.
+    if (process.listenerCount('warning') > 0) {
+      process.removeAllListeners('warning');
+      process.on('warning', (err: Error) => this.current.warn({ err }, `Node warns: ${err.message}`));
+    }
+    process.on('uncaughtException', (err: unknown, origin) => {
+      if (this.current.isLevelEnabled('fatal'))
+        this.current.fatal({ err, origin }, 'the process ends: an error was not caught');
+      else process.stderr.write(`${err instanceof Error ? err.stack : String(err)}\n`);
+      void exit(1);
+    });
+  }
+}
