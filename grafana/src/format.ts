@@ -18,7 +18,7 @@ export function formatted(value: number, unit: string): string {
     case 'percentunit':
       return `${short(value * 100)} %`;
     case 'bytes':
-      return `${short(value / 1024 ** 2)} MiB`;
+      return binary(value);
     case 'currencyUSD':
       return `$${value.toPrecision(2)}`;
     case 'reqps':
@@ -26,6 +26,11 @@ export function formatted(value: number, unit: string): string {
     default:
       return short(value);
   }
+}
+
+function binary(bytes: number): string {
+  const at = Math.min(3, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
+  return `${Number((bytes / 1024 ** at).toPrecision(3))} ${['B', 'KiB', 'MiB', 'GiB'][at]}`;
 }
 
 function short(value: number): string {

@@ -2,6 +2,7 @@ import type { Row } from './layout.ts';
 import {
   count,
   max,
+  min,
   of,
   ofModel,
   orZero,
@@ -45,7 +46,7 @@ export const glance: Row = {
       kind: 'stat',
       title: 'Failed',
       description:
-        'Failures, as a share of the requests let in. Refusals for what a client did count in neither. Most failures begin at a provider.',
+        'Failures, as a share of the requests let in, as the alerts count them. Refusals for what a client did count in neither. Most failures begin at a provider.',
       unit: 'percentunit',
       queries: { failed: share(failed, letIn) },
       thresholds: { warn: 0.01, bad: 0.05 },
@@ -108,7 +109,7 @@ export const glance: Row = {
     {
       id: 11,
       kind: 'stat',
-      title: 'CPU',
+      title: 'Busiest CPU',
       description:
         'Of the busiest instance, as a share of one core. Requests run on one: at 100 % it is full.',
       unit: 'percentunit',
@@ -142,9 +143,9 @@ export const glance: Row = {
     {
       id: 15,
       kind: 'stat',
-      title: 'Stores down',
+      title: 'Store operations down',
       description:
-        'Operations of stores that fail, of all instances. Limits and keys follow their policies meanwhile.',
+        'Operations of stores that fail, such as writing the ledger, of all instances. Limits and keys follow their policies meanwhile.',
       unit: 'short',
       queries: { down: orZero(count(promql`${of('sluice_store_up')} == 0`)) },
       thresholds: { warn: 1, bad: 1 },
@@ -159,6 +160,20 @@ export const glance: Row = {
       queries: { age: max(of('sluice_ledger_oldest_row_age_seconds')) },
       thresholds: { warn: 60, bad: 600 },
       leadsTo: 'sluice-accounts',
+    },
+    {
+      id: 17,
+      kind: 'stat',
+      title: 'Next certificate ends',
+      description: 'Of the certificates of the providers, as last seen: the one that ends first.',
+      unit: 'd',
+      queries: {
+        days: promql`(${min(of('sluice_upstream_certificate_expiry_timestamp_seconds'))} - time()) / 86400`,
+      },
+      thresholds: { warn: 21, bad: 7, falling: true },
+      noValue: 'none seen',
+      leadsTo: 'sluice-providers',
+      mayBeEmpty: true,
     },
     {
       id: 18,
@@ -185,7 +200,7 @@ export const glance: Row = {
     {
       id: 20,
       kind: 'series',
-      title: 'First token',
+      title: 'Time to first token',
       description: 'Of streams: prefill, queueing at the engine, and retries.',
       unit: 's',
       queries: quantiles(firstToken, 0.5, 0.9, 0.99),

@@ -43,7 +43,8 @@ export function picture(board: Board, answers: ReadonlyMap<Panel, Answer>): stri
 /** What is stacked and always zero would only hide what is not. */
 function withoutZeros({ panel, lines }: Answer): Answer {
   if (panel.kind !== 'stacked') return { panel, lines };
-  return { panel, lines: lines.filter(({ points }) => points.some(([, value]) => value > 0)) };
+  const seen = lines.filter(({ points }) => points.some(([, value]) => value > 0));
+  return { panel, lines: seen.length > 0 ? seen : lines };
 }
 
 interface Box {
@@ -140,7 +141,10 @@ function legend(lines: readonly Line[], { x, y, w }: Box): string {
   for (const [number, { name }] of lines.entries()) {
     const length = name.length * 5.6 + 22;
     if (at + length > w && at > 0) [at, row] = [0, row + 1];
-    if (row > 1) break;
+    if (row > 1) {
+      parts.push(text(x + w, y + 20, `+ ${lines.length - number} more`, faint, 10, 'normal', 'end'));
+      break;
+    }
     parts.push(
       `<rect x="${x + at}" y="${y + row * 13 + 2}" width="10" height="3" fill="${colours[number % colours.length]}"/>`,
     );

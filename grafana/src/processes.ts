@@ -3,6 +3,8 @@ import { count, max, of, perSecond, promql, rate, sum } from './promql.ts';
 
 const instance = '{{instance}}';
 const ofEach = (gauge: string) => max(of(gauge), 'instance');
+const ofLimit = (gauge: string, limit: string) =>
+  max(promql`${of(gauge)} / on (job, instance) ${of(limit)}`, 'instance');
 
 /** Each instance on its own: how full it is, what it runs, and what it had to drop. */
 export const processes: readonly Row[] = [
@@ -13,9 +15,9 @@ export const processes: readonly Row[] = [
       {
         id: 34,
         kind: 'series',
-        title: 'Event-loop delay, p99',
+        title: 'Event-loop delay',
         description:
-          'How late the process is. Above 50 ms every stream stutters: more instances, or a stage that blocks.',
+          'How late the process is (p99). Above 50 ms every stream stutters: more instances, or a stage that blocks.',
         unit: 's',
         queries: { [instance]: ofEach('nodejs_eventloop_lag_p99_seconds') },
         thresholds: { warn: 0.05, bad: 0.2 },
@@ -24,7 +26,7 @@ export const processes: readonly Row[] = [
       {
         id: 35,
         kind: 'series',
-        title: 'CPU used',
+        title: 'CPU',
         description: 'Cores in use by each instance. Requests run on one of them.',
         unit: 'short',
         queries: { [instance]: max(perSecond(of('process_cpu_seconds_total')), 'instance') },
@@ -44,24 +46,26 @@ export const processes: readonly Row[] = [
         kind: 'series',
         title: 'Memory',
         description:
-          'Resident memory of each instance, and its limit. It may grow with streams in flight and must not with time.',
+          'Resident memory of each instance, and the JavaScript heap in it. It may grow with streams in flight and must not with time.',
         unit: 'bytes',
         queries: {
-          '{{instance}} used': ofEach('process_resident_memory_bytes'),
-          '{{instance}} limit': ofEach('sluice_memory_limit_bytes'),
+          '{{instance}} resident': ofEach('process_resident_memory_bytes'),
+          '{{instance}} heap': ofEach('nodejs_heap_size_used_bytes'),
         },
         width: 8,
       },
       {
         id: 38,
         kind: 'series',
-        title: 'Heap',
-        description: "JavaScript's heap of each instance, and V8's limit, at which the process ends.",
-        unit: 'bytes',
+        title: 'Memory of limits',
+        description:
+          "Resident memory as a share of the container's or machine's, where the kernel kills it; the heap of V8's limit, where it ends itself.",
+        unit: 'percentunit',
         queries: {
-          '{{instance}} used': ofEach('nodejs_heap_size_used_bytes'),
-          '{{instance}} limit': ofEach('sluice_heap_limit_bytes'),
+          '{{instance}} resident': ofLimit('process_resident_memory_bytes', 'sluice_memory_limit_bytes'),
+          '{{instance}} heap': ofLimit('nodejs_heap_size_used_bytes', 'sluice_heap_limit_bytes'),
         },
+        thresholds: { warn: 0.75, bad: 0.9 },
         width: 8,
       },
       {

@@ -1,5 +1,5 @@
 import type { Board } from './dashboard.ts';
-import { min, of, ofModel, ofProvider, orZero, quantile, rate, sum } from './promql.ts';
+import { min, of, ofModel, ofProvider, orZero, promql, quantile, rate, sum } from './promql.ts';
 import { attempted, failedShare, providerTable } from './provider-table.ts';
 
 const by = 'sluice_provider';
@@ -46,7 +46,11 @@ export const providers: Board = {
             'unreachable: refused, reset, no answer. status: 5xx. rate_limited: its 429. misconfigured: key, address or model name. broken: ended in mid-reply. invalid: not its format.',
           unit: 'reqps',
           queries: {
-            [`${each} {{kind}}`]: rate(of('sluice_upstream_errors_total', ofProvider), by, 'kind'),
+            [`${each} {{kind}}`]: rate(
+              of('sluice_upstream_errors_total', ofProvider, 'kind!~"aborted|refused"'),
+              by,
+              'kind',
+            ),
           },
           mayBeEmpty: true,
         },
@@ -199,6 +203,21 @@ export const providers: Board = {
               by,
             ),
           },
+        },
+        {
+          id: 19,
+          kind: 'series',
+          title: 'Certificates end in',
+          description: 'Days until the certificate of a provider ends, as last seen by an instance.',
+          unit: 'd',
+          queries: {
+            [each]: promql`(${min(
+              of('sluice_upstream_certificate_expiry_timestamp_seconds', ofProvider),
+              by,
+            )} - time()) / 86400`,
+          },
+          thresholds: { warn: 21, bad: 7, falling: true },
+          mayBeEmpty: true,
         },
       ],
     },

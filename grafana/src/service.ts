@@ -23,7 +23,7 @@ export const service: Board = {
         {
           id: 22,
           kind: 'stacked',
-          title: 'Why requests ended',
+          title: 'Why exchanges ended',
           description:
             'completed is good; client_gone and slow_client are the clients, the rest is ours or the providers.',
           unit: 'reqps',

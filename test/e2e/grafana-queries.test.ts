@@ -56,10 +56,9 @@ describe('Grafana queries against Prometheus under load with faults', () => {
   });
 
   it.each(annotations.map(({ name, expr }) => [name, expr] as const))(
-    'are understood for the annotation %s',
-    async (name, expr) => {
-      // Breakers stay closed under this load.
-      expect((await valuesOf(expr)).length).toBe(name === 'Circuit breakers' ? 0 : 1);
+    'return events for the annotation %s',
+    async (_, expr) => {
+      expect((await valuesOf(expr)).length).toBeGreaterThan(0);
     },
   );
 

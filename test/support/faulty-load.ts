@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { startSimulator } from '../../src/simulator/server.ts';
 import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';
 import { ask, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
+import { startTlsProxy } from './tls-proxy.ts';
 
 /** A gateway that exercises every metric: two providers of which one fails, queues, and limits that reject. */
 export interface FaultyService {
@@ -17,14 +18,16 @@ export interface FaultyService {
 export async function startFaultyService(sections: Partial<GatewayConfig> = {}): Promise<FaultyService> {
   const simulators = await Promise.all([
     startSimulator({ api_key: null, fail_rate: 0.3, tokens_per_second: 400 }),
-    startSimulator({ api_key: null, tokens_per_second: 400 }),
+    startSimulator({ api_key: null, tokens_per_second: 400, cached_tokens: 0.5 }),
   ]);
+  // A proxy with a certificate that will have to be renewed.
+  const tls = await startTlsProxy(simulators[1].url, new Date(Date.now() + 60 * 86_400_000));
   const registry = new Registry();
   // As in a process that sends traces, of which there is but one set.
   registerTraceMetrics(registry, async () => 0);
   const gateway = await startGateway({
     upstream: simulators[1].url,
-    config: configOf(simulators, sections),
+    config: configOf(simulators[0].url, tls.url, sections),
     options: { registry },
   });
   return {
@@ -32,15 +35,14 @@ export async function startFaultyService(sections: Partial<GatewayConfig> = {}):
     load: seconds => load(gateway, seconds),
     async close() {
       await gateway.close();
+      tls.close();
       await Promise.all(simulators.map(simulator => simulator.close()));
     },
   };
 }
 
-function configOf(
-  [flaky, sound]: readonly Simulator[],
-  sections: Partial<GatewayConfig>,
-): Partial<GatewayConfig> {
+function configOf(flaky: string, sound: string, sections: Partial<GatewayConfig>): Partial<GatewayConfig> {
+  const breaker = { consecutive_failures: 2, open_ms: 300, probes: 1, ramp_ms: 100 };
   const upstreams = ['flaky', 'sound'].map((provider, at) => ({ provider, model: 'm', priority: at + 1 }));
   return {
     server: { port: 0, unready_ms: 0, non_stream_timeout_ms: 1500 },
@@ -48,8 +50,8 @@ function configOf(
     // No server listens on this port, so this instance enforces its limits alone.
     stores: { state: 'redis://127.0.0.1:9', on_state_store_down: { default: 'local' } },
     providers: {
-      flaky: { adapter: 'vllm', base_url: flaky!.url, max_concurrent: 2, max_queue: 4 },
-      sound: { adapter: 'openai', base_url: sound!.url },
+      flaky: { adapter: 'vllm', base_url: flaky, max_concurrent: 1, max_queue: 4, breaker },
+      sound: { adapter: 'openai', base_url: sound },
     },
     models: defaultModels('flaky').map(model => ({ ...model, upstreams })),
     plans: { small: { requests_per_minute: 60, tokens_per_day: 1_000_000 } },

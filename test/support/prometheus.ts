@@ -55,9 +55,8 @@ export class PrometheusServer {
     return this.#ask('query', { query: expr });
   }
 
-  /** The same over the last `seconds`, a point for every `step_s`. */
-  range(expr: string, seconds: number, step_s: number): Promise<readonly PrometheusSeries[]> {
-    const end = Date.now() / 1000;
+  /** The same over the `seconds` up to `end`, in seconds since 1970, a point for every `step_s`. */
+  range(expr: string, end: number, seconds: number, step_s: number): Promise<readonly PrometheusSeries[]> {
     return this.#ask('query_range', {
       query: expr,
       start: `${end - seconds}`,

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { annotations } from '../../grafana/src/annotations.ts';
 import { boards } from '../../grafana/src/boards.ts';
 import { dashboardOf, queriesOf } from '../../grafana/src/dashboard.ts';
 import { layout } from '../../grafana/src/layout.ts';
 import { promql } from '../../grafana/src/promql.ts';
+import { failed, letIn } from '../../grafana/src/requests.ts';
 import { madeFiles } from '../../grafana/src/write.ts';
 
 const panels = boards.flatMap(({ uid, rows }) =>
@@ -26,6 +28,11 @@ function knownMetrics(): Set<string> {
   );
 }
 
+const recordingRules = () =>
+  (
+    parse(read('alerts/sluice.rules.yaml')) as { groups: { rules: { record?: string; expr: string }[] }[] }
+  ).groups.flatMap(({ rules }) => rules);
+
 describe('the Grafana dashboards', () => {
   it('and the table of metrics match what the code generates (npm run grafana)', async () => {
     const files = await madeFiles();
@@ -43,8 +50,40 @@ describe('the Grafana dashboards', () => {
   it('use every metric of the table', () => {
     const asked = queries.join(' ') + read('alerts/sluice.rules.yaml');
     const names = [...read('README.md').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name = '']) => name);
-    const unused = ['sluice_upstream_certificate_expiry_timestamp_seconds'];
-    expect(names.filter(name => !asked.includes(name))).toEqual(unused);
+    expect(names.filter(name => !asked.includes(name))).toEqual([]);
+  });
+
+  it('count failures and requests let in as the recording rules of the alerts do', () => {
+    const [job, all] = ['job=~"$job",instance=~"$instance",', 'gen_ai_request_model=~"$model",'];
+    const plain = (expr: string) =>
+      expr
+        .replaceAll(job + all, '')
+        .replaceAll('$__rate_interval', '5m')
+        .replace(/^sum/, '')
+        .replaceAll(/\s/g, '');
+    for (const [record, expr] of [
+      ['sluice:model_requests_failed:rate5m', failed],
+      ['sluice:model_requests_admitted:rate5m', letIn],
+    ] as const) {
+      const rule = recordingRules().find(found => found.record === record);
+      expect(plain(expr)).toBe(plain(rule!.expr.replace('sum by (job, gen_ai_request_model)', 'sum')));
+    }
+  });
+
+  it('have the panels that the runbook of the alerts names', () => {
+    const runbook = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8');
+    const named = [...runbook.matchAll(/ashboard \*([A-Z][\w ]+)\*, \*([^*]+)\*(?: and \*([^*]+)\*)?/g)];
+    expect(named.length).toBeGreaterThan(5);
+    for (const [, title, ...those] of named) {
+      const board = boards.find(found => found.title === title);
+      const titles = board?.rows.flatMap(row => row.panels.map(panel => panel.title)) ?? [];
+      for (const panel of those.filter(name => name !== undefined))
+        expect([title, panel, titles]).toEqual([
+          title,
+          panel,
+          expect.arrayContaining([expect.stringContaining(panel)]),
+        ]);
+    }
   });
 
   it('select the processes that are shown in every selector of every query', () => {
