@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { context, SpanKind, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { defineStage, type GatewayOptions } from '../../src/index.ts';
+import { auth, defineStage, type GatewayOptions } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { chainOf, proxyTo } from '../support/chain-app.ts';
 import { startApp } from '../support/express-app.ts';
@@ -99,6 +99,31 @@ describe('a trace through a mounted gateway', () => {
       );
     },
   );
+
+  it('has one span for all chains before a handler, which outlasts the stages of each', async () => {
+    const settled = (name: string) => defineStage({ name, create: () => ({ onSettled: () => {} }) })();
+    const app = await startApp(express =>
+      express.use(chainOf([auth(), settled('outer')]), chainOf([settled('inner')]), proxyTo(simulator)),
+    );
+    const headers = { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' };
+    const body = JSON.stringify(ask('Hello.', { stream: true }));
+    await (await fetch(`${app.url}/v1/chat/completions`, { method: 'POST', headers, body })).text();
+    const spans = () => exporter.getFinishedSpans();
+    await until(() => spans().some(({ kind }) => kind === SpanKind.SERVER));
+    expect(spans().map(({ name }) => name)).toEqual([
+      'stage auth',
+      ...['stage inner', 'stage outer'].sort(
+        (a, b) => spans().findIndex(({ name }) => name === a) - spans().findIndex(({ name }) => name === b),
+      ),
+      'POST /v1/chat/completions',
+    ]);
+    const own = spans().at(-1)!.spanContext().spanId;
+    expect(
+      spans()
+        .slice(0, -1)
+        .map(({ parentSpanContext }) => parentSpanContext?.spanId),
+    ).toEqual([own, own, own]);
+  });
 
   it('has the spans that a stage opens below that of the exchange', async () => {
     const tracer = trace.getTracer('a library');
