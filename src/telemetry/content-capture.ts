@@ -1,4 +1,6 @@
 import type { Span } from '@opentelemetry/api';
+import type { Delta, Message, ReplyMessage, ToolCallDelta } from '../canonical.ts';
+import { CapturedText } from './captured-text.ts';
 
 /** Prompts and answers on spans: off unless switched on, and then no more than so many characters of each. */
 export interface ContentLimits {
@@ -6,60 +8,110 @@ export interface ContentLimits {
   readonly max_content_characters: number;
 }
 
+const max_choices = 128;
 const max_tool_calls = 128;
 
-interface Words {
-  readonly content?: unknown;
-  readonly reasoning?: string | undefined;
-  readonly tool_calls?: unknown;
+/** One choice of the answer, as far as it was captured. */
+interface CapturedChoice {
+  text: string;
+  reasoning: string;
+  readonly calls: Map<number, { id?: string | undefined; name: string; arguments: string }>;
 }
 
-/** Prompt and answer of one attempt for its span, under OpenTelemetry's names. */
+/** Prompt and answer of one attempt for its span, in the form of the GenAI conventions: messages of parts, as JSON. */
 export class ContentCapture {
   readonly #span: Span;
-  readonly #max_characters: number;
-  #text = '';
-  #reasoning = '';
-  readonly #tool_calls: unknown[] = [];
+  readonly #kept: CapturedText;
+  readonly #choices = new Map<number, CapturedChoice>();
+  #calls = 0;
 
   /** `undefined` when nothing is captured, which is the default. */
-  static of(span: Span, limits: ContentLimits, messages: unknown): ContentCapture | undefined {
+  static of(span: Span, limits: ContentLimits, messages: readonly Message[]): ContentCapture | undefined {
     if (!limits.capture_content || !span.isRecording()) return undefined;
-    const capture = new ContentCapture(span, limits.max_content_characters);
-    span.setAttribute('gen_ai.input.messages', capture.#cut(JSON.stringify(messages)));
-    return capture;
+    const prompt = new CapturedText(limits.max_content_characters);
+    span.setAttribute('gen_ai.input.messages', JSON.stringify(capturedPrompt(messages, prompt)));
+    return new ContentCapture(span, new CapturedText(limits.max_content_characters));
   }
 
-  private constructor(span: Span, max_characters: number) {
+  private constructor(span: Span, kept: CapturedText) {
     this.#span = span;
-    this.#max_characters = max_characters;
+    this.#kept = kept;
   }
 
-  /** Adds a piece of the answer, or all of it. */
-  said({ content, reasoning, tool_calls }: Words): void {
-    if (typeof content === 'string') this.#text = this.#added(this.#text, content);
-    if (reasoning !== undefined) this.#reasoning = this.#added(this.#reasoning, reasoning);
-    if (Array.isArray(tool_calls))
-      this.#tool_calls.push(...tool_calls.slice(0, max_tool_calls - this.#tool_calls.length));
+  /** Adds a piece of one choice of the answer, or all of it. */
+  said(index: number, { content, reasoning, tool_calls }: Delta | ReplyMessage): void {
+    if (this.#kept.isFull) return;
+    const choice = this.#choiceAt(index);
+    if (!choice) return;
+    if (typeof content === 'string') choice.text += this.#kept.cut(content);
+    if (reasoning !== undefined) choice.reasoning += this.#kept.cut(reasoning);
+    tool_calls?.forEach((call, at) => {
+      this.#called(choice, 'index' in call ? call.index : at, call);
+    });
   }
 
-  /** Puts the content on the span, which must not have ended. */
-  end(): void {
-    const message = {
-      role: 'assistant',
-      content: this.#text,
-      ...(this.#reasoning !== '' && { reasoning: this.#reasoning }),
-      ...(this.#tool_calls.length > 0 && { tool_calls: this.#tool_calls }),
-    };
-    this.#span.setAttribute('gen_ai.output.messages', this.#cut(JSON.stringify([message])));
+  /** Puts the answer on the span, which must not have ended. `finish_reasons` are by choice. */
+  end(finish_reasons: readonly string[] = []): void {
+    const messages = [...this.#choices]
+      .sort(([one], [other]) => one - other)
+      .map(([index, { text, reasoning, calls }]) => ({
+        role: 'assistant',
+        parts: [
+          ...(reasoning === '' ? [] : [{ type: 'reasoning', content: reasoning }]),
+          ...(text === '' ? [] : [{ type: 'text', content: text }]),
+          ...[...calls.values()].map(call => ({ type: 'tool_call', ...call })),
+        ],
+        finish_reason: finish_reasons[index] ?? 'error',
+      }));
+    this.#span.setAttribute('gen_ai.output.messages', JSON.stringify(messages));
   }
 
-  /** Adds nothing after it was cut: cutting again for every piece would copy it every time. */
-  #added(text: string, more: string): string {
-    return text.length > this.#max_characters ? text : this.#cut(text + more);
+  #choiceAt(index: number): CapturedChoice | undefined {
+    let choice = this.#choices.get(index);
+    if (!choice && this.#choices.size < max_choices)
+      this.#choices.set(index, (choice = { text: '', reasoning: '', calls: new Map() }));
+    return choice;
   }
 
-  #cut(text: string): string {
-    return text.length <= this.#max_characters ? text : `${text.slice(0, this.#max_characters)}…`;
+  #called({ calls }: CapturedChoice, at: number, { id, function: called }: Partial<ToolCallDelta>): void {
+    let call = calls.get(at);
+    if (!call) {
+      if (this.#calls === max_tool_calls) return;
+      this.#calls++;
+      calls.set(at, (call = { name: '', arguments: '' }));
+    }
+    if (id !== undefined) call.id = this.#kept.cut(id);
+    if (called?.name !== undefined) call.name += this.#kept.cut(called.name);
+    if (called?.arguments !== undefined) call.arguments += this.#kept.cut(called.arguments);
   }
+}
+
+/** The messages from the first on, as far as there is room. */
+function capturedPrompt(messages: readonly Message[], kept: CapturedText): object[] {
+  const captured: object[] = [];
+  for (const message of messages) {
+    if (kept.isFull) break;
+    captured.push({ role: message.role, parts: partsOf(message, kept) });
+  }
+  return captured;
+}
+
+function partsOf({ content, reasoning, tool_calls, tool_call_id }: Message, kept: CapturedText): object[] {
+  const parts: object[] = [];
+  if (reasoning !== undefined) parts.push({ type: 'reasoning', content: kept.cut(reasoning) });
+  for (const part of typeof content === 'string'
+    ? [{ type: 'text' as const, text: content }]
+    : (content ?? [])) {
+    if (kept.isFull) break;
+    if (part.type === 'image_url')
+      parts.push({ type: 'uri', modality: 'image', uri: kept.cut(part.image_url.url) });
+    else if (tool_call_id === undefined) parts.push({ type: 'text', content: kept.cut(part.text) });
+    else parts.push({ type: 'tool_call_response', id: tool_call_id, response: kept.cut(part.text) });
+  }
+  for (const { id, function: called } of tool_calls ?? []) {
+    if (kept.isFull) break;
+    const { name, arguments: given } = called;
+    parts.push({ type: 'tool_call', id: kept.cut(id), name: kept.cut(name), arguments: kept.cut(given) });
+  }
+  return parts;
 }

@@ -151,8 +151,11 @@ describe('a trace through a mounted gateway', () => {
   it("puts prompt and answer on the attempt's span when enabled, cut to the allowed length", async () => {
     const named = await exchange({ tracing: { capture_content: true, max_content_characters: 60 } });
     const { attributes } = named('chat aion-3.5')!;
-    expect(attributes['gen_ai.input.messages']).toBe('[{"role":"user","content":"What is the secret?"}]');
-    expect(attributes['gen_ai.output.messages']).toMatch(/^\[{"role":"assistant","content":".{20,}…$/);
-    expect(String(attributes['gen_ai.output.messages'])).toHaveLength(61);
+    expect(JSON.parse(String(attributes['gen_ai.input.messages']))).toEqual([
+      { role: 'user', parts: [{ type: 'text', content: 'What is the secret?' }] },
+    ]);
+    const [answer] = JSON.parse(String(attributes['gen_ai.output.messages']));
+    expect(answer).toMatchObject({ role: 'assistant', finish_reason: 'stop' });
+    expect(answer.parts.map(({ content }: { content: string }) => content).join('')).toMatch(/^.{60}…$/);
   });
 });

@@ -248,7 +248,7 @@ describe('the cost of a text is linear in its length', () => {
     const capture: Subject = pieces => {
       const span = { isRecording: () => true, setAttribute: () => span } as never;
       const captured = ContentCapture.of(span, { capture_content: true, max_content_characters: 60_000 }, []);
-      for (const piece of pieces) captured!.said({ content: piece, reasoning: piece });
+      for (const piece of pieces) captured!.said(0, { content: piece, reasoning: piece });
       captured!.end();
     };
     expect(await superlinear(capture)).toEqual([]);

@@ -72,7 +72,7 @@ export class AttemptTelemetry {
       for (const { index, delta, finish_reason } of choices) {
         this.#hasAnswered = true;
         if (finish_reason !== null) this.#finish_reasons[index] = finish_reason;
-        this.#content?.said(delta);
+        this.#content?.said(index, delta);
       }
     }
   }
@@ -83,7 +83,7 @@ export class AttemptTelemetry {
     for (const { index, message, finish_reason } of choices) {
       this.#hasAnswered = true;
       this.#finish_reasons[index] = finish_reason;
-      this.#content?.said(message);
+      this.#content?.said(index, message);
     }
   }
 
@@ -97,7 +97,6 @@ export class AttemptTelemetry {
   /** Closes the span without usage, because another attempt follows. */
   superseded(): void {
     if (this.#span.isRecording()) this.#describeReply();
-    this.#content?.end();
     endSpan(this.#span, this.#error_type, this.#end_ms);
   }
 
@@ -109,10 +108,12 @@ export class AttemptTelemetry {
 
   #describeReply(): void {
     const first_chunk_ms = this.#first_chunk_ms;
+    const finish_reasons = this.#allFinishReasons();
+    this.#content?.end(finish_reasons);
     this.#span.setAttributes({
       ...(this.#record && attemptAttributes(this.#record)),
       ...this.#identity?.attributes,
-      'gen_ai.response.finish_reasons': this.#allFinishReasons(),
+      'gen_ai.response.finish_reasons': finish_reasons,
       'gen_ai.response.time_to_first_chunk': first_chunk_ms === undefined ? undefined : first_chunk_ms / 1000,
     });
   }

@@ -1,11 +1,29 @@
 import { describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Message } from '../../../../src/canonical.ts';
 import { ContentCapture } from '../../../../src/telemetry/content-capture.ts';
 
 const exporter = new InMemorySpanExporter();
 const tracer = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }).getTracer('t');
-const messages = [{ role: 'user', content: 'Why do rivers bend?' }];
+const messages: Message[] = [
+  { role: 'system', content: 'Be brief.' },
+  {
+    role: 'user',
+    content: [
+      { type: 'text', text: 'Why do rivers bend?' },
+      { type: 'image_url', image_url: { url: 'https://example.com/river.png' } },
+    ],
+  },
+  {
+    role: 'assistant',
+    reasoning: 'Look it up.',
+    tool_calls: [
+      { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"rivers"}' } },
+    ],
+  },
+  { role: 'tool', tool_call_id: 'call_1', content: 'Sand.' },
+];
 
 /** What stands on a span with these limits after `said`. */
 function captured(max_content_characters: number, said: (capture: ContentCapture) => void) {
@@ -13,7 +31,7 @@ function captured(max_content_characters: number, said: (capture: ContentCapture
   const span = tracer.startSpan('chat');
   const capture = ContentCapture.of(span, { capture_content: true, max_content_characters }, messages)!;
   said(capture);
-  capture.end();
+  capture.end(['stop']);
   span.end();
   const { attributes } = exporter.getFinishedSpans()[0]!;
   return {
@@ -23,33 +41,73 @@ function captured(max_content_characters: number, said: (capture: ContentCapture
 }
 
 describe('the capture of content', () => {
-  it('puts the prompt and the whole answer on the span, assembled from its chunks', () => {
-    const call = { id: 'call_1', function: { name: 'f', arguments: '{}' } };
-    const { input, output } = captured(10_000, capture => {
-      capture.said({ reasoning: 'Hm. ' });
-      capture.said({ content: 'Because ' });
-      capture.said({ content: 'of sand.' });
-      capture.said({ tool_calls: [call] });
-    });
-    expect(JSON.parse(input)).toEqual(messages);
-    expect(JSON.parse(output)).toEqual([
-      { role: 'assistant', content: 'Because of sand.', reasoning: 'Hm. ', tool_calls: [call] },
+  it('puts the prompt on the span as messages of parts', () => {
+    const { input } = captured(10_000, () => {});
+    expect(JSON.parse(input)).toEqual([
+      { role: 'system', parts: [{ type: 'text', content: 'Be brief.' }] },
+      {
+        role: 'user',
+        parts: [
+          { type: 'text', content: 'Why do rivers bend?' },
+          { type: 'uri', modality: 'image', uri: 'https://example.com/river.png' },
+        ],
+      },
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'reasoning', content: 'Look it up.' },
+          { type: 'tool_call', id: 'call_1', name: 'look', arguments: '{"at":"rivers"}' },
+        ],
+      },
+      { role: 'tool', parts: [{ type: 'tool_call_response', id: 'call_1', response: 'Sand.' }] },
     ]);
   });
 
-  it('truncates each of them at the limit', () => {
-    const { input, output } = captured(20, capture => {
-      for (let piece = 0; piece < 100; piece++) capture.said({ content: 'a long answer ' });
+  it('puts the whole answer on the span, assembled from its chunks, with a message for each choice', () => {
+    const { output } = captured(10_000, capture => {
+      capture.said(1, { content: 'No.' });
+      capture.said(0, { reasoning: 'Hm. ' });
+      capture.said(0, { content: 'Because ' });
+      capture.said(0, { content: 'of sand.' });
+      capture.said(0, {
+        tool_calls: [{ index: 0, id: 'call_2', function: { name: 'f', arguments: '{"a"' } }],
+      });
+      capture.said(0, { tool_calls: [{ index: 0, function: { arguments: ':1}' } }] });
     });
-    expect([input.length, input.at(-1)]).toEqual([21, '…']);
-    expect([output.length, output.at(-1)]).toEqual([21, '…']);
+    expect(JSON.parse(output)).toEqual([
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'reasoning', content: 'Hm. ' },
+          { type: 'text', content: 'Because of sand.' },
+          { type: 'tool_call', id: 'call_2', name: 'f', arguments: '{"a":1}' },
+        ],
+        finish_reason: 'stop',
+      },
+      { role: 'assistant', parts: [{ type: 'text', content: 'No.' }], finish_reason: 'error' },
+    ]);
   });
 
-  it('keeps at most 128 tool calls', () => {
-    const { output } = captured(1e6, capture => {
-      for (let call = 0; call < 200; call++) capture.said({ tool_calls: [{ id: call }] });
+  it('cuts the texts of each at the limit, and leaves both valid JSON', () => {
+    const { input, output } = captured(20, capture => {
+      for (let piece = 0; piece < 100; piece++) capture.said(0, { content: 'a long answer ' });
     });
-    expect(JSON.parse(output)[0].tool_calls).toHaveLength(128);
+    expect(JSON.parse(input)).toEqual([
+      { role: 'system', parts: [{ type: 'text', content: 'Be brief.' }] },
+      { role: 'user', parts: [{ type: 'text', content: 'Why do rive…' }] },
+    ]);
+    expect(JSON.parse(output)[0].parts).toEqual([{ type: 'text', content: 'a long answer a long…' }]);
+  });
+
+  it('keeps at most 128 tool calls and 128 choices', () => {
+    const { output } = captured(1e6, capture => {
+      const name = { name: 'f', arguments: '' };
+      for (let at = 0; at < 200; at++) capture.said(0, { tool_calls: [{ index: at, function: name }] });
+      for (let at = 0; at < 200; at++) capture.said(at, { content: 'x' });
+    });
+    const choices = JSON.parse(output) as { parts: { type: string }[] }[];
+    expect(choices).toHaveLength(128);
+    expect(choices[0]!.parts.filter(({ type }) => type === 'tool_call')).toHaveLength(128);
   });
 
   it('captures nothing unless it is enabled and the span is recorded', () => {
