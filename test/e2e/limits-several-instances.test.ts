@@ -95,6 +95,8 @@ describe('four instances with one Redis', () => {
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(50);
       expect(headers.get('x-ratelimit-limit-requests')).toBe('1');
     }
+    // One has admitted the last request, and three have refused one.
+    expect(await fleet.metric('sluice_limit_used_ratio', 'account="told"')).toBe(4);
   });
 
   it('know how many instances there are', async () => {

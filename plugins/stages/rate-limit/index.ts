@@ -22,6 +22,7 @@ export const rateLimit: StageFactory<RateLimitOptions> = defineStage({
         return error;
       },
       onSettled: (exchange, outcome) => enforcer.settle(exchange, outcome),
+      close: async () => enforcer.metrics.close(),
     };
   },
 });

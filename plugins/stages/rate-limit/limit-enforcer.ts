@@ -51,9 +51,9 @@ const unlisted = '';
 
 /** Admits exchanges within the limits of their accounts, and settles what they have used. */
 export class LimitEnforcer {
+  readonly metrics: LimitMetrics;
   readonly #options: CheckedOptions;
   readonly #state: StateStore;
-  readonly #metrics: LimitMetrics;
   readonly #plans: AccountPlans;
   readonly #forecast: UsageForecast;
   /** Prefix of lease names, with the number of the reservation: the id of an exchange is chosen by its client. */
@@ -65,7 +65,7 @@ export class LimitEnforcer {
   constructor(options: CheckedOptions, setup: StageSetup) {
     this.#options = options;
     this.#state = setup.state;
-    this.#metrics = new LimitMetrics(setup.metrics);
+    this.metrics = new LimitMetrics(setup);
     this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
     this.#forecast = new UsageForecast(options.initial_completion_tokens);
   }
@@ -139,7 +139,7 @@ export class LimitEnforcer {
       this.#addHeaders(exchange, held.statuses, undefined);
       const { over } = result.reservation;
       for (const status of statuses)
-        this.#metrics.decided(status, over.length > 0 && over.includes(status.limit) ? 'over' : 'admitted');
+        this.metrics.decided(held.account, status, over.includes(status.limit) ? 'over' : 'admitted');
       if (over.length > 0) reportOver(exchange, held.reservations);
       return;
     }
@@ -147,7 +147,7 @@ export class LimitEnforcer {
     held.refused_by = refused_by;
     this.#addHeaders(exchange, held.statuses, refused_by);
     const { remaining = 0 } = statuses.find(({ limit }) => limit === refused_by) ?? {};
-    this.#metrics.decided({ limit: refused_by, remaining, reset_ms: retry_ms }, 'refused');
+    this.metrics.decided(held.account, { limit: refused_by, remaining, reset_ms: retry_ms }, 'refused');
     throw refusal('rate_limited', {
       message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
       headers: retryHeaders(retry_ms),

@@ -1,0 +1,98 @@
+import { type Limit, type LimitStatus, type StageSetup, windowOf } from '../../../src/plugin.ts';
+
+/** Series at a scrape, and the least use that is shown. */
+const max_shown = 20;
+const min_shown = 0.5;
+/** Accounts that are remembered; when there are more, the less full half is forgotten. */
+const max_accounts = 200;
+/** Time for which a refusal is shown, and concurrency of which the store does not tell when it ended. */
+const hold_ms = 60_000;
+
+/** A limit of an account of which half was used when it was last looked at. */
+interface Full {
+  limit: Limit;
+  used: number;
+  seen_ms: number;
+  refused_ms: number;
+}
+
+type Setup = Pick<StageSetup, 'metrics' | 'state' | 'clock'>;
+
+/**
+ * The fullest limits of accounts, as a gauge. A decision only notes limits that are half used; what is used now the state store says at a
+ * scrape. Without a call to its server: of a shared store each instance shows what it has seen.
+ */
+export class FullestLimits {
+  readonly #state: Setup['state'];
+  readonly #clock: Setup['clock'];
+  #accounts = new Map<string, Map<string, Full>>();
+  /** Ends the gauge. */
+  readonly close: () => void;
+
+  constructor({ metrics, state, clock }: Setup) {
+    this.#state = state;
+    this.#clock = clock;
+    const gauge = metrics.gauge({
+      name: 'used_ratio',
+      help: `Used share of the fullest limits of accounts, at most ${max_shown} of those half used; 1 for a minute after a refusal.`,
+      labels: ['account', 'limit'],
+      max_series: max_shown,
+    });
+    this.close = gauge.collect(() => this.#shown());
+  }
+
+  /** Notes the status of a limit after a decision. */
+  decided(account: string, { limit, remaining }: LimitStatus, isRefused: boolean): void {
+    const used = isRefused ? 1 : 1 - remaining / limit.max;
+    if (used < min_shown) return;
+    const now_ms = this.#clock.elapsed_ms();
+    const limits = this.#accounts.get(account) ?? this.#added(account);
+    const key = limit.model === undefined ? limit.name : `${limit.name}:${limit.model}`;
+    const known = limits.get(key);
+    const refused_ms = isRefused ? now_ms : (known?.refused_ms ?? Number.NEGATIVE_INFINITY);
+    if (known) Object.assign(known, { limit, used, seen_ms: now_ms, refused_ms });
+    else limits.set(key, { limit, used, seen_ms: now_ms, refused_ms });
+  }
+
+  #added(account: string): Map<string, Full> {
+    if (this.#accounts.size >= max_accounts) {
+      const ranked = [...this.#accounts].toSorted(([, one], [, other]) => fullest(other) - fullest(one));
+      this.#accounts = new Map(ranked.slice(0, max_accounts / 2));
+    }
+    const limits = new Map<string, Full>();
+    this.#accounts.set(account, limits);
+    return limits;
+  }
+
+  /** The series to show now, fullest first. Forgets limits that are half empty again. */
+  #shown() {
+    const now_ms = this.#clock.elapsed_ms();
+    const shown: { labels: { account: string; limit: string }; value: number }[] = [];
+    for (const [account, limits] of this.#accounts) {
+      const asked = [...limits.values()].map(({ limit }) => limit);
+      const statuses = new Map(this.#state.knownStatuses(account, asked).map(each => [each.limit, each]));
+      for (const [key, full] of limits) {
+        full.used = usedNow(full, statuses.get(full.limit), now_ms);
+        if (full.used < min_shown) limits.delete(key);
+        else
+          shown.push({ labels: { account: account || '_none', limit: full.limit.name }, value: full.used });
+      }
+      if (limits.size === 0) this.#accounts.delete(account);
+    }
+    return shown.toSorted((one, other) => other.value - one.value).slice(0, max_shown);
+  }
+}
+
+const fullest = (limits: ReadonlyMap<string, Full>): number =>
+  Math.max(...[...limits.values()].map(({ used }) => used));
+
+function usedNow(
+  { limit, used, seen_ms, refused_ms }: Full,
+  status: LimitStatus | undefined,
+  now_ms: number,
+): number {
+  if (now_ms - refused_ms < hold_ms) return 1;
+  if (status) return 1 - status.remaining / limit.max;
+  // Of a window the store knows when it is over.
+  return windowOf(limit).kind === 'running' && now_ms - seen_ms < hold_ms ? used : 0;
+}
