@@ -206,6 +206,8 @@ describe('every page', () => {
 
   it.each([
     '',
+    'requests',
+    'request?id=nothing',
     'usage',
     'models',
     'playground',

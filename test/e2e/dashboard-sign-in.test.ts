@@ -22,7 +22,18 @@ async function dashboard(admin: object = dashboardAdmin()): Promise<DashboardVis
   return new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
 }
 
-const pages = ['', 'accounts', 'account?id=tester', 'keys', 'issue', 'issued', 'revoke?id=key_1', 'audit'];
+const pages = [
+  '',
+  'accounts',
+  'account?id=tester',
+  'keys',
+  'requests',
+  'request?id=x',
+  'issue',
+  'issued',
+  'revoke?id=key_1',
+  'audit',
+];
 
 describe('the dashboard sign-in', () => {
   it('does not exist when no operator is configured', async () => {

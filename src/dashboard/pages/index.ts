@@ -8,6 +8,8 @@ import { modelsPage } from './models.ts';
 import { overviewFiguresPage, overviewPage } from './overview.ts';
 import { playgroundPage } from './playground.ts';
 import { playgroundRecordPage, playgroundRunPage } from './playground-run.ts';
+import { requestPage } from './request.ts';
+import { requestsPage } from './requests.ts';
 import { revokePage } from './revoke.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
@@ -22,6 +24,8 @@ export const pages: readonly Page[] = [
   issuePage,
   issuedPage,
   revokePage,
+  requestsPage,
+  requestPage,
   usagePage,
   usageExportPage,
   modelsPage,

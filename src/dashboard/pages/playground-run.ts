@@ -11,8 +11,6 @@ import { beginEvents, jsonResponse, PageError } from '../page-response.ts';
 /** Enough for a prompt that fills most of a context window. */
 const max_form_bytes = 4 * 1024 * 1024;
 const max_key_characters = 512;
-/** Newest records that are searched for an answer that has just ended. */
-const newest_rows = 200;
 /** Larger than any event of the gateway. */
 const max_event_bytes = 64 * 1024 * 1024;
 /** Limit for replies that are not streamed: errors, and completions without `stream`. */
@@ -25,8 +23,8 @@ export const playgroundRunPage: Page = { name: 'playground-run', post: run, max_
 export const playgroundRecordPage: Page = {
   name: 'playground-record',
   get: async ({ context, query }) => {
-    const rows = await context.records.store.ledger.list({ limit: newest_rows });
-    return jsonResponse(rows.find(({ request_id }) => request_id === query.get('id')) ?? null);
+    const [row] = await context.records.store.ledger.find(query.get('id') ?? '');
+    return jsonResponse(row ?? null);
   },
 };
 

@@ -11,6 +11,12 @@ export function timeOf(epoch_ms: number | null): Html {
   return html`<time datetime="${iso}" title="${iso}">${minuteOf(epoch_ms)}</time>`;
 }
 
+/** `2026-11-20 12:00:07`, in UTC, with the exact time as its tooltip. */
+export function secondOf(epoch_ms: number): Html {
+  const iso = new Date(epoch_ms).toISOString();
+  return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace('T', ' ')}</time>`;
+}
+
 /** Text of less weight. */
 export const muted = (text: string): Html => html`<span class="muted">${text}</span>`;
 
@@ -21,6 +27,10 @@ export function durationOf(ms: number): string {
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
 }
+
+/** Seconds with three digits: `0.012 s`, `3.25 s`; a dash for `null`. */
+export const secondsOf = (ms: number | null): string =>
+  ms === null ? '–' : `${ms < 1000 ? (ms / 1000).toFixed(3) : Number((ms / 1000).toPrecision(3))} s`;
 
 /** Number with thin spaces between thousands, which no locale reads as a decimal point. */
 export const numberOf = (count: number): string =>

@@ -8,6 +8,7 @@ const sections = [
   { page: '', label: 'Overview' },
   { page: 'accounts', label: 'Accounts' },
   { page: 'keys', label: 'Keys' },
+  { page: 'requests', label: 'Requests' },
   { page: 'usage', label: 'Usage' },
   { page: 'models', label: 'Models' },
   { page: 'playground', label: 'Playground' },

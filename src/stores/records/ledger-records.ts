@@ -20,12 +20,12 @@ import {
 import { countOnce, rollUp } from './roll-up.ts';
 
 export interface LedgerQuery {
-  readonly account?: string;
+  readonly account?: string | undefined;
   readonly from_ms?: number;
   /** Exclusive. */
   readonly until_ms?: number;
   /** The last row of the page before. */
-  readonly after?: Pick<LedgerRow, 'started_ms' | 'id'>;
+  readonly after?: Pick<LedgerRow, 'started_ms' | 'id'> | undefined;
   readonly limit: number;
 }
 

@@ -1,0 +1,83 @@
+import type { AttemptRow, LedgerRow } from '../../stores/records/ledger-entry.ts';
+import type { Page, PageRequest } from '../page-request.ts';
+import type { PageResponse } from '../page-response.ts';
+import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { endOf } from '../view/request-end.ts';
+import { pageResponse } from '../view/shell.ts';
+import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { dollars } from '../view/usage-table.ts';
+
+/** One request, found by its `x-request-id`: how it ended, what it used, and every attempt. */
+export const requestPage: Page = { name: 'request', get: shown };
+
+async function shown(request: PageRequest): Promise<PageResponse> {
+  const id = (request.query.get('id') ?? '').trim();
+  const found = await request.context.records.store.ledger.find(id);
+  return pageResponse(request, {
+    title: 'Request',
+    section: 'requests',
+    status: found.length === 0 ? 404 : 200,
+    beside: html`<code class="muted">${id}</code>`,
+    body:
+      found.length === 0
+        ? html`<section class="panel" aria-label="Request">${nothing}</section>`
+        : html`${found.length > 1 && html`<p class="notice">${found.length} requests came with this id: clients choose it.</p>`}
+${found.map(exchange)}`,
+  });
+}
+
+const nothing = emptyState(
+  'The ledger has no request with this id.',
+  html`Look for the id in the log: a request that was refused before an upstream was asked is only counted, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
+);
+
+function exchange(row: LedgerRow, at: number): Html {
+  const { attempts_made } = row;
+  return html`<section class="panel" aria-labelledby="request-${at}">
+<h2 id="request-${at}">${secondOf(row.started_ms)} UTC</h2>
+<div class="columns">${facts(row)}${use(row)}</div>
+<h3>Attempts</h3>
+${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">No provider was asked: a stage answered.</p>`)}
+</section>`;
+}
+
+function facts(row: LedgerRow): Html {
+  const { account, key_id, model, endpoint, stream, code, trace_id } = row;
+  return html`<dl>
+<dt>End</dt><dd>${endOf(row)} ${code && html`<code>${code}</code>`}</dd>
+<dt>Account</dt><dd><a href="${linkOf('account', { id: account })}">${account}</a></dd>
+<dt>Key</dt><dd>${key_id === null ? muted('of the configuration or the application') : html`<a href="${linkOf('keys', { search: key_id, all: 'yes' })}"><code>${key_id}</code></a>`}</dd>
+<dt>Model</dt><dd>${model ?? muted('none')}</dd>
+<dt>Endpoint</dt><dd>${endpoint}${stream !== null && (stream ? ', streamed' : ', not streamed')}</dd>
+<dt>Trace</dt><dd>${trace_id === null ? muted('not recorded') : html`<code>${trace_id}</code>`}</dd>
+</dl>`;
+}
+
+function use(row: LedgerRow): Html {
+  const { prompt_tokens, cached_tokens, cache_creation_tokens, completion_tokens, reasoning_tokens } = row;
+  const part = (count: number, what: string): Part => count > 0 && muted(` ${numberOf(count)} ${what}`);
+  return html`<dl>
+<dt>Duration</dt><dd>${secondsOf(row.duration_ms)}</dd>
+<dt>First token</dt><dd>${secondsOf(row.first_token_ms)}</dd>
+<dt>Prompt tokens</dt><dd>${numberOf(prompt_tokens)}${part(cached_tokens, 'cached')}${part(cache_creation_tokens, 'written to the cache')}</dd>
+<dt>Completion tokens</dt><dd>${numberOf(completion_tokens)}${part(reasoning_tokens, 'reasoning')}</dd>
+<dt>Cost</dt><dd>${dollars(row.cost_usd)} ${row.estimated && muted('tokens estimated')}</dd>
+</dl>`;
+}
+
+const attemptColumns: readonly Column<AttemptRow>[] = [
+  { title: 'Provider', cell: ({ provider }) => provider ?? muted('handler'), isName: true },
+  { title: 'Model there', cell: ({ model }) => model ?? muted('as sent'), isName: true },
+  { title: 'Began after', cell: ({ offset_ms }) => secondsOf(offset_ms), isNumber: true },
+  { title: 'Waited for it', cell: ({ wait_ms }) => secondsOf(wait_ms), isNumber: true },
+  { title: 'Status', cell: ({ status }) => status ?? muted('none'), isNumber: true },
+  { title: 'First token', cell: ({ first_token_ms }) => secondsOf(first_token_ms), isNumber: true },
+  { title: 'Duration', cell: ({ duration_ms }) => secondsOf(duration_ms), isNumber: true },
+  { title: 'Outcome', cell: outcomeOf },
+];
+
+function outcomeOf({ outcome, kind }: AttemptRow): Html {
+  const tone = outcome === 'completed' ? 'good' : outcome === 'failed' ? 'bad' : 'warn';
+  return html`<span class="state ${tone}">${outcome ?? 'unknown'}</span> ${kind}`;
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
+import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { until } from '../support/until.ts';
+
+const model = 'aion-labs/aion-3.5';
+let simulator: Simulator;
+let gateway: GatewayUnderTest;
+let visitor: DashboardVisitor;
+
+const send = async (id: string, more: object = {}): Promise<void> => {
+  const reply = await gateway.post(ask('Hello?', more), { headers: { 'x-request-id': id } });
+  await reply.text();
+};
+
+/** A request that a second provider answers after the first has failed, one with markup in its id, and sixty others. */
+beforeAll(async () => {
+  simulator = await startSimulator({ api_key: null });
+  gateway = await startGateway({
+    upstream: simulator.url,
+    config: {
+      admin: dashboardAdmin(),
+      providers: {
+        upstream: { adapter: 'vllm', base_url: simulator.url },
+        broken: { adapter: 'openai', base_url: 'http://127.0.0.1:9/v1' },
+      },
+      models: [
+        {
+          ...defaultModels('upstream')[0]!,
+          upstreams: [
+            { provider: 'broken', model: 'away' },
+            { provider: 'upstream', model: 'aion-3.5', priority: 2 },
+          ],
+        },
+      ],
+    } as never,
+  });
+  visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+  await visitor.signIn();
+  await send('covered', { stream: true });
+  for (let at = 0; at < 60; at++) await send(`of-many-${at}`);
+  await send('last');
+  await until(async () => (await visitor.get('request?id=last')).status === 200);
+}, 60_000);
+afterAll(async () => {
+  await gateway.close();
+  await simulator.close();
+});
+
+/** The cells of a page's tables, a row each. */
+const tableRows = (page: string): string[][] =>
+  [...page.matchAll(/<tr>(<td.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) =>
+      cell.replaceAll(/<[^>]*>/g, '').trim(),
+    ),
+  );
+
+describe('the page of one request', () => {
+  it('shows how it ended, what it used and every attempt', async () => {
+    const { status, text } = await visitor.get('request?id=covered');
+    expect(status).toBe(200);
+    const [failed, answered] = tableRows(text);
+    expect(failed).toEqual([
+      'broken',
+      'away',
+      expect.stringMatching(/ s$/),
+      '0.000 s',
+      'none',
+      '–',
+      expect.stringMatching(/ s$/),
+      'failed unreachable',
+    ]);
+    expect(answered!.slice(0, 2)).toEqual(['upstream', 'aion-3.5']);
+    expect([answered![4], answered![7]]).toEqual(['200', 'completed']);
+    expect(answered![5]).toMatch(/^\d+\.\d+ s$/);
+    expect(text).toContain(`<dt>Model</dt><dd>${model}</dd>`);
+    expect(text).toContain('chat.completions, streamed');
+    expect(text).toMatch(/<dt>Cost<\/dt><dd>.*\$/);
+  });
+
+  it('answers 404 with advice for an id that no request has, and shows it as text', async () => {
+    const { status, text } = await visitor.get(
+      `request?${new URLSearchParams({ id: '<script>x</script>' })}`,
+    );
+    expect(status).toBe(404);
+    expect(text).toContain('The ledger has no request with this id.');
+    expect(text).toContain('&lt;script&gt;x&lt;/script&gt;');
+    expect(text).not.toContain('<script>x');
+  });
+
+  it('is for operators alone', async () => {
+    const stranger = new DashboardVisitor(visitor.base);
+    for (const page of ['request?id=covered', 'requests'])
+      expect((await stranger.get(page)).status).toBe(303);
+  });
+});
+
+describe('the list of requests', () => {
+  it('has the newest first, a page at a time, each with a link to its page', async () => {
+    const first = (await visitor.get('requests')).text;
+    expect(tableRows(first)).toHaveLength(50);
+    expect(first).toContain('href="request?id=last"');
+    const next = /href="(requests\?after=[^"]*)" rel="next"/.exec(first)![1]!.replaceAll('&amp;', '&');
+    const second = (await visitor.get(next)).text;
+    expect(tableRows(second)).toHaveLength(12);
+    expect(second).toContain('href="request?id=covered"');
+    expect(second).not.toContain('rel="next"');
+  });
+
+  it('can be of one account', async () => {
+    expect(tableRows((await visitor.get('requests?account=tester')).text)).toHaveLength(50);
+    expect((await visitor.get('requests?account=nobody')).text).toContain(
+      'The account “nobody” has no requests.',
+    );
+  });
+
+  it.each(['after=x', 'after=1_', "after=1_'%20OR%201=1"])(
+    'takes a broken link (%s) for some page',
+    async query => {
+      expect((await visitor.get(`requests?${query}`)).status).toBe(200);
+    },
+  );
+});
