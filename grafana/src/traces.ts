@@ -10,7 +10,7 @@ import { DataqueryBuilder, SearchTableType } from '@grafana/grafana-foundation-s
 import type { Place } from './layout.ts';
 
 const tempo = { type: 'tempo', uid: '$traces' };
-const pageOf = (id: string): string => `\${dashboard_url}/requests/${id}`;
+const pageOf = (id: string): string => `\${dashboard_url}/request?id=${id}`;
 /** The attribute of a request's span that has its id. */
 const request_id = 'sluice.request_id';
 
@@ -37,7 +37,7 @@ export function traces(ids: readonly [row: number, panel: number], { y, w }: Pla
     .datasource(tempo)
     .queryType('traceql')
     .query(
-      `{ kind = server && span.${request_id} =~ "\${request_id}.*" } | ` +
+      `{ span.${request_id} =~ "\${request_id}.*" } | ` +
         `select(span.${request_id}, span.sluice.end_reason, span.sluice.model, span.http.response.status_code)`,
     )
     .tableType(SearchTableType.Spans)
