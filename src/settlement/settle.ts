@@ -11,8 +11,9 @@ import { isEstimated, ledgerRowOf } from './ledger-row.ts';
 import { lineShare } from './log-sample.ts';
 
 /**
- * Settles an exchange: reports its usage and end to metrics, ledger and log. Called exactly once, from the `finally` that every
- * exchange passes through. `log_sample` is the share of successful exchanges that have a line in the log.
+ * Settles an exchange: reports its usage and end to ledger, metrics and log. Called exactly once, from the `finally` that every
+ * exchange passes through. A fault in one of them is logged and keeps nothing from the others. `log_sample` is the share of successful
+ * exchanges that have a line in the log.
  */
 export function settle(
   exchange: Exchange,
@@ -20,16 +21,33 @@ export function settle(
   ledger?: Pick<Ledger, 'record'>,
   log_sample = 1,
 ): Outcome {
-  const outcome = outcomeOf(exchange);
-  metrics.settled(exchange, outcome);
-  const row = ledger && ledgerRowOf(exchange, outcome);
-  if (row) ledger.record(row);
-  const { received_ms, replied_ms } = exchange;
-  if (received_ms !== undefined && replied_ms !== undefined) {
-    metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));
-  }
+  // Without a price the tokens are still worth a row.
+  const outcome = unlessFaulty(exchange, 'cost', () => outcomeOf(exchange)) ?? outcomeOf(exchange, '0');
+  // The row first: it is the bill.
+  unlessFaulty(exchange, 'ledger', () => {
+    const row = ledger && ledgerRowOf(exchange, outcome);
+    if (row) ledger.record(row);
+  });
+  unlessFaulty(exchange, 'metrics', () => measure(exchange, outcome, metrics));
   logLine(exchange, outcome, log_sample);
   return outcome;
+}
+
+/** What `run` returns; undefined if it throws, which is logged. */
+function unlessFaulty<T>({ log }: Exchange, part: string, run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (err) {
+    log.error({ err, part }, 'failed to finalize request');
+    return undefined;
+  }
+}
+
+function measure(exchange: Exchange, outcome: Outcome, metrics: Metrics): void {
+  metrics.settled(exchange, outcome);
+  const { received_ms, replied_ms } = exchange;
+  if (received_ms !== undefined && replied_ms !== undefined)
+    metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));
 }
 
 /**

@@ -65,7 +65,16 @@ it("gives back the account's place when what an exchange has used cannot be pric
   const app = await startApp(app => app.use(gateway));
   expect((await post(`${app.url}/v1/chat/completions`, ask('Hello?'))).status).toBe(200);
   await until(() => gateway.inFlight === 0);
-  expect(JSON.stringify(lines)).toContain('failed to finalize request');
+  expect(lines).toContainEqual(
+    expect.objectContaining({
+      part: 'cost',
+      msg: 'failed to finalize request',
+      request_id: expect.any(String),
+    }),
+  );
+  const shown = await gateway.registry.metrics();
+  expect(shown).toMatch(/^sluice_in_flight\{[^}]*\} 0$/m);
+  expect(shown).toMatch(/^sluice_requests_total\{[^}]*status="200"[^}]*\} 1$/m);
   isBroken = false;
   expect((await post(`${app.url}/v1/chat/completions`, ask('Hello?'))).status).toBe(200);
 });

@@ -48,6 +48,37 @@ describe('the end reason in a ledger row', () => {
   });
 });
 
+describe('a fault while an exchange is settled', () => {
+  const fault = new Error('a bug');
+  const failing = (): never => {
+    throw fault;
+  };
+  const faults = () =>
+    captured.lines.filter(({ msg }) => msg === 'failed to finalize request').map(({ part }) => part);
+  const requests = async () => (await registry.getSingleMetric('sluice_requests_total')!.get()).values;
+  const logged = () => captured.lines.filter(({ msg }) => /^POST .* 200$/.test(msg)).length;
+
+  it('in the metrics loses neither the ledger row nor the line in the log', () => {
+    const metrics = Object.assign(new Metrics(registry), { settled: failing });
+    const outcome = settle(exchange, metrics, { record: row => void rows.push(row) });
+    expect([outcome.status, rows.length, logged(), faults()]).toEqual([200, 1, 1, ['metrics']]);
+  });
+
+  it('in the ledger loses neither the metrics nor the line in the log', async () => {
+    settle(exchange, new Metrics(registry), { record: failing });
+    expect(await requests()).toMatchObject([{ value: 1 }]);
+    expect([logged(), faults()]).toEqual([1, ['ledger']]);
+  });
+
+  it('in the price keeps the tokens, with a cost of 0', async () => {
+    Object.assign(exchange.usage, { prompt_tokens: 7, completion_tokens: 1.5, estimated: false });
+    expect(settled().cost_usd).toBe('0');
+    expect(rows).toMatchObject([{ prompt_tokens: 7, cost_usd: '0' }]);
+    expect(await requests()).toMatchObject([{ value: 1 }]);
+    expect([logged(), faults()]).toEqual([1, ['cost']]);
+  });
+});
+
 describe('the ledger row of an exchange', () => {
   it('has its usage, times and key', () => {
     clock.advance(100.4);
