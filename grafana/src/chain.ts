@@ -100,6 +100,7 @@ export const chain: Board = {
           },
           units: { 'Requests per second': 'reqps', 'Errors per second': 'reqps' },
           labels: { stage: 'Stage', hook: 'Hook' },
+          height: 14,
         },
       ],
     },

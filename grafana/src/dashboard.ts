@@ -43,8 +43,16 @@ export function dashboardOf(board: Board): Dashboard {
   for (const variable of labelVariables(queriesOf(board))) builder.withVariable(labelVariable(variable));
   for (const annotation of annotations) builder.annotation(annotated(annotation));
   addPanels(builder, board);
-  return builder.build();
+  const { links = [], annotations: events, ...dashboard } = builder.build();
+  return {
+    ...dashboard,
+    links: links.map(inSight),
+    annotations: { list: events.list?.map(inSight) ?? [] },
+  };
 }
+
+/** The SDK would put links and the switches of annotations into a closed menu. */
+const inSight = <T extends { readonly placement?: unknown }>({ placement: _, ...shown }: T) => shown;
 
 function addPanels(builder: DashboardBuilder, board: Board): void {
   const { rows, traces: ids } = board;

@@ -17,7 +17,7 @@ export interface Place {
 }
 
 const columns = 24;
-const heights = { stat: 4, series: 8, stacked: 8, table: 8 } as const;
+const heights = { stat: 4, series: 8, stacked: 8, table: 6 } as const;
 const widths = { stat: 3, series: 12, stacked: 12, table: 24 } as const;
 
 /** The places of rows' headings and of panels, from left to right and from top to bottom. */
@@ -29,7 +29,7 @@ export function layout(rows: readonly Row[]): ReadonlyMap<Row | Panel, Place> {
     y += 1;
     let [x, tallest] = [0, 0];
     for (const panel of row.panels) {
-      const [w, h] = [panel.width ?? widths[panel.kind], heights[panel.kind]];
+      const [w, h] = [panel.width ?? widths[panel.kind], panel.height ?? heights[panel.kind]];
       if (x + w > columns) [x, y, tallest] = [0, y + tallest, 0];
       places.set(panel, { x, y, w, h });
       [x, tallest] = [x + w, Math.max(tallest, h)];

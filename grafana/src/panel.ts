@@ -2,6 +2,8 @@ import {
   BigValueColorMode,
   BigValueGraphMode,
   GraphDrawStyle,
+  GraphThresholdsStyleConfigBuilder,
+  GraphThresholdsStyleMode,
   LegendDisplayMode,
   LegendPlacement,
   SortOrder,
@@ -52,6 +54,8 @@ export interface Panel {
   readonly thresholds?: Thresholds;
   /** Of 24 columns. */
   readonly width?: number;
+  /** Of lines of 38 pixels. */
+  readonly height?: number;
   /** What a figure shows while it has no data. */
   readonly noValue?: string;
   /** The uid of the dashboard that tells more. */
@@ -63,6 +67,7 @@ export interface Panel {
 type Builder = StatBuilder | SeriesBuilder | TableBuilder;
 
 export const datasource = { type: 'prometheus', uid: '$datasource' };
+const dashed = new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed);
 /** Gaps of scrapes up to this are bridged, longer ones are shown: an area with a hole pulls down all that lie on it. */
 const bridged_ms = 300_000;
 
@@ -117,6 +122,7 @@ function visualization(panel: Panel): Builder {
         .showLegend(true)
         .calcs(['mean', 'max', 'lastNotNull']),
     );
+  if (panel.thresholds) builder.thresholdsStyle(dashed);
   if (panel.kind === 'series') return builder;
   return builder
     .fillOpacity(60)

@@ -39,7 +39,5 @@ export const providerTable = (id: number, ...matchers: readonly string[]): Panel
       'Breakers not closed': 'short',
     },
     labels: { [by]: 'Provider' },
-    leadsTo: 'sluice-providers',
-    rowSets: 'provider',
   };
 };

@@ -64,7 +64,11 @@ export const service: Board = {
         },
       ],
     },
-    { id: 26, title: 'Providers', panels: [providerTable(27)] },
+    {
+      id: 26,
+      title: 'Providers',
+      panels: [{ ...providerTable(27), leadsTo: 'sluice-providers', rowSets: 'provider' }],
+    },
     {
       id: 28,
       title: 'Tokens and cost',

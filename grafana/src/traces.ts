@@ -17,7 +17,7 @@ const request_id = 'sluice.request_id';
 /** What leads from one request to its trace, and to its page in sluice's own dashboard. */
 export const requestVariables = () => [
   new DatasourceVariableBuilder('traces').label('Traces').type('tempo'),
-  new TextBoxVariableBuilder('request_id').label('Request id'),
+  new TextBoxVariableBuilder('request_id').label('Request id').defaultValue(''),
   new TextBoxVariableBuilder('dashboard_url')
     .label("sluice's dashboard")
     .defaultValue('http://localhost:8081/dashboard'),
