@@ -16,6 +16,20 @@ export const accounts: Board = {
       title: 'Limits',
       panels: [
         {
+          id: 2,
+          kind: 'series',
+          title: 'Fullest limits',
+          description:
+            'Used share of the fullest accounts’ limits, from a half on. At 100 % and above requests are refused.',
+          unit: 'percentunit',
+          queries: {
+            '{{account}} {{limit}}': promql`topk(20, ${max(of('sluice_limit_used_ratio'), 'account', 'limit')})`,
+          },
+          thresholds: { warn: 0.8, bad: 1 },
+          width: 8,
+          mayBeEmpty: true,
+        },
+        {
           id: 3,
           kind: 'series',
           title: 'Refused by limit',

@@ -131,6 +131,18 @@ export const glance: Row = {
       thresholds: { warn: 0.75, bad: 0.9 },
     },
     {
+      id: 13,
+      kind: 'stat',
+      title: 'Fullest limit',
+      description: "Used share of the fullest limit of an account. The panel 'Fullest limits' tells whose.",
+      unit: 'percentunit',
+      queries: { used: max(of('sluice_limit_used_ratio')) },
+      thresholds: { warn: 0.8, bad: 1 },
+      noValue: 'below half',
+      leadsTo: 'sluice-accounts',
+      mayBeEmpty: true,
+    },
+    {
       id: 14,
       kind: 'stat',
       title: 'Breakers open',
