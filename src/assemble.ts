@@ -17,7 +17,7 @@ import { openStateStore } from './stores/limits/open-state-store.ts';
 import { stateSchema } from './stores/limits/state-options.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
 import { type GatewayRecords, startGatewayRecords } from './stores/records/gateway-records.ts';
-import type { Log } from './telemetry/log.ts';
+import { type Log, registerLogMetrics } from './telemetry/log.ts';
 import { logOf } from './telemetry/logger.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { RecordsMetrics } from './telemetry/records-metrics.ts';
@@ -61,6 +61,8 @@ export async function assemble(settings: Settings, options: GatewayOptions): Pro
   const log = logOf(options.log, settings.log.level, settings.log.format);
   const metrics = new Metrics(options.registry ?? new Registry());
   if (settings.metrics.account_label) metrics.countAccounts();
+  // A logger of the application may drop lines as well, which it knows alone.
+  if (!options.log) registerLogMetrics(metrics.registry);
   const records = await startGatewayRecords({
     settings: settings.records,
     configured: new ConfiguredAccounts(settings.accounts),

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { createGateway } from '../../src/index.ts';
-import { registerLogMetrics } from '../../src/telemetry/log.ts';
 import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';
 import { boards } from './boards.ts';
 import { dashboardOf } from './dashboard.ts';
@@ -35,9 +34,7 @@ async function tableOfAllMetrics(): Promise<string> {
     providers: { local: { adapter: 'vllm', base_url: 'http://127.0.0.1:9/v1' } },
     models: defaultModels('local'),
   });
-  registerLogMetrics(gateway.registry);
   registerTraceMetrics(gateway.registry, async () => 0);
-  registerLogMetrics(gateway.registry);
   try {
     return metricsTable(gateway.registry);
   } finally {

@@ -12,7 +12,7 @@ import { Routes } from '../inbound/routes.ts';
 import { Background } from '../settlement/background.ts';
 import { type AccountsConfig, ConfiguredAccounts } from '../stores/accounts/accounts.ts';
 import { MemoryStateStore } from '../stores/limits/memory-state-store.ts';
-import type { Log } from '../telemetry/log.ts';
+import { type Log, registerLogMetrics } from '../telemetry/log.ts';
 import { logOf } from '../telemetry/logger.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { warnOfLostSpans } from '../telemetry/tracing.ts';
@@ -46,6 +46,7 @@ export function createChain<R extends IncomingMessage = IncomingMessage>(
   for (const warning of checked.warnings) log.warn(warning);
   const parts = partsOf(checked, log);
   parts.metrics.configLoaded(systemClock.epoch_ms());
+  if (!checked.options.log) registerLogMetrics(parts.metrics.registry);
   const handler: RequestHandler = (request, response, next) => {
     // Another handler has begun or ended a reply.
     if (response.headersSent || response.writableEnded) return next();

@@ -47,10 +47,13 @@ function prettyOutput() {
   return { write: (line: string) => standardOutput.write(prettyLine(line, isColoured)) };
 }
 
-/** Registers the count of log lines that this process could not write. */
+const droppedLines = 'sluice_log_dropped_lines_total';
+
+/** Registers the count of log lines that this process could not write to standard output; once, if called again. */
 export function registerLogMetrics(registry: Registry): void {
+  if (registry.getSingleMetric(droppedLines)) return;
   const dropped = new MetricFactory(registry).counter({
-    name: 'sluice_log_dropped_lines_total',
+    name: droppedLines,
     help: 'Log lines that were dropped because standard output was not read.',
   });
   dropped.read(() => standardOutput.dropped_lines);

@@ -19,8 +19,9 @@ export class StoreHealth<Operation extends string> {
     this.#showAll();
   }
 
-  succeeded(operation: Operation, now_ms = performance.now()): void {
+  succeeded(operation: Operation, at_ms?: number): void {
     if (this.#failed.size === 0) return;
+    const now_ms = at_ms ?? performance.now();
     for (const [failed, failed_ms] of this.#failed)
       if (failed === operation || now_ms - failed_ms >= forget_ms) {
         this.#failed.delete(failed);

@@ -48,10 +48,13 @@ export class FullestLimits {
     const now_ms = this.#clock.elapsed_ms();
     const limits = this.#accounts.get(account) ?? this.#added(account);
     const key = limit.model === undefined ? limit.name : `${limit.name}:${limit.model}`;
-    const known = limits.get(key);
-    const refused_ms = isRefused ? now_ms : (known?.refused_ms ?? Number.NEGATIVE_INFINITY);
-    if (known) Object.assign(known, { limit, used, seen_ms: now_ms, refused_ms });
-    else limits.set(key, { limit, used, seen_ms: now_ms, refused_ms });
+    let full = limits.get(key);
+    if (!full)
+      limits.set(key, (full = { limit, used, seen_ms: now_ms, refused_ms: Number.NEGATIVE_INFINITY }));
+    full.limit = limit;
+    full.used = used;
+    full.seen_ms = now_ms;
+    if (isRefused) full.refused_ms = now_ms;
   }
 
   #added(account: string): Map<string, Full> {

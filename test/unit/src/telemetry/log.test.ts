@@ -6,6 +6,7 @@ import { standardOutput } from '../../../../src/telemetry/standard-output.ts';
 it('shows the number of dropped log lines up to each scrape', async () => {
   const registry = new Registry();
   registerLogMetrics(registry);
+  registerLogMetrics(registry);
   expect(await registry.metrics()).toContain('sluice_log_dropped_lines_total 0\n');
   standardOutput.dropped_lines += 3;
   expect(await registry.metrics()).toContain('sluice_log_dropped_lines_total 3\n');
