@@ -1,5 +1,6 @@
 import { type LoggerOptions, pino } from 'pino';
 import type { Registry } from 'prom-client';
+import { escaped } from './bounded-fields.ts';
 import { MetricFactory } from './metric-factory.ts';
 import { prettyLine } from './pretty-line.ts';
 import { standardOutput } from './standard-output.ts';
@@ -33,12 +34,20 @@ export type LogFormat = 'auto' | 'json' | 'pretty';
 /** A log with `level` on standard output; keys, prompts and answers are never passed to it. */
 export function createLog(level: LoggerOptions['level'] = 'info', format: LogFormat = 'auto'): Log {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  return pino(options, isPretty(format) ? prettyOutput() : standardOutput);
+  return pino(options, isPretty(format) ? prettyOutput() : jsonOutput);
 }
 
 /** Whether lines of `format` are written for people. */
 export const isPretty = (format: LogFormat): boolean =>
   format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
+
+/** Standard output in JSON. Control characters of ASCII are escaped already, so that most lines are written as they are. */
+const jsonOutput = {
+  write(line: string): void {
+    const isAscii = Buffer.byteLength(line) === line.length;
+    standardOutput.write(isAscii ? line : `${escaped(line.trimEnd())}\n`);
+  },
+};
 
 /** Standard output for people; coloured on a terminal, unless NO_COLOR or its kind is set. */
 function prettyOutput() {

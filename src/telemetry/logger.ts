@@ -63,16 +63,19 @@ export const logOf = (
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
+/** Fields of a log whose logger has them itself. */
+const none: Record<string, unknown> = {};
+
 /**
  * A Log that writes to a logger, which may be the application's. Texts are cut, so that no client and no upstream can fill the log. Faults of
  * the logger end nothing; the first one is a warning of the process.
  */
 export class BoundedLog implements Log {
   readonly #logger: Logger;
-  readonly #fields: Readonly<Record<string, unknown>>;
+  readonly #fields: Record<string, unknown>;
   readonly #reported: { isDone: boolean };
 
-  constructor(logger: Logger, fields: Readonly<Record<string, unknown>> = {}, reported = { isDone: false }) {
+  constructor(logger: Logger, fields: Record<string, unknown> = none, reported = { isDone: false }) {
     this.#logger = logger;
     this.#fields = fields;
     this.#reported = reported;
@@ -99,10 +102,10 @@ export class BoundedLog implements Log {
   }
 
   child(given: Record<string, unknown>): Log {
-    const fields = this.#guarded(() => boundedFields({ ...this.#fields, ...given })) ?? this.#fields;
+    const fields = this.#guarded(() => boundedFields(this.#with(given))) ?? this.#fields;
     const child = this.#guarded(() => this.#logger.child?.(fields));
     return faultOfMethods(child) === undefined
-      ? new BoundedLog(child!, {}, this.#reported)
+      ? new BoundedLog(child!, none, this.#reported)
       : new BoundedLog(this.#logger, fields, this.#reported);
   }
 
@@ -116,10 +119,14 @@ export class BoundedLog implements Log {
     const written = this.#guarded(() =>
       typeof given === 'string'
         ? this.#logger[level]!(this.#fields, boundedMessage(given))
-        : this.#logger[level]!(boundedFields({ ...this.#fields, ...given }), boundedMessage(message)),
+        : this.#logger[level]!(boundedFields(this.#with(given)), boundedMessage(message)),
     );
     // A rejection without a handler would end the process.
     if (written instanceof Promise) written.catch(thrown => this.#report(thrown));
+  }
+
+  #with(given: object): Record<string, unknown> {
+    return this.#fields === none ? (given as Record<string, unknown>) : { ...this.#fields, ...given };
   }
 
   #guarded<T>(call: () => T): T | undefined {

@@ -4,7 +4,8 @@ import { BoundedLog } from '../../../../src/telemetry/logger.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 
 const huge = 'x'.repeat(1_000_000);
-const errOf = (err: unknown) => boundedFields({ err }).err as Error & Record<string, unknown>;
+const errOf = (err: unknown) =>
+  (boundedFields({ err }) as { err: unknown }).err as Error & Record<string, unknown>;
 
 describe('the fields of a log line', () => {
   it('are unchanged when they are small', () => {
@@ -14,7 +15,7 @@ describe('the fields of a log line', () => {
   });
 
   it('keep the beginning and the end of a long text, and say how much is left out', () => {
-    const { text } = boundedFields({ text: `begin ${huge} end` });
+    const { text } = boundedFields({ text: `begin ${huge} end` }) as { text: string };
     expect(text).toMatch(/^begin x+…\[\d+ characters\]…x+ end$/);
     expect(String(text).length).toBeLessThan(2200);
   });

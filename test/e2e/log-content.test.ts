@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { ask, clientKey, upstreamKey } from '../support/gateway-under-test.ts';
+import { completion, said } from '../support/hostile-setting.ts';
+import { type RawReply, send } from '../support/raw-client.ts';
+import {
+  chunk,
+  events,
+  type Script,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  streamed,
+  streamHead,
+  thenClose,
+  whole,
+} from '../support/scripted-upstream.ts';
+import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
+
+/** Texts that no line of the log may have. */
+const prompt = 'a canary that sings in the prompt of the client';
+const answer = 'a canary that sings in the answer of the model';
+const foreignKey = 'sk-canary-0123456789abcdef';
+
+let upstream: ScriptedUpstream;
+let sidecar: SidecarProcess;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  const config = {
+    log: { level: 'debug' },
+    routing: { max_attempts: 2 },
+    messages: { enabled: true },
+    passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }],
+  } as Partial<GatewayConfig>;
+  sidecar = await startSidecar(sidecarConfig(upstream.url, config));
+});
+
+afterAll(async () => {
+  await sidecar?.stop();
+  await upstream?.close();
+});
+
+const request = (path: string, body: string, headers: Record<string, string> = {}): Promise<RawReply> =>
+  send(sidecar.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json', ...headers },
+    body,
+  });
+
+/** The lines of a request, by its id, once the last one of them is there. */
+async function linesOf(id: string): Promise<string[]> {
+  const mine = () =>
+    sidecar
+      .output()
+      .split('\n')
+      .filter(line => line.includes(`"request_id":"${id}"`));
+  await until(() => mine().some(line => line.includes('"end_reason"')));
+  return mine();
+}
+
+/** Puts `expect` on something short: a line that fails would be printed. */
+const controlsOf = (line: string) => line.match(/\p{Cc}|\p{Cf}/gu) ?? [];
+
+let count = 0;
+
+/** What the log has of a request; fails on secrets. */
+async function logged(
+  script: Script | undefined,
+  { path = '/v1/chat/completions', body = JSON.stringify(ask(prompt)), headers = {} },
+): Promise<string[]> {
+  if (script) upstream.reply(script);
+  const id = `log-content-${++count}`;
+  await request(path, body, { 'x-request-id': id, ...headers }).catch(() => {});
+  const lines = await linesOf(id);
+  const text = lines.join('\n');
+  for (const secret of [prompt, answer, 'canary', clientKey, upstreamKey]) expect(text).not.toContain(secret);
+  return lines;
+}
+
+const streaming = JSON.stringify(ask(prompt, { stream: true }));
+
+describe('a line of the log has neither key nor prompt nor answer', () => {
+  it.each<[string, Parameters<typeof logged>[1]]>([
+    ['a body that is no JSON', { body: `{"messages": "${prompt}` }],
+    ['a body that is text', { body: prompt }],
+    ['a body that is a string', { body: JSON.stringify(prompt) }],
+    ['text behind the body', { body: `${JSON.stringify(ask('Hi'))} ${prompt}` }],
+    [
+      'a role that is wrong',
+      { body: JSON.stringify({ ...ask(''), messages: [{ role: 'x', content: prompt }] }) },
+    ],
+    ['a content that is wrong', { body: JSON.stringify(ask({ text: prompt } as never)) }],
+    ['a parameter that is wrong', { body: JSON.stringify(ask(prompt, { temperature: 7, max_tokens: 0 })) }],
+    ['a key that is unknown', { headers: { authorization: `Bearer ${foreignKey}` } }],
+    ['a key in another scheme', { headers: { authorization: `Basic ${foreignKey}` } }],
+    ['a key in the query', { path: `/v1/chat/completions?key=${foreignKey}` }],
+    ['a path that is unknown', { path: `/v1/unknown?text=${encodeURIComponent(prompt)}` }],
+    ['a cookie', { headers: { cookie: `session=${foreignKey}`, referer: prompt, 'user-agent': prompt } }],
+    [
+      'the responses endpoint',
+      { path: '/v1/responses', body: JSON.stringify({ model: 'x', input: prompt }) },
+    ],
+    ['the messages endpoint', { path: '/v1/messages', body: JSON.stringify({ model: 'x', system: prompt }) }],
+  ])('of a refused request: %s', async (_, sent) => {
+    upstream.reply(whole(200, completion('Hello')));
+    await logged(undefined, sent);
+  });
+
+  const spoken = events(said(answer));
+  it.each<[string, Script]>([
+    ['whole', whole(200, completion(answer))],
+    ['no JSON', whole(200, answer)],
+    ['JSON that is cut off', whole(200, `{"choices":[{"message":{"content":"${answer}`)],
+    ['a stream with an event that is no JSON', streamed(`${spoken}data: {"x": ${answer}\n\n`)],
+    ['a stream that breaks off', thenClose(streamHead(), chunk(spoken))],
+    [
+      'a stream with an error',
+      streamed(`${spoken}${events({ error: { message: 'overloaded', code: 503 } })}`),
+    ],
+    ['an error with its key', whole(401, { error: { message: `Incorrect API key: ${upstreamKey}` } })],
+    ['no HTTP', thenClose(`${answer}\r\n\r\n`)],
+  ])('of an answer that is %s', async (_, script) => {
+    for (const body of [JSON.stringify(ask(prompt)), streaming]) await logged(script, { body });
+  });
+
+  it('of a request that is passed through', async () => {
+    const body = JSON.stringify({ model: 'm', input: prompt });
+    await logged(whole(200, { data: [answer], usage: { prompt_tokens: 1 } }), {
+      path: '/v1/embeddings',
+      body,
+    });
+  });
+});
+
+describe('a line of the log is bounded and cannot control a terminal', () => {
+  const huge = '\u001b[2J\u009b31m\n{"level":60}'.repeat(20_000);
+  const path = `/v1/${'a'.repeat(14_000)}`;
+
+  it.each<[string, Script, Parameters<typeof logged>[1]]>([
+    ['a path', '', { path }],
+    ['a name of a model', '', { body: JSON.stringify(ask('Hi', { model: huge })) }],
+    ['a name of a parameter', '', { body: JSON.stringify(ask('Hi', { [huge]: 1 })) }],
+    ['a role', '', { body: JSON.stringify({ ...ask(''), messages: [{ role: huge }] }) }],
+    ['an error message', whole(400, { error: { message: huge } }), {}],
+    ['an error of the provider', whole(503, { error: { message: huge, type: huge, code: huge } }), {}],
+    ['an error in a stream', streamed(events(said('x'), { error: { message: huge } })), { body: streaming }],
+    ['a header of the reply', whole(503, {}, { 'retry-after': 'x'.repeat(8000) }), {}],
+    [
+      'a finish reason',
+      whole(200, JSON.stringify(completion('x')).replace('"stop"', JSON.stringify(huge))),
+      {},
+    ],
+    ['a type of content', '', { headers: { 'content-type': 'x'.repeat(8000) } }],
+    ['an encoding', '', { headers: { 'content-encoding': 'x'.repeat(8000) } }],
+  ])('with %s that is long', async (_, script, sent) => {
+    for (const line of await logged(script, sent)) {
+      expect(line.length).toBeLessThan(20_000);
+      expect(controlsOf(line)).toEqual([]);
+      expect(() => JSON.parse(line)).not.toThrow();
+    }
+  });
+});
