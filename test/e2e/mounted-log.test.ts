@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { auth, createChain } from '../../src/index.ts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import { auth, createChain, type Logger, validation } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { type CapturedLog, capturedLog } from '../support/captured-log.ts';
 import { post } from '../support/chain-app.ts';
 import { startApp } from '../support/express-app.ts';
 import { ask } from '../support/gateway-under-test.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
+import { until } from '../support/until.ts';
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 let simulator: Simulator;
@@ -70,4 +73,41 @@ it('rejects a logger whose children cannot be used before anything starts', asyn
     /log: must have a method child that returns a logger; an object is needed, not null in what/;
   await expect(mountable(simulator, {}, { log } as never)).rejects.toThrow(message);
   expect(() => createChain([auth()], { log } as never)).toThrow(message);
+});
+
+describe('a share of the lines of successful exchanges', () => {
+  /** Ids of the exchanges that have a line, after one that succeeds and one that is refused. */
+  async function logged(url: string, { lines }: CapturedLog): Promise<unknown[]> {
+    const path = `${url}/v1/chat/completions`;
+    await (await post(path, ask('Hello?'), { 'x-request-id': 'success' })).text();
+    await (await post(path, ask('Hello?', { max_tokens: 0 }), { 'x-request-id': 'failure' })).text();
+    const ids = () => lines.filter(line => 'end_reason' in line).map(({ request_id }) => request_id);
+    await until(() => ids().includes('failure'));
+    return ids();
+  }
+
+  it("is written to the application's logger by a gateway with log.sample", async () => {
+    const captured = capturedLog();
+    const gateway = await mountable(simulator, { log: { sample: 0 } }, { log: captured.log as Logger });
+    const app = await startApp(app => app.use(gateway));
+    expect(await logged(app.url, captured)).toEqual(['failure']);
+  });
+
+  it.each([
+    [0, ['failure']],
+    [1, ['success', 'failure']],
+  ])('is written by a chain with log_sample: %d', async (log_sample, expected) => {
+    const captured = capturedLog();
+    const app = await startApp(app => {
+      const options = { models: defaultModels('handler'), log: captured.log as Logger, log_sample };
+      app.use(createChain([validation()], options), (_, response) => {
+        response.json({ choices: [] });
+      });
+    });
+    expect(await logged(app.url, captured)).toEqual(expected);
+  });
+
+  it('is a share from 0 to 1', () => {
+    expect(() => createChain([validation()], { log_sample: 10 })).toThrow(/log_sample: .*<=1/);
+  });
 });

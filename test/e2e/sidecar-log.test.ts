@@ -1,0 +1,202 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { freePort } from '../support/free-port.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { PrintingProcess } from '../support/printing-process.ts';
+import { configFile, sidecarConfig } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const serving = /listening on (http:\/\/\S+) \(admin:/;
+
+/** What the log itself writes to be coloured; all other sequences are a client's. */
+const colours = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g');
+
+/** Lets SIGUSR2 warn as Node does, and the second one throw where nothing catches. */
+const misbehave = `let count = 0; process.on('SIGUSR2', () => {
+  if (count++ > 0) throw new Error('nothing catches this');
+  process.emitWarning('the weather gets worse', 'DeprecationWarning', 'DEP_TEST');
+});`;
+const misbehaving = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(misbehave)}` };
+
+let simulator: Simulator;
+let started: PrintingProcess | undefined;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+afterAll(() => simulator.close());
+afterEach(async () => {
+  started?.signal('SIGKILL');
+  await started?.exited;
+});
+
+/** `sluice` with these arguments; by `script` on a pseudo-terminal. */
+function start(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  isTerminal = false,
+  cleanUp?: () => Promise<void>,
+): PrintingProcess {
+  const { NO_COLOR, FORCE_COLOR, ...inherited } = process.env;
+  const command = [process.execPath, '--conditions=sluice-source', 'src/cli/sidecar.ts', ...args];
+  const [name = '', ...rest] = isTerminal
+    ? ['script', '-qefc', `exec ${command.join(' ')}`, '/dev/null']
+    : command;
+  const env = { ...inherited, TERM: 'xterm-256color', ...environment };
+  started = new PrintingProcess(name, rest, { cwd: root, env }, cleanUp);
+  return started;
+}
+
+async function served(
+  log: GatewayConfig['log'],
+  environment: Record<string, string> = {},
+  isTerminal = false,
+): Promise<{ running: PrintingProcess; post(headers?: Record<string, string>): Promise<Response> }> {
+  const { file, remove } = await configFile(stringify(sidecarConfig(simulator.url, { log })));
+  const running = start(['--config', file], environment, isTerminal, remove);
+  const [, url] = await running.printed(serving);
+  const post = (headers = {}) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(ask('Hello?')),
+    });
+  return { running, post };
+}
+
+const linesOf = ({ stdout }: PrintingProcess): string[] => stdout.split('\n').slice(0, -1);
+const messagesOf = (process: PrintingProcess): unknown[] =>
+  linesOf(process).map(line => JSON.parse(line).msg);
+
+describe('standard output that is no terminal', () => {
+  it('is JSON line by line, with warnings of Node, an error that nothing catches and a collector that is down', async () => {
+    const dead = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+      OTEL_LOG_LEVEL: 'info',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+    };
+    const { running, post } = await served({ level: 'info' }, { ...misbehaving, ...dead });
+    expect((await post()).status).toBe(200);
+    await running.printed(/ECONNREFUSED/);
+    running.signal('SIGUSR2');
+    await running.printed(/the weather gets worse/);
+    running.signal('SIGUSR2');
+    expect(await running.exited).toBe(1);
+    const lines = linesOf(running).map(line => JSON.parse(line));
+    for (const line of lines)
+      expect(line).toMatchObject({
+        level: expect.any(Number),
+        time: expect.any(String),
+        msg: expect.any(String),
+      });
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          msg: expect.stringMatching(serving),
+          url: expect.stringContaining('http'),
+        }),
+        expect.objectContaining({ msg: 'POST /v1/chat/completions 200', account: 'tester' }),
+        expect.objectContaining({ level: 40, diagnostic: expect.objectContaining({ code: 'ECONNREFUSED' }) }),
+        expect.objectContaining({
+          level: 40,
+          msg: 'Node warns: the weather gets worse',
+          err: expect.objectContaining({ code: 'DEP_TEST' }),
+        }),
+        expect.objectContaining({
+          level: 60,
+          origin: 'uncaughtException',
+          err: expect.objectContaining({
+            message: 'nothing catches this',
+            stack: expect.stringContaining('at '),
+          }),
+        }),
+      ]),
+    );
+    expect(running.stderr).toBe('');
+  });
+
+  it('has the address at every level of the log, and nothing when it is silent', async () => {
+    const { running } = await served({ level: 'fatal' });
+    expect(messagesOf(running)).toEqual([expect.stringMatching(serving)]);
+    running.signal('SIGKILL');
+    await running.exited;
+    const port = await freePort();
+    const sections = { log: { level: 'silent' }, server: { port } } as Partial<GatewayConfig>;
+    const { file, remove } = await configFile(stringify(sidecarConfig(simulator.url, sections)));
+    const silent = start(['--config', file], {}, false, remove);
+    await until(() =>
+      fetch(`http://127.0.0.1:${port}/v1/models`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+    silent.signal('SIGTERM');
+    expect(await silent.exited).toBe(0);
+    expect([silent.stdout, silent.stderr]).toEqual(['', '']);
+  });
+
+  it('is for people when the configuration says so, without colours', async () => {
+    const { running, post } = await served({ level: 'info', format: 'pretty' });
+    await post({ 'x-request-id': 'req-pretty' });
+    await running.printed(/ INFO {2}POST \/v1\/chat\/completions 200 request_id=req-pretty .*\n/);
+    expect(running.stdout).not.toContain('\u001b');
+  });
+
+  it('is JSON for the simulator too', async () => {
+    const running = start(['simulate', '--port', '0']);
+    await running.printed(/Simulated vLLM server: http/);
+    expect(messagesOf(running)).toEqual([expect.stringMatching(/^Simulated vLLM server: http:\/\/\S+$/)]);
+  });
+});
+
+describe('a terminal', () => {
+  it('shows one coloured line each, which nothing that a client sends can break or control', async () => {
+    const { running, post } = await served({ level: 'debug' }, {}, true);
+    await post({ 'x-request-id': 'req-tty' });
+    await running.printed(/INFO .*POST \/v1\/chat\/completions 200.*req-tty.*\r\n/);
+    expect(running.stdout).toContain('\u001b[32mINFO \u001b[39m');
+    const before = running.stdout.length;
+    await post({ 'content-type': 'text/\u009b2Jplain' });
+    await running.printed(/POST \/v1\/chat\/completions 400.*\r\n/);
+    const shown = running.stdout.slice(before).replaceAll(colours, '').split('\r\n');
+    expect(shown.slice(0, -1).filter(line => !/^\d\d:\d\d:\d\d\.\d{3} (DEBUG|INFO|WARN)/.test(line))).toEqual(
+      [],
+    );
+    expect(shown.join('').match(/\p{Cc}|\p{Cf}/gu)).toBeNull();
+    expect(shown.join('')).toContain('\\u009b2jplain');
+  });
+
+  it('shows JSON when the configuration says so', async () => {
+    const { running } = await served({ level: 'info', format: 'json' }, {}, true);
+    await until(() => running.stdout.endsWith('\r\n'));
+    for (const line of running.stdout.trimEnd().split('\r\n')) expect(() => JSON.parse(line)).not.toThrow();
+  });
+
+  it('shows the demo what to try, and no colours with NO_COLOR', async () => {
+    const running = start(['--port', '0', '--admin-port', '0'], { NO_COLOR: '1' }, true);
+    const [, url, key] = await running.printed(/curl -N (\S+) .*?Bearer (sk-demo-\S+)'.*Ctrl-C/s);
+    const reply = await fetch(url!, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(ask('Hello?')),
+    });
+    expect(reply.status).toBe(200);
+    expect(running.stdout).toMatch(/Dashboard: \S+ \(for this run: name demo, password [\w-]+\)/);
+    expect(running.stdout).not.toContain('\u001b');
+  });
+});
+
+describe('log.sample', () => {
+  it('leaves lines of successful exchanges out and those of failures in', async () => {
+    const { running, post } = await served({ level: 'info', sample: 0 });
+    await post({ 'x-request-id': 'req-success' });
+    await post({ 'x-request-id': 'req-failure', authorization: 'Bearer wrong' });
+    await running.printed(/"request_id":"req-failure"/);
+    expect(running.stdout).not.toContain('req-success');
+  });
+});
