@@ -1,12 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
 
-const rules = fileURLToPath(new URL('../../grafana/alerts/sluice.rules.yaml', import.meta.url));
+const shippedRules = readFileSync(new URL('../../grafana/alerts/sluice.rules.yaml', import.meta.url), 'utf8');
 
 /** A series of an answer: its labels, and its points as seconds and values. */
 export interface PrometheusSeries {
@@ -23,19 +22,30 @@ export class PrometheusServer {
   #output = '';
 
   /** Scrapes the admin listeners `targets` every second, as job `sluice`, and `others` as job `another`, with the alert rules loaded. */
-  static async start(targets: readonly string[], others: readonly string[] = []): Promise<PrometheusServer> {
-    const server = new PrometheusServer(targets, others, await freePort());
+  static start(targets: readonly string[], others: readonly string[] = []): Promise<PrometheusServer> {
+    return PrometheusServer.startWith({ sluice: targets, another: others }, shippedRules);
+  }
+
+  /** Scrapes the targets of each job every second, and evaluates these rules as often. */
+  static async startWith(
+    targets: Readonly<Record<string, readonly string[]>>,
+    rules: string,
+  ): Promise<PrometheusServer> {
+    const server = new PrometheusServer(targets, rules, await freePort());
     await server.#ready();
     return server;
   }
 
-  private constructor(targets: readonly string[], others: readonly string[], port: number) {
+  private constructor(targets: Readonly<Record<string, readonly string[]>>, rules: string, port: number) {
     this.#folder = mkdtempSync(join(tmpdir(), 'sluice-prometheus-'));
     this.url = `http://127.0.0.1:${port}`;
     const config = join(this.#folder, 'prometheus.yml');
     const interval = '{ scrape_interval: 1s, evaluation_interval: 1s }';
-    const jobs = [jobOf('sluice', targets), jobOf('another', others)].join('\n');
-    writeFileSync(config, `global: ${interval}\nrule_files: ["${rules}"]\nscrape_configs:\n${jobs}\n`);
+    const jobs = Object.entries(targets)
+      .map(([name, urls]) => jobOf(name, urls))
+      .join('\n');
+    writeFileSync(join(this.#folder, 'rules.yaml'), rules);
+    writeFileSync(config, `global: ${interval}\nrule_files: ["rules.yaml"]\nscrape_configs:\n${jobs}\n`);
     this.#process = spawn(
       'prometheus',
       [

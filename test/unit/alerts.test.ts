@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { allCases, notProvoked, worstCases } from '../alerts/all-cases.ts';
 
 interface Rule {
   readonly record?: string;
@@ -89,5 +90,12 @@ describe('the Prometheus alerts', () => {
       checks.map(({ exp_samples }) => exp_samples.some(({ labels }) => labels.includes(`"${name}"`))),
     );
     expect(seen.some(fires => !fires[0] && fires.includes(true) && !fires.at(-1))).toBe(true);
+  });
+
+  it('are provoked on real processes by npm run alerts, except those that say why not', () => {
+    const provoked = allCases.flatMap(({ alerts }) => alerts);
+    expect([...new Set([...provoked, ...Object.keys(notProvoked)])].sort()).toEqual(names.toSorted());
+    expect(Object.keys(notProvoked).filter(name => provoked.includes(name))).toEqual([]);
+    expect(worstCases.filter(job => !allCases.some(one => one.job === job))).toEqual([]);
   });
 });
