@@ -186,5 +186,7 @@ describe('a dry run of the limits', () => {
     const decided = (decision: string) =>
       gateway.metric('sluice_limit_decisions_total', { limit: 'requests_per_minute', decision });
     expect([await decided('admitted'), await decided('over'), await decided('refused')]).toEqual([2, 2, 0]);
+    const full = { account: 'tester', limit: 'requests_per_minute' };
+    expect(await gateway.metric('sluice_limit_used_ratio', full)).toBe(1);
   });
 });

@@ -208,6 +208,26 @@ describe('the state store while Redis is down', () => {
   });
 });
 
+describe('a Redis that can be read and not written', () => {
+  it('shows every operation as down until it can be written again', async () => {
+    opened = await openRedisStore({ url: redis.url, timeout_ms });
+    await take();
+    expect(await opened.metric('sluice_store_up')).toBe(5);
+    await redis.cli('REPLICAOF', '127.0.0.1', '1');
+    await until(async () => {
+      await take();
+      return isOut();
+    });
+    expect(await redis.cli('EXISTS', 'anything')).toMatch('0');
+    expect(await opened.metric('sluice_store_up')).toBe(0);
+    await redis.cli('REPLICAOF', 'NO', 'ONE');
+    await until(isBack);
+    await take();
+    await until(async () => (await opened.metric('sluice_store_up', 'reserve')) === 1);
+    expect(await opened.metric('sluice_store_up', 'heartbeat')).toBe(1);
+  });
+});
+
 describe('a state store that starts while Redis is down', () => {
   it('serves by policy and connects to Redis when it comes up', async () => {
     await redis.kill();
