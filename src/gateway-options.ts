@@ -94,9 +94,10 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
   readonly terminal?: boolean;
   /**
    * The application's logger: pino, Fastify's `app.log`, bunyan, `console`, or any object with `error`, `warn`, `info` and `debug`. Each is
-   * called with fields and a message. The logger's own level holds, not `log.level` of the configuration.
+   * called with fields and a message. The logger's own level and form hold, not `log.level` and `log.format` of the configuration;
+   * `log.sample` holds.
    *
-   * @defaultValue a log in JSON on standard output
+   * @defaultValue a log on standard output, in the form of `log.format`
    * @example
    * ```ts
    * import { pino } from 'pino';

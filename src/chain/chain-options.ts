@@ -58,7 +58,7 @@ export const chainOptionsSchema = z.strictObject({
 
 /** Options of `createChain`: parts of a configuration, and what only an application can give. */
 export interface ChainOptions<R extends IncomingMessage = IncomingMessage> extends ChainConfig {
-  /** The application's logger; by default JSON lines on standard output. */
+  /** The application's logger; by default lines from `warn` on, on standard output: JSON, on a terminal readable. */
   readonly log?: Logger;
   /** Registry of the stages' times, which are not measured without it. */
   readonly registry?: Registry;

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { ask, clientKey, upstreamKey } from '../support/gateway-under-test.ts';
-import { completion, said } from '../support/hostile-setting.ts';
+import { completion, finished, said, used } from '../support/hostile-setting.ts';
 import { type RawReply, send } from '../support/raw-client.ts';
 import {
   chunk,
@@ -77,6 +78,20 @@ async function logged(
   for (const secret of [prompt, answer, 'canary', clientKey, upstreamKey]) expect(text).not.toContain(secret);
   return lines;
 }
+
+it("lists every field of an exchange's line in the README", async () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const rows = readme.slice(readme.indexOf('The line of an exchange')).matchAll(/^\| (`[^|]+) \|/gm);
+  const listed = [...rows].flatMap(([, names]) => [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  const body = JSON.stringify(ask('Hi', { stream: true }));
+  const answered = streamed(events(said('x'), finished(), used(7, 3, 2), '[DONE]'));
+  const lines = [...(await logged(answered, { body })), ...(await logged(undefined, { body: '{}' }))];
+  const fields = lines
+    .filter(line => line.includes('"end_reason"'))
+    .flatMap(line => Object.keys(JSON.parse(line)));
+  expect(fields).toEqual(expect.arrayContaining(['ttft_ms', 'error_type', 'attempts', 'cached_tokens']));
+  expect([...new Set(fields)].filter(field => !listed.includes(field))).toEqual([]);
+});
 
 const streaming = JSON.stringify(ask(prompt, { stream: true }));
 
