@@ -102,13 +102,12 @@ export const accounts: Board = {
       panels: [
         {
           id: 10,
-          kind: 'series',
-          title: 'Stores up',
+          kind: 'stacked',
+          title: 'Store operations that fail',
           description:
-            '0 while an operation of a store fails in any instance. state: counters and concurrency, shared by instances. records: keys, accounts and the ledger.',
+            '1 for each operation of a store that fails in any instance. state: counters and concurrency, shared by instances. records: keys, accounts and the ledger.',
           unit: 'short',
-          queries: { [store]: min(of('sluice_store_up'), ...ofStore) },
-          thresholds: { warn: 1, bad: 0.5, falling: true },
+          queries: { [store]: promql`1 - ${min(of('sluice_store_up'), ...ofStore)}` },
           width: 8,
           mayBeEmpty: true,
         },
