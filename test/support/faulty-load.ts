@@ -42,7 +42,7 @@ export async function startFaultyService(sections: Partial<GatewayConfig> = {}):
 }
 
 function configOf(flaky: string, sound: string, sections: Partial<GatewayConfig>): Partial<GatewayConfig> {
-  const breaker = { consecutive_failures: 2, open_ms: 300, probes: 1, ramp_ms: 100 };
+  const breaker = { consecutive_failures: 1, open_ms: 300, probes: 1, ramp_ms: 100 };
   const upstreams = ['flaky', 'sound'].map((provider, at) => ({ provider, model: 'm', priority: at + 1 }));
   return {
     server: { port: 0, unready_ms: 0, non_stream_timeout_ms: 1500 },
