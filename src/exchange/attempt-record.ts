@@ -59,6 +59,11 @@ export class RunningAttempt implements AttemptRecord {
     return this.#clock.elapsed_ms() - this.#sent_ms;
   }
 
+  /** `error.type` of its span and its metrics: the kind of failure, or `aborted`; undefined if it was completed or still runs. */
+  get error_type(): string | undefined {
+    return this.outcome === 'aborted' ? 'aborted' : this.kind;
+  }
+
   /** Notes the first text or tool call of a stream. */
   firstToken(): void {
     this.first_token_ms ??= this.elapsed_ms;

@@ -1,6 +1,6 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
 import type { Chunk, Completion } from '../../canonical.ts';
-import type { AttemptRecord } from '../../exchange/attempt-record.ts';
+import type { RunningAttempt } from '../../exchange/attempt-record.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
 import { ContentCapture } from '../../telemetry/content-capture.ts';
@@ -16,26 +16,23 @@ export class AttemptTelemetry {
   readonly #exchange: Exchange;
   readonly #provider: string;
   readonly #metrics: ClientMetrics;
-  readonly #sent_ms: number;
   readonly #span: Span;
   readonly #content: ContentCapture | undefined;
   readonly #identity: ReplyIdentity | undefined;
-  readonly #record: AttemptRecord | undefined;
+  readonly #attempt: RunningAttempt;
   /** By choice. */
   readonly #finish_reasons: string[] = [];
   #hasAnswered = false;
   #first_chunk_ms: number | undefined;
   #last_chunk_ms = 0;
   #chunkTimes: HistogramSeries | undefined;
-  #error_type: string | undefined;
   #end_ms: number | undefined;
 
-  constructor(exchange: Exchange, upstream: Upstream, metrics: ClientMetrics) {
+  constructor(exchange: Exchange, upstream: Upstream, metrics: ClientMetrics, attempt: RunningAttempt) {
     this.#exchange = exchange;
     this.#provider = upstream.provider.name;
     this.#metrics = metrics;
-    this.#sent_ms = exchange.clock.elapsed_ms();
-    this.#record = exchange.attempts.at(-1);
+    this.#attempt = attempt;
     this.#span = startChildSpan(exchange.span, `chat ${upstream.target.model}`, SpanKind.CLIENT, {});
     if (!this.#span.isRecording()) return;
     this.#span.setAttributes(requestAttributes(exchange, upstream));
@@ -46,11 +43,6 @@ export class AttemptTelemetry {
   /** Headers that carry the trace to the upstream. */
   get headers(): Record<string, string> {
     return traceHeaders(this.#span);
-  }
-
-  /** Milliseconds since the request was sent. */
-  get elapsed_ms(): number {
-    return this.#exchange.clock.elapsed_ms() - this.#sent_ms;
   }
 
   /** `decoder`, or where the span is recorded one that shows it the id and model of the reply. */
@@ -87,17 +79,17 @@ export class AttemptTelemetry {
     }
   }
 
-  /** Notes the end of the attempt, with the kind of its failure; its usage may not be known yet. */
-  ended(error_type: string | undefined): void {
-    this.#metrics.attempted(this.#exchange, this.#provider, this.elapsed_ms, error_type);
-    this.#error_type = error_type;
+  /** Notes the end of the attempt, as it is recorded; its usage may not be known yet. */
+  ended(): void {
+    const { elapsed_ms, error_type } = this.#attempt;
+    this.#metrics.attempted(this.#exchange, this.#provider, elapsed_ms, error_type);
     this.#end_ms = performance.now();
   }
 
   /** Closes the span without usage, because another attempt follows. */
   superseded(): void {
     if (this.#span.isRecording()) this.#describeReply();
-    endSpan(this.#span, this.#error_type, this.#end_ms);
+    endSpan(this.#span, this.#attempt.error_type, this.#end_ms);
   }
 
   /** Closes the span with the exchange's usage, at the time at which the attempt ended. */
@@ -111,7 +103,7 @@ export class AttemptTelemetry {
     const finish_reasons = this.#allFinishReasons();
     this.#content?.end(finish_reasons);
     this.#span.setAttributes({
-      ...(this.#record && attemptAttributes(this.#record)),
+      ...attemptAttributes(this.#attempt),
       ...this.#identity?.attributes,
       'gen_ai.response.finish_reasons': finish_reasons,
       'gen_ai.response.time_to_first_chunk': first_chunk_ms === undefined ? undefined : first_chunk_ms / 1000,
@@ -130,7 +122,7 @@ export class AttemptTelemetry {
     if (this.#chunkTimes) {
       this.#chunkTimes.observe((now_ms - this.#last_chunk_ms) / 1000 / count, undefined, count);
     } else {
-      this.#first_chunk_ms = now_ms - this.#sent_ms;
+      this.#first_chunk_ms = this.#attempt.elapsed_ms;
       this.#metrics.firstChunk(this.#exchange, this.#provider, this.#first_chunk_ms);
       this.#chunkTimes = this.#metrics.chunkTime(this.#exchange, this.#provider);
     }

@@ -85,7 +85,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   released(): void {
     if (this.#waited || !this.#sent) return;
     this.#waited = true;
-    this.#exchange.upstream_wait_ms += this.#sent.telemetry.elapsed_ms;
+    this.#exchange.upstream_wait_ms += this.#sent.record.elapsed_ms;
   }
 
   /** Resumes reading, because the sink takes chunks again. */
@@ -222,6 +222,6 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     const isAborted = how === 'given up' || how?.kind === 'aborted';
     if (isAborted) this.#sent?.record.ended('aborted');
     else this.#sent?.record.ended(how ? 'failed' : 'completed', how?.kind);
-    this.#sent?.telemetry.ended(isAborted ? 'aborted' : how?.kind);
+    this.#sent?.telemetry.ended();
   }
 }

@@ -36,7 +36,7 @@ export class SentRequest {
     this.#exchange = exchange;
     this.#provider = provider;
     this.record = exchange.beginAttempt({ provider: provider.name, model: target.model, wait_ms });
-    this.telemetry = new AttemptTelemetry(exchange, upstream, metrics);
+    this.telemetry = new AttemptTelemetry(exchange, upstream, metrics, this.record);
     this.#key = provider.keys.next();
     this.call = provider.send(path, text, { ...headers, ...this.telemetry.headers }, this.#key);
   }

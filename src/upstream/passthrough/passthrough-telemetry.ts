@@ -22,15 +22,21 @@ export class PassthroughTelemetry {
   readonly #exchange: Exchange;
   readonly #provider: Provider;
   readonly #metrics: ClientMetrics;
-  readonly #sent_ms: number;
+  readonly #attempt: RunningAttempt;
   readonly #span: Span;
 
   /** `path` is the rule's, which names the span. */
-  constructor(exchange: Exchange, provider: Provider, path: string, metrics: ClientMetrics) {
+  constructor(
+    exchange: Exchange,
+    provider: Provider,
+    path: string,
+    metrics: ClientMetrics,
+    attempt: RunningAttempt,
+  ) {
     this.#exchange = exchange;
     this.#provider = provider;
     this.#metrics = metrics;
-    this.#sent_ms = exchange.clock.elapsed_ms();
+    this.#attempt = attempt;
     exchange.operation = operationOf(exchange.path);
     this.#span = startChildSpan(exchange.span, `${exchange.method} ${path}`, SpanKind.CLIENT, {});
     if (!this.#span.isRecording()) return;
@@ -48,33 +54,29 @@ export class PassthroughTelemetry {
 
   /** Notes that the reply has begun, or the call has failed; the first call counts. */
   waited(): void {
-    this.#exchange.upstream_wait_ms ||= this.#elapsed_ms;
+    this.#exchange.upstream_wait_ms ||= this.#attempt.elapsed_ms;
   }
 
   /** Notes the end of the call, as it is recorded, with what the reply says of itself. */
-  ended(attempt: RunningAttempt, reply: ReplyNames): void {
-    const { kind, outcome } = attempt;
-    this.#metrics.attempted(this.#exchange, this.#provider.name, this.#elapsed_ms, kind);
-    if (this.#span.isRecording()) this.#describe(attempt, reply);
-    endSpan(this.#span, outcome === 'aborted' ? 'aborted' : kind);
+  ended(reply: ReplyNames): void {
+    const { elapsed_ms, error_type } = this.#attempt;
+    this.#metrics.attempted(this.#exchange, this.#provider.name, elapsed_ms, error_type);
+    if (this.#span.isRecording()) this.#describe(reply);
+    endSpan(this.#span, error_type);
   }
 
-  #describe(attempt: RunningAttempt, { id, model: replyModel }: ReplyNames): void {
+  #describe({ id, model: replyModel }: ReplyNames): void {
     const { model, usage, operation, attempts } = this.#exchange;
     // A model of the catalog only: a client can write any name.
     if (operation !== undefined && model) this.#span.updateName(`${operation} ${model.id}`);
     this.#span.setAttributes({
-      ...attemptAttributes(attempt),
+      ...attemptAttributes(this.#attempt),
       'sluice.attempt': attempts.length,
       'gen_ai.request.model': model?.id,
       'gen_ai.response.id': id?.slice(0, max_name_characters),
       'gen_ai.response.model': replyModel?.slice(0, max_name_characters),
       ...(!usage.estimated && usageAttributes(usage)),
     });
-  }
-
-  get #elapsed_ms(): number {
-    return this.#exchange.clock.elapsed_ms() - this.#sent_ms;
   }
 }
 

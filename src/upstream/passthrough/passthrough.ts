@@ -97,10 +97,10 @@ export class Passthrough {
     const query = queryOf(request.url ?? '/');
     if (query === undefined) throw refusal('unknown_url');
     if (Number(request.headers['content-length']) > rule.max_body_bytes) throw tooLarge(rule.max_body_bytes);
-    const call = new PassthroughTelemetry(exchange, provider, rule.path, this.#metrics.client);
     const meter = PassthroughMeter.of(exchange, name => this.#modelOf(rule.provider, name));
     const key = provider.keys.next();
     const attempt = exchange.beginAttempt({ provider: rule.provider });
+    const call = new PassthroughTelemetry(exchange, provider, rule.path, this.#metrics.client, attempt);
     let kind: string | undefined;
     try {
       // Node destroys a request after its `end` event, in which a body parser may have called this; that must not hit the restored body.
@@ -137,7 +137,7 @@ export class Passthrough {
       meter?.settle();
       proxy.end(request);
       attempt.ended(kind !== undefined ? 'failed' : exchange.client_gone ? 'aborted' : 'completed', kind);
-      call.ended(attempt, meter?.names ?? {});
+      call.ended(meter?.names ?? {});
     }
   }
 

@@ -22,10 +22,14 @@ function setting(request: object = {}, content: object = {}) {
   const { a, clock } = routeOver([{}]);
   Object.assign(a.provider.content, content);
   const exchange = sampleExchange({ request, start: { clock } });
-  for (const model of ['x', 'y']) exchange.beginAttempt({ provider: 'a', model, wait_ms: 30 });
+  const [, attempt] = ['x', 'y'].map(model => exchange.beginAttempt({ provider: 'a', model, wait_ms: 30 }));
   const registry = new Registry();
-  const span = new AttemptTelemetry(exchange, a, new ClientMetrics(registry));
-  return { exchange, clock, span, registry, adapter: a.provider.adapter };
+  const span = new AttemptTelemetry(exchange, a, new ClientMetrics(registry), attempt!);
+  const end = (kind?: string) => {
+    attempt!.ended(kind ? 'failed' : 'completed', kind);
+    span.ended();
+  };
+  return { exchange, clock, span, end, registry, adapter: a.provider.adapter };
 }
 
 const finished = () => exporter.getFinishedSpans();
@@ -44,9 +48,9 @@ describe('the span of an attempt', () => {
       response_format: { type: 'json_schema', json_schema: { name: 'secret' } },
     };
     const fields = { max_tokens: 7, temperature: 0.5, stop: ['.'], n: 2, stream: true, parameters };
-    const { exchange, span } = setting(fields);
+    const { exchange, span, end } = setting(fields);
     Object.assign(exchange.attempts.at(-1)!, { status: 200 });
-    span.ended(undefined);
+    end();
     span.settled();
     const [ended] = finished();
     expect(ended).toMatchObject({ name: 'chat m', kind: SpanKind.CLIENT });
@@ -75,8 +79,8 @@ describe('the span of an attempt', () => {
   });
 
   it('leaves out what was not asked for, and what is the default', () => {
-    const { span } = setting({ n: 1, parameters: { seed: 'x', response_format: { type: 'other' } } });
-    span.ended(undefined);
+    const { span, end } = setting({ n: 1, parameters: { seed: 'x', response_format: { type: 'other' } } });
+    end();
     span.settled();
     const names = Object.keys(finished()[0]!.attributes);
     expect(names.filter(name => /request|output|response|status/.test(name))).toEqual([
@@ -89,11 +93,11 @@ describe('the span of an attempt', () => {
     ['of OpenAI', '{"id":"chatcmpl-1","model":"m-2026","choices":[]}'],
     ['of Anthropic', '{"type":"message_start","message":{"id":"chatcmpl-1","model":"m-2026"}}'],
   ])('has the id and the model of a stream %s, though its first events have none', (_whose, begin) => {
-    const { span } = setting({ stream: true });
+    const { span, end } = setting({ stream: true });
     const decoder = span.decoderOf({ decode: () => [], complete: true });
     for (const data of [': comment', '{"id":"","model":""}', begin, '{"id":"later","model":"later"}'])
       decoder.decode({ data, event: undefined });
-    span.ended(undefined);
+    end();
     span.settled();
     expect([decoder.complete, decoder.done]).toEqual([true, false]);
     expect(finished()[0]!.attributes).toMatchObject({
@@ -103,10 +107,10 @@ describe('the span of an attempt', () => {
   });
 
   it('has the id and the model of a whole reply, cut where an upstream made them long', () => {
-    const { span, adapter } = setting();
+    const { span, adapter, end } = setting();
     const long = 'x'.repeat(1000);
     span.adapterOf(adapter).decodeReply({ ...answer('stop'), id: long, model: 7 });
-    span.ended(undefined);
+    end();
     span.settled();
     const { attributes } = finished()[0]!;
     expect(attributes['gen_ai.response.id']).toBe('x'.repeat(128));
@@ -121,9 +125,9 @@ describe('the span of an attempt', () => {
   });
 
   it('has usage and all finish reasons once the exchange is settled', () => {
-    const { exchange, span } = setting({ n: 2 });
+    const { exchange, span, end } = setting({ n: 2 });
     span.reply({ choices: [...answer('length', 1).choices, ...answer('stop').choices] });
-    span.ended(undefined);
+    end();
     expect(finished()).toHaveLength(0);
     Object.assign(exchange.usage, {
       prompt_tokens: 11,
@@ -144,8 +148,8 @@ describe('the span of an attempt', () => {
   });
 
   it('has no finish reasons where none came, and no reasoning tokens where they are unknown', () => {
-    const { span } = setting();
-    span.ended('broken');
+    const { span, end } = setting();
+    end('broken');
     span.settled();
     const { attributes, status } = finished()[0]!;
     expect(attributes).not.toHaveProperty(['gen_ai.response.finish_reasons']);
@@ -155,24 +159,24 @@ describe('the span of an attempt', () => {
   });
 
   it('has the finish reason error for a choice that did not come to its end', () => {
-    const { span } = setting({ stream: true, n: 2 });
+    const { span, end } = setting({ stream: true, n: 2 });
     const delta = { content: 'a' };
     span.chunks([{ choices: [{ index: 1, delta, finish_reason: 'stop' }] }]);
     span.chunks([{ choices: [{ index: 60_000, delta, finish_reason: 'stop' }] }]);
-    span.ended('broken');
+    end('broken');
     span.settled();
     expect(finished()[0]!.attributes['gen_ai.response.finish_reasons']).toEqual(['error', 'stop']);
   });
 
   it('measures the time to the first chunk of a stream, not to a later one or to none', () => {
-    const { clock, span } = setting({ stream: true });
+    const { clock, span, end } = setting({ stream: true });
     clock.advance(100);
     span.chunks([]);
     clock.advance(150);
     span.chunks([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }]);
     clock.advance(1000);
     span.chunks([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }]);
-    span.ended(undefined);
+    end();
     span.settled();
     expect(finished()[0]!.attributes).toMatchObject({
       'gen_ai.response.time_to_first_chunk': 0.25,
@@ -181,8 +185,8 @@ describe('the span of an attempt', () => {
   });
 
   it('ends with the attempt, however late the exchange is settled', async () => {
-    const { span } = setting();
-    span.ended(undefined);
+    const { span, end } = setting();
+    end();
     const ended_epoch_ms = epochOf(performance.now());
     await until(() => epochOf(performance.now()) > ended_epoch_ms + 2);
     span.settled();
@@ -190,9 +194,9 @@ describe('the span of an attempt', () => {
   });
 
   it('has no usage when another attempt took its place', () => {
-    const { span } = setting({}, { capture_content: true, max_content_characters: 100 });
+    const { span, end } = setting({}, { capture_content: true, max_content_characters: 100 });
     span.reply(answer('stop'));
-    span.ended('timeout');
+    end('timeout');
     const ended_epoch_ms = epochOf(performance.now());
     span.superseded();
     const { attributes } = finished()[0]!;
@@ -204,9 +208,9 @@ describe('the span of an attempt', () => {
 
   it('has the prompt and the answer only where that is configured', () => {
     for (const capture_content of [true, false]) {
-      const { span } = setting({ stream: true }, { capture_content, max_content_characters: 100 });
+      const { span, end } = setting({ stream: true }, { capture_content, max_content_characters: 100 });
       span.chunks([{ choices: [{ index: 0, delta: { content: 'Because.' }, finish_reason: null }] }]);
-      span.ended(undefined);
+      end();
       span.settled();
     }
     const [captured, plain] = finished().map(({ attributes }) => attributes);
