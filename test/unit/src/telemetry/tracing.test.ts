@@ -106,6 +106,26 @@ describe('the span of an exchange', () => {
     );
   });
 
+  it('describes a request of HTTP/2 by its pseudo-headers', () => {
+    const headers = { ':authority': 'llm.example.com', ':scheme': 'https' };
+    startServerSpan({}, headers, { httpVersion: '2.0' }).end();
+    expect(finished()[0]!.attributes).toMatchObject({
+      'url.scheme': 'https',
+      'server.address': 'llm.example.com',
+      'server.port': 443,
+      'network.protocol.version': '2',
+    });
+  });
+
+  it.each([
+    ['a proxy that sends nonsense', { protocol: 'javascript' }, 'http'],
+    ['a connection with TLS', { socket: { encrypted: true } }, 'https'],
+    ['no connection, as in a test of the application', { socket: undefined }, 'http'],
+  ])('knows the scheme of %s', (_whose, more, scheme) => {
+    startServerSpan({}, {}, more).end();
+    expect(finished()[0]!.attributes['url.scheme']).toBe(scheme);
+  });
+
   it('calls a method that the conventions do not know _OTHER', () => {
     startServerSpan({ method: 'PURGE' }, {}).end();
     expect(finished()[0]).toMatchObject({ name: 'HTTP /v1/x' });
@@ -142,6 +162,15 @@ describe('the span of an exchange', () => {
     const span = startServerSpan({}, { ...caller('01'), tracestate: 'vendor=1,other=2' });
     expect(traceHeaders(span).tracestate).toBe('vendor=1,other=2');
   });
+
+  it.each(['=', ',,,,', 'no-member', 'UPPER=1', 'k=\u00e9', 'a=1,,b=2,a', `${'='.repeat(500)}`])(
+    'passes of the nonsense tracestate %j on what is valid, if anything',
+    tracestate => {
+      const span = startServerSpan({}, { ...caller('01'), tracestate });
+      expect(traceHeaders(span).tracestate).toMatch(/^(a=1,b=2)?$/);
+      expect(span.spanContext().traceId).toBe(trace_id);
+    },
+  );
 
   it.each([
     'nonsense',
