@@ -120,7 +120,7 @@ export interface ExchangeView {
   readonly incoming: IncomingMessage;
   /** Time of day and of durations; tests replace it. */
   readonly clock: Clock;
-  /** The server span, for attributes and events. */
+  /** The span of the exchange, for attributes and events; it ends after `onSettled`. */
   readonly span: Span;
   /** Log with this exchange's id on every line. */
   readonly log: Log;
