@@ -66,9 +66,13 @@ describe("OpenTelemetry's environment variables", () => {
     expect(await counted(started, 'sluice_spans_dropped_total{reason="failed"}')).toBe(0);
   });
 
-  it('limit the attributes of spans, those of stages included', async () => {
-    await exchangeWith({ OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '2' });
+  it('limit the attributes of spans, those of stages included, and describe the service in place of sluice', async () => {
+    await exchangeWith({
+      OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '2',
+      OTEL_RESOURCE_ATTRIBUTES: 'service.name=edge,service.version=7',
+    });
     await until(() => serverSpan() !== undefined);
+    expect(serverSpan()!.resource).toMatchObject({ 'service.name': 'edge', 'service.version': '7' });
     expect(stageSpans()).not.toEqual([]);
     for (const { attributes } of receiver.spans) expect(Object.keys(attributes).length).toBeLessThan(3);
   });
