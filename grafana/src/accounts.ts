@@ -14,6 +14,7 @@ export const accounts: Board = {
     {
       id: 1,
       title: 'Limits',
+      across: 3,
       panels: [
         {
           id: 2,
@@ -26,8 +27,6 @@ export const accounts: Board = {
             '{{account}} {{limit}}': promql`topk(20, ${max(of('sluice_limit_used_ratio'), 'account', 'limit')})`,
           },
           thresholds: { warn: 0.8, bad: 1 },
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 3,
@@ -43,8 +42,6 @@ export const accounts: Board = {
               'decision',
             ),
           },
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 4,
@@ -55,14 +52,13 @@ export const accounts: Board = {
           unit: 'percentunit',
           queries: { '{{limit}}': quantile(0.1, of('sluice_limit_headroom_ratio'), 'limit') },
           thresholds: { warn: 0.2, bad: 0.05, falling: true },
-          width: 8,
-          mayBeEmpty: true,
         },
       ],
     },
     {
       id: 5,
       title: 'Accounts',
+      across: 3,
       panels: [
         {
           id: 6,
@@ -71,8 +67,6 @@ export const accounts: Board = {
           description: 'Needs metrics.account_label.',
           unit: 'reqps',
           queries: topTen(rate(of('sluice_account_requests_total'), 'account')),
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 7,
@@ -81,8 +75,6 @@ export const accounts: Board = {
           description: 'Billable tokens per second, input and output. Needs metrics.account_label.',
           unit: 'short',
           queries: topTen(rate(of('sluice_account_tokens_total'), 'account')),
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 8,
@@ -91,14 +83,13 @@ export const accounts: Board = {
           description: 'Needs metrics.account_label.',
           unit: 'currencyUSD',
           queries: topTen(promql`${rate(of('sluice_account_cost_usd_total'), 'account')} * 3600`),
-          width: 8,
-          mayBeEmpty: true,
         },
       ],
     },
     {
       id: 9,
       title: 'Stores',
+      across: 3,
       panels: [
         {
           id: 10,
@@ -108,8 +99,6 @@ export const accounts: Board = {
             '1 for each operation of a store that fails in any instance. state: counters and concurrency, shared by instances. records: keys, accounts and the ledger.',
           unit: 'short',
           queries: { [store]: promql`1 - ${min(of('sluice_store_up'), ...ofStore)}` },
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 11,
@@ -119,8 +108,6 @@ export const accounts: Board = {
           unit: 's',
           queries: { [store]: quantile(0.99, of('sluice_store_operation_duration_seconds'), ...ofStore) },
           thresholds: { warn: 0.02, bad: 0.1 },
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 12,
@@ -133,8 +120,6 @@ export const accounts: Board = {
             [store]: rate(of('sluice_store_errors_total'), ...ofStore),
             '{{store}} outages': rate(of('sluice_store_outages_total'), 'store'),
           },
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 13,
@@ -143,8 +128,6 @@ export const accounts: Board = {
           description: 'While it was out, by the policy that decided: open, closed or local.',
           unit: 'reqps',
           queries: { '{{policy}}': rate(of('sluice_state_alone_total'), 'policy') },
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 14,
@@ -157,8 +140,6 @@ export const accounts: Board = {
             waiting: sum(of('sluice_state_settlements_waiting')),
             'dropped per second: {{reason}}': rate(of('sluice_state_settlements_dropped_total'), 'reason'),
           },
-          width: 8,
-          mayBeEmpty: true,
         },
         {
           id: 15,
@@ -167,14 +148,13 @@ export const accounts: Board = {
           description: 'As each instance counts them, at its last heartbeat. They must agree.',
           unit: 'short',
           queries: { '{{instance}}': max(of('sluice_state_instances'), 'instance') },
-          width: 8,
-          mayBeEmpty: true,
         },
       ],
     },
     {
       id: 16,
       title: 'Ledger',
+      across: 3,
       panels: [
         {
           id: 17,
@@ -185,7 +165,6 @@ export const accounts: Board = {
           unit: 's',
           queries: { '{{instance}}': max(of('sluice_ledger_oldest_row_age_seconds'), 'instance') },
           thresholds: { warn: 60, bad: 600 },
-          width: 8,
         },
         {
           id: 18,
@@ -195,7 +174,6 @@ export const accounts: Board = {
           unit: 'short',
           queries: { '{{place}}': sum(of('sluice_ledger_queue_rows'), 'place') },
           thresholds: { warn: 1000, bad: 100_000 },
-          width: 8,
         },
         {
           id: 19,
@@ -209,7 +187,6 @@ export const accounts: Board = {
             'lost: {{reason}}': rate(of('sluice_ledger_dropped_total'), 'reason'),
             'deleted after their retention': orZero(rate(of('sluice_records_pruned_total'))),
           },
-          width: 8,
         },
       ],
     },

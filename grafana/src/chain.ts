@@ -81,7 +81,6 @@ export const chain: Board = {
               'error_type',
             ),
           },
-          mayBeEmpty: true,
           width: 24,
         },
         {

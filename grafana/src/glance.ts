@@ -1,4 +1,5 @@
 import type { Row } from './layout.ts';
+import type { Panel } from './panel.ts';
 import {
   count,
   max,
@@ -19,31 +20,31 @@ import { ended, failed, letIn } from './requests.ts';
 const firstToken = of('gen_ai_server_time_to_first_token_seconds', ofModel);
 const tokens = of('sluice_tokens_total', ofModel, 'kind=~"input|output"');
 
+const figure = (panel: Omit<Panel, 'kind'>): Panel => ({ kind: 'stat', ...panel });
+
 /** The first screen: is anything wrong, and where to look. */
 export const glance: Row = {
   id: 1,
   title: 'At a glance',
+  across: 3,
   panels: [
-    {
+    figure({
       id: 2,
-      kind: 'stat',
       title: 'Instances down',
       description: 'Instances that do not answer their scrapes. All other figures leave them out.',
       unit: 'short',
       queries: { down: orZero(count(promql`${of('up')} == 0`)) },
       thresholds: { warn: 1, bad: 1 },
-    },
-    {
+    }),
+    figure({
       id: 3,
-      kind: 'stat',
       title: 'Requests',
       description: 'Requests that ended, per second, however they ended.',
       unit: 'reqps',
       queries: { requests: ended() },
-    },
-    {
+    }),
+    figure({
       id: 4,
-      kind: 'stat',
       title: 'Failed',
       description:
         'Failures, as a share of the requests let in, as the alerts count them. Refusals for what a client did count in neither. Most failures begin at a provider.',
@@ -52,19 +53,17 @@ export const glance: Row = {
       thresholds: { warn: 0.01, bad: 0.05 },
       noValue: 'no requests',
       leadsTo: 'sluice-providers',
-    },
-    {
+    }),
+    figure({
       id: 5,
-      kind: 'stat',
       title: 'First token, p50',
       description: 'From the first header of a streamed request to its first text or tool call.',
       unit: 's',
       queries: { p50: quantile(0.5, firstToken) },
       noValue: 'no streams',
-    },
-    {
+    }),
+    figure({
       id: 6,
-      kind: 'stat',
       title: 'First token, p99',
       description: 'The slowest one in a hundred. Compare it with the first chunk of the providers.',
       unit: 's',
@@ -72,53 +71,47 @@ export const glance: Row = {
       thresholds: { warn: 5, bad: 20 },
       noValue: 'no streams',
       leadsTo: 'sluice-providers',
-    },
-    {
+    }),
+    figure({
       id: 7,
-      kind: 'stat',
       title: 'Cost per hour',
       description: "What clients are charged at the catalog's prices, at the pace of now.",
       unit: 'currencyUSD',
       queries: { 'USD per hour': promql`${rate(of('sluice_cost_usd_total', ofModel))} * 3600` },
-    },
-    {
+    }),
+    figure({
       id: 8,
-      kind: 'stat',
       title: 'Tokens per second',
       description: 'Billable tokens, input and output.',
       unit: 'short',
       queries: { tokens: rate(tokens) },
-    },
-    {
+    }),
+    figure({
       id: 9,
-      kind: 'stat',
       title: 'In flight',
       description: 'Requests that have begun and are not settled, those read on for the bill among them.',
       unit: 'short',
       queries: { 'in flight': sum(of('sluice_in_flight')) },
-    },
-    {
+    }),
+    figure({
       id: 10,
-      kind: 'stat',
       title: 'Event loop, p99',
       description: 'Delay of the event loop of the slowest instance. Above 50 ms every stream stutters.',
       unit: 's',
       queries: { delay: max(of('nodejs_eventloop_lag_p99_seconds')) },
       thresholds: { warn: 0.05, bad: 0.2 },
-    },
-    {
+    }),
+    figure({
       id: 11,
-      kind: 'stat',
       title: 'Busiest CPU',
       description:
         'Of the busiest instance, as a share of one core. Requests run on one: at 100 % it is full.',
       unit: 'percentunit',
       queries: { cpu: max(perSecond(of('process_cpu_seconds_total'))) },
       thresholds: { warn: 0.7, bad: 0.9 },
-    },
-    {
+    }),
+    figure({
       id: 12,
-      kind: 'stat',
       title: 'Memory of limit',
       description:
         'Of the fullest instance: resident memory as a share of its container’s or machine’s limit.',
@@ -129,10 +122,9 @@ export const glance: Row = {
         ),
       },
       thresholds: { warn: 0.75, bad: 0.9 },
-    },
-    {
+    }),
+    figure({
       id: 13,
-      kind: 'stat',
       title: 'Fullest limit',
       description: "Used share of the fullest limit of an account. The panel 'Fullest limits' tells whose.",
       unit: 'percentunit',
@@ -140,21 +132,18 @@ export const glance: Row = {
       thresholds: { warn: 0.8, bad: 1 },
       noValue: 'below half',
       leadsTo: 'sluice-accounts',
-      mayBeEmpty: true,
-    },
-    {
+    }),
+    figure({
       id: 14,
-      kind: 'stat',
       title: 'Breakers open',
       description: 'Circuit breakers that are not closed, of all instances.',
       unit: 'short',
       queries: { open: orZero(sum(of('sluice_breaker_state', 'state!="closed"'))) },
       thresholds: { warn: 1, bad: 1 },
       leadsTo: 'sluice-providers',
-    },
-    {
+    }),
+    figure({
       id: 15,
-      kind: 'stat',
       title: 'Store operations down',
       description:
         'Operations of stores that fail, such as writing the ledger, of all instances. Limits and keys follow their policies meanwhile.',
@@ -162,20 +151,18 @@ export const glance: Row = {
       queries: { down: orZero(count(promql`${of('sluice_store_up')} == 0`)) },
       thresholds: { warn: 1, bad: 1 },
       leadsTo: 'sluice-accounts',
-    },
-    {
+    }),
+    figure({
       id: 16,
-      kind: 'stat',
       title: 'Oldest ledger row',
       description: 'Age of the oldest settled request that is not in the store. It must come back to 0.',
       unit: 's',
       queries: { age: max(of('sluice_ledger_oldest_row_age_seconds')) },
       thresholds: { warn: 60, bad: 600 },
       leadsTo: 'sluice-accounts',
-    },
-    {
+    }),
+    figure({
       id: 17,
-      kind: 'stat',
       title: 'Next certificate ends',
       description: 'Of the certificates of the providers, as last seen: the one that ends first.',
       unit: 'd',
@@ -185,8 +172,7 @@ export const glance: Row = {
       thresholds: { warn: 21, bad: 7, falling: true },
       noValue: 'none seen',
       leadsTo: 'sluice-providers',
-      mayBeEmpty: true,
-    },
+    }),
     {
       id: 18,
       kind: 'stacked',
@@ -195,7 +181,6 @@ export const glance: Row = {
         '429 are limits of accounts, 502 providers or the gateway, 524 answers that took too long.',
       unit: 'reqps',
       queries: { '{{status}}': ended('status') },
-      width: 8,
       leadsTo: 'sluice-accounts',
     },
     {
@@ -206,7 +191,6 @@ export const glance: Row = {
       unit: 'percentunit',
       queries: { failed: share(failed, letIn) },
       thresholds: { warn: 0.01, bad: 0.05 },
-      width: 8,
       leadsTo: 'sluice-providers',
     },
     {
@@ -216,7 +200,6 @@ export const glance: Row = {
       description: 'Of streams: prefill, queueing at the engine, and retries.',
       unit: 's',
       queries: quantiles(firstToken, 0.5, 0.9, 0.99),
-      width: 8,
       leadsTo: 'sluice-providers',
     },
   ],

@@ -5,6 +5,8 @@ export interface Row {
   /** As a panel's. */
   readonly id: number;
   readonly title: string;
+  /** How many charts stand next to each other; 2 if not given. */
+  readonly across?: number;
   readonly panels: readonly Panel[];
 }
 
@@ -18,7 +20,6 @@ export interface Place {
 
 const columns = 24;
 const heights = { stat: 4, series: 8, stacked: 8, table: 6 } as const;
-const widths = { stat: 3, series: 12, stacked: 12, table: 24 } as const;
 
 /** The places of rows' headings and of panels, from left to right and from top to bottom. */
 export function layout(rows: readonly Row[]): ReadonlyMap<Row | Panel, Place> {
@@ -29,7 +30,7 @@ export function layout(rows: readonly Row[]): ReadonlyMap<Row | Panel, Place> {
     y += 1;
     let [x, tallest] = [0, 0];
     for (const panel of row.panels) {
-      const [w, h] = [panel.width ?? widths[panel.kind], panel.height ?? heights[panel.kind]];
+      const [w, h] = [panel.width ?? widthOf(panel.kind, row), panel.height ?? heights[panel.kind]];
       if (x + w > columns) [x, y, tallest] = [0, y + tallest, 0];
       places.set(panel, { x, y, w, h });
       [x, tallest] = [x + w, Math.max(tallest, h)];
@@ -37,4 +38,9 @@ export function layout(rows: readonly Row[]): ReadonlyMap<Row | Panel, Place> {
     y += tallest;
   }
   return places;
+}
+
+function widthOf(kind: Panel['kind'], { across = 2 }: Row): number {
+  if (kind === 'stat') return 3;
+  return kind === 'table' ? columns : columns / across;
 }

@@ -60,8 +60,6 @@ export interface Panel {
   readonly noValue?: string;
   /** The uid of the dashboard that tells more. */
   readonly leadsTo?: string;
-  /** True for what has no data while nothing is wrong, or while the part it shows is not in use. */
-  readonly mayBeEmpty?: boolean;
 }
 
 type Builder = StatBuilder | SeriesBuilder | TableBuilder;

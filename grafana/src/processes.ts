@@ -11,6 +11,7 @@ export const processes: readonly Row[] = [
   {
     id: 33,
     title: 'Instances',
+    across: 3,
     panels: [
       {
         id: 34,
@@ -21,7 +22,6 @@ export const processes: readonly Row[] = [
         unit: 's',
         queries: { [instance]: ofEach('nodejs_eventloop_lag_p99_seconds') },
         thresholds: { warn: 0.05, bad: 0.2 },
-        width: 8,
       },
       {
         id: 35,
@@ -30,7 +30,6 @@ export const processes: readonly Row[] = [
         description: 'Cores in use by each instance. Requests run on one of them.',
         unit: 'short',
         queries: { [instance]: max(perSecond(of('process_cpu_seconds_total')), 'instance') },
-        width: 8,
       },
       {
         id: 36,
@@ -39,7 +38,6 @@ export const processes: readonly Row[] = [
         description: 'Requests that have begun and are not settled.',
         unit: 'short',
         queries: { '{{endpoint}}': sum(of('sluice_in_flight'), 'endpoint') },
-        width: 8,
       },
       {
         id: 37,
@@ -52,7 +50,6 @@ export const processes: readonly Row[] = [
           '{{instance}} resident': ofEach('process_resident_memory_bytes'),
           '{{instance}} heap': ofEach('nodejs_heap_size_used_bytes'),
         },
-        width: 8,
       },
       {
         id: 38,
@@ -66,7 +63,6 @@ export const processes: readonly Row[] = [
           '{{instance}} heap': ofLimit('nodejs_heap_size_used_bytes', 'sluice_heap_limit_bytes'),
         },
         thresholds: { warn: 0.75, bad: 0.9 },
-        width: 8,
       },
       {
         id: 39,
@@ -75,7 +71,6 @@ export const processes: readonly Row[] = [
         description: 'Bytes from their arrival to the end of their exchange; bounded by max_buffered_bytes.',
         unit: 'bytes',
         queries: { [instance]: ofEach('sluice_buffered_request_bytes') },
-        width: 8,
       },
       {
         id: 40,
@@ -84,7 +79,6 @@ export const processes: readonly Row[] = [
         description: 'Instances by the version that they run. Two for long are a roll-out that did not end.',
         unit: 'short',
         queries: { '{{version}}': count(of('sluice_build_info'), 'version') },
-        width: 8,
       },
       {
         id: 41,
@@ -94,7 +88,6 @@ export const processes: readonly Row[] = [
           'Since it was loaded or reloaded. Instances that differ for long may run different configurations.',
         unit: 's',
         queries: { [instance]: promql`time() - ${ofEach('sluice_config_loaded_timestamp_seconds')}` },
-        width: 8,
       },
       {
         id: 42,
@@ -104,7 +97,6 @@ export const processes: readonly Row[] = [
           'Replies that are read to their end for the bill alone, after a 524 or a client that left.',
         unit: 'short',
         queries: { reads: sum(of('sluice_background_reads')) },
-        width: 8,
       },
       {
         id: 43,
@@ -114,7 +106,6 @@ export const processes: readonly Row[] = [
           'Answered 502 because a bound of the bytes in memory was reached, of one account or of all.',
         unit: 'reqps',
         queries: { '{{bound}}': rate(of('sluice_buffer_refusals_total'), 'bound') },
-        width: 8,
       },
       {
         id: 44,
@@ -127,8 +118,6 @@ export const processes: readonly Row[] = [
           sent: rate(of('sluice_spans_sent_total')),
           'dropped: {{reason}}': rate(of('sluice_spans_dropped_total'), 'reason'),
         },
-        width: 8,
-        mayBeEmpty: true,
       },
       {
         id: 45,
@@ -137,7 +126,6 @@ export const processes: readonly Row[] = [
         description: 'Lines per second that were lost because standard output was not read in time.',
         unit: 'ops',
         queries: { [instance]: rate(of('sluice_log_dropped_lines_total'), 'instance') },
-        width: 8,
       },
     ],
   },

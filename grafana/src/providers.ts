@@ -1,12 +1,21 @@
 import type { Board } from './dashboard.ts';
-import { min, of, ofModel, ofProvider, orZero, promql, quantile, rate, sum } from './promql.ts';
+import type { Panel } from './panel.ts';
+import { type Expr, min, of, ofModel, ofProvider, orZero, promql, quantile, rate, sum } from './promql.ts';
 import { attempted, failedShare, providerTable } from './provider-table.ts';
 
 const by = 'sluice_provider';
 const each = `{{${by}}}`;
-const first = 'gen_ai_client_operation_time_to_first_chunk_seconds';
-const between = 'gen_ai_client_operation_time_per_output_chunk_seconds';
-const p99 = (histogram: string) => ({ [each]: quantile(0.99, of(histogram, ofProvider, ofModel), by) });
+const firstChunk = of('gen_ai_client_operation_time_to_first_chunk_seconds', ofProvider, ofModel);
+const betweenChunks = of('gen_ai_client_operation_time_per_output_chunk_seconds', ofProvider, ofModel);
+const succeeded = of('gen_ai_client_operation_duration_seconds', ofProvider, ofModel, 'error_type=""');
+const p99 = (id: number, title: string, description: string, histogram: Expr): Panel => ({
+  id,
+  kind: 'series',
+  title,
+  description,
+  unit: 's',
+  queries: { [each]: quantile(0.99, histogram, by) },
+});
 
 /** What the gateway sees of its providers: latency, faults, and how they cover each other. */
 export const providers: Board = {
@@ -52,7 +61,6 @@ export const providers: Board = {
               'kind',
             ),
           },
-          mayBeEmpty: true,
         },
         {
           id: 6,
@@ -69,47 +77,27 @@ export const providers: Board = {
               'kind',
             ),
           },
-          mayBeEmpty: true,
         },
       ],
     },
     {
       id: 7,
       title: 'Latency',
+      across: 3,
       panels: [
-        {
-          id: 8,
-          kind: 'series',
-          title: 'First chunk, p99',
-          description: 'From sending to the first chunk of a stream.',
-          unit: 's',
-          queries: p99(first),
-          width: 8,
-        },
-        {
-          id: 9,
-          kind: 'series',
-          title: 'Between chunks, p99',
-          description: 'As chunks arrive from the provider; chunks that come together share their wait.',
-          unit: 's',
-          queries: p99(between),
-          width: 8,
-        },
-        {
-          id: 10,
-          kind: 'series',
-          title: 'Whole attempt, p99',
-          description: 'From sending to the last byte, of attempts that did not fail.',
-          unit: 's',
-          queries: {
-            [each]: quantile(
-              0.99,
-              of('gen_ai_client_operation_duration_seconds', ofProvider, ofModel, 'error_type=""'),
-              by,
-            ),
-          },
-          width: 8,
-        },
+        p99(8, 'First chunk, p99', 'From sending to the first chunk of a stream.', firstChunk),
+        p99(
+          9,
+          'Between chunks, p99',
+          'As chunks arrive from the provider; chunks that come together share their wait.',
+          betweenChunks,
+        ),
+        p99(
+          10,
+          'Whole attempt, p99',
+          'From sending to the last byte, of attempts that did not fail.',
+          succeeded,
+        ),
       ],
     },
     {
@@ -152,15 +140,12 @@ export const providers: Board = {
             [`${each} queued`]: sum(of('sluice_provider_queued', ofProvider), by),
           },
         },
-        {
-          id: 15,
-          kind: 'series',
-          title: 'Waiting for a place, p99',
-          description: 'Of requests that found all places of a provider taken.',
-          unit: 's',
-          queries: { [each]: quantile(0.99, of('sluice_provider_queue_seconds', ofProvider), by) },
-          mayBeEmpty: true,
-        },
+        p99(
+          15,
+          'Waiting for a place, p99',
+          'Of requests that found all places of a provider taken.',
+          of('sluice_provider_queue_seconds', ofProvider),
+        ),
         {
           id: 16,
           kind: 'stacked',
@@ -172,7 +157,6 @@ export const providers: Board = {
             '{{reason}}': rate(of('sluice_retries_denied_total', ofModel), 'reason'),
             'all upstreams full': orZero(rate(of('sluice_overload_refusals_total', ofModel))),
           },
-          mayBeEmpty: true,
         },
         {
           id: 17,
@@ -189,7 +173,6 @@ export const providers: Board = {
             ),
             [`${each} late error`]: rate(of('sluice_late_upstream_errors_total', ofProvider), by),
           },
-          mayBeEmpty: true,
         },
         {
           id: 18,
@@ -217,7 +200,6 @@ export const providers: Board = {
             )} - time()) / 86400`,
           },
           thresholds: { warn: 21, bad: 7, falling: true },
-          mayBeEmpty: true,
         },
       ],
     },

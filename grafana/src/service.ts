@@ -38,7 +38,6 @@ export const service: Board = {
           queries: {
             '{{error_type}}': rate(of('sluice_requests_total', ofModel, 'error_type!=""'), 'error_type'),
           },
-          mayBeEmpty: true,
         },
         {
           id: 24,
@@ -118,7 +117,6 @@ export const service: Board = {
             'Estimated output tokens divided by the upstream’s own figure, where it came: 1 is exact.',
           unit: 'short',
           queries: quantiles(of('sluice_usage_estimate_error_ratio', ofModel), 0.1, 0.5, 0.9),
-          mayBeEmpty: true,
         },
       ],
     },
