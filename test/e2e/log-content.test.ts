@@ -134,6 +134,14 @@ describe('a line of the log has neither key nor prompt nor answer', () => {
       streamed(`${spoken}${events({ error: { message: 'overloaded', code: 503 } })}`),
     ],
     ['an error with its key', whole(401, { error: { message: `Incorrect API key: ${upstreamKey}` } })],
+    ['a refusal that quotes', whole(400, { error: { message: `Invalid text: '${prompt}' is too long` } })],
+    ['an error that quotes', whole(503, { error: { message: `cannot render "${prompt}"`, input: prompt } })],
+    [
+      'a validation error',
+      whole(422, { detail: [{ loc: ['body'], msg: `not valid: ${prompt}`, input: prompt }] }),
+    ],
+    ['an error page that quotes', whole(500, `<html>${prompt}</html>`, { 'content-type': 'text/html' })],
+    ['an error event that quotes', streamed(events(said('x'), { error: { message: `bad: ${prompt}` } }))],
     ['no HTTP', thenClose(`${answer}\r\n\r\n`)],
   ])('of an answer that is %s', async (_, script) => {
     for (const body of [JSON.stringify(ask(prompt)), streaming]) await logged(script, { body });

@@ -51,6 +51,7 @@ const layers: readonly (readonly string[])[] = [
     'src/exchange/exchange-end.ts',
     'src/exchange/exchange-view.ts',
     'src/exchange/log-error.ts',
+    'src/exchange/prompt-filter.ts',
     'src/exchange/ignored-parameters.ts',
   ],
   [

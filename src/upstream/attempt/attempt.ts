@@ -1,5 +1,6 @@
 import type { Chunk, Completion } from '../../canonical.ts';
 import { GatewayError, refusal } from '../../errors.ts';
+import { withoutPrompt } from '../../exchange/prompt-filter.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { chunkOf, decodeText, isEventStream } from '../http/decode-reply.ts';
@@ -182,7 +183,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   #endedLate(thrown: unknown): void {
     const { name: provider } = this.#provider;
     this.#metrics.routing.endedLate(provider);
-    const err = this.#sent?.failureOf(thrown).error;
+    const err = withoutPrompt(this.#exchange, this.#sent?.failureOf(thrown).error);
     this.#exchange.log.warn({ err, provider }, 'the upstream failed after its last finish_reason');
   }
 

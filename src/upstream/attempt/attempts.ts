@@ -1,5 +1,6 @@
 import type { Completion } from '../../canonical.ts';
 import { GatewayError, refusal } from '../../errors.ts';
+import { withoutPrompt } from '../../exchange/prompt-filter.ts';
 import type { Exchange } from '../../exchange.ts';
 import { metered } from '../../settlement/metered-stream.ts';
 import type { StreamMeter } from '../../settlement/stream-meter.ts';
@@ -192,7 +193,13 @@ export class Attempts {
 
   #log({ kind, error }: Failure, from: string, to: string): void {
     const { log, model } = this.#exchange;
-    const facts = { provider: from, next: to, kind, model: model?.id, err: error.cause };
+    const facts = {
+      provider: from,
+      next: to,
+      kind,
+      model: model?.id,
+      err: withoutPrompt(this.#exchange, error.cause),
+    };
     if (kind === 'misconfigured')
       log.error(facts, 'provider misconfigured: address, key or model name not accepted, retrying elsewhere');
     else log.warn(facts, 'attempt failed, retrying');
