@@ -44,6 +44,11 @@ async function startTls(certificate: SelfSigned): Promise<string> {
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
+function renew(certificate: SelfSigned): void {
+  tls.setDefaultCACertificates([...trusted, certificate.cert]);
+  server.setSecureContext(certificate);
+}
+
 const shown = () => gateway!.metric(name, { sluice_provider: 'upstream' });
 const config = { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] };
 
@@ -61,12 +66,25 @@ it.each(['/v1/chat/completions', '/v1/embeddings'])(
 it('shows the certificate that a provider has after a renewal', async () => {
   gateway = await startGateway({ upstream: await startTls(selfSigned(ends.generation)) });
   await gateway.post(ask('Hello'));
-  const renewed = selfSigned(ends.renewed);
-  tls.setDefaultCACertificates([...trusted, renewed.cert]);
-  server.setSecureContext(renewed);
+  renew(selfSigned(ends.renewed));
   await gateway.post(ask('Hello'));
   expect(await shown()).toBe(ends.renewed.getTime() / 1000);
 });
+
+it.each(['/v1/chat/completions', '/v1/embeddings'])(
+  'shows that a certificate has expired after a failed request to %s, until it is renewed',
+  async path => {
+    const past = new Date(Date.now() - 60_000);
+    gateway = await startGateway({ upstream: await startTls(selfSigned(past)), config });
+    expect((await gateway.post(ask('Hello'), { path })).status).toBe(502);
+    const found_s = await shown();
+    expect(found_s).toBeGreaterThan(0);
+    expect(found_s).toBeLessThanOrEqual(Date.now() / 1000);
+    renew(selfSigned(ends.renewed));
+    expect((await gateway.post(ask('Hello'), { path })).status).toBe(200);
+    expect(await shown()).toBe(ends.renewed.getTime() / 1000);
+  },
+);
 
 it('shows no certificate of a provider without TLS', async () => {
   const url = await startTls(selfSigned(ends.generation));

@@ -12,22 +12,30 @@ export class CertificateExpiry {
   readonly #clock: Clock;
   /** The end of the last certificate by address, in Unix milliseconds; the least recent connection first. */
   readonly #seen = new Map<string, { readonly ends_ms: number; readonly seen_ms: number }>();
+  /** Since when connections fail because a certificate has expired: Node does not show that one. */
+  #expired_ms: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Unix milliseconds at which the first of the certificates last seen ends; undefined without a TLS connection so far. */
+  /**
+   * Unix milliseconds at which the first of the certificates last seen ends, or at which one was first found to have ended; undefined
+   * without a TLS connection so far.
+   */
   get soonest_ms(): number | undefined {
-    if (this.#seen.size === 0) return undefined;
-    return Math.min(...[...this.#seen.values()].map(({ ends_ms }) => ends_ms));
+    const ends_ms = [...this.#seen.values()].map(seen => seen.ends_ms);
+    if (this.#expired_ms !== undefined) ends_ms.push(this.#expired_ms);
+    return ends_ms.length === 0 ? undefined : Math.min(...ends_ms);
   }
 
   /** `connect` of undici, whose TLS connections are looked at. */
   watched(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...result) => {
-        if (result[1] instanceof TLSSocket) this.#connected(result[1]);
+        const [error, socket] = result;
+        if (error) this.#failed(error);
+        else if (socket instanceof TLSSocket) this.#connected(socket);
         callback(...result);
       });
   }
@@ -38,13 +46,21 @@ export class CertificateExpiry {
     const create = agent.createConnection;
     agent.createConnection = (...given) => {
       const socket = create.apply(agent, given);
-      if (socket instanceof TLSSocket) socket.once('secureConnect', () => this.#connected(socket));
+      if (socket instanceof TLSSocket)
+        socket
+          .once('secureConnect', () => this.#connected(socket))
+          .once('error', error => this.#failed(error));
       return socket;
     };
     return agent;
   }
 
+  #failed(error: NodeJS.ErrnoException): void {
+    if (error.code === 'CERT_HAS_EXPIRED') this.#expired_ms ??= this.#clock.epoch_ms();
+  }
+
   #connected(socket: TLSSocket): void {
+    this.#expired_ms = undefined;
     // It would be the certificate of the connection on which the session began.
     if (socket.isSessionReused()) return;
     const ends_ms = socket.getPeerX509Certificate()?.validToDate.getTime();
