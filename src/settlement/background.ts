@@ -42,7 +42,8 @@ export class Background {
       await pending?.catch(() => {});
       return;
     }
-    this.#metrics.backgroundReads(++this.#running);
+    this.#running++;
+    this.#metrics.backgroundReads(1);
     const abort = () => exchange.end.readAborted();
     const timer = setTimeout(() => {
       exchange.log.warn({ model: exchange.model?.id }, 'a reply was not read to its end in the time allowed');
@@ -54,6 +55,7 @@ export class Background {
     await pending.catch(() => {});
     exchange.offAbort(abort);
     clearTimeout(timer);
-    this.#metrics.backgroundReads(--this.#running);
+    this.#running--;
+    this.#metrics.backgroundReads(-1);
   }
 }

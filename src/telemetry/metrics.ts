@@ -87,7 +87,7 @@ export class Metrics extends MetricSet {
     help: "Cost of billable tokens at the catalog's prices.",
     labels: ['gen_ai_request_model'],
   });
-  readonly backgroundReads = this.setting({
+  readonly #backgroundReads = this.metrics.gauge({
     name: 'sluice_background_reads',
     help: 'Replies read to their end for billing alone, after a 524 or a client that left.',
   });
@@ -182,6 +182,11 @@ export class Metrics extends MetricSet {
     count('cache_creation', usage.cache_creation_tokens ?? 0);
     count('output', usage.completion_tokens);
     count('reasoning', usage.completion_details?.reasoning_tokens ?? 0);
+  }
+
+  /** Counts a background read that begins (1) or ends (-1). */
+  backgroundReads(change: 1 | -1): void {
+    this.#backgroundReads.labels().inc(change);
   }
 
   overhead(exchange: Measured, own_ms: number): void {

@@ -152,10 +152,12 @@ it('has histograms whose bounds ascend', async () => {
 });
 
 it('counts in the same series for all gateways that share a registry', async () => {
-  metrics.begun(exchange);
-  new Metrics(registry).begun(exchange);
-  new Metrics(new Registry()).begun(exchange);
+  for (const gateway of [metrics, new Metrics(registry), new Metrics(new Registry())]) {
+    gateway.begun(exchange);
+    gateway.backgroundReads(1);
+  }
   expect(await samples('sluice_in_flight')).toEqual({ '{endpoint="chat.completions"}': 2 });
+  expect(await samples('sluice_background_reads')).toEqual({ '': 2 });
 });
 
 it('names the version that runs', async () => {
