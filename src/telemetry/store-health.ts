@@ -1,36 +1,40 @@
-/** A failure that is not repeated is forgotten after this, when the store answers: sooner than the minute for which an alert waits. */
-const forget_ms = 45_000;
+/** A failure that is not repeated is forgotten after this: sooner than the minute for which an alert waits. */
+const default_forget_ms = 45_000;
 
 /**
  * Whether each operation of one store succeeds, shown as it changes. A success says nothing about other operations, since a store may be
- * readable and not writable. But a failed operation that nobody needs again would be shown for ever: it is forgotten once the store has
- * answered others for a while.
+ * readable and not writable. But a failed operation that nobody needs again would be shown for ever, so it is forgotten after a while.
  */
 export class StoreHealth<Operation extends string> {
   readonly #operations: readonly Operation[];
   readonly #show: (operation: Operation, up: boolean) => void;
-  /** When each failing operation failed last, on `performance.now()`. */
-  readonly #failed = new Map<Operation, number>();
+  readonly #forget_ms: number;
+  /** Failing operations, each with the timer that forgets it. */
+  readonly #failed = new Map<Operation, NodeJS.Timeout>();
   #isOut = false;
 
-  constructor(operations: readonly Operation[], show: (operation: Operation, up: boolean) => void) {
+  constructor(
+    operations: readonly Operation[],
+    show: (operation: Operation, up: boolean) => void,
+    forget_ms = default_forget_ms,
+  ) {
     this.#operations = operations;
     this.#show = show;
+    this.#forget_ms = forget_ms;
     this.#showAll();
   }
 
-  succeeded(operation: Operation, at_ms?: number): void {
+  succeeded(operation: Operation): void {
     if (this.#failed.size === 0) return;
-    const now_ms = at_ms ?? performance.now();
-    for (const [failed, failed_ms] of this.#failed)
-      if (failed === operation || now_ms - failed_ms >= forget_ms) {
-        this.#failed.delete(failed);
-        this.#showOne(failed);
-      }
+    clearTimeout(this.#failed.get(operation));
+    this.#forget(operation);
   }
 
-  failed(operation: Operation, now_ms = performance.now()): void {
-    this.#failed.set(operation, now_ms);
+  failed(operation: Operation): void {
+    const timer = this.#failed.get(operation);
+    if (timer) return void timer.refresh();
+    const forget = setTimeout(() => this.#forget(operation), this.#forget_ms).unref();
+    this.#failed.set(operation, forget);
     this.#showOne(operation);
   }
 
@@ -38,6 +42,10 @@ export class StoreHealth<Operation extends string> {
   out(isOut: boolean): void {
     this.#isOut = isOut;
     this.#showAll();
+  }
+
+  #forget(operation: Operation): void {
+    if (this.#failed.delete(operation)) this.#showOne(operation);
   }
 
   #showAll(): void {

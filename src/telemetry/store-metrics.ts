@@ -29,7 +29,7 @@ export class StoreMetrics extends MetricSet {
   });
   readonly #up = this.metrics.gauge({
     name: 'sluice_store_up',
-    help: '1 while an operation of a store succeeds, 0 from its failure to its next success, and while the circuit breaker is open.',
+    help: '1 while an operation of a store succeeds; 0 from a failure to its next success, for 45 s if it is not tried again, and while the circuit breaker is open.',
     labels,
   });
   readonly #outages = this.metrics.counter({
