@@ -10,9 +10,6 @@ const quiet_ms = 6000;
 const most_ms = 90_000;
 const look_ms = 500;
 
-/** Alerts of a job, as Prometheus had them at one time. */
-type Seen = Readonly<Record<'pending' | 'firing', readonly string[]>>;
-
 /** What one case has shown; without faults it went as it must. */
 export interface CaseResult {
   readonly job: string;
@@ -39,12 +36,12 @@ export async function runCases(cases: readonly ProvokedCase[]): Promise<CaseResu
     for (const one of cases) services.push(await one.start());
     const targets = cases.map(({ job }, at) => [job, services[at]!.targets] as const);
     prometheus = await PrometheusServer.startWith(Object.fromEntries(targets), rules);
-    const timeline = new AlertTimeline(prometheus);
+    const watch = new AlertWatch(prometheus);
     await sleep(quiet_ms);
     const results = await Promise.all(
-      cases.map((one, at) => new CaseRun(one, services[at]!, timeline, waiting).run()),
+      cases.map((one, at) => new CaseRun(one, services[at]!, watch, waiting).run()),
     );
-    timeline.stop();
+    watch.stop();
     return results;
   } finally {
     await prometheus?.close();
@@ -52,24 +49,20 @@ export async function runCases(cases: readonly ProvokedCase[]): Promise<CaseResu
   }
 }
 
-/** Asks Prometheus for its alerts again and again. */
-class AlertTimeline {
-  readonly #prometheus: PrometheusServer;
-  readonly #looks: Map<string, Seen>[] = [];
+/** Asks Prometheus for its alerts again and again, once for all cases. */
+class AlertWatch {
+  readonly prometheus: PrometheusServer;
+  #firing: ReadonlySet<string> = new Set();
   #stopped = false;
 
   constructor(prometheus: PrometheusServer) {
-    this.#prometheus = prometheus;
+    this.prometheus = prometheus;
     void this.#watch();
   }
 
-  /** The alerts of `job` at every look so far. */
-  of(job: string): Seen[] {
-    return this.#looks.map(look => look.get(job) ?? { pending: [], firing: [] });
-  }
-
-  now(job: string): Seen {
-    return this.of(job).at(-1) ?? { pending: [], firing: [] };
+  /** Whether the alert fires for this job, at the last look. */
+  fires(job: string, alert: string): boolean {
+    return this.#firing.has(`${job} ${alert}`);
   }
 
   stop(): void {
@@ -78,15 +71,8 @@ class AlertTimeline {
 
   async #watch(): Promise<void> {
     while (!this.#stopped) {
-      const alerts = await this.#prometheus.query('ALERTS').catch(() => []);
-      const look = new Map<string, { pending: string[]; firing: string[] }>();
-      for (const { metric } of alerts) {
-        const { job = '', alertname = '', alertstate } = metric;
-        const seen = look.get(job) ?? { pending: [], firing: [] };
-        look.set(job, seen);
-        seen[alertstate === 'firing' ? 'firing' : 'pending'].push(alertname);
-      }
-      this.#looks.push(look);
+      const alerts = await this.prometheus.query('ALERTS{alertstate="firing"}').catch(() => []);
+      this.#firing = new Set(alerts.map(({ metric }) => `${metric.job} ${metric.alertname}`));
       await sleep(look_ms);
     }
   }
@@ -95,19 +81,14 @@ class AlertTimeline {
 class CaseRun {
   readonly #case: ProvokedCase;
   readonly #service: ProvokedService;
-  readonly #timeline: AlertTimeline;
+  readonly #watch: AlertWatch;
   readonly #waiting: readonly string[];
   readonly #faults: string[] = [];
 
-  constructor(
-    one: ProvokedCase,
-    service: ProvokedService,
-    timeline: AlertTimeline,
-    waiting: readonly string[],
-  ) {
+  constructor(one: ProvokedCase, service: ProvokedService, watch: AlertWatch, waiting: readonly string[]) {
     this.#case = one;
     this.#service = service;
-    this.#timeline = timeline;
+    this.#watch = watch;
     this.#waiting = waiting;
   }
 
@@ -121,25 +102,34 @@ class CaseRun {
   }
 
   async #run(): Promise<CaseResult> {
-    const { job, alerts, never = [] } = this.#case;
-    const early = this.#timeline.of(job).flatMap(({ firing }) => firing);
-    if (early.length > 0) this.#faults.push(`fired before the fault: ${[...new Set(early)]}`);
+    const { job, alerts } = this.#case;
+    const provoked_s = Date.now() / 1000;
     await this.#service.provoke();
-    const fired = await this.#all(alerts, 'did not fire', alert => this.#has(alert));
+    const fired = await this.#all(alerts, 'did not fire', alert => this.#watch.fires(job, alert));
     await this.#service.heal();
-    const resolved = await this.#all(alerts, 'was not resolved', alert => !this.#has(alert));
-    const seen = this.#timeline.of(job);
-    for (const alert of alerts)
-      if (this.#waiting.includes(alert) && !seen.some(({ pending }) => pending.includes(alert)))
-        this.#faults.push(`${alert} was never pending`);
-    for (const alert of never)
-      if (seen.some(({ firing }) => firing.includes(alert))) this.#faults.push(`${alert} fired`);
+    const resolved = await this.#all(alerts, 'was not resolved', alert => !this.#watch.fires(job, alert));
+    await this.#lookBack(provoked_s);
     const seconds = alerts.map(alert => [alert, [fired.get(alert) ?? 0, resolved.get(alert) ?? 0]] as const);
     return { job, faults: this.#faults, seconds: Object.fromEntries(seconds) };
   }
 
-  #has(alert: string): boolean {
-    return this.#timeline.now(this.#case.job).firing.includes(alert);
+  /** Compares with every second that Prometheus has of the job's alerts: looks may miss some. */
+  async #lookBack(provoked_s: number): Promise<void> {
+    const { job, alerts, never = [] } = this.#case;
+    const now_s = Date.now() / 1000;
+    const back_s = now_s - provoked_s + quiet_ms / 1000;
+    const series = await this.#watch.prometheus.range(`ALERTS{job="${job}"}`, now_s, back_s, 1);
+    const since = (alert: string, state: string) =>
+      series
+        .filter(({ metric }) => metric.alertname === alert && metric.alertstate === state)
+        .flatMap(({ values = [] }) => values.map(([at_s]) => at_s));
+    for (const alert of new Set(series.map(({ metric }) => metric.alertname ?? '')))
+      if (since(alert, 'firing').some(at_s => at_s < provoked_s))
+        this.#faults.push(`${alert} fired before the fault`);
+    for (const alert of alerts)
+      if (this.#waiting.includes(alert) && since(alert, 'pending').length === 0)
+        this.#faults.push(`${alert} was never pending`);
+    for (const alert of never) if (since(alert, 'firing').length > 0) this.#faults.push(`${alert} fired`);
   }
 
   /** Waits until `holds` was true of every alert once, and returns after how many seconds. */
