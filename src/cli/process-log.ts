@@ -8,21 +8,15 @@ export class ProcessLog {
   /** The gateway's log, once there is one. */
   current: Log = new BoundedLog(createLog());
   #format: LogFormat = 'auto';
-  #isSilent = false;
 
   /** Writes to the gateway's log from now on. */
   follow({ log, settings }: Pick<Gateway, 'log' | 'settings'>): void {
     this.current = log;
     this.#format = settings.log.format;
-    this.#isSilent = settings.log.level === 'silent';
   }
 
-  /**
-   * Writes what is waited for at the start, such as the address, whatever the level; nothing when the log is silent. People read `text`, if
-   * there is one.
-   */
+  /** Writes what is waited for at the start, such as the address, whatever the level. People read `text`, if there is one. */
   announce(fields: object, message: string, text?: string): void {
-    if (this.#isSilent) return;
     if (text !== undefined && isPretty(this.#format)) process.stdout.write(`${text}\n`);
     else new BoundedLog(createLog('info', this.#format)).info(fields, message);
   }
@@ -35,10 +29,14 @@ export class ProcessLog {
       process.on('warning', (err: Error) => this.current.warn({ err }, `Node warns: ${err.message}`));
     }
     process.on('uncaughtException', (err: unknown, origin) => {
-      if (this.current.isLevelEnabled('fatal'))
-        this.current.fatal({ err, origin }, 'the process ends: an error was not caught');
-      else process.stderr.write(`${err instanceof Error ? err.stack : String(err)}\n`);
+      this.failed(err, 'the process ends: an error was not caught', { origin });
       void exit(1);
     });
+  }
+
+  /** Logs why the process ends; on standard error if the log is silent. */
+  failed(err: unknown, message: string, fields: object = {}): void {
+    if (this.current.isLevelEnabled('fatal')) this.current.fatal({ err, ...fields }, message);
+    else process.stderr.write(`${err instanceof Error ? err.stack : String(err)}\n`);
   }
 }

@@ -91,7 +91,7 @@ async function serveUntilSignal(
       }
     },
     abort: () => sidecar.abort(),
-    failed: err => log.current.fatal({ err }, 'the shutdown has failed'),
+    failed: error => log.failed(error, 'the shutdown has failed'),
   });
   return { ...sidecar, log };
 }

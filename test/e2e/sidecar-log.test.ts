@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { freePort } from '../support/free-port.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 import { configFile, sidecarConfig } from '../support/sidecar-process.ts';
@@ -120,24 +119,13 @@ describe('standard output that is no terminal', () => {
     expect(running.stderr).toBe('');
   });
 
-  it('has the address at every level of the log, and nothing when it is silent', async () => {
-    const { running } = await served({ level: 'fatal' });
+  it('has the address, which programs wait for, at every level of the log', async () => {
+    const { running, post } = await served({ level: 'silent' });
+    await post();
+    running.signal('SIGTERM');
+    expect(await running.exited).toBe(0);
     expect(messagesOf(running)).toEqual([expect.stringMatching(serving)]);
-    running.signal('SIGKILL');
-    await running.exited;
-    const port = await freePort();
-    const sections = { log: { level: 'silent' }, server: { port } } as Partial<GatewayConfig>;
-    const { file, remove } = await configFile(stringify(sidecarConfig(simulator.url, sections)));
-    const silent = start(['--config', file], {}, false, remove);
-    await until(() =>
-      fetch(`http://127.0.0.1:${port}/v1/models`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
-    silent.signal('SIGTERM');
-    expect(await silent.exited).toBe(0);
-    expect([silent.stdout, silent.stderr]).toEqual(['', '']);
+    expect(running.stderr).toBe('');
   });
 
   it('is for people when the configuration says so, without colours', async () => {
