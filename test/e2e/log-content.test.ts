@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { DashboardVisitor } from '../support/dashboard-visitor.ts';
 import { ask, clientKey, upstreamKey } from '../support/gateway-under-test.ts';
 import { completion, finished, said, used } from '../support/hostile-setting.ts';
 import { type RawReply, send } from '../support/raw-client.ts';
@@ -30,6 +31,7 @@ beforeAll(async () => {
   upstream = await startScriptedUpstream();
   const config = {
     log: { level: 'debug' },
+    admin: { port: 0, users: { operator: { password: 'the right canary word' } } },
     routing: { max_attempts: 2 },
     messages: { enabled: true },
     passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }],
@@ -71,9 +73,11 @@ async function logged(
   { path = '/v1/chat/completions', body = JSON.stringify(ask(prompt)), headers = {} },
 ): Promise<string[]> {
   if (script) upstream.reply(script);
+  const before = upstream.requests.length;
   const id = `log-content-${++count}`;
   await request(path, body, { 'x-request-id': id, ...headers }).catch(() => {});
   const lines = await linesOf(id);
+  if (script) expect(upstream.requests.length).toBeGreaterThan(before);
   const text = lines.join('\n');
   for (const secret of [prompt, answer, 'canary', clientKey, upstreamKey]) expect(text).not.toContain(secret);
   return lines;
@@ -145,6 +149,15 @@ describe('a line of the log has neither key nor prompt nor answer', () => {
     ['no HTTP', thenClose(`${answer}\r\n\r\n`)],
   ])('of an answer that is %s', async (_, script) => {
     for (const body of [JSON.stringify(ask(prompt)), streaming]) await logged(script, { body });
+  });
+
+  it('nor a password, of operators who sign in', async () => {
+    const visitor = new DashboardVisitor(`${sidecar.adminUrl}/dashboard/`);
+    await visitor.signIn('the wrong canary word', 'operator');
+    await visitor.signIn('the right canary word', 'operator');
+    await until(() => sidecar.output().includes('operator signed in'));
+    expect(sidecar.output()).toContain('sign-in refused');
+    expect(sidecar.output()).not.toContain('canary word');
   });
 
   it('of a request that is passed through', async () => {
