@@ -4,7 +4,7 @@ const requests = 'sluice_requests_total';
 /** The endpoints that ask a model. */
 const asking = 'endpoint!~"models|messages.count-tokens|unknown"';
 /** Types of errors that are not the client's: an overload ends as `refused` with one of them. */
-const ours = 'error_type=~"provider_error|server_error|timeout_error"';
+const ours = 'error_type=~"provider_error|server_error|timeout_error|configuration_error"';
 
 /** Requests that ended, per second, by `labels`. */
 export const ended = (...labels: readonly string[]): Expr => rate(of(requests, ofModel), ...labels);

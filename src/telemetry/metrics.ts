@@ -29,6 +29,7 @@ const preparedEnds = [
   [524, 'time_limit', 'timeout_error'],
   [400, 'upstream_failed', 'configuration_error'],
   [200, 'internal_error', 'server_error'],
+  [400, 'refused', 'configuration_error'], // an account's plan is not configured
 ] as const;
 
 /** Series created before their first exchange: 1000 are about 200 kB at each scrape. */

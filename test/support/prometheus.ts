@@ -60,9 +60,9 @@ export class PrometheusServer {
     this.#process.stderr?.setEncoding('utf8').on('data', text => (this.#output += text));
   }
 
-  /** What the query gives now. Throws with Prometheus's own message when it is wrong. */
-  query(expr: string): Promise<readonly PrometheusSeries[]> {
-    return this.#ask('query', { query: expr });
+  /** What the query gives now, or gave at `at_s` since 1970. Throws with Prometheus's own message when it is wrong. */
+  query(expr: string, at_s?: number): Promise<readonly PrometheusSeries[]> {
+    return this.#ask('query', { query: expr, ...(at_s !== undefined && { time: `${at_s}` }) });
   }
 
   /** The same over the `seconds` up to `end`, in seconds since 1970, a point for every `step_s`. */

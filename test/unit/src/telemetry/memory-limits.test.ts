@@ -2,7 +2,11 @@ import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { memoryLimit_bytes, registerMemoryLimits } from '../../../../src/telemetry/memory-limits.ts';
+import {
+  heapLimit_bytes,
+  memoryLimit_bytes,
+  registerMemoryLimits,
+} from '../../../../src/telemetry/memory-limits.ts';
 
 it.each([
   ["a container's limit below the machine's memory", 512, 512],
@@ -24,4 +28,13 @@ it('shows the limits of the process once, however many gateways share the regist
   const memory_bytes = await shown('sluice_memory_limit_bytes');
   expect(memory_bytes).toBeGreaterThan(0);
   expect(memory_bytes).toBeLessThanOrEqual(totalmem());
+});
+
+it.each([
+  ['', 900],
+  ['--max-old-space-size=512 --inspect', 512],
+  ['--max_old_space_size=512 --max-old-space-size 256', 256],
+  ['--max-old-space-size=4096', 900],
+])('takes the limit of the heap from what Node was told, at most V8’s: %j', (options, expected_MiB) => {
+  expect(heapLimit_bytes(options, 900 * 1024 * 1024)).toBe(expected_MiB * 1024 * 1024);
 });
