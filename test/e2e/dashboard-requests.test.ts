@@ -6,6 +6,8 @@ import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-und
 import { until } from '../support/until.ts';
 
 const model = 'aion-labs/aion-3.5';
+/** No second provider covers this one. */
+const alone_model = 'aion-labs/aion-3.0';
 let simulator: Simulator;
 let gateway: GatewayUnderTest;
 let visitor: DashboardVisitor;
@@ -34,6 +36,7 @@ beforeAll(async () => {
             { provider: 'upstream', model: 'aion-3.5', priority: 2 },
           ],
         },
+        { ...defaultModels('broken').find(({ id }) => id === alone_model)! },
       ],
     } as never,
   });
@@ -41,6 +44,8 @@ beforeAll(async () => {
   await visitor.signIn();
   await send('covered', { stream: true });
   for (let at = 0; at < 60; at++) await send(`of-many-${at}`);
+  const alone = gateway.post(ask('Hi', { model: alone_model }), { headers: { 'x-request-id': 'failed' } });
+  await (await alone).text();
   await send('last');
   await until(async () => (await visitor.get('request?id=last')).status === 200);
 }, 60_000);
@@ -104,15 +109,35 @@ describe('the list of requests', () => {
     expect(first).toContain('href="request?id=last"');
     const next = /href="(requests\?after=[^"]*)" rel="next"/.exec(first)![1]!.replaceAll('&amp;', '&');
     const second = (await visitor.get(next)).text;
-    expect(tableRows(second)).toHaveLength(12);
+    expect(tableRows(second)).toHaveLength(13);
     expect(second).toContain('href="request?id=covered"');
     expect(second).not.toContain('rel="next"');
+  });
+
+  it.each([
+    ['end=failed', 1],
+    ['end=upstream_failed', 1],
+    ['end=completed&provider=upstream&since=all', 50],
+    ['end=client_gone', 0],
+    ['provider=broken', 1],
+    ['model=aion-labs%2Faion-3.5&since=hour', 50],
+    ['model=no%2Fsuch', 0],
+    ['key=key_none', 0],
+    ['end=nonsense&since=nonsense', 50],
+  ])('is filtered by the address: %s', async (query, expected) => {
+    expect(tableRows((await visitor.get(`requests?${query}`)).text)).toHaveLength(expected);
+  });
+
+  it('keeps its filters from page to page', async () => {
+    const { text } = await visitor.get('requests?provider=upstream&since=hour');
+    expect(text).toMatch(/href="requests\?provider=upstream&amp;since=hour&amp;after=[^"]*" rel="next"/);
+    expect(text).toMatch(/<option value="hour" selected>/);
   });
 
   it('can be of one account', async () => {
     expect(tableRows((await visitor.get('requests?account=tester')).text)).toHaveLength(50);
     expect((await visitor.get('requests?account=nobody')).text).toContain(
-      'The account “nobody” has no requests.',
+      'No request matches in the last 24 hours.',
     );
   });
 

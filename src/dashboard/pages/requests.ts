@@ -1,5 +1,6 @@
+import type { EndReason } from '../../exchange/exchange-end.ts';
 import type { LedgerQuery, ListedRow } from '../../stores/records/ledger-records.ts';
-import type { Page, PageRequest } from '../page-request.ts';
+import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
@@ -12,22 +13,86 @@ import { dollars } from '../view/usage-table.ts';
 /** Requests that an upstream was asked for, newest first. */
 export const requestsPage: Page = { name: 'requests', get: listed };
 
+/** How far back the list goes, by its name in the address; the first is the default. */
+const spans: Readonly<Record<string, { readonly title: string; readonly ms: number }>> = {
+  day: { title: '24 hours', ms: 86_400_000 },
+  quarter: { title: '15 minutes', ms: 900_000 },
+  hour: { title: '1 hour', ms: 3_600_000 },
+  week: { title: '7 days', ms: 604_800_000 },
+  month: { title: '30 days', ms: 2_592_000_000 },
+  all: { title: 'all times', ms: Number.POSITIVE_INFINITY },
+};
+
+/** What a request can have ended as, beside any failure. */
+const ends = [
+  'completed',
+  'upstream_failed',
+  'refused',
+  'client_gone',
+  'slow_client',
+  'time_limit',
+  'background_aborted',
+  'internal_error',
+  'shutdown',
+] as const satisfies readonly EndReason[];
+
+/** The filters of the list, as they stand in the address. */
+interface Filters {
+  readonly account: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly key: string;
+  /** An end reason, `failed` for all with an error, or empty. */
+  readonly end: string;
+  readonly since: string;
+}
+
+function filtersOf(query: URLSearchParams): Filters {
+  const given = (name: string) => (query.get(name) ?? '').trim();
+  const [first] = Object.keys(spans);
+  return {
+    account: given('account'),
+    model: given('model'),
+    provider: given('provider'),
+    key: given('key'),
+    end: ['failed', ...ends].find(end => end === given('end')) ?? '',
+    since: Object.hasOwn(spans, given('since')) ? given('since') : first!,
+  };
+}
+
+function queryOf(
+  { account, model, provider, key, end, since }: Filters,
+  now_ms: number,
+): Omit<LedgerQuery, 'limit'> {
+  const from_ms = now_ms - spans[since]!.ms;
+  return {
+    account: account || undefined,
+    model: model || undefined,
+    provider: provider || undefined,
+    key_id: key || undefined,
+    failed: end === 'failed',
+    end_reason: end === 'failed' ? undefined : end || undefined,
+    from_ms: Number.isFinite(from_ms) ? from_ms : undefined,
+  };
+}
+
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
-  const account = query.get('account') ?? '';
-  const { ledger } = context.records.store;
+  const filters = filtersOf(query);
+  const asked = queryOf(filters, context.clock.epoch_ms());
   const { rows, pager } = await listPage(
     request,
-    ({ after, limit }) => ledger.list({ account: account || undefined, after: rowAfter(after), limit }),
+    ({ after, limit }) => context.records.store.ledger.list({ ...asked, after: rowAfter(after), limit }),
     ({ started_ms, id }) => `${started_ms}_${id}`,
   );
   return pageResponse(request, {
     title: 'Requests',
     section: 'requests',
+    beside: findForm,
     body: html`${inMemoryNotice(context)}
-${searchForms(account)}
+${filterForm(context, filters)}
 <section class="panel" aria-label="List of requests">
-${tableOf('Requests, newest first', columns, rows, nothing(account))}
+${tableOf('Requests, newest first', columns, rows, nothing(filters))}
 ${pager()}
 </section>
 <p class="muted">Requests that were refused before an upstream was asked are counted under <a href="usage">Usage</a>; the log has each of them.</p>`,
@@ -40,17 +105,28 @@ function rowAfter(after: string | undefined): LedgerQuery['after'] {
   return id === undefined ? undefined : { started_ms: Number(started_ms), id };
 }
 
-function searchForms(account: string): Html {
-  return html`<div class="row panel">
-<form method="get" action="request" class="row" role="search" aria-label="Find one request">
-<label>Request id <input name="id" placeholder="x-request-id of the reply" autocomplete="off" spellcheck="false" required></label>
-<button class="primary">Find</button>
-</form>
-<form method="get" action="requests" class="row" role="search" aria-label="Requests of one account">
-<label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>
-<button>Show</button>
-</form>
-</div>`;
+const findForm = html`<form method="get" action="request" class="row" role="search" aria-label="Find one request">
+<label>Request id <input name="id" placeholder="x-request-id" autocomplete="off" spellcheck="false" required></label>
+<button>Find</button>
+</form>`;
+
+function filterForm({ catalog, settings }: DashboardContext, filters: Filters): Html {
+  const { account, model, provider, key, end, since } = filters;
+  const text = (label: string, name: string, value: string, list?: string) =>
+    html`<label>${label} <input name="${name}" value="${value}" placeholder="any" ${list && html`list="${list}"`} autocomplete="off" spellcheck="false"></label>`;
+  const option = (value: string, title: string, chosen: string) =>
+    html`<option value="${value}" ${value === chosen && html`selected`}>${title}</option>`;
+  return html`<form method="get" action="requests" class="row panel" role="search" aria-label="Filter requests">
+<label>Time <select name="since">${Object.entries(spans).map(([name, { title }]) => option(name, title, since))}</select></label>
+${text('Account', 'account', account)}
+${text('Model', 'model', model, 'models')}
+${text('Provider', 'provider', provider, 'providers')}
+${text('Key id', 'key', key)}
+<label>End <select name="end">${option('', 'any', end)}${option('failed', 'any error', end)}${ends.map(name => option(name, name, end))}</select></label>
+<datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
+<datalist id="providers">${settings.providers.map(({ name }) => html`<option value="${name}"></option>`)}</datalist>
+<button class="primary">Show</button>
+</form>`;
 }
 
 const columns: readonly Column<ListedRow>[] = [
@@ -74,10 +150,13 @@ const columns: readonly Column<ListedRow>[] = [
   { title: 'Cost', cell: ({ cost_usd }) => dollars(cost_usd), isNumber: true },
 ];
 
-const nothing = (account: string): Html =>
-  account === ''
-    ? emptyState('There are no requests yet.', 'They appear here seconds after they end.')
-    : emptyState(
-        `The account “${account}” has no requests.`,
-        html`<a href="requests">Show the requests of all accounts</a>`,
-      );
+function nothing(filters: Filters): Html {
+  const { since, ...others } = filters;
+  const isFiltered = Object.values(others).some(value => value !== '');
+  const why = `No request${isFiltered ? ' matches' : ''} in ${spans[since]!.title === 'all times' ? 'all times' : `the last ${spans[since]!.title}`}.`;
+  const longer =
+    since === 'all'
+      ? ''
+      : html` <a href="${linkOf('requests', { ...filters, since: 'all' })}">Look at all times</a>`;
+  return emptyState(why, html`Requests appear here seconds after they end.${longer}`);
+}

@@ -21,7 +21,14 @@ import { countOnce, rollUp } from './roll-up.ts';
 
 export interface LedgerQuery {
   readonly account?: string | undefined;
-  readonly from_ms?: number;
+  readonly key_id?: string | undefined;
+  readonly model?: string | undefined;
+  /** Of the last attempt. */
+  readonly provider?: string | undefined;
+  readonly end_reason?: string | undefined;
+  /** Only those whose client got an error, if true. */
+  readonly failed?: boolean | undefined;
+  readonly from_ms?: number | undefined;
   /** Exclusive. */
   readonly until_ms?: number;
   /** The last row of the page before. */
@@ -44,6 +51,9 @@ const columns = [
   'cost_pico_usd',
 ] as const;
 
+/** Columns that a list can be narrowed by. */
+const filters = ['account', 'key_id', 'model', 'provider', 'end_reason'] as const;
+
 const rows_per_step = 50;
 const max_found = 100;
 
@@ -65,9 +75,11 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
   },
 
   /** A page of rows, newest first. */
-  async list({ account, from_ms, until_ms, after, limit }: LedgerQuery): Promise<ListedRow[]> {
-    const where = new Condition()
-      .and('account = ?', account)
+  async list({ from_ms, until_ms, after, failed, limit, ...equal }: LedgerQuery): Promise<ListedRow[]> {
+    const where = new Condition();
+    for (const name of filters) where.and(`${name} = ?`, equal[name]);
+    if (failed) where.and('error_type IS NOT NULL');
+    where
       .and('started_ms >= ?', from_ms)
       .and('started_ms < ?', until_ms)
       .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id);

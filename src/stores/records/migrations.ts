@@ -139,6 +139,8 @@ export const migrations: readonly Migration[] = [
       'ALTER TABLE sluice.ledger ADD COLUMN code TEXT',
       'ALTER TABLE sluice.ledger ADD COLUMN trace_id TEXT',
       'CREATE INDEX ledger_by_request_id ON sluice.ledger (request_id)',
+      // Failures are looked for among all: they are few, and so is what this index costs.
+      'CREATE INDEX ledger_failures ON sluice.ledger (started_ms, id) WHERE error_type IS NOT NULL',
       // `started_ms` is that of the ledger's row.
       clustered(`CREATE TABLE sluice.attempts (
         ledger_id TEXT NOT NULL,
