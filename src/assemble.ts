@@ -59,7 +59,7 @@ export interface Parts {
 export async function assemble(settings: Settings, options: GatewayOptions): Promise<Parts> {
   const clock = options.clock ?? systemClock;
   const log = logOf(options.log, settings.log.level, settings.log.format);
-  const metrics = new Metrics(options.registry ?? new Registry());
+  const metrics = new Metrics((options.registry as Registry | undefined) ?? new Registry());
   if (settings.metrics.account_label) metrics.countAccounts();
   // A logger of the application may drop lines as well, which it knows alone.
   if (!options.log) registerLogMetrics(metrics.registry);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Registry } from 'prom-client';
+import type { OpenMetricsContentType, Registry } from 'prom-client';
 import { z } from 'zod';
 import type { AccountOf } from './chain/application-accounts.ts';
 import { surroundings } from './chain/surroundings.ts';
@@ -109,7 +109,8 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    */
   readonly log?: Logger;
   /**
-   * The registry of prom-client on which the metrics are registered, such as the application's own.
+   * The registry of prom-client on which the metrics are registered, such as the application's own. Node's `process_*` and `nodejs_*` are
+   * left to the application: `collectDefaultMetrics()`.
    *
    * @defaultValue a registry of the gateway's own, `gateway.registry`
    * @example
@@ -120,7 +121,7 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    * const gateway = await createGateway('sluice.yaml', { registry: register });
    * ```
    */
-  readonly registry?: Registry;
+  readonly registry?: Registry | Registry<OpenMetricsContentType>;
   /**
    * The time, for tests.
    *

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Registry } from 'prom-client';
+import type { OpenMetricsContentType, Registry } from 'prom-client';
 import { z } from 'zod';
 import { modelSchema } from '../catalog/model-schema.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
@@ -60,8 +60,8 @@ export const chainOptionsSchema = z.strictObject({
 export interface ChainOptions<R extends IncomingMessage = IncomingMessage> extends ChainConfig {
   /** The application's logger; by default lines from `warn` on, on standard output: JSON, on a terminal readable. */
   readonly log?: Logger;
-  /** Registry of the stages' times, which are not measured without it. */
-  readonly registry?: Registry;
+  /** Registry of prom-client for the metrics, such as the application's own. Without it none are shown, and stages are not timed. */
+  readonly registry?: Registry | Registry<OpenMetricsContentType>;
   /** Counters and concurrency, to share them between chains or gateways; by default in this chain's memory. */
   readonly state?: StateStore;
   /**

@@ -96,7 +96,7 @@ const withCatalog =
 
 function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainParts {
   const { registry, state = new MemoryStateStore(), accountOf } = options;
-  const metrics = new Metrics(registry ?? new Registry());
+  const metrics = new Metrics((registry as Registry | undefined) ?? new Registry());
   const models = options.models.map(
     model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
   );

@@ -27,7 +27,7 @@ export interface Sidecar {
 /** Starts both listeners. Throws a ConfigError, or an error that says which address is taken. */
 export async function serve(
   source: ConfigSource,
-  options: Pick<GatewayOptions, 'clock' | 'state' | 'registry'> = {},
+  options: Pick<GatewayOptions, 'clock' | 'state'> & { readonly registry?: Registry } = {},
 ): Promise<Sidecar> {
   checkGatewayOptions(options, 'options of serve');
   const { registry = new Registry() } = options;
