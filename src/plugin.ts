@@ -94,6 +94,7 @@ export {
 export type { LimitStatus, Reservation, ReservationResult, StateStore } from './stores/limits/state-store.ts';
 export type { StreamController, StreamTransformer } from './stream.ts';
 export type { Log } from './telemetry/log.ts';
+export type { CollectedValue } from './telemetry/metric.ts';
 export type { PluginMetrics } from './telemetry/metric-factory.ts';
 export type { Counter, Gauge, Histogram } from './telemetry/metric-kinds.ts';
 export { type MapTextOptions, mapText, type TextMap } from './text/map-text.ts';

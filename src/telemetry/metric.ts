@@ -25,6 +25,7 @@ type Labels = Readonly<Record<string, string>>;
 export interface CollectedValue<L extends readonly string[]> {
   /** Values of all labels, by name. */
   readonly labels: NamedLabels<L>;
+  /** The value at this scrape, in the unit that the name of the metric says. */
   readonly value: number;
 }
 
