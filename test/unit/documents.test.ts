@@ -9,7 +9,7 @@ import { tableNames, withTables } from '../support/readme-tables.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const readme = read('README.md');
-const pages = ['README.md', ...globSync('docs/*.md', { cwd: root })];
+const pages = ['README.md', 'grafana/README.md', ...globSync('docs/*.md', { cwd: root })];
 
 describe('the documents', () => {
   it('have the tables of options and errors that the schemas and the catalog generate (npm run docs)', () => {
