@@ -75,7 +75,7 @@ export const glance: Row = {
     figure({
       id: 7,
       title: 'Cost per hour',
-      description: "What clients are charged at the catalog's prices, at the pace of now.",
+      description: "What clients are charged at the catalog's prices, at the current rate.",
       unit: 'currencyUSD',
       queries: { 'USD per hour': promql`${rate(of('sluice_cost_usd_total', ofModel))} * 3600` },
     }),

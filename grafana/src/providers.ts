@@ -42,7 +42,7 @@ export const providers: Board = {
           kind: 'series',
           title: 'Failed attempts',
           description:
-            'Share of the attempts at a provider that failed, whoever covered them; not those that clients left, or that were wrong.',
+            'Share of the attempts at a provider that failed, covered by another one or not; without those of clients that left and of wrong requests.',
           unit: 'percentunit',
           queries: { [each]: failedShare(ofProvider) },
           thresholds: { warn: 0.01, bad: 0.1 },
@@ -52,7 +52,7 @@ export const providers: Board = {
           kind: 'stacked',
           title: 'Failures by kind',
           description:
-            'unreachable: refused, reset, no answer. status: 5xx. rate_limited: its 429. misconfigured: key, address or model name. broken: ended in mid-reply. invalid: not its format.',
+            'unreachable: no connection. timeout: no answer in time. status: 5xx. rate_limited: its 429. misconfigured: key, address or model name. broken: ended in mid-reply. invalid: not its format.',
           unit: 'reqps',
           queries: {
             [`${each} {{kind}}`]: rate(
@@ -109,7 +109,7 @@ export const providers: Board = {
           kind: 'series',
           title: 'Breakers',
           description:
-            'Instances in which the breaker is not closed: the provider is left alone, or only probed.',
+            'Instances in which the breaker is not closed: it lets no attempt through (open), or single probes (half open).',
           unit: 'short',
           queries: {
             [`${each} {{state}}`]: sum(
