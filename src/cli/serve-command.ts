@@ -106,7 +106,7 @@ async function serveDemo(ports: DemoPorts): Promise<void> {
     ? `SIMULATED, at ${upstream}: its answers are made up. For a real server: UPSTREAM_URL=http://…/v1 npm start`
     : upstream;
   const [fields, message] = listening({ url, adminUrl });
-  // The key and the password are new and end with the process; without them nobody could try the demo.
+  // The key and the password are new and end with the process, and the demo cannot be tried without them.
   const hints = { ...fields, ...access, upstream: described, dashboard: `${adminUrl}/dashboard/` };
   log.announce(hints, message, invitation({ url, adminUrl, ...access, upstream: described }));
 }

@@ -30,6 +30,7 @@ export class SpanProcessorReader implements Reader {
     this.#producer = producer;
   }
 
+  /** The default one of each kind of instrument. */
   selectAggregation(): ReturnType<Reader['selectAggregation']> {
     return { type: 0 };
   }

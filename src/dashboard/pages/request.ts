@@ -68,9 +68,9 @@ function use(row: LedgerRow): Html {
 
 const attemptColumns: readonly Column<AttemptRow>[] = [
   { title: 'Provider', cell: ({ provider }) => provider ?? muted('handler'), isName: true },
-  { title: 'Model there', cell: ({ model }) => model ?? muted('as sent'), isName: true },
-  { title: 'Began after', cell: ({ offset_ms }) => secondsOf(offset_ms), isNumber: true },
-  { title: 'Waited for it', cell: ({ wait_ms }) => secondsOf(wait_ms), isNumber: true },
+  { title: 'Model at the provider', cell: ({ model }) => model ?? muted('as sent'), isName: true },
+  { title: 'Began at', cell: ({ offset_ms }) => secondsOf(offset_ms), isNumber: true },
+  { title: 'Waited before', cell: ({ wait_ms }) => secondsOf(wait_ms), isNumber: true },
   { title: 'Status', cell: ({ status }) => status ?? muted('none'), isNumber: true },
   { title: 'First token', cell: ({ first_token_ms }) => secondsOf(first_token_ms), isNumber: true },
   { title: 'Duration', cell: ({ duration_ms }) => secondsOf(duration_ms), isNumber: true },

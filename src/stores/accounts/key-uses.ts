@@ -40,7 +40,7 @@ export class KeyUses {
         await this.#keys.used(new Map(waiting.slice(at, at + keys_per_write)));
       return undefined;
     } catch (fault) {
-      this.#log.debug({ err: fault }, 'the last use of keys was not written down: tried again');
+      this.#log.debug({ err: fault }, 'failed to record when keys were last used, retrying');
       // What was noted meanwhile is newer.
       const later = new Map([...waiting, ...this.#times]);
       this.#times = later.size > max_waiting ? new Map([...later].slice(-max_waiting)) : later;
