@@ -100,6 +100,7 @@ describe('text from operators and clients', () => {
       (await visitor.get(`account?${new URLSearchParams({ id: hostile })}`)).text,
       (await visitor.post('accounts', { id: hostile })).text,
     ];
+    await visitor.get('account?id=tester');
     await visitor.post('issue?account=tester', { name: hostile });
     for (const page of ['keys', 'audit', `sign-in?${new URLSearchParams({ next: hostile })}`])
       texts.push((await visitor.get(page)).text);

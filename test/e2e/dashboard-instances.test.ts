@@ -55,6 +55,7 @@ describe('the dashboards of two instances with one Postgres', () => {
     const [here, there] = visitors as [DashboardVisitor, DashboardVisitor];
     await here.get('accounts');
     expect((await here.post('accounts', { id: 'acme', plan: 'small' })).location).toBe('account?id=acme');
+    await here.get('account?id=acme');
     const issued = await here.post('issue?account=acme', { name: 'shared', expires: 'month' });
     const [, key = ''] = /id="secret">([^<]+)</.exec((await here.get(issued.location!)).text) ?? [];
     expect([await statusAt(gateways[0]!, key), await statusAt(gateways[1]!, key)]).toEqual([200, 200]);
@@ -66,7 +67,7 @@ describe('the dashboards of two instances with one Postgres', () => {
     await statusAt(gateways[0]!, key);
     await untilStatus(gateways[0]!, key, 200);
 
-    const id = issued.location!.split('=')[1]!;
+    const id = new URLSearchParams(issued.location!.split('?')[1]).get('id')!;
     await there.get(`revoke?id=${id}`);
     expect((await there.post(`revoke?id=${id}`, {})).location).toBe('account?id=acme');
     expect(await statusAt(gateways[1]!, key)).toBe(401);

@@ -24,6 +24,8 @@ export class DashboardVisitor {
   readonly cookies = new Map<string, string>();
   /** CSRF token of the last page that had a form. */
   token = '';
+  /** Nonce of the last page that had a form which issues a key. */
+  nonce = '';
   #origin: string;
 
   /** `base` ends with a slash. */
@@ -36,7 +38,7 @@ export class DashboardVisitor {
     return this.#send(page, { headers });
   }
 
-  /** Sends a form with the latest token, unless `fields` has another. */
+  /** Sends a form with the latest token and nonce, unless `fields` has others. */
   post(
     page: string,
     fields: Readonly<Record<string, string>>,
@@ -44,7 +46,11 @@ export class DashboardVisitor {
   ): Promise<Visited> {
     return this.#send(page, {
       method: 'POST',
-      body: new URLSearchParams({ form_token: this.token, ...fields }),
+      body: new URLSearchParams({
+        form_token: this.token,
+        ...(this.nonce && { nonce: this.nonce }),
+        ...fields,
+      }),
       headers: { origin: this.#origin, ...headers },
     });
   }
@@ -65,6 +71,7 @@ export class DashboardVisitor {
     }
     const text = await response.text();
     this.token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? this.token;
+    this.nonce = /name="nonce" value="([^"]+)"/.exec(text)?.[1] ?? this.nonce;
     const { status } = response;
     return {
       status,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { hashKey } from '../../stores/accounts/hash-key.ts';
+import { IssuedKeys } from './issued-keys.ts';
 
 /** The session of a signed-in operator. */
 export interface Session {
@@ -10,8 +11,8 @@ export interface Session {
   seen_ms: number;
   /** Message shown once, on the page after a form. */
   notice?: string | undefined;
-  /** A newly issued key, until it has been shown. */
-  issued?: { readonly id: string; readonly key: string } | undefined;
+  /** The keys issued in it, until they have been shown. */
+  readonly issued: IssuedKeys;
 }
 
 interface SessionLimits {
@@ -40,7 +41,7 @@ export class Sessions {
   start(actor: string): { readonly token: string; readonly session: Session } {
     const token = randomBytes(32).toString('base64url');
     const now_ms = this.#clock.epoch_ms();
-    const session = { actor, started_ms: now_ms, seen_ms: now_ms };
+    const session = { actor, started_ms: now_ms, seen_ms: now_ms, issued: new IssuedKeys() };
     if (this.#byDigest.size >= max_sessions) this.#byDigest.delete(this.#byDigest.keys().next().value!);
     this.#byDigest.set(hashKey(token), session);
     return { token, session };

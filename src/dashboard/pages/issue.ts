@@ -1,10 +1,10 @@
 import { findAccount } from '../account-view.ts';
-import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import type { Page, PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse, redirect } from '../page-response.ts';
-import { linkOf, timeOf } from '../view/format.ts';
+import { linkOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
-import { keyOf } from './revoke.ts';
+import { pageResponse, panel, postForm } from '../view/shell.ts';
+import { issueOnce, nonceInput } from './issued.ts';
 
 const day_ms = 86_400_000;
 const max_name = 200;
@@ -26,6 +26,7 @@ export function issueForm(request: PageRequest, account: string, name = '', expi
     ([value, { label }]) =>
       html`<option value="${value}" ${value === expires && html`selected`}>${label}</option>\n`,
   )}</select></label>
+${nonceInput()}
 <button class="primary">Issue key</button>`;
   return panel(
     'issue',
@@ -42,56 +43,23 @@ export const issuePage: Page = {
 };
 
 async function issue(request: PageRequest): Promise<PageResponse> {
-  const { context, form, query, session } = request;
+  const { context, form, query } = request;
   const account = query.get('account') ?? '';
   const { source = 'application' } = (await findAccount(context, account)) ?? {};
   // A key of an account that only the application knows would be refused.
   if (source === 'application') throw new PageError(404, `There is no account “${account}”.`);
   const name = (form.get('name') ?? '').trim();
   const expires = form.get('expires') ?? 'never';
-  const lifetime = lifetimes.get(expires);
-  if (name.length > max_name || !lifetime) {
-    const fault = lifetime
-      ? `A name has ${max_name} characters at most.`
-      : `“${expires}” is not a lifetime of keys.`;
+  const again = (fault: string) => {
     const body = issueForm(request, account, name, expires);
     return pageResponse(request, { title: account, section: 'accounts', fault, body });
-  }
-  const operator = operatorOf(request);
-  const expires_ms = lifetime.ms === undefined ? null : operator.at_ms + lifetime.ms;
-  const { key, record } = await context.records.store.keys.create({ account, name, expires_ms }, operator);
-  session.issued = { id: record.id, key };
-  return changed(request, linkOf('issued', { id: record.id }));
-}
-
-/** Shows a newly issued key, once. */
-export const issuedPage: Page = { name: 'issued', get: issued };
-
-async function issued(request: PageRequest): Promise<PageResponse> {
-  const { context, session } = request;
-  const { id, account, name, expires_ms } = await keyOf(request);
-  const back = html`<p><a href="${linkOf('account', { id: account })}">To the account ${account}</a></p>`;
-  const key = session.issued?.id === id && session.issued.key;
-  session.issued = undefined;
-  if (!key)
-    return pageResponse(request, {
-      title: name || id,
-      section: 'keys',
-      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been. If it was lost, revoke it and issue another.</p>${back}`,
-    });
-  return pageResponse(request, {
-    title: 'The new key',
-    section: 'keys',
-    scripts: ['copy.js'],
-    body: html`${inMemoryNotice(context)}
-<section class="panel" aria-labelledby="key"><h2 id="key">${name || id}</h2>
-<p>Copy it now: it cannot be shown again. Only its SHA-256 is kept.</p>
-<p><code class="secret" id="secret">${key}</code></p>
-<p><button class="primary" data-copy="secret" hidden>Copy key</button></p>
-<dl><dt>Account</dt><dd>${account}</dd><dt>Id</dt><dd><code>${id}</code></dd>
-<dt>Expires</dt><dd>${timeOf(expires_ms)}</dd></dl>
-<p>Copied? Try it in the <a href="playground">playground</a>.</p>
-${back}
-</section>`,
+  };
+  if (name.length > max_name) return again(`A name has ${max_name} characters at most.`);
+  const lifetime = lifetimes.get(expires);
+  if (!lifetime) return again(`“${expires}” is not a lifetime of keys.`);
+  const issued = await issueOnce(request, operator => {
+    const expires_ms = lifetime.ms === undefined ? null : operator.at_ms + lifetime.ms;
+    return context.records.store.keys.create({ account, name, expires_ms }, operator);
   });
+  return issued ?? again('This form has issued a key already. Send it again to issue another one.');
 }

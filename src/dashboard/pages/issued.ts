@@ -1,0 +1,72 @@
+import type { Operator } from '../../stores/records/audit-log.ts';
+import type { KeyRecord } from '../../stores/records/key-records.ts';
+import { newNonce, nonce_field } from '../access/issued-keys.ts';
+import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import { PageError, type PageResponse } from '../page-response.ts';
+import { linkOf, timeOf } from '../view/format.ts';
+import { type Html, html } from '../view/html.ts';
+import { inMemoryNotice, pageResponse } from '../view/shell.ts';
+import { keyOf } from './revoke.ts';
+
+/** The hidden field by which a form that issues a key is told from the same form sent twice. */
+export const nonceInput = (): Html => html`<input type="hidden" name="${nonce_field}" value="${newNonce()}">`;
+
+interface NewKey {
+  readonly key: string;
+  readonly record: Pick<KeyRecord, 'id'>;
+}
+
+/**
+ * Issues the key of a form once, however often the form is sent, and leads to the page that shows it. Returns undefined if the form has
+ * issued a key with other content before.
+ */
+export async function issueOnce(
+  request: PageRequest,
+  issue: (operator: Operator) => Promise<NewKey>,
+): Promise<PageResponse | undefined> {
+  const { form, path, query, session } = request;
+  const nonce = form.get(nonce_field) ?? '';
+  if (!/^[\w-]{22}$/.test(nonce))
+    throw new PageError(
+      400,
+      'This form is incomplete.',
+      'Go back, load the page again, and send it once more.',
+    );
+  const issued = await session.issued.submit(nonce, `${path}?${query} ${form}`, async () => {
+    const { key, record } = await issue(operatorOf(request));
+    return { id: record.id, key };
+  });
+  return issued === 'changed' ? undefined : changed(request, linkOf('issued', issued));
+}
+
+/** Shows a newly issued key, once. */
+export const issuedPage: Page = { name: 'issued', get: issued };
+
+async function issued(request: PageRequest): Promise<PageResponse> {
+  const { context, incoming, query, session } = request;
+  const { id, account, name, expires_ms } = await keyOf(request);
+  const back = html`<p><a href="${linkOf('account', { id: account })}">To the account ${account}</a></p>`;
+  // HEAD shows nothing, so that it must not use up the one time.
+  const key = incoming.method === 'GET' && session.issued.take(id, query.get('show') ?? '');
+  if (!key)
+    return pageResponse(request, {
+      title: name || id,
+      section: 'keys',
+      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been. If it was lost, revoke it and issue another.</p>${back}`,
+    });
+  return pageResponse(request, {
+    title: 'The new key',
+    section: 'keys',
+    scripts: ['copy.js'],
+    body: html`${inMemoryNotice(context)}
+<section class="panel" aria-labelledby="key"><h2 id="key">${name || id}</h2>
+<p>Copy it now: it cannot be shown again. Only its SHA-256 is kept.</p>
+<p><code class="secret" id="secret">${key}</code></p>
+<p><button class="primary" data-copy="secret" hidden>Copy key</button></p>
+<dl><dt>Account</dt><dd>${account}</dd><dt>Id</dt><dd><code>${id}</code></dd>
+<dt>Expires</dt><dd>${timeOf(expires_ms)}</dd></dl>
+<p>Copied? Try it in the <a href="playground">playground</a>.</p>
+${back}
+</section>`,
+  });
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DashboardVisitor, dashboardAdmin, type Visited } from '../support/dashboard-visitor.ts';
+import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+
+let gateway: GatewayUnderTest;
+let visitor: DashboardVisitor;
+
+beforeAll(async () => {
+  gateway = await startGateway({
+    upstream: 'http://127.0.0.1:9/v1',
+    config: { admin: dashboardAdmin() },
+  });
+  visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+  await visitor.signIn();
+});
+afterAll(() => gateway?.close());
+
+const secretIn = ({ text }: Visited) => /id="secret">([^<]+)</.exec(text)?.[1];
+const secretAt = async (location: string | undefined) => secretIn(await visitor.get(location!));
+
+async function newAccount(id: string): Promise<string> {
+  await visitor.get('accounts');
+  await visitor.post('accounts', { id });
+  return id;
+}
+
+async function nonceOf(page: string): Promise<string> {
+  await visitor.get(page);
+  return visitor.nonce;
+}
+
+const keysIn = async (account: string) =>
+  [...(await visitor.get(`keys?all=yes&account=${account}`)).text.matchAll(/key_[0-9a-z]{18}<\/code>/g)]
+    .length;
+
+describe('the form that issues a key', () => {
+  it('issues one key when it is sent twice at once, and shows it once for each time it was sent', async () => {
+    const account = await newAccount('double-click');
+    await visitor.get(`account?id=${account}`);
+    const sent = await Promise.all(
+      [1, 2].map(() => visitor.post(`issue?account=${account}`, { name: 'twice' })),
+    );
+    expect(await keysIn(account)).toBe(1);
+    const shown = await Promise.all(sent.map(({ location }) => secretAt(location)));
+    expect(shown).toEqual([expect.stringMatching(/^sk-/), shown[0]]);
+    for (const { location } of sent)
+      expect((await visitor.get(location!)).text).toContain('A key is shown once');
+  });
+
+  it('issues a key for each tab and shows both, in whatever order', async () => {
+    const account = await newAccount('two-tabs');
+    const nonces = [await nonceOf(`account?id=${account}`), await nonceOf(`account?id=${account}`)];
+    const sent = [];
+    for (const nonce of nonces)
+      sent.push(await visitor.post(`issue?account=${account}`, { name: 'tab', nonce }));
+    const [second, first] = [await secretAt(sent[1]!.location), await secretAt(sent[0]!.location)];
+    expect([first, second]).toEqual([expect.stringMatching(/^sk-/), expect.stringMatching(/^sk-/)]);
+    expect(first).not.toBe(second);
+    expect(await keysIn(account)).toBe(2);
+  });
+
+  it('issues nothing when it is sent again with other content, and is shown again for another key', async () => {
+    const account = await newAccount('changed-form');
+    await visitor.get(`account?id=${account}`);
+    const path = `issue?account=${account}`;
+    await visitor.post(path, { name: 'one' });
+    const changed = await visitor.post(path, { name: 'two' });
+    expect([changed.status, changed.text]).toEqual([
+      422,
+      expect.stringContaining('has issued a key already'),
+    ]);
+    expect(await keysIn(account)).toBe(1);
+    expect((await visitor.post(path, { name: 'two' })).status).toBe(303);
+    expect(await keysIn(account)).toBe(2);
+  });
+
+  it('issues nothing without a nonce, and shows no secret for a link of another key or session', async () => {
+    const account = await newAccount('no-nonce');
+    await visitor.get(`account?id=${account}`);
+    for (const nonce of ['', 'x', 'A'.repeat(23)])
+      expect((await visitor.post(`issue?account=${account}`, { nonce })).status).toBe(400);
+    expect(await keysIn(account)).toBe(0);
+    await visitor.get(`account?id=${account}`);
+    const { location } = await visitor.post(`issue?account=${account}`, { name: 'private' });
+    const other = new DashboardVisitor(visitor.base);
+    await other.signIn();
+    expect(secretIn(await other.get(location!))).toBeUndefined();
+    expect(await secretAt(location!.replace(/&show=.*/, ''))).toBeUndefined();
+    expect(await secretAt(location)).toMatch(/^sk-/);
+  });
+});
