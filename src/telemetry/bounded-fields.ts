@@ -16,8 +16,17 @@ const facts = [
   ...['status', 'statusCode', 'type', 'param', 'severity', 'schema', 'table', 'constraint', 'routine'],
 ] as const;
 
-/** The fields of a log line with every text cut to a length that no client and no upstream can exceed. Errors stay errors. */
-export const boundedFields = (fields: Record<string, unknown>): Record<string, unknown> =>
+/**
+ * The fields of a log line with every text cut to a length that no client and no upstream can exceed. Errors stay errors. A `ledger_row` stays
+ * whole: it is a bill, which is read from the line, and has bounds of its own.
+ */
+export function boundedFields(fields: Record<string, unknown>): Record<string, unknown> {
+  if (!('ledger_row' in fields)) return bounded(fields);
+  const { ledger_row, ...others } = fields;
+  return { ledger_row, ...bounded(others) };
+}
+
+const bounded = (fields: Record<string, unknown>): Record<string, unknown> =>
   room(fields, max_small, 2) >= 0 ? fields : new LineBounds().entries(fields, max_levels);
 
 /** Characters up to which fields need no copy: the line of an exchange, which is written for every request, is well below. */
