@@ -242,6 +242,16 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     ]);
   });
 
+  it('writes a batch of exchanges with many attempts each, more than one statement takes', async () => {
+    const [attempt] = row().attempts_made;
+    const attempts_made = Array.from({ length: 15 }, () => attempt!);
+    const failing = (at: number) => row({ request_id: `outage-${at}`, attempts: 15, attempts_made });
+    const batch = Array.from({ length: 500 }, (_, at) => failing(at));
+    expect(await store.ledger.insert(batch)).toBe(500);
+    expect((await store.ledger.find('outage-499'))[0]?.attempts_made).toHaveLength(15);
+    expect(await store.ledger.insert(batch.slice(-1))).toBe(0);
+  });
+
   it('finds an exchange and its attempts by the request id', async () => {
     const answered = row().attempts_made[0]!;
     const failed = { ...answered, status: 503, outcome: 'failed' as const, kind: 'status', wait_ms: 40 };
