@@ -7,14 +7,21 @@ const min_quote = 24;
 const max_prompt = 65_536;
 const max_message = 4096;
 
-/** `err` without what its message quotes of the exchange's prompt, as servers do that refuse a request: for the log. */
-export function withoutPrompt(exchange: Exchange, err: unknown): unknown {
-  if (!(err instanceof Error)) return typeof err === 'string' ? textWithoutPrompt(exchange, err) : err;
-  const message = textWithoutPrompt(exchange, err.message);
-  if (message === err.message) return err;
-  const copy = new Error(message, { cause: withoutPrompt(exchange, err.cause) });
-  copy.stack = err.stack?.replaceAll(err.message, message) ?? message;
-  return Object.assign(copy, { name: err.name });
+/** Causes of a cause that are looked at, as many as a line of the log has: further ones are left out. */
+const max_causes = 4;
+
+/** `err` without what its message and its causes quote of the exchange's prompt, as servers do that refuse a request: for the log. */
+export function withoutPrompt(exchange: Exchange, err: unknown, causes = max_causes): unknown {
+  if (typeof err === 'string') return textWithoutPrompt(exchange, err);
+  if (!(err instanceof Error)) return err;
+  const { message: said, cause: because, stack, name } = err;
+  const message = textWithoutPrompt(exchange, String(said));
+  const cause = causes > 0 ? withoutPrompt(exchange, because, causes - 1) : undefined;
+  if (message === String(said) && cause === because) return err;
+  const copy = new Error(message, cause === undefined ? undefined : { cause });
+  const trace = String(stack ?? message);
+  copy.stack = message === said ? trace : trace.replaceAll(String(said), message);
+  return Object.assign(copy, { name });
 }
 
 /** `text` with quotations of the exchange's prompt replaced by `[prompt]`. */
@@ -23,16 +30,54 @@ export function textWithoutPrompt(exchange: Exchange, text: string): string {
   return unquoted(text.slice(0, max_message), newestOf(exchange.request.messages));
 }
 
+/**
+ * Where each run of `min_quote` characters of `text` stands first in `prompt`. Both are read once: to search the prompt for every word of a
+ * message took a second for texts that were chosen for it.
+ */
+function placesOf(text: string, prompt: string): ReadonlyMap<string, number> {
+  const runs = new Set<string>();
+  const hashes = new Uint8Array(hash_mask + 1);
+  forEachRun(text, (hash, at) => {
+    hashes[hash] = 1;
+    runs.add(text.slice(at, at + min_quote));
+  });
+  const places = new Map<string, number>();
+  forEachRun(prompt, (hash, at) => {
+    if (hashes[hash] === 0) return;
+    const run = prompt.slice(at, at + min_quote);
+    if (runs.has(run) && !places.has(run)) places.set(run, at);
+  });
+  return places;
+}
+
+const hash_mask = 0xffff;
+const factor = 31;
+/** Factor of the character that leaves the hash. */
+const last_factor = Array.from({ length: min_quote }).reduce<number>(so_far => Math.imul(so_far, factor), 1);
+
+/** Calls `visit` for each run of `min_quote` characters, with a hash that is computed from the one before. */
+function forEachRun(text: string, visit: (hash: number, at: number) => void): void {
+  let hash = 0;
+  for (let end = 0; end < text.length; end++) {
+    const at = end - min_quote;
+    hash = Math.imul(hash, factor) + text.charCodeAt(end);
+    if (at >= 0) hash -= Math.imul(text.charCodeAt(at), last_factor);
+    if (at >= -1) visit(hash & hash_mask, at + 1);
+  }
+}
+
 /** Beginnings of words, where quotations begin. */
 const boundary = /[^\p{L}\p{N}]/gu;
 
 function unquoted(text: string, prompt: string): string {
+  const places = placesOf(text, prompt);
+  if (places.size === 0) return text;
   let clean = '';
   let from = 0;
   let at = 0;
   while (at + min_quote <= text.length) {
-    const found = prompt.indexOf(text.slice(at, at + min_quote));
-    if (found === -1) {
+    const found = places.get(text.slice(at, at + min_quote));
+    if (found === undefined) {
       boundary.lastIndex = at;
       at = boundary.test(text) ? boundary.lastIndex : text.length;
       continue;
