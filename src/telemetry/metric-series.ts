@@ -8,6 +8,13 @@ export interface Sample {
 
 type Labels = Sample['labels'];
 
+/** `value`; throws unless it is a number. Anything else in one line of a scrape would make Prometheus refuse all of it. */
+export function numberOf(value: number): number {
+  if (typeof value !== 'number')
+    throw new TypeError(`the value of a metric must be a number, not ${typeof value}`);
+  return value;
+}
+
 class NumberSeries {
   value = 0;
 
@@ -24,23 +31,23 @@ class NumberSeries {
 export class CounterSeries extends NumberSeries {
   /** Throws for a negative amount. */
   inc(amount = 1): void {
-    if (!(amount >= 0)) throw new RangeError(`a counter cannot be increased by ${amount}`);
+    if (!(numberOf(amount) >= 0)) throw new RangeError(`a counter cannot be increased by ${amount}`);
     this.value += amount;
   }
 }
 
-/** One series of a gauge. */
+/** One series of a gauge. Throws for what is no number. */
 export class GaugeSeries extends NumberSeries {
   set(value: number): void {
-    this.value = value;
+    this.value = numberOf(value);
   }
 
   inc(amount = 1): void {
-    this.value += amount;
+    this.value += numberOf(amount);
   }
 
   dec(amount = 1): void {
-    this.value -= amount;
+    this.value -= numberOf(amount);
   }
 }
 
@@ -65,8 +72,9 @@ export class HistogramSeries {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** Counts `value`, `times` over. `trace_id`, of a trace that is recorded, becomes the exemplar of the bucket. */
+  /** Throws for what is no number; NaN is not counted, or the sum would stay NaN. Counts `value`, `times` over. `trace_id`, of a trace that is recorded, becomes the exemplar of the bucket. */
   observe(value: number, trace_id?: string, times = 1): void {
+    if (Number.isNaN(numberOf(value))) return;
     let low = 0;
     let high = this.bounds.length;
     while (low < high) {

@@ -1,6 +1,7 @@
 import { shown } from '../diagnostics/field-path.ts';
 import type { Json } from '../json-object.ts';
-import type { Sample } from './metric-series.ts';
+import { within } from '../stores/within.ts';
+import { numberOf, type Sample } from './metric-series.ts';
 
 export interface MetricDefinition<L extends readonly string[] = readonly string[]> {
   /** In snake_case; the prefix is added. */
@@ -49,7 +50,16 @@ interface Branch<S> {
   readonly next: Map<string | number, Branch<S>>;
 }
 
+/** What is read at each scrape for one series. */
+interface Reader {
+  readonly labels: Labels;
+  readonly reads: Set<() => number | Promise<number>>;
+}
+
 const default_max_series = 10_000;
+/** Longest wait for what is read at a scrape, and most values that are taken of one reader: Prometheus waits ten seconds for all. */
+const read_limit_ms = 1000;
+const max_collected = 100_000;
 
 /** Longer label values are cut off, since they may come from clients. */
 const max_label_characters = 256;
@@ -76,8 +86,9 @@ export class Metric<L extends readonly string[], S extends Series> {
   readonly #max_series: number;
   readonly #root: Branch<S> = { next: new Map() };
   readonly #series = new Map<string, { labels: Labels; series: S }>();
-  readonly #readers = new Map<string, { labels: Labels; reads: Set<() => number | Promise<number>> }>();
+  readonly #readers = new Map<string, Reader>();
   readonly #collectors = new Set<() => Iterable<CollectedValue<L>>>();
+  #hasFailed = false;
 
   constructor(definition: MetricDefinition<L>, kind: MetricKind<S>, owner?: string) {
     const { name, help, labels = [], max_series = default_max_series } = definition;
@@ -135,30 +146,62 @@ export class Metric<L extends readonly string[], S extends Series> {
     return declared(this) === declared(other);
   }
 
-  /** Values for a registry that is scraped. */
+  /** Values for a registry that is scraped. What cannot be read is left out: it must not take the other metrics with it. */
   async get() {
     const { name, help, type } = this;
     const collected = this.#collect();
     const values: Sample[] = [...collected.values()];
     for (const [key, { labels, series }] of this.#series)
       if (!this.#readers.has(key) && !collected.has(key)) values.push(...series.samples(labels, name));
-    for (const { labels, reads } of this.#readers.values()) {
-      const read = await Promise.all([...reads].map(async one => one()));
-      values.push({ labels, value: read.reduce((sum, value) => sum + value, 0) });
-    }
+    const reads = [...this.#readers.values()].map(reader => this.#read(reader));
+    for (const sample of await Promise.all(reads)) if (sample) values.push(sample);
     return { name, help, type, values, aggregator: 'sum' as const };
+  }
+
+  async #read({ labels, reads }: Reader): Promise<Sample | undefined> {
+    try {
+      const late = () => new Error(`not read within ${read_limit_ms} ms`);
+      const read = await within(
+        Promise.all([...reads].map(async one => numberOf(await one()))),
+        read_limit_ms,
+        late,
+      );
+      return { labels, value: read.reduce((sum, value) => sum + value, 0) };
+    } catch (thrown) {
+      this.#failed(thrown);
+      return undefined;
+    }
   }
 
   #collect(): ReadonlyMap<string, Sample> {
     const samples = new Map<string, Sample>();
-    for (const read of this.#collectors)
-      for (const { labels: named, value } of read()) {
-        const [key, labels] = this.#keyOf(this.#inOrder([named]));
-        const known = samples.get(key);
-        if (known ? known.value >= value : samples.size >= this.#max_series) continue;
-        samples.set(key, { labels, value });
+    for (const read of this.#collectors) {
+      try {
+        this.#collectInto(samples, read());
+      } catch (thrown) {
+        this.#failed(thrown);
       }
+    }
     return samples;
+  }
+
+  #collectInto(samples: Map<string, Sample>, collected: Iterable<CollectedValue<L>>): void {
+    let left = max_collected;
+    for (const { labels: named, value } of collected) {
+      if (left-- === 0) throw new Error(`more than ${max_collected} values were returned`);
+      const [key, labels] = this.#keyOf(this.#inOrder([named]));
+      const known = samples.get(key);
+      if (known ? known.value >= numberOf(value) : samples.size >= this.#max_series) continue;
+      samples.set(key, { labels, value: numberOf(value) });
+    }
+  }
+
+  /** Reports what a read at a scrape threw, the first time. */
+  #failed(thrown: unknown): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    process.emitWarning(`the metric ${this.name} could not be read at a scrape: ${why}`);
   }
 
   /** Sets every series to zero. */

@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import * as prometheus from 'prom-client';
 import { MetricFactory, pluginMetrics } from '../../../../src/telemetry/metric-factory.ts';
@@ -157,10 +158,64 @@ describe('a gauge', () => {
     expect(await lines()).toEqual(['oldest 0']);
   });
 
-  it('rejects the scrape when a collected value lacks a label', async () => {
-    const gauge = metrics.gauge({ name: 'fullest', help: 'Fullest.', labels: ['queue'] });
-    gauge.collect(() => [{ labels: {} as { queue: string }, value: 1 }]);
-    await expect(lines()).rejects.toThrow("the value of the label 'queue' must be text or a number");
+  it('rejects what is no number', () => {
+    const [gauge, text] = [metrics.gauge({ name: 'open', help: 'Open.' }), '5' as unknown as number];
+    expect(() => gauge.labels().set(text)).toThrow('the value of a metric must be a number, not string');
+    expect(() => gauge.labels().inc(text)).toThrow('must be a number');
+    expect(() => metrics.counter({ name: 'hits', help: 'Hits.' }).labels().inc(text)).toThrow(
+      'must be a number',
+    );
+  });
+});
+
+describe('a fault at a scrape', () => {
+  const warnings: string[] = [];
+  const keep = ({ message }: Error) => {
+    if (message.startsWith('the metric')) warnings.push(message);
+  };
+  beforeEach(() => void process.on('warning', keep));
+  afterEach(() => void process.off('warning', keep));
+
+  function* endless() {
+    for (let queue = 0; ; queue++) yield { labels: { queue }, value: 1 };
+  }
+  const one = (labels: object, value: unknown) => () => [{ labels, value }] as never;
+
+  it.each<[string, string, () => never]>([
+    [
+      'throws',
+      'no queue',
+      () => {
+        throw new Error('no queue');
+      },
+    ],
+    ['lacks a label', "the value of the label 'queue' must be text", one({}, 1)],
+    ['has no number', 'must be a number, not string', one({ queue: 'a' }, '1\nup 0')],
+    ['returns nothing', 'not iterable', () => undefined as never],
+    ['never ends', 'more than 100000 values', endless as never],
+  ])('shows the other metrics when a collector %s, and warns once', async (_, why, collect) => {
+    warnings.length = 0;
+    metrics.counter({ name: 'hits', help: 'Hits.' }).inc();
+    metrics.gauge({ name: 'fullest', help: 'Fullest.', labels: ['queue'], max_series: 2 }).collect(collect);
+    expect((await lines()).filter(line => !line.startsWith('fullest'))).toEqual(['hits 1']);
+    await lines();
+    await setImmediate();
+    expect(warnings).toEqual([expect.stringContaining('the metric fullest could not be read at a scrape')]);
+    expect(warnings[0]).toContain(why);
+  });
+
+  it.each<[string, () => number | Promise<number>]>([
+    [
+      'rejects',
+      async () => {
+        throw new Error('no queue');
+      },
+    ],
+    ['never answers', () => new Promise<number>(() => {})],
+  ])('shows the other metrics when the reader of a series %s', async (_, read) => {
+    metrics.counter({ name: 'hits', help: 'Hits.' }).inc();
+    metrics.gauge({ name: 'waiting', help: 'Waiting.' }).read(read);
+    expect(await lines()).toEqual(['hits 1']);
   });
 });
 
