@@ -94,9 +94,9 @@ export class ExchangeRun {
 
   /** Resolves when the exchange is settled. Never rejects: an error of the settlement is logged. */
   run(): Promise<void> {
-    const { span } = this.exchange;
+    const { span, trace_id } = this.exchange;
     // Spans that stages open, themselves or through instrumented libraries, are children of the exchange's.
-    return span.isRecording()
+    return trace_id !== undefined
       ? context.with(trace.setSpan(context.active(), span), () => this.#run())
       : this.#run();
   }

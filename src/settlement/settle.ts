@@ -54,8 +54,8 @@ function measure(exchange: Exchange, outcome: Outcome, metrics: Metrics): void {
  * Ends the exchange's span, after `onSettled` of its stages. It has failed if its status is a server error, or its reply broke off after
  * another status. A refusal has its `error.type` and has not failed, nor has an exchange whose client left.
  */
-export function endServerSpan({ span, end, attempts, model, account }: Exchange): void {
-  if (!span.isRecording()) return;
+export function endServerSpan({ span, trace_id, end, attempts, model, account }: Exchange): void {
+  if (trace_id === undefined) return;
   const { status, reason, error_type } = end;
   const isBroken = status < 400 && (error_type !== undefined || failures.has(reason));
   const hasFailed = status >= 500 || isBroken;

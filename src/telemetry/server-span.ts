@@ -10,7 +10,7 @@ import {
   SpanKind,
   trace,
 } from '@opentelemetry/api';
-import { alignClock, epochOf, tracer } from './tracing.ts';
+import { alignClock, describeSpan, epochOf, noSpan, tracer, unlessTracingFails } from './tracing.ts';
 
 /** What the span of an exchange says of its request beside what stands in its headers. */
 export interface TracedRequest {
@@ -32,6 +32,7 @@ const knownMethods: ReadonlySet<string> = new Set(
 
 const max_path_characters = 512;
 const max_user_agent_characters = 256;
+const max_name_characters = 128;
 
 /** The most that a client's tracestate may have (W3C trace context, 3.3.1); a larger one is dropped whole. */
 const max_state = { characters: 512, members: 32 };
@@ -41,19 +42,22 @@ const max_state = { characters: 512, members: 32 };
  * already. Else it is SERVER, below the caller's span if the headers name one.
  */
 export function startServerSpan(request: TracedRequest, incoming: TracedMessage): Span {
+  const span = unlessTracingFails(() => spanOf(request, incoming), noSpan);
+  // Only now: computing them costs more than starting a span that is not sampled.
+  describeSpan(span, () => attributesOf(request, incoming));
+  return span;
+}
+
+function spanOf({ method, route }: TracedRequest, { headers }: TracedMessage): Span {
   const active = context.active();
   const local = trace.getSpanContext(active);
   const isBelow = local !== undefined && isSpanContextValid(local);
   const kind = isBelow && local.isRemote !== true ? SpanKind.INTERNAL : SpanKind.SERVER;
-  const parent = isBelow ? active : callerOf(active, incoming.headers);
-  const { method, route } = request;
+  const parent = isBelow ? active : callerOf(active, headers);
   const shownMethod = knownMethods.has(method) ? method : 'HTTP';
   const name = route === undefined ? shownMethod : `${shownMethod} ${route}`;
   alignClock();
-  const span = tracer().startSpan(name, { kind, startTime: epochOf(performance.now()) }, parent);
-  // Only now: computing them costs more than starting a span that is not sampled.
-  if (span.isRecording()) span.setAttributes(attributesOf(request, incoming));
-  return span;
+  return tracer().startSpan(name, { kind, startTime: epochOf(performance.now()) }, parent);
 }
 
 function callerOf(active: Context, headers: IncomingHttpHeaders): Context {
@@ -75,12 +79,13 @@ function attributesOf({ id, method, url_path, route }: TracedRequest, incoming: 
   const isKnown = knownMethods.has(method);
   return {
     'http.request.method': isKnown ? method : '_OTHER',
-    ...(!isKnown && { 'http.request.method_original': method }),
+    ...(!isKnown && { 'http.request.method_original': method.slice(0, max_name_characters) }),
     'http.route': route,
     'url.path': url_path.slice(0, max_path_characters),
     'url.scheme': scheme,
     ...serverOf(headers.host ?? headers[':authority'], scheme),
-    'client.address': typeof ip === 'string' ? ip : socket?.remoteAddress,
+    // Behind a proxy that is trusted it is whatever the client has sent.
+    'client.address': typeof ip === 'string' ? ip.slice(0, max_name_characters) : socket?.remoteAddress,
     'network.protocol.version': httpVersion === '2.0' ? '2' : httpVersion,
     'user_agent.original': headers['user-agent']?.slice(0, max_user_agent_characters),
     'sluice.request_id': id,

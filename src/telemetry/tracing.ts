@@ -1,6 +1,7 @@
 import {
   type Attributes,
   context,
+  INVALID_SPAN_CONTEXT,
   INVALID_TRACEID,
   propagation,
   type Span,
@@ -27,6 +28,37 @@ export function tracer(): Tracer {
   if (known?.provider !== provider)
     known = { provider, tracer: provider.getTracer('sluice', version, { schemaUrl }) };
   return known.tracer;
+}
+
+let hasFailed = false;
+
+/**
+ * What `act` returns, or `otherwise` when the application's tracing throws, as its span processors may: no trace is worth a request. The
+ * first fault is a warning of the process.
+ */
+export function unlessTracingFails<T>(act: () => T, otherwise: T): T {
+  try {
+    return act();
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    if (!hasFailed)
+      process.emitWarning(`the tracing of this application threw, and its spans may be lost: ${why}`);
+    hasFailed = true;
+    return otherwise;
+  }
+}
+
+/** A span that records nothing. */
+export const noSpan: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+
+/** Whether `span` is recorded. */
+export const isRecorded = (span: Span): boolean => unlessTracingFails(() => span.isRecording(), false);
+
+/** Adds attributes to a span, which are computed only if it is recorded. */
+export function describeSpan(span: Span, attributes: () => Attributes): void {
+  unlessTracingFails(() => {
+    if (span.isRecording()) span.setAttributes(attributes());
+  }, undefined);
 }
 
 /** Where every copy of the API registers its provider, with its own version. */
@@ -92,9 +124,11 @@ export function exceptionAttributes(thrown: unknown): Attributes {
 
 /** A child span, or `parent` itself when it is not recording. */
 export function startChildSpan(parent: Span, name: string, kind: SpanKind, attributes: Attributes): Span {
-  if (!parent.isRecording()) return parent;
-  const options = { kind, attributes, startTime: epochOf(performance.now()) };
-  return tracer().startSpan(name, options, trace.setSpan(context.active(), parent));
+  return unlessTracingFails(() => {
+    if (!parent.isRecording()) return parent;
+    const options = { kind, attributes, startTime: epochOf(performance.now()) };
+    return tracer().startSpan(name, options, trace.setSpan(context.active(), parent));
+  }, noSpan);
 }
 
 /** Records the span of a stage's hook after it has run. `parent` may have ended: a stage may still be at work when its exchange is over. */
@@ -103,20 +137,24 @@ export function recordStageSpan(parent: Span, time: StageTime, error?: StageErro
   const attributes: Attributes = { 'sluice.stage': stage, 'sluice.hook': hook, 'sluice.own_ms': own_ms };
   if (error) attributes['error.type'] = error.type;
   const options = { startTime: epochOf(start_ms), attributes };
-  const span = tracer().startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent));
-  if (error?.isFault) span.setStatus({ code: SpanStatusCode.ERROR });
-  if (error?.exception) span.addEvent('exception', error.exception, epochOf(end_ms));
-  span.end(epochOf(end_ms));
+  unlessTracingFails(() => {
+    const span = tracer().startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent));
+    if (error?.isFault) span.setStatus({ code: SpanStatusCode.ERROR });
+    if (error?.exception) span.addEvent('exception', error.exception, epochOf(end_ms));
+    span.end(epochOf(end_ms));
+  }, undefined);
 }
 
 /** Adds an event to the exchange's span, such as its first token. */
 export function markEvent(span: Span, name: string, attributes?: Attributes): void {
-  if (span.isRecording()) span.addEvent(name, attributes, epochOf(performance.now()));
+  unlessTracingFails(() => {
+    if (span.isRecording()) span.addEvent(name, attributes, epochOf(performance.now()));
+  }, undefined);
 }
 
 /** Id of the recorded trace of `span`, if any. */
 export function traceIdOf(span: Span): string | undefined {
-  return span.isRecording() ? span.spanContext().traceId : undefined;
+  return unlessTracingFails(() => (span.isRecording() ? span.spanContext().traceId : undefined), undefined);
 }
 
 /**
@@ -125,16 +163,20 @@ export function traceIdOf(span: Span): string | undefined {
  */
 export function traceHeaders(span: Span): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (span.spanContext().traceId !== INVALID_TRACEID)
-    propagation.inject(propagation.deleteBaggage(trace.setSpan(context.active(), span)), headers);
+  unlessTracingFails(() => {
+    if (span.spanContext().traceId !== INVALID_TRACEID)
+      propagation.inject(propagation.deleteBaggage(trace.setSpan(context.active(), span)), headers);
+  }, undefined);
   return headers;
 }
 
 /** Ends `span` at `end_ms` of `performance.now()`, as failed when there is an error type. */
 export function endSpan(span: Span, error_type: string | undefined, end_ms = performance.now()): void {
-  if (error_type !== undefined && span.isRecording()) {
-    span.setAttribute('error.type', error_type);
-    span.setStatus({ code: SpanStatusCode.ERROR });
-  }
-  span.end(epochOf(end_ms));
+  unlessTracingFails(() => {
+    if (error_type !== undefined && span.isRecording()) {
+      span.setAttribute('error.type', error_type);
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.end(epochOf(end_ms));
+  }, undefined);
 }

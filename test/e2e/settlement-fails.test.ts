@@ -3,6 +3,7 @@ import { trace } from '@opentelemetry/api';
 import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { z } from 'zod';
 import { defineStage } from '../../src/plugin.ts';
+import { startSimulator } from '../../src/simulator/server.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { post } from '../support/chain-app.ts';
@@ -16,10 +17,19 @@ import { until } from '../support/until.ts';
 
 afterEach(closeMounted);
 
+/** Where the span processor of the application throws for every span. */
+let throwsIn: 'onStart' | 'onEnd' | undefined;
+afterEach(() => {
+  throwsIn = undefined;
+});
+
 /** A span processor of the application that throws for the span of an exchange. */
 const processor: SpanProcessor = {
-  onStart() {},
+  onStart() {
+    if (throwsIn === 'onStart') throw new Error('no room for spans');
+  },
   onEnd(span) {
+    if (throwsIn === 'onEnd') throw new Error('no room for spans');
     if (span.name === 'POST /v1/chat/completions') throw new Error('the disk is full');
   },
   forceFlush: async () => {},
@@ -43,6 +53,29 @@ it('releases the body and calls onSettled when a span processor of the applicati
     { err: { message: 'the disk is full' } },
   ]);
 });
+
+it.each([
+  ['onStart', true],
+  ['onEnd', true],
+  ['onEnd', false],
+] as const)(
+  'answers in full and settles when a span processor throws in %s of every span (stream: %s)',
+  async (hook, stream) => {
+    const upstream = alongside(await startSimulator({ api_key: null }));
+    const { log, lines } = capturedLog();
+    const gateway = await mountable(upstream, {}, { log });
+    const app = await startApp(app => app.use(gateway));
+    throwsIn = hook;
+    const reply = await post(`${app.url}/v1/chat/completions`, ask('Hello?', { stream }));
+    expect([reply.status, await reply.text()]).toEqual([
+      200,
+      expect.stringMatching(stream ? /\[DONE\]/ : /"usage"/),
+    ]);
+    await until(() => gateway.inFlight === 0);
+    const line = lines.find(({ msg }) => msg === 'POST /v1/chat/completions 200');
+    expect(line).toMatchObject({ end_reason: 'completed', attempts: [{ outcome: 'completed' }] });
+  },
+);
 
 it("gives back the account's place when what an exchange has used cannot be priced", async () => {
   const upstream = alongside(await startScriptedUpstream(whole(200, completion('Hello.'))));

@@ -5,7 +5,14 @@ import type { Exchange } from '../../exchange.ts';
 import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
 import { ContentCapture } from '../../telemetry/content-capture.ts';
 import type { HistogramSeries } from '../../telemetry/metric-series.ts';
-import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
+import {
+  describeSpan,
+  endSpan,
+  isRecorded,
+  startChildSpan,
+  traceHeaders,
+  unlessTracingFails,
+} from '../../telemetry/tracing.ts';
 import type { Adapter, StreamDecoder } from '../adapter.ts';
 import type { Upstream } from '../routing/upstream.ts';
 import { attemptAttributes, requestAttributes, usageAttributes } from './gen-ai-attributes.ts';
@@ -17,6 +24,7 @@ export class AttemptTelemetry {
   readonly #provider: string;
   readonly #metrics: ClientMetrics;
   readonly #span: Span;
+  readonly #isRecorded: boolean;
   readonly #content: ContentCapture | undefined;
   readonly #identity: ReplyIdentity | undefined;
   readonly #attempt: RunningAttempt;
@@ -34,10 +42,13 @@ export class AttemptTelemetry {
     this.#metrics = metrics;
     this.#attempt = attempt;
     this.#span = startChildSpan(exchange.span, `chat ${upstream.target.model}`, SpanKind.CLIENT, {});
-    if (!this.#span.isRecording()) return;
-    this.#span.setAttributes(requestAttributes(exchange, upstream));
+    this.#isRecorded = isRecorded(this.#span);
+    if (!this.#isRecorded) return;
+    describeSpan(this.#span, () => requestAttributes(exchange, upstream));
     this.#identity = new ReplyIdentity();
-    this.#content = ContentCapture.of(this.#span, upstream.provider.content, exchange.request.messages);
+    const { content } = upstream.provider;
+    const capture = () => ContentCapture.of(this.#span, content, exchange.request.messages);
+    this.#content = unlessTracingFails(capture, undefined);
   }
 
   /** Headers that carry the trace to the upstream. */
@@ -59,7 +70,7 @@ export class AttemptTelemetry {
   chunks(chunks: readonly Chunk[]): void {
     if (chunks.length === 0) return;
     this.#arrived(chunks.length);
-    if (!this.#span.isRecording()) return;
+    if (!this.#isRecorded) return;
     for (const { choices } of chunks) {
       for (const { index, delta, finish_reason } of choices) {
         this.#hasAnswered = true;
@@ -71,7 +82,7 @@ export class AttemptTelemetry {
 
   /** Notes a whole answer. */
   reply({ choices }: Completion): void {
-    if (!this.#span.isRecording()) return;
+    if (!this.#isRecorded) return;
     for (const { index, message, finish_reason } of choices) {
       this.#hasAnswered = true;
       this.#finish_reasons[index] = finish_reason;
@@ -88,26 +99,26 @@ export class AttemptTelemetry {
 
   /** Closes the span without usage, because another attempt follows. */
   superseded(): void {
-    if (this.#span.isRecording()) this.#describeReply();
+    if (this.#isRecorded) this.#describeReply();
     endSpan(this.#span, this.#attempt.error_type, this.#end_ms);
   }
 
   /** Closes the span with the exchange's usage, at the time at which the attempt ended. */
   settled(): void {
-    if (this.#span.isRecording()) this.#span.setAttributes(usageAttributes(this.#exchange.usage));
+    describeSpan(this.#span, () => usageAttributes(this.#exchange.usage));
     this.superseded();
   }
 
   #describeReply(): void {
     const first_chunk_ms = this.#first_chunk_ms;
     const finish_reasons = this.#allFinishReasons();
-    this.#content?.end(finish_reasons);
-    this.#span.setAttributes({
+    unlessTracingFails(() => this.#content?.end(finish_reasons), undefined);
+    describeSpan(this.#span, () => ({
       ...attemptAttributes(this.#attempt),
       ...this.#identity?.attributes,
       'gen_ai.response.finish_reasons': finish_reasons,
       'gen_ai.response.time_to_first_chunk': first_chunk_ms === undefined ? undefined : first_chunk_ms / 1000,
-    });
+    }));
   }
 
   /** A reason for each choice that was asked for, once one has begun; `error` for one that did not come to its end. */

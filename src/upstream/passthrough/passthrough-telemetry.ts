@@ -2,7 +2,13 @@ import { type Span, SpanKind } from '@opentelemetry/api';
 import type { RunningAttempt } from '../../exchange/attempt-record.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { ClientMetrics } from '../../telemetry/client-metrics.ts';
-import { endSpan, startChildSpan, traceHeaders } from '../../telemetry/tracing.ts';
+import {
+  describeSpan,
+  endSpan,
+  startChildSpan,
+  traceHeaders,
+  unlessTracingFails,
+} from '../../telemetry/tracing.ts';
 import {
   attemptAttributes,
   max_name_characters,
@@ -39,12 +45,11 @@ export class PassthroughTelemetry {
     this.#attempt = attempt;
     exchange.operation = operationOf(exchange.path);
     this.#span = startChildSpan(exchange.span, `${exchange.method} ${path}`, SpanKind.CLIENT, {});
-    if (!this.#span.isRecording()) return;
-    this.#span.setAttributes({
+    describeSpan(this.#span, () => ({
       'gen_ai.operation.name': exchange.operation,
       ...providerAttributes(provider),
       'http.request.method': exchange.method,
-    });
+    }));
   }
 
   /** Headers that carry the trace to the upstream. */
@@ -61,22 +66,23 @@ export class PassthroughTelemetry {
   ended(reply: ReplyNames): void {
     const { elapsed_ms, error_type } = this.#attempt;
     this.#metrics.attempted(this.#exchange, this.#provider.name, elapsed_ms, error_type);
-    if (this.#span.isRecording()) this.#describe(reply);
+    this.#describe(reply);
     endSpan(this.#span, error_type);
   }
 
   #describe({ id, model: replyModel }: ReplyNames): void {
     const { model, usage, operation, attempts } = this.#exchange;
     // A model of the catalog only: a client can write any name.
-    if (operation !== undefined && model) this.#span.updateName(`${operation} ${model.id}`);
-    this.#span.setAttributes({
+    if (operation !== undefined && model)
+      unlessTracingFails(() => this.#span.updateName(`${operation} ${model.id}`), this.#span);
+    describeSpan(this.#span, () => ({
       ...attemptAttributes(this.#attempt),
       'sluice.attempt': attempts.length,
       'gen_ai.request.model': model?.id,
       'gen_ai.response.id': id?.slice(0, max_name_characters),
       'gen_ai.response.model': replyModel?.slice(0, max_name_characters),
       ...(!usage.estimated && usageAttributes(usage)),
-    });
+    }));
   }
 }
 
