@@ -11,12 +11,20 @@ const max_message = 4096;
 const max_causes = 4;
 
 /** `err` without what its message and its causes quote of the exchange's prompt, as servers do that refuse a request: for the log. */
-export function withoutPrompt(exchange: Exchange, err: unknown, causes = max_causes): unknown {
+export function withoutPrompt(exchange: Exchange, err: unknown): unknown {
+  try {
+    return filtered(exchange, err, max_causes);
+  } catch {
+    return new Error('an error whose properties cannot be read');
+  }
+}
+
+function filtered(exchange: Exchange, err: unknown, causes: number): unknown {
   if (typeof err === 'string') return textWithoutPrompt(exchange, err);
   if (!(err instanceof Error)) return err;
   const { message: said, cause: because, stack, name } = err;
   const message = textWithoutPrompt(exchange, String(said));
-  const cause = causes > 0 ? withoutPrompt(exchange, because, causes - 1) : undefined;
+  const cause = causes > 0 ? filtered(exchange, because, causes - 1) : undefined;
   if (message === String(said) && cause === because) return err;
   const copy = new Error(message, cause === undefined ? undefined : { cause });
   const trace = String(stack ?? message);

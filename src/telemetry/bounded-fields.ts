@@ -27,7 +27,16 @@ export function boundedFields(fields: Record<string, unknown>): Record<string, u
 }
 
 const bounded = (fields: Record<string, unknown>): Record<string, unknown> =>
-  room(fields, max_small, 2) >= 0 ? fields : new LineBounds().entries(fields, max_levels);
+  isSmall(fields) ? fields : new LineBounds().entries(fields, max_levels);
+
+/** False also for what cannot be read, such as a property that throws. */
+function isSmall(fields: Record<string, unknown>): boolean {
+  try {
+    return room(fields, max_small, 2) >= 0;
+  } catch {
+    return false;
+  }
+}
 
 /** Characters up to which fields need no copy: the line of an exchange, which is written for every request, is well below. */
 const max_small = 2048;
@@ -93,10 +102,19 @@ class LineBounds {
     for (let at = 0; at < taken; at++) {
       const name = names[at]!;
       // Assigning `__proto__` would set the prototype.
-      if (name !== '__proto__') bounded[this.#name(name)] = this.#value((object as Facts)[name], levels - 1);
+      if (name !== '__proto__') bounded[this.#name(name)] = this.#read(object as Facts, name, levels - 1);
     }
     if (names.length > taken) bounded.left_out = names.length - taken;
     return bounded;
+  }
+
+  /** A line is not lost for a property that throws when it is read. */
+  #read(object: Facts, name: string, levels: number): unknown {
+    try {
+      return this.#value(object[name], levels);
+    } catch {
+      return '[unreadable]';
+    }
   }
 
   #value(value: unknown, levels: number): unknown {

@@ -114,12 +114,17 @@ const max_frames = 30;
 
 /** Attributes of the event `exception`: where it was thrown, without its message, which may quote a prompt or a key. */
 export function exceptionAttributes(thrown: unknown): Attributes {
-  if (!(thrown instanceof Error)) return { 'exception.type': typeof thrown };
-  const { stack = '', message, name } = thrown;
-  const at = stack.indexOf(message);
-  const lines = (at === -1 ? '' : stack.slice(at + message.length)).split('\n');
-  const frames = lines.filter(line => line.startsWith('    at ')).slice(0, max_frames);
-  return { 'exception.type': name.slice(0, 100), 'exception.stacktrace': frames.join('\n') };
+  try {
+    if (!(thrown instanceof Error)) return { 'exception.type': typeof thrown };
+    const [stack, message, name] = [`${thrown.stack ?? ''}`, `${thrown.message}`, `${thrown.name}`];
+    const at = stack.indexOf(message);
+    const lines = (at === -1 ? '' : stack.slice(at + message.length)).split('\n');
+    const frames = lines.filter(line => line.startsWith('    at ')).slice(0, max_frames);
+    return { 'exception.type': name.slice(0, 100), 'exception.stacktrace': frames.join('\n') };
+  } catch {
+    // An error whose properties throw when they are read.
+    return { 'exception.type': 'Error' };
+  }
 }
 
 /** A child span, or `parent` itself when it is not recording. */

@@ -57,11 +57,21 @@ it('an error for the log has no quotation in a cause of an error that quotes not
   expect([clean.message, (clean.cause as Error).message]).toEqual([error.message, 'bad: [prompt]']);
 });
 
+const loop = new Error(`bad: ${secret}`);
+loop.cause = loop;
+
 it.each<[string, Error]>([
-  ['is its own cause', Object.assign(new Error(`bad: ${secret}`), { name: 'Loop' })],
+  ['is its own cause', loop],
   ['has no text for its message', Object.assign(new Error('x'), { message: { detail: secret } })],
+  [
+    'throws when it is read',
+    new Proxy(new Error(secret), {
+      get() {
+        throw new Error('no');
+      },
+    }),
+  ],
   ['has no text for its stack', Object.assign(new Error(`bad: ${secret}`), { stack: null })],
 ])('an error for the log may be any error, also one that %s', (_, error) => {
-  if (error.name === 'Loop') error.cause = error;
   expect(String(withoutPrompt(asked({ role: 'user', content: secret }), error))).not.toContain('hunter2');
 });

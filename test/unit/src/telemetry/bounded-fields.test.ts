@@ -47,6 +47,29 @@ describe('the fields of a log line', () => {
     expect(JSON.stringify(lines[0]).length).toBeLessThan(60_000);
   });
 
+  it('are all there but one that throws when it is read', () => {
+    const { log, lines } = capturedLog();
+    const throws = () => {
+      throw new Error('no');
+    };
+    const err = new Proxy(new Error('x'), { get: throws });
+    new BoundedLog(log).error(
+      {
+        stage: 'bad',
+        err,
+        config: {
+          get key() {
+            return throws();
+          },
+        },
+      },
+      'threw',
+    );
+    expect(lines).toMatchObject([
+      { msg: 'threw', stage: 'bad', err: '[unreadable]', config: { key: '[unreadable]' } },
+    ]);
+  });
+
   it('are bounded when an object contains itself', () => {
     const loop: Record<string, unknown> = { name: 'loop' };
     loop.self = loop;

@@ -237,6 +237,10 @@ describe('the span of a stage', () => {
 
   it('shows of a thrown value that is no error only what kind it is', () => {
     expect(exceptionAttributes('sk-secret')).toEqual({ 'exception.type': 'string' });
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
+    for (const odd of [proxy, Object.assign(new Error('x'), { stack: null, name: undefined })])
+      expect(exceptionAttributes(odd)).toMatchObject({ 'exception.type': expect.any(String) });
   });
 });
 
