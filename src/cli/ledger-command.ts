@@ -28,7 +28,7 @@ as the rows are kept.`,
     .addHelpText(
       'after',
       `
-Requests that were refused before an upstream was asked are only counted, see \`sluice usage\`; the log has them.`,
+Requests that were refused before an upstream was asked are counted, see \`sluice usage\`; only some of them are kept. The log has all.`,
     )
     .action(inStore(findRows, voice));
   return ledger;

@@ -26,6 +26,7 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     error_type: outcome.error_type ?? null,
     code: outcome.code ?? null,
     end_reason: outcome.end_reason,
+    refused_by: outcome.limit ?? null,
     attempts: outcome.attempts.length,
     prompt_tokens: usage.prompt_tokens,
     completion_tokens: usage.completion_tokens,

@@ -316,6 +316,32 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     });
   });
 
+  it('keeps samples of refusals as rows once, and adds only the counts to the sums', async () => {
+    const unused = { prompt_tokens: 0, completion_tokens: 0, cost_usd: '0', attempts: 0, attempts_made: [] };
+    const refused = {
+      account: 'sampled',
+      status: 429,
+      error_type: 'rate_limit_error',
+      end_reason: 'refused',
+    };
+    const sample = () =>
+      row({ ...refused, ...unused, code: 'rate_limited', refused_by: 'requests_per_minute' });
+    const count = { ...refused, key_id: null, model: 'v/one', started_ms: now_ms, requests: 40 };
+    const batch = { id: timeOrderedUuid(now_ms), refusals: [count], samples: [sample(), sample()] };
+    expect(await store.ledger.insert([batch, batch])).toBe(0);
+    expect(await store.ledger.insert([{ ...batch, samples: [sample()] }])).toBe(0);
+    const listed = await store.ledger.list({ account: 'sampled', end_reason: 'refused', limit: 9 });
+    expect(listed.map(({ id }) => id).toSorted()).toEqual(batch.samples.map(({ id }) => id).toSorted());
+    expect(listed[0]).toMatchObject({ code: 'rate_limited', refused_by: 'requests_per_minute' });
+    expect(await store.usage.sum({ account: 'sampled', by: [] })).toMatchObject([
+      { requests: 40, failed_requests: 40, prompt_tokens: 0, cost_usd: '0' },
+    ]);
+    expect(await store.usage.budgets(['sampled'], '2026-11-20')).toMatchObject([
+      { requests: 0, tokens: 0 },
+      { requests: 0, tokens: 0 },
+    ]);
+  });
+
   it('counts refusals once, however often they are sent, apart from the ledger rows', async () => {
     const refused = {
       account: 'throttled',

@@ -47,6 +47,7 @@ const rows: readonly LedgerRow[] = fc
     stream: null,
     trace_id: null,
     code: null,
+    refused_by: null,
     attempts_made: [],
     started_ms: first_ms + at_ms,
     duration_ms: 10,

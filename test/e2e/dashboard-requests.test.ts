@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
-import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { until } from '../support/until.ts';
 
 const model = 'aion-labs/aion-3.5';
@@ -24,6 +24,11 @@ beforeAll(async () => {
     upstream: simulator.url,
     config: {
       admin: dashboardAdmin(),
+      plans: { one: { requests_per_minute: 1 } },
+      accounts: {
+        tester: { keys: [{ value: clientKey }] },
+        throttled: { plan: 'one', keys: [{ value: 'sk-throttled' }] },
+      },
       providers: {
         upstream: { adapter: 'vllm', base_url: simulator.url },
         broken: { adapter: 'openai', base_url: 'http://127.0.0.1:9/v1' },
@@ -46,8 +51,11 @@ beforeAll(async () => {
   for (let at = 0; at < 60; at++) await send(`of-many-${at}`);
   const alone = gateway.post(ask('Hi', { model: alone_model }), { headers: { 'x-request-id': 'failed' } });
   await (await alone).text();
+  const throttled = { authorization: 'Bearer sk-throttled', 'x-request-id': 'throttled' };
+  for (let at = 0; at < 2; at++) await (await gateway.post(ask('Hi'), { headers: throttled })).text();
   await send('last');
   await until(async () => (await visitor.get('request?id=last')).status === 200);
+  await until(async () => (await visitor.get('request?id=throttled')).text.includes('2 requests came'));
 }, 60_000);
 afterAll(async () => {
   await gateway.close();
@@ -95,6 +103,13 @@ describe('the page of one request', () => {
     expect(text).not.toContain('<script>x');
   });
 
+  it('says which limit refused it', async () => {
+    const { text } = await visitor.get('request?id=throttled');
+    expect(text).toContain('<code>rate_limited</code>');
+    expect(text).toContain('<dt>Refused by</dt><dd>the limit <code>requests_per_minute</code></dd>');
+    expect(text).toContain('It ended before a provider was asked.');
+  });
+
   it('is for operators alone', async () => {
     const stranger = new DashboardVisitor(visitor.base);
     for (const page of ['request?id=covered', 'requests'])
@@ -109,13 +124,14 @@ describe('the list of requests', () => {
     expect(first).toContain('href="request?id=last"');
     const next = /href="(requests\?after=[^"]*)" rel="next"/.exec(first)![1]!.replaceAll('&amp;', '&');
     const second = (await visitor.get(next)).text;
-    expect(tableRows(second)).toHaveLength(13);
+    expect(tableRows(second)).toHaveLength(15);
     expect(second).toContain('href="request?id=covered"');
     expect(second).not.toContain('rel="next"');
   });
 
   it.each([
-    ['end=failed', 1],
+    ['end=failed', 2],
+    ['end=refused', 1],
     ['end=upstream_failed', 1],
     ['end=completed&provider=upstream&since=all', 50],
     ['end=client_gone', 0],

@@ -51,6 +51,7 @@ function earlier(): LedgerRow[] {
     stream: null,
     trace_id: null,
     code: null,
+    refused_by: null,
     attempts_made: [],
     started_ms: Date.UTC(2025, 8, 1) + at * 11 * 3_600_000,
     duration_ms: 10,

@@ -133,8 +133,10 @@ describe('the ledger', () => {
     expect(twice[0]!.id).not.toBe(twice[1]!.id);
   });
 
-  it('counts requests refused before the upstream call instead of writing rows for them', async () => {
-    expect([rowOf('refused'), rowOf('unknown')]).toEqual([undefined, undefined]);
+  it('counts requests refused before the upstream call once, and keeps a few as rows', async () => {
+    const refused = { attempts: 0, status: 400, end_reason: 'refused', refused_by: null, cost_usd: '0' };
+    expect(rowOf('refused')).toMatchObject({ ...refused, error_type: 'invalid_request_error' });
+    expect(rowOf('unknown')).toMatchObject({ ...refused, error_type: 'invalid_request_error' });
     expect(refusals).toEqual([
       {
         day: expect.any(String),
@@ -195,23 +197,26 @@ describe('the ledger', () => {
     const [left] = attempts.get('left')!;
     expect(left).toMatchObject({ status: 200, outcome: 'aborted', kind: null });
     expect(left!.first_token_ms).toBeLessThanOrEqual(left!.duration_ms!);
-    expect([...attempts.values()].every(({ length }) => length === 1)).toBe(true);
+    expect([...attempts].filter(([, { length }]) => length !== 1)).toEqual([
+      [expect.stringMatching(/^(refused|unknown)$/), []],
+      [expect.stringMatching(/^(refused|unknown)$/), []],
+    ]);
   });
 
   it('finds an exchange by its request id, with all of its attempts', async () => {
     const config = { providers: {}, models: [], stores: place.stores } as never;
     const found = await runCommand(config, 'ledger', 'find', 'failed');
     expect(JSON.parse(found.stdout)).toEqual([{ ...rowOf('failed'), attempts_made: attempts.get('failed') }]);
-    expect(await runCommand(config, 'ledger', 'find', 'refused')).toMatchObject({
+    expect(await runCommand(config, 'ledger', 'find', 'no-key')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: "the ledger has no exchange with the request id 'refused'\n",
+      stderr: "the ledger has no exchange with the request id 'no-key'\n",
     });
   });
 
   it('records nothing for requests without an account', () => {
     expect(rowOf('no-key')).toBeUndefined();
     expect(rowOf('models')).toBeUndefined();
-    expect(rows).toHaveLength(8);
+    expect(rows).toHaveLength(10);
   });
 });

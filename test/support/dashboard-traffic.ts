@@ -50,6 +50,7 @@ export function madeUpRow(
     stream: true,
     trace_id: null,
     code: null,
+    refused_by: null,
     attempts_made: [],
     started_ms,
     duration_ms: 900,

@@ -29,7 +29,7 @@ ${found.map(exchange)}`,
 
 const nothing = emptyState(
   'The ledger has no request with this id.',
-  html`Look for the id in the log: a request that was refused before an upstream was asked is only counted, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
+  html`Look for the id in the log: of requests that were refused before an upstream was asked only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
 );
 
 function exchange(row: LedgerRow, at: number): Html {
@@ -38,14 +38,15 @@ function exchange(row: LedgerRow, at: number): Html {
 <h2 id="request-${at}">${secondOf(row.started_ms)} UTC</h2>
 <div class="columns">${facts(row)}${use(row)}</div>
 <h3>Attempts</h3>
-${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">No provider was asked: a stage answered.</p>`)}
+${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was asked: a stage answered.' : 'It ended before a provider was asked.'}</p>`)}
 </section>`;
 }
 
 function facts(row: LedgerRow): Html {
-  const { account, key_id, model, endpoint, stream, code, trace_id } = row;
+  const { account, key_id, model, endpoint, stream, code, refused_by, trace_id } = row;
   return html`<dl>
 <dt>End</dt><dd>${endOf(row)} ${code && html`<code>${code}</code>`}</dd>
+${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_by}</code></dd>`}
 <dt>Account</dt><dd><a href="${linkOf('account', { id: account })}">${account}</a></dd>
 <dt>Key</dt><dd>${key_id === null ? muted('of the configuration or the application') : html`<a href="${linkOf('keys', { search: key_id, all: 'yes' })}"><code>${key_id}</code></a>`}</dd>
 <dt>Model</dt><dd>${model ?? muted('none')}</dd>

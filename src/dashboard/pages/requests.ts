@@ -10,7 +10,7 @@ import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { dollars } from '../view/usage-table.ts';
 
-/** Requests that an upstream was asked for, newest first. */
+/** Requests that an upstream was asked for, and a sample of those refused before, newest first. */
 export const requestsPage: Page = { name: 'requests', get: listed };
 
 /** How far back the list goes, by its name in the address; the first is the default. */
@@ -95,7 +95,7 @@ ${filterForm(context, filters)}
 ${tableOf('Requests, newest first', columns, rows, nothing(filters))}
 ${pager()}
 </section>
-<p class="muted">Requests that were refused before an upstream was asked are counted under <a href="usage">Usage</a>; the log has each of them.</p>`,
+<p class="muted">Of requests that were refused before an upstream was asked only a sample is listed. All are counted under <a href="usage">Usage</a>, and the log has each of them.</p>`,
   });
 }
 

@@ -4,20 +4,30 @@ import type { LedgerRow, RefusalBatch, RefusalCount } from '../records/ledger-en
 /** Kinds of refusals that are counted separately until they are written, and kinds in one batch. */
 const max_kinds = 10_000;
 const kinds_per_batch = 500;
+/** Refusals that are also kept as rows until they are written: of each kind, and of all. */
+const samples_per_kind = 5;
+const max_samples = 50;
 const day_ms = 86_400_000;
 
-/** An exchange without an attempt and without usage: counted in the ledger, not a row, or one throttled client would write thousands. */
+/** An exchange without an attempt and without usage: counted in the ledger, with a few as rows, or one throttled client would write thousands. */
 export const isRefusal = (row: LedgerRow): boolean =>
   row.attempts === 0 &&
   row.end_reason !== 'completed' &&
   row.prompt_tokens + row.completion_tokens === 0 &&
   row.cost_usd === '0';
 
-type Counted = { -readonly [K in keyof RefusalCount]: RefusalCount[K] } & { readonly id: string };
+interface Counted {
+  readonly refusal: Omit<RefusalCount, 'requests'>;
+  requests: number;
+  /** The first of them, as far as there is room. */
+  readonly samples: LedgerRow[];
+  readonly id: string;
+}
 
-/** Counts refusals until they are written. Memory grows with the number of kinds, not of refusals. */
+/** Counts refusals until they are written, and keeps the first of each kind. Memory grows with the number of kinds, not of refusals. */
 export class RefusalCounter {
   #counts = new Map<string, Counted>();
+  #samples = 0;
 
   /** False if there are too many kinds. */
   add(row: LedgerRow): boolean {
@@ -25,10 +35,22 @@ export class RefusalCounter {
     const fields = { account, key_id, model, status, error_type, end_reason };
     const kind = [Math.floor(started_ms / day_ms), ...Object.values(fields)].join('\n');
     const counted = this.#counts.get(kind);
-    if (counted) counted.requests++;
-    else if (this.#counts.size >= max_kinds) return false;
-    else this.#counts.set(kind, { id, started_ms, ...fields, requests: 1 });
+    if (counted) {
+      counted.requests++;
+      this.#keep(row, counted.samples);
+      return true;
+    }
+    if (this.#counts.size >= max_kinds) return false;
+    const samples: LedgerRow[] = [];
+    this.#keep(row, samples);
+    this.#counts.set(kind, { id, refusal: { started_ms, ...fields }, requests: 1, samples });
     return true;
+  }
+
+  #keep(row: LedgerRow, samples: LedgerRow[]): void {
+    if (samples.length >= samples_per_kind || this.#samples >= max_samples) return;
+    samples.push(row);
+    this.#samples++;
   }
 
   /** Unix milliseconds at which the first of them was counted; `Infinity` if there are none. */
@@ -40,10 +62,15 @@ export class RefusalCounter {
   drain(): RefusalBatch[] {
     const counts = [...this.#counts.values()];
     this.#counts = new Map();
+    this.#samples = 0;
     const batches: RefusalBatch[] = [];
     for (let at = 0; at < counts.length; at += kinds_per_batch) {
       const some = counts.slice(at, at + kinds_per_batch);
-      batches.push({ id: some[0]!.id, refusals: some.map(({ id: _, ...refusal }) => refusal) });
+      batches.push({
+        id: some[0]!.id,
+        refusals: some.map(({ refusal, requests }) => ({ ...refusal, requests })),
+        samples: some.flatMap(({ samples }) => samples),
+      });
     }
     return batches;
   }

@@ -38,6 +38,8 @@ export const rowSchema = z.object({
   /** Name of the error in the catalogue. */
   code: text.nullable().default(null),
   end_reason: text,
+  /** Name of the usage limit that refused the request; null for other ends, and in rows of earlier versions. */
+  refused_by: text.nullable().default(null),
   attempts: count,
   prompt_tokens: count,
   completion_tokens: count,
@@ -62,6 +64,8 @@ const refusalSchema = rowSchema
 export const batchSchema = z.object({
   id: rowSchema.shape.id,
   refusals: z.array(refusalSchema).max(1000).readonly(),
+  /** Some of them as rows, which are in the counts already; batches that wait on disk or in logs may be of an earlier version. */
+  samples: z.array(rowSchema).max(1000).readonly().optional(),
 });
 
 export type LedgerRow = Readonly<z.output<typeof rowSchema>>;

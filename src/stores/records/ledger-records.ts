@@ -55,10 +55,12 @@ const columns = [
 const filters = ['account', 'key_id', 'model', 'provider', 'end_reason'] as const;
 
 const rows_per_step = 50;
+/** A queue on disk may hold many batches; one statement has at most 32 766 values. */
+const samples_per_step = 500;
 const max_found = 100;
 
 /**
- * The ledger: every settled exchange of an account that asked an upstream, and what all add up to. Keeps only the newest
+ * The ledger: every settled exchange of an account that asked an upstream, some of those that were refused before, and what all add up to. Keeps only the newest
  * `kept_rows`, if given; the sums of all stay.
  */
 export const ledgerRecords = (database: Database, kept_rows?: number) => ({
@@ -67,7 +69,17 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
     if (entries.length === 0) return 0;
     const rows = entries.filter(isRow);
     return database.transaction(async connection => {
-      await rollUp(connection, [], await countOnce(connection, entries.filter(isBatch)));
+      const batches = await countOnce(connection, entries.filter(isBatch));
+      await rollUp(
+        connection,
+        [],
+        batches.flatMap(({ refusals }) => refusals),
+      );
+      await insertSamples(
+        connection,
+        // A batch that waited on disk may be of an earlier version.
+        batches.flatMap(({ samples = [] }) => samples),
+      );
       return kept_rows === undefined
         ? insertRows(connection, rows)
         : insertNewest(connection, rows, kept_rows);
@@ -116,6 +128,12 @@ async function insertRows(connection: Connection, rows: readonly LedgerRow[]): P
   if (attempts.length > 0) await insertAll(connection, 'sluice.attempts', attempts);
   await rollUp(connection, written, []);
   return written.length;
+}
+
+/** Rows of refusals, which are in the sums as counts. */
+async function insertSamples(connection: Connection, samples: readonly LedgerRow[]): Promise<void> {
+  for (let at = 0; at < samples.length; at += samples_per_step)
+    await insertOnce(connection, 'sluice.ledger', samples.slice(at, at + samples_per_step), storedRow);
 }
 
 /** Only adds to the sums what would be deleted again at once. Small steps: in memory nothing else runs meanwhile. */

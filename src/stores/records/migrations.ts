@@ -160,4 +160,9 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX attempts_by_time ON sluice.attempts (started_ms, ledger_id)',
     ],
   },
+  {
+    version: 6,
+    name: 'accounts and keys at work',
+    statements: ['ALTER TABLE sluice.ledger ADD COLUMN refused_by TEXT'],
+  },
 ];

@@ -58,19 +58,18 @@ const countsOf = (row: LedgerRow): UsageCounts => ({
   cost_pico_usd: picoUsd(row.cost_usd),
 });
 
-/** Adds batches that have not been counted yet to `refusal_sums`, and returns what was in them. */
+/** Adds batches that have not been counted yet to `refusal_sums`, and returns these. */
 export async function countOnce(
   connection: Connection,
   batches: readonly RefusalBatch[],
-): Promise<RefusalCount[]> {
+): Promise<RefusalBatch[]> {
   const uncounted = await insertOnce(connection, 'sluice.counted_batches', batches, ({ id }) => ({ id }));
-  const refusals = uncounted.flatMap(batch => batch.refusals);
   const sums = new KeptSums();
-  for (const { requests, started_ms, ...by } of refusals) {
+  for (const { requests, started_ms, ...by } of uncounted.flatMap(({ refusals }) => refusals)) {
     const { key_id, model, error_type } = by;
     const named = { key_id: key_id ?? '', model: model ?? '', error_type: error_type ?? '' };
     sums.add({ ...by, ...named, day: dayOf(started_ms) }, { requests });
   }
   await sums.write(connection, 'sluice.refusal_sums');
-  return refusals;
+  return uncounted;
 }

@@ -116,6 +116,7 @@ describe('the ledger row of an exchange', () => {
         error_type: 'provider_error',
         code: 'provider_broke_off',
         end_reason: 'upstream_failed',
+        refused_by: null,
         attempts: 2,
         prompt_tokens: 7,
         completion_tokens: 5,

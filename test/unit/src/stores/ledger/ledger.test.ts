@@ -242,14 +242,17 @@ describe('the refusals in the ledger', () => {
   const free = { ...throttled, prompt_tokens: 0, completion_tokens: 0, cost_usd: '0' };
   const refusals = () => setting.store.usage.refusals({ limit: 9 });
 
-  it('are one sum instead of rows, however many there are', async () => {
+  it('are one sum and a few rows, however many there are', async () => {
     const ledger = openLedger({ refusals_ms: 5 });
     for (const row of sampleRows(5000, free)) ledger.record(row);
     await until(async () => (await written()) === 5000);
     for (const row of sampleRows(2, free)) ledger.record(row);
     ledger.record(sampleRow());
     await ledger.close();
-    expect(await setting.store.ledger.list({ limit: 9 })).toHaveLength(1);
+    const sampled = (await setting.store.ledger.list({ end_reason: 'refused', limit: 99 })).length;
+    // Five of each time the counts were written.
+    expect(sampled).toBeGreaterThanOrEqual(5);
+    expect(sampled).toBeLessThan(50);
     expect(await refusals()).toEqual([
       {
         day: '2026-11-20',
@@ -282,6 +285,20 @@ describe('the refusals in the ledger', () => {
     expect(await refusals()).toHaveLength(6);
     // A client that leaves is no failure.
     expect(await setting.store.usage.sum({ by: [] })).toMatchObject([{ requests: 6, failed_requests: 5 }]);
+  });
+
+  it('are kept as rows: the first five of a kind and fifty in all', async () => {
+    const ledger = openLedger({ refusals_ms: 60_000 });
+    const kinds = Array.from({ length: 12 }, (_, at) => ({ ...free, account: `account-${at}` }));
+    for (const kind of kinds)
+      for (let at = 0; at < 7; at++)
+        ledger.record(sampleRow({ ...kind, request_id: `${kind.account}-${at}` }));
+    await ledger.close();
+    const kept = (await setting.store.ledger.list({ limit: 99 })).map(({ request_id }) => request_id);
+    const first = kinds.slice(0, 10).flatMap(({ account }) => [0, 1, 2, 3, 4].map(at => `${account}-${at}`));
+    expect(kept.toSorted()).toEqual(first.toSorted());
+    expect(await written()).toBe(84);
+    expect(await metric('sluice_ledger_rows_total')).toBe(0);
   });
 
   it('are rows where an upstream was asked or something was used', async () => {

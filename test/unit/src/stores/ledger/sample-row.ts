@@ -19,6 +19,7 @@ export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {
     status: 200,
     error_type: null,
     code: null,
+    refused_by: null,
     end_reason: 'completed',
     attempts: 1,
     prompt_tokens: 10,
