@@ -90,7 +90,7 @@ export class ContentCapture {
 function capturedPrompt(messages: readonly Message[], kept: CapturedText): object[] {
   const captured: object[] = [];
   for (const message of messages) {
-    if (kept.isFull) break;
+    if (!kept.takes()) break;
     captured.push({ role: message.role, parts: partsOf(message, kept) });
   }
   return captured;
@@ -102,14 +102,17 @@ function partsOf({ content, reasoning, tool_calls, tool_call_id }: Message, kept
   for (const part of typeof content === 'string'
     ? [{ type: 'text' as const, text: content }]
     : (content ?? [])) {
-    if (kept.isFull) break;
+    if (!kept.takes()) break;
     if (part.type === 'image_url')
       parts.push({ type: 'uri', modality: 'image', uri: kept.cut(part.image_url.url) });
     else if (tool_call_id === undefined) parts.push({ type: 'text', content: kept.cut(part.text) });
-    else parts.push({ type: 'tool_call_response', id: tool_call_id, response: kept.cut(part.text) });
+    else {
+      const id = kept.cut(tool_call_id);
+      parts.push({ type: 'tool_call_response', id, response: kept.cut(part.text) });
+    }
   }
   for (const { id, function: called } of tool_calls ?? []) {
-    if (kept.isFull) break;
+    if (!kept.takes()) break;
     const { name, arguments: given } = called;
     parts.push({ type: 'tool_call', id: kept.cut(id), name: kept.cut(name), arguments: kept.cut(given) });
   }

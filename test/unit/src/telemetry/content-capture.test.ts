@@ -26,10 +26,14 @@ const messages: Message[] = [
 ];
 
 /** What stands on a span with these limits after `said`. */
-function captured(max_content_characters: number, said: (capture: ContentCapture) => void) {
+function captured(
+  max_content_characters: number,
+  said: (capture: ContentCapture) => void,
+  asked: readonly Message[] = messages,
+) {
   exporter.reset();
   const span = tracer.startSpan('chat');
-  const capture = ContentCapture.of(span, { capture_content: true, max_content_characters }, messages)!;
+  const capture = ContentCapture.of(span, { capture_content: true, max_content_characters }, asked)!;
   said(capture);
   capture.end(['stop']);
   span.end();
@@ -108,6 +112,20 @@ describe('the capture of content', () => {
     const choices = JSON.parse(output) as { parts: { type: string }[] }[];
     expect(choices).toHaveLength(128);
     expect(choices[0]!.parts.filter(({ type }) => type === 'tool_call')).toHaveLength(128);
+  });
+
+  const call = { id: '', type: 'function', function: { name: '', arguments: '' } } as const;
+  const many = <T>(one: T): T[] => Array.from({ length: 100_000 }, () => one);
+
+  it.each<[string, Message[]]>([
+    ['empty messages', many({ role: 'user', content: '' })],
+    ['empty parts', [{ role: 'user', content: many({ type: 'text', text: '' }) }]],
+    ['empty calls', [{ role: 'assistant', tool_calls: many(call) }]],
+    ['a long id of a tool call', [{ role: 'tool', tool_call_id: 'x'.repeat(1_000_000), content: '' }]],
+  ])('keeps a prompt of %s within bounds', (_, asked) => {
+    const { input } = captured(1000, () => {}, asked);
+    expect(input.length).toBeLessThan(200_000);
+    expect(JSON.parse(input)).toMatchObject([{ role: asked[0]!.role }, ...JSON.parse(input).slice(1)]);
   });
 
   it('captures nothing unless it is enabled and the span is recorded', () => {
