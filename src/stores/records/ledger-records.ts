@@ -160,6 +160,7 @@ async function insertNewest(
 function storedRow({ estimated, stream, cost_usd, attempts_made: _, ...row }: LedgerRow): Row {
   const stored = {
     ...row,
+    cache_creation_tokens: row.cache_creation_tokens ?? 0,
     estimated: Number(estimated),
     stream: stream === null || stream === undefined ? null : Number(stream),
     cost_pico_usd: picoUsd(cost_usd),
@@ -175,6 +176,11 @@ const listedRow = ({ estimated, stream, cost_pico_usd, ...row }: StoredRow): Lis
   cost_usd: usdOf(BigInt(cost_pico_usd)),
 });
 
-/** Rows of the table of attempts; one that waited on disk may be of a version without them. */
+/** Rows of the table of attempts; one that waited on disk may be of a version without them, or with other fields. */
 const attemptRows = ({ id, started_ms, attempts_made = [] }: LedgerRow): Row[] =>
-  attempts_made.map((attempt, at) => ({ ledger_id: id, number: at + 1, started_ms, ...attempt }));
+  attempts_made.map((attempt, at) => ({
+    ledger_id: id,
+    number: at + 1,
+    started_ms,
+    ...Object.fromEntries(attemptColumns.map(name => [name, attempt[name] ?? null])),
+  }));

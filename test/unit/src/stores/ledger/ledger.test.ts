@@ -170,6 +170,25 @@ describe('the ledger', () => {
     expect(await metric('sluice_ledger_dropped_total')).toBe(0);
   });
 
+  it('writes rows that an earlier or a later version has left on disk', async () => {
+    const {
+      cache_creation_tokens: _,
+      attempts_made,
+      code: __,
+      stream: ___,
+      trace_id: ____,
+      ...early
+    } = sampleRow();
+    const attempt = { ...attempts_made[0]!, region: 'eu' };
+    const later = { ...sampleRow(), attempts_made: [attempt], shard: 3 };
+    const disk = new DiskQueue(setting.queuePath, 1000);
+    await disk.append([early as LedgerEntry, later]);
+    await disk.close();
+    openLedger().start();
+    await until(async () => (await written()) === 2);
+    expect(await metric('sluice_ledger_dropped_total')).toBe(0);
+  });
+
   it('writes rows once when several processes share the file', async () => {
     setting.trouble = out;
     const ledgers = [openLedger(), openLedger(), openLedger()];
