@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { suggested } from '../diagnostics/suggestion.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
-import type { KeyRecord } from '../stores/records/key-records.ts';
+import { KeyEnded, type KeyRecord } from '../stores/records/key-records.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 
@@ -28,6 +28,16 @@ export function keysCommand(voice: Voice): Command {
     .option('--search <TEXT>', 'a part of the name, the id or the account')
     .option('--all', 'also revoked and expired ones')
     .action(inStore(list, voice));
+  withConfig(keys.command('rotate <ID>'))
+    .description(
+      'make a key in place of another, for the same account, by the same name and for as long, and print it, once',
+    )
+    .option(
+      '--overlap <TIME>',
+      'time for which the old key goes on working: 0, 30m, 1h, 7d; 1d without it',
+      overlapOf,
+    )
+    .action(inStore(rotate, voice));
   withConfig(keys.command('revoke <ID...>'))
     .description(
       'end keys for good, at every running instance within 5 seconds; ids are in: sluice keys list',
@@ -43,12 +53,23 @@ function nameOf(text: string): string {
 
 const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
+/** Milliseconds of `12h`, `30d` or `8w`; undefined for anything else. */
+function durationOf(text: string): number | undefined {
+  const [, amount, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
+  return amount === undefined ? undefined : Number(amount) * units_ms[unit as keyof typeof units_ms];
+}
+
+function overlapOf(text: string): number {
+  const overlap_ms = text === '0' ? 0 : durationOf(text);
+  if (overlap_ms !== undefined) return overlap_ms;
+  throw new CommandMistake(`--overlap: '${text}' is no time; use 0, 30m, 1h, 7d or 2w`);
+}
+
 /** Parses `12h`, `30d` or `8w` from now, a day such as `2027-01-31` (its beginning, in UTC), or an ISO time, into milliseconds since 1970. */
 function expiryOf(text: string): number {
   const now_ms = Date.now();
-  const [, amount, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
-  const at_ms =
-    amount === undefined ? dateOf(text) : now_ms + Number(amount) * units_ms[unit as keyof typeof units_ms];
+  const lasts_ms = durationOf(text);
+  const at_ms = lasts_ms === undefined ? dateOf(text) : now_ms + lasts_ms;
   if (at_ms === undefined)
     throw new CommandMistake(
       `--expires: '${text}' is no time; use 12h, 30d, 8w, 2027-01-31 or 2027-01-31T18:00Z`,
@@ -82,10 +103,9 @@ async function create(
       `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${config}`)}`,
     );
   const { key, record } = await store.keys.create({ account, name, expires_ms: expires ?? null }, operator);
-  const until = expires === undefined ? 'does not expire' : `expires ${shownTime(expires)} UTC`;
   print(key);
   remark(
-    `${record.id} of account ${account}; ${until}. The key is shown this once and cannot be shown again.`,
+    `${record.id} of account ${account}; ${endOf(record)}. The key is shown this once and cannot be shown again.`,
   );
 }
 
@@ -123,18 +143,42 @@ async function list(
   if (rows.length === 0) remark(all ? 'no keys' : 'no usable keys; --all shows revoked and expired ones');
 }
 
+async function rotate(
+  { store, operator, print, remark }: CommandContext,
+  id: string,
+  { overlap = units_ms.d }: { readonly overlap?: number },
+): Promise<void> {
+  const { key, record, old } = await store.keys
+    .rotate(idOf(id, 'rotate'), overlap, operator)
+    .catch(mistakenId);
+  print(key);
+  remark(
+    `${record.id} of account ${record.account}; ${endOf(record)}. The old key ${endOf(old)}. The key is shown this once and cannot be shown again.`,
+  );
+}
+
+const endOf = ({ expires_ms }: KeyRecord): string =>
+  expires_ms === null ? 'does not expire' : `expires ${shownTime(expires_ms)} UTC`;
+
+function idOf(id: string, command: string): string {
+  if (!id.startsWith('sk-')) return id;
+  throw new CommandMistake(`sluice keys ${command} takes the id of a key (key_…), not the key`);
+}
+
+function mistakenId(thrown: unknown): never {
+  if (thrown instanceof NotThere)
+    throw new CommandMistake(`${thrown.message}; ids are in: sluice keys list --all`);
+  if (thrown instanceof KeyEnded)
+    throw new CommandMistake(`${thrown.message}; make another one with: sluice keys create`);
+  throw thrown;
+}
+
 async function revoke(
   { store, operator, print, remark }: CommandContext,
   ids: readonly string[],
 ): Promise<void> {
   for (const id of ids) {
-    if (id.startsWith('sk-'))
-      throw new CommandMistake('sluice keys revoke takes the id of a key (key_…), not the key');
-    const { account, revoked_ms } = await store.keys.revoke(id, operator).catch((thrown): never => {
-      throw thrown instanceof NotThere
-        ? new CommandMistake(`${thrown.message}; ids are in: sluice keys list --all`)
-        : thrown;
-    });
+    const { account, revoked_ms } = await store.keys.revoke(idOf(id, 'revoke'), operator).catch(mistakenId);
     const when = revoked_ms === operator.at_ms ? '' : `, on ${shownTime(revoked_ms)} UTC already`;
     print(`revoked ${id} of account ${account}${when}`);
   }

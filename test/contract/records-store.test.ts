@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
 import { RecordRefused } from '../../src/stores/records/database.ts';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
+import { KeyEnded } from '../../src/stores/records/key-records.ts';
 import { isStoredKeyForm } from '../../src/stores/records/key-secret.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
@@ -121,6 +122,50 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.keys.revoke(record.id, { ...alice, at_ms: now_ms + 9 })).toEqual(revoked);
     expect(await store.keys.lookUp([sha256(key)])).toMatchObject([{ revoked_ms: now_ms + 5 }]);
     await expect(store.keys.revoke('key_none', alice)).rejects.toThrow(NotThere);
+  });
+
+  it('rotates a key: a new one of the same account, name and lifetime, and an end of the old one', async () => {
+    const detail = { account: 'rotated', name: 'service', expires_ms: now_ms + 30 * day_ms };
+    const { key: oldKey, record: old } = await store.keys.create(detail, alice);
+    const { change } = await store.changes.since(undefined);
+    const later = { actor: 'cli:bob', at_ms: now_ms + 20_000 };
+    const made = await store.keys.rotate(old.id, 7 * day_ms, later);
+    expect(made.old).toEqual({ ...old, expires_ms: later.at_ms + 7 * day_ms });
+    expect(made.record).toMatchObject({
+      ...detail,
+      created_ms: later.at_ms,
+      expires_ms: later.at_ms + 30 * day_ms,
+    });
+    expect(made.record.id).not.toBe(old.id);
+    const found = await store.keys.lookUp([sha256(oldKey), sha256(made.key)]);
+    expect(found.map(({ id }) => id).sort()).toEqual([old.id, made.record.id].sort());
+    expect((await store.changes.since(change)).of).toEqual({
+      digests: expect.arrayContaining([sha256(oldKey), sha256(made.key)]),
+      accounts: [],
+    });
+    const entries = await store.audit.list({ limit: 999 });
+    const [entry] = entries.filter(({ action }) => action === 'key.rotate');
+    expect(entry).toMatchObject({ ...later, target: old.id });
+    expect(JSON.parse(entry!.detail)).toEqual({
+      account: 'rotated',
+      name: 'service',
+      expires_ms: later.at_ms + 30 * day_ms,
+      new_id: made.record.id,
+      old_expires_ms: later.at_ms + 7 * day_ms,
+    });
+    // An overlap never gives the old one more time than it had.
+    expect((await store.keys.rotate(old.id, 99 * day_ms, later)).old.expires_ms).toBe(
+      later.at_ms + 7 * day_ms,
+    );
+  });
+
+  it('rotates no key that has ended, and writes nothing of it', async () => {
+    const { record } = await store.keys.create({ account: 'ended', name: '', expires_ms: null }, alice);
+    await store.keys.rotate(record.id, 0, alice);
+    const audited = await store.audit.count();
+    await expect(store.keys.rotate(record.id, day_ms, alice)).rejects.toThrow(KeyEnded);
+    await expect(store.keys.rotate('key_none', day_ms, alice)).rejects.toThrow(NotThere);
+    expect([await store.keys.count({ account: 'ended' }), await store.audit.count()]).toEqual([2, audited]);
   });
 
   it('lists keys in pages, newest first, filtered by the search', async () => {

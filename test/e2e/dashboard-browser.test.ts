@@ -219,6 +219,7 @@ describe('every page', () => {
     'keys',
     'keys?search=nobody',
     'revoke?id=KEY',
+    'rotate?id=KEY',
     'issued?id=KEY',
     'audit',
     'nothing-here',

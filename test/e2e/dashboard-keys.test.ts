@@ -89,3 +89,41 @@ describe('the form that issues a key', () => {
     expect(await secretAt(location)).toMatch(/^sk-/);
   });
 });
+
+/** Issues a key and returns its id. */
+async function issueKey(account: string, fields: Readonly<Record<string, string>>): Promise<string> {
+  await visitor.get(`account?id=${account}`);
+  const { location } = await visitor.post(`issue?account=${account}`, fields);
+  return new URLSearchParams(location!.split('?')[1]).get('id')!;
+}
+
+describe('the form that rotates a key', () => {
+  it('issues one key by the same name however often it is sent, and ends the old one later', async () => {
+    const account = await newAccount('rotating');
+    const id = await issueKey(account, { name: 'batch jobs' });
+    const form = await visitor.get(`rotate?id=${id}`);
+    expect(form.text).toContain('Rotate batch jobs?');
+    const sent = await Promise.all([1, 2].map(() => visitor.post(`rotate?id=${id}`, { overlap: 'week' })));
+    const page = await visitor.get(sent[0]!.location!);
+    expect(secretIn(page)).toMatch(/^sk-/);
+    expect(page.text).toContain(`The key ${id} ends in 7 days`);
+    expect(await secretAt(sent[1]!.location)).toBe(secretIn(page));
+    expect(await keysIn(account)).toBe(2);
+    const [newest] = (await visitor.get('audit')).text.split('<tr>').slice(2);
+    expect(newest).toContain('rotated the key');
+    expect(newest).toContain(new URLSearchParams(sent[0]!.location!.split('?')[1]).get('id')!);
+  });
+
+  it('is refused for a key that has ended, and for an overlap that it does not offer', async () => {
+    const account = await newAccount('rotated-once');
+    const id = await issueKey(account, {});
+    await visitor.get(`rotate?id=${id}`);
+    expect((await visitor.post(`rotate?id=${id}`, { overlap: 'year' })).status).toBe(422);
+    expect((await visitor.post(`rotate?id=${id}`, { overlap: 'now' })).status).toBe(303);
+    expect((await visitor.get(`keys?all=yes&account=${account}`)).text).toContain('>expired<');
+    await visitor.get(`rotate?id=${id}`);
+    expect((await visitor.post(`rotate?id=${id}`, { overlap: 'day' })).status).toBe(409);
+    expect(await keysIn(account)).toBe(2);
+    expect((await visitor.get('rotate?id=key_none')).status).toBe(404);
+  });
+});

@@ -32,6 +32,7 @@ const pages = [
   'issue',
   'issued',
   'revoke?id=key_1',
+  'rotate?id=key_1',
   'audit',
 ];
 

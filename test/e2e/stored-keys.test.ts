@@ -93,6 +93,22 @@ describe.each([
     expect(await refused.json()).toEqual(invalidKey);
   });
 
+  it('are replaced by rotation: both work for the overlap, and the old one ends within the bound', async () => {
+    const old = await create('--account', 'tester', '--name', 'rotated');
+    const rotate = async (id: string, ...args: readonly string[]) => {
+      const { code, stdout, stderr } = await runCommand(config, 'keys', 'rotate', id, ...args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('The old key expires') });
+      return { key: stdout.trim(), id: /key_\w+/.exec(stderr)![0] };
+    };
+    const next = await rotate(old.id, '--overlap', '1h');
+    for (const { key } of [old, next]) expect(await statusOf(sidecars[0]!, key)).toBe(200);
+    const last = await rotate(next.id, '--overlap', '0');
+    expect(await until(sidecars, next.key, 401)).toBeLessThan(bound_ms);
+    expect(await statusOf(sidecars[0]!, last.key)).toBe(200);
+    const again = await runCommand(config, 'keys', 'rotate', next.id);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('has expired or is revoked')]);
+  });
+
   it('are refused like unknown keys when they expire', async () => {
     // A slow machine may take longer to make a key than it is to last; then it gets one that lasts longer.
     const expiring = async (in_ms: number): Promise<{ key: string; id: string; in_ms: number }> => {

@@ -33,6 +33,7 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'account.create': 'created the account',
   'account.change': 'changed the account',
   'key.create': 'issued the key',
+  'key.rotate': 'rotated the key',
   'key.revoke': 'revoked the key',
 };
 

@@ -12,6 +12,7 @@ import { playgroundRecordPage, playgroundRunPage } from './playground-run.ts';
 import { requestPage } from './request.ts';
 import { requestsPage } from './requests.ts';
 import { revokePage } from './revoke.ts';
+import { rotatePage } from './rotate.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
 
@@ -25,6 +26,7 @@ export const pages: readonly Page[] = [
   issuePage,
   issuedPage,
   revokePage,
+  rotatePage,
   requestsPage,
   requestPage,
   usagePage,

@@ -17,12 +17,13 @@ interface NewKey {
 }
 
 /**
- * Issues the key of a form once, however often the form is sent, and leads to the page that shows it. Returns undefined if the form has
+ * Issues the key of a form once, however often the form is sent, and leads to the page that shows it, with `notice`. Returns undefined if the form has
  * issued a key with other content before.
  */
 export async function issueOnce(
   request: PageRequest,
   issue: (operator: Operator) => Promise<NewKey>,
+  notice?: string,
 ): Promise<PageResponse | undefined> {
   const { form, path, query, session } = request;
   const nonce = form.get(nonce_field) ?? '';
@@ -36,7 +37,7 @@ export async function issueOnce(
     const { key, record } = await issue(operatorOf(request));
     return { id: record.id, key };
   });
-  return issued === 'changed' ? undefined : changed(request, linkOf('issued', issued));
+  return issued === 'changed' ? undefined : changed(request, linkOf('issued', issued), notice);
 }
 
 /** Shows a newly issued key, once. */

@@ -13,7 +13,7 @@ export function keyTable(
   const state: Column<KeyRecord> = { title: 'State', cell: key => stateOf(key, now_ms) };
   return tableOf(
     label,
-    [nameColumn, ...(columns === 'all' ? [accountColumn] : []), ...timeColumns, state, actionColumn],
+    [nameColumn, ...(columns === 'all' ? [accountColumn] : []), ...timeColumns, state, actionColumn(now_ms)],
     keys,
   );
 }
@@ -44,9 +44,14 @@ function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): Part {
     : html`<span class="state good">active</span>`;
 }
 
-const actionColumn: Column<KeyRecord> = {
+const actionColumn = (now_ms: number): Column<KeyRecord> => ({
   title: 'Action',
-  cell: ({ id, name, revoked_ms }) =>
-    revoked_ms === null &&
-    html`<a href="${linkOf('revoke', { id })}" aria-label="Revoke ${name || id}">Revoke…</a>`,
-};
+  cell: ({ id, name, revoked_ms, expires_ms }) => {
+    if (revoked_ms !== null) return '';
+    const isUsable = expires_ms === null || expires_ms > now_ms;
+    return html`<div class="actions">
+${isUsable && html`<a href="${linkOf('rotate', { id })}" aria-label="Rotate ${name || id}">Rotate…</a>`}
+<a href="${linkOf('revoke', { id })}" aria-label="Revoke ${name || id}">Revoke…</a>
+</div>`;
+  },
+});

@@ -8,7 +8,7 @@ export interface AuditEntry {
   readonly at_ms: number;
   /** `cli:alice`, or the name of a dashboard user. */
   readonly actor: string;
-  readonly action: 'account.create' | 'account.change' | 'key.create' | 'key.revoke';
+  readonly action: 'account.create' | 'account.change' | 'key.create' | 'key.rotate' | 'key.revoke';
   /** The id of the account or key. */
   readonly target: string;
   /** What was set, as JSON; never a key. */

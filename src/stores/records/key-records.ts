@@ -1,6 +1,6 @@
 import { NotThere } from './account-records.ts';
 import { type Operator, recordChange } from './audit-log.ts';
-import { Condition, type Database, insertRows, rowMarks, searchable } from './database.ts';
+import { Condition, type Connection, type Database, insertRows, rowMarks, searchable } from './database.ts';
 import { keyId } from './ids.ts';
 import { newSecret } from './key-secret.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
@@ -31,7 +31,23 @@ export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms
   readonly stored: { readonly plan: string | null; readonly limits: Record<string, unknown> } | undefined;
 }
 
+/** A key can no longer be used, and so not be changed. */
+export class KeyEnded extends Error {
+  override readonly name = 'KeyEnded';
+}
+
+type KeyDetail = Pick<KeyRecord, 'account' | 'name' | 'expires_ms'>;
+
+/** SQL for a key that can be used; takes the present time. */
+const usable = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)';
+
 const columns = 'id, account, name, hint, created_ms, expires_ms, revoked_ms, last_used_ms';
+
+/** End of a key that replaces `old` at this time: it lasts as long as that was to last. */
+export const rotatedExpiry = (
+  { created_ms, expires_ms }: Pick<KeyRecord, 'created_ms' | 'expires_ms'>,
+  at_ms: number,
+): number | null => (expires_ms === null ? null : at_ms + expires_ms - created_ms);
 
 /** The keys of the store; lists begin with the newest. */
 export const keyRecords = (database: Database) => ({
@@ -45,39 +61,46 @@ export const keyRecords = (database: Database) => ({
         .and('id = ?', id)
         .and('account = ?', account)
         .containing(search)
-        .and('revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)', usable_at_ms),
+        .and(usable, usable_at_ms),
   }),
 
   /** Makes a key; `key` is its text, which is not stored. */
-  create: (detail: Pick<KeyRecord, 'account' | 'name' | 'expires_ms'>, operator: Operator) =>
+  create: (detail: KeyDetail, operator: Operator) =>
     database.transaction(async connection => {
       const { account, name, expires_ms } = detail;
-      const { key, digest, hint } = newSecret();
-      const created_ms = operator.at_ms;
-      const id = keyId(created_ms);
-      const change = await recordChange(connection, operator, 'key.create', id, {
-        account,
-        name,
-        expires_ms,
-      });
-      const search = searchable(id, account, name, hint);
-      const stored = { id, account, name, digest, hint, search, created_ms, expires_ms, change };
-      const [record] = await insertRows<KeyRecord>(
-        connection,
-        'sluice.api_keys',
-        [stored],
-        `RETURNING ${columns}`,
+      const made = newKey(operator);
+      const set = { account, name, expires_ms };
+      const change = await recordChange(connection, operator, 'key.create', made.id, set);
+      return insertKey(connection, made, set, change);
+    }),
+
+  /**
+   * Makes a key in place of a usable one, for its account and by its name. The old one expires after `overlap_ms`, or at its own time if
+   * that is earlier. The new one lasts as long as the old one was to last, unless `expires_ms` is given. Throws NotThere and KeyEnded.
+   */
+  rotate: (id: string, overlap_ms: number, operator: Operator) =>
+    database.transaction(async connection => {
+      const { at_ms } = operator;
+      const old = await keyIn(connection, id);
+      const { account, name } = old;
+      const set = { account, name, expires_ms: rotatedExpiry(old, at_ms) };
+      const made = newKey(operator);
+      const end_ms = Math.min(at_ms + overlap_ms, old.expires_ms ?? Number.POSITIVE_INFINITY);
+      const detail = { ...set, new_id: made.id, old_expires_ms: end_ms };
+      const change = await recordChange(connection, operator, 'key.rotate', id, detail);
+      const [ended] = await connection.run<KeyRecord>(
+        `UPDATE sluice.api_keys SET expires_ms = CASE WHEN expires_ms < ? THEN expires_ms ELSE ? END, change = ?
+        WHERE id = ? AND ${usable} RETURNING ${columns}`,
+        [end_ms, end_ms, change, id, at_ms],
       );
-      return { key, record: record! };
+      if (!ended) throw new KeyEnded(`the key '${id}' has expired or is revoked`);
+      return { ...(await insertKey(connection, made, set, change)), old: ended };
     }),
 
   /** Revokes a key; one that is revoked already stays as it is. Throws NotThere. */
   revoke: (id: string, operator: Operator) =>
     database.transaction(async connection => {
-      const [known] = await connection.run<KeyRecord>(`SELECT ${columns} FROM sluice.api_keys WHERE id = ?`, [
-        id,
-      ]);
-      if (!known) throw new NotThere(`there is no key '${id}'`);
+      const known = await keyIn(connection, id);
       if (known.revoked_ms !== null) return known;
       const { account, name } = known;
       const change = await recordChange(connection, operator, 'key.revoke', id, { account, name });
@@ -114,3 +137,25 @@ export const keyRecords = (database: Database) => ({
 });
 
 export type KeyRecords = ReturnType<typeof keyRecords>;
+
+async function keyIn(connection: Connection, id: string): Promise<KeyRecord> {
+  const sql = `SELECT ${columns} FROM sluice.api_keys WHERE id = ?`;
+  const [known] = await connection.run<KeyRecord>(sql, [id]);
+  if (!known) throw new NotThere(`there is no key '${id}'`);
+  return known;
+}
+
+const newKey = ({ at_ms }: Operator) => ({ id: keyId(at_ms), created_ms: at_ms, ...newSecret() });
+
+async function insertKey(
+  connection: Connection,
+  { key, ...made }: ReturnType<typeof newKey>,
+  set: KeyDetail,
+  change: number,
+): Promise<{ readonly key: string; readonly record: KeyRecord }> {
+  const search = searchable(made.id, set.account, set.name, made.hint);
+  const stored = { ...made, ...set, search, change };
+  const end = `RETURNING ${columns}`;
+  const [record] = await insertRows<KeyRecord>(connection, 'sluice.api_keys', [stored], end);
+  return { key, record: record! };
+}

@@ -69,6 +69,11 @@ describe('a mistyped command', () => {
     ],
     [['keys', 'revoke'], /^sluice keys revoke: missing required argument 'ID'[\s\S]*sluice keys list/],
     [['keys', 'revoke', 'key_000'], /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
+    [['keys', 'rotate', 'key_000'], /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
+    [
+      ['keys', 'rotate', 'key_000', '--overlap', '1'],
+      /^--overlap: '1' is no time; use 0, 30m, 1h, 7d or 2w$/,
+    ],
     [['keys', 'revoke', 'sk-sluice-abc'], /takes the id of a key \(key_…\), not the key$/],
     [
       ['keys', 'list', '--acount', 'x'],
