@@ -259,7 +259,8 @@ export class Metric<L extends readonly string[], S extends Series> {
       throw this.#mistake(
         `the value of the label '${labelNames[wrong]}' must be text or a number, not ${shown(values[wrong])}`,
       );
-    const texts = values.map(value => String(value).slice(0, max_label_characters));
+    // What is no Unicode would look the same in a scrape, and two series with the same labels are an error there.
+    const texts = values.map(value => String(value).slice(0, max_label_characters).toWellFormed());
     return [JSON.stringify(texts), Object.fromEntries(labelNames.map((label, at) => [label, texts[at]!]))];
   }
 }

@@ -337,6 +337,12 @@ describe('a metric factory', () => {
     expect(await lines()).toEqual([`hits{word="${'x'.repeat(256)}"} 2`]);
   });
 
+  it('counts label values as one that are the same in UTF-8', async () => {
+    const hits = metrics.counter({ name: 'hits', help: 'Hits.', labels: ['model'] });
+    for (const half of ['a\ud800', 'a\udbff', `a\ufffd`]) hits.labels(half).inc();
+    expect(await lines()).toEqual(['hits{model="a\ufffd"} 3']);
+  });
+
   it('rejects more or fewer values than there are labels', () => {
     const hits = metrics.counter(definition) as unknown as { labels(...values: string[]): void };
     expect(() => hits.labels('a')).toThrow('1 value for 2 labels');
