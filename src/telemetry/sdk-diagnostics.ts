@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { type DiagLogger, DiagLogLevel, diag } from '@opentelemetry/api';
 import { systemClock } from '../clock.ts';
 import type { Log } from './log.ts';
@@ -45,7 +46,7 @@ class DiagnosticLog implements DiagLogger {
 
   #write(level: 'warn' | 'info' | 'debug', [first, ...more]: readonly unknown[]): void {
     const fields = { diagnostic: diagnosticOf(first), ...(more.length > 0 && { more }) };
-    const kind = this.#kindOf(`${level} ${JSON.stringify(fields.diagnostic)}`);
+    const kind = this.#kindOf(`${level} ${inspect(fields.diagnostic, { depth: 1, breakLength: Infinity })}`);
     this.#throttled.write(kind, this.#log(), level, fields, "a diagnostic of OpenTelemetry's SDK");
   }
 

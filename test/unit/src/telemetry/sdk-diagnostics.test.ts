@@ -26,6 +26,14 @@ describe("diagnostics of OpenTelemetry's SDK", () => {
     expect(lines[0]?.diagnostic).not.toHaveProperty('stack');
   });
 
+  it('are written whatever they are, such as an object that contains itself', () => {
+    const { lines } = diagnostics();
+    const loop: Record<string, unknown> = { size: 5n };
+    loop.loop = loop;
+    diag.warn(loop as unknown as string);
+    expect(lines).toMatchObject([{ level: 40, msg: "a diagnostic of OpenTelemetry's SDK" }]);
+  });
+
   it.each([
     ['NONE', []],
     ['error', [40]],
