@@ -37,6 +37,15 @@ export class ProcessLog {
   /** Logs why the process ends; on standard error if the log is silent. */
   failed(err: unknown, message: string, fields: object = {}): void {
     if (this.current.isLevelEnabled('fatal')) this.current.fatal({ err, ...fields }, message);
-    else process.stderr.write(`${err instanceof Error ? err.stack : String(err)}\n`);
+    else process.stderr.write(`${shownError(err)}\n`);
+  }
+}
+
+/** What was thrown, whatever it is: to fail here would end the process with another code than 1. */
+function shownError(err: unknown): string {
+  try {
+    return err instanceof Error ? String(err.stack) : String(err);
+  } catch {
+    return 'an error that cannot be read';
   }
 }

@@ -128,6 +128,15 @@ describe('standard output that is no terminal', () => {
     expect(running.stderr).toBe('');
   });
 
+  it('leaves what nothing catches to standard error at level silent, even if it cannot be read', async () => {
+    const odd = "process.on('SIGUSR2', () => { throw Object.create(null); })";
+    const import_odd = `--import=data:text/javascript,${encodeURIComponent(odd)}`;
+    const { running } = await served({ level: 'silent' }, { NODE_OPTIONS: import_odd });
+    running.signal('SIGUSR2');
+    expect(await running.exited).toBe(1);
+    expect(running.stderr).toBe('an error that cannot be read\n');
+  });
+
   it('is for people when the configuration says so, without colours', async () => {
     const { running, post } = await served({ level: 'info', format: 'pretty' });
     await post({ 'x-request-id': 'req-pretty' });
